@@ -1,4 +1,4 @@
-//! Any value as a number, the way Sprig's arithmetic takes it: what is no number counts as zero (`spf13/cast` v1.8.0).
+//! Converts any value to a number, as Sprig's arithmetic does: what is not a number counts as zero (`spf13/cast` v1.8.0).
 
 use bumpwright_gostd as gostd;
 use bumpwright_template::{NamedType, UintKind, Value};
@@ -29,7 +29,7 @@ pub(super) fn to_float(value: &Value) -> f64 {
     }
 }
 
-/// Go's `int64(number)` as its compiler has it on amd64: all that does not fit is the smallest number.
+/// Go's `int64(number)` as compiled for amd64: all that does not fit is the smallest number.
 pub(super) fn truncated(number: f64) -> i64 {
     const ABOVE: f64 = 9_223_372_036_854_775_808.0;
     if (-ABOVE..ABOVE).contains(&number) {
@@ -48,7 +48,7 @@ fn pointed_at(mut value: &Value) -> &Value {
     value
 }
 
-/// Of the types with a name only these two are numbers to Sprig; a `time.Duration` is none.
+/// Of the named types only these two are numbers to Sprig; a `time.Duration` is not.
 fn calendar_number(of: &NamedType, number: &Value) -> i64 {
     match number {
         Value::Int(_, number) if matches!(of.name, "time.Month" | "time.Weekday") => *number,

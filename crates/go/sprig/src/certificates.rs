@@ -1,4 +1,4 @@
-//! Certificates and the keys that they are for.
+//! Generates certificates with their keys.
 
 use super::{
     encoding::unbase64,
@@ -58,7 +58,7 @@ static CERTIFICATE_STRUCT: StructType = StructType {
     methods: &[],
 };
 
-/// Bits of the keys that are made for certificates.
+/// Bits of the keys of generated certificates.
 const BITS: u32 = 2048;
 
 /// `genCA NAME DAYS`
@@ -108,12 +108,12 @@ fn signed_by(
     let certificate = parsed(host, certificate, "decodedSignerCert")?;
     let signing_key = PrivateKey::from_pem(host, signing_key).map_err(within("error parsing private key: "))?;
     let spec = spec(host, args)?;
-    // What takes long comes after all that can be wrong.
+    // The slow part comes after all checks.
     let key = key(host)?;
     certify(host, &spec, &key, &Signer::Authority(&certificate, &signing_key))
 }
 
-/// `buildCustomCert CERTIFICATE KEY`: checks what it is given in base64.
+/// `buildCustomCert CERTIFICATE KEY`: checks its arguments in base64.
 fn build_custom(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (certificate, key) = (args.text(0)?, args.text(1)?);
     host.produce(certificate.len().saturating_add(key.len()))?;
@@ -128,7 +128,7 @@ fn build_custom(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(value(certificate.as_slice().into(), key.as_slice().into()))
 }
 
-/// The first certificate in the text, which Sprig has a name for.
+/// The first certificate in the text, with Sprig's name for it in errors.
 fn parsed(host: &mut Host<'_>, text: &[u8], name: &str) -> Result<Certificate, Failure> {
     let Some(block) = pem::decode(host, text)? else {
         return Err(Failure::new("unable to decode certificate"));
@@ -159,7 +159,7 @@ fn value(certificate: Text, key: Text) -> Value {
     ))
 }
 
-/// The certificate and the key that a function has made before.
+/// The certificate and the key from an earlier function.
 fn parts_of(value: &Value) -> Result<(&Text, &Text), Failure> {
     let Value::Struct(certificate) = value else {
         return Err(Failure::new("internal: the authority is not a certificate"));
@@ -265,7 +265,7 @@ mod tests {
         block.unwrap().bytes.to_vec().into()
     }
 
-    /// What a client says of a server that shows the certificate.
+    /// The verdict of a client about a server with the certificate.
     fn verify(authority: &Value, certificate: &Value, host: &str, at: u64) -> Result<(), webpki::Error> {
         let (authority, certificate) = (der(authority), der(certificate));
         let anchor = anchor_from_trusted_cert(&authority)?;
@@ -319,7 +319,7 @@ mod tests {
             let authority = call("buildCustomCert", &[base64(&chain), base64(key)]).unwrap();
             let certificate = server(&authority, &[], &["a.example"]).unwrap();
             let answer = verify(&authority, &certificate, "a.example", NOW);
-            // The verifier does not know the hash that goes with the longest curve.
+            // The verifier does not support the hash of the longest curve.
             assert!(answer.is_ok() != name.starts_with("P-521"), "{name}: {answer:?}");
         }
     }

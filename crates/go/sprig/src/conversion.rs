@@ -1,4 +1,4 @@
-//! Numbers out of anything.
+//! Conversion of any value to a number.
 
 use super::cast::{to_float, to_int};
 use bumpwright_gostd as gostd;
@@ -26,13 +26,13 @@ fn float64(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn atoi(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    // What is too large is the largest number, and not an error.
+    // An overflow gives the largest number, and is not an error.
     Ok(Value::int(
         gostd::atoi(&**args.text(0)?).unwrap_or_else(|error| error.value),
     ))
 }
 
-/// Reads an octal number, such as the mode of a file.
+/// Parses an octal number, such as the mode of a file.
 fn to_decimal(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let printed = sprint(host, args.rest(0))?;
     Ok(Value::int64(gostd::parse_int(&printed, 8, 64).unwrap_or(0)))

@@ -33,11 +33,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// Bytes that are hashed or encrypted in one step of the rendering.
 const BYTES_A_STEP: usize = 64;
-/// What bcrypt takes, in steps: some hundredths of a second.
+/// The cost of bcrypt, in steps: some hundredths of a second.
 const BCRYPT_STEPS: u64 = 500_000;
 /// Go's `bcrypt.DefaultCost`.
 const BCRYPT_COST: u32 = 10;
-/// The longest text that bcrypt hashes; Go refuses longer ones.
+/// The longest text that bcrypt hashes; Go rejects longer ones.
 const BCRYPT_LONGEST: usize = 72;
 /// The block of AES, which is also the size of its initialization vector.
 const BLOCK: usize = 16;
@@ -102,13 +102,13 @@ fn bcrypt_hash(host: &mut Host<'_>, password: &[u8]) -> Result<String, Failure> 
     let mut key = Zeroizing::new([password, b"\0".as_slice()].concat());
     key.truncate(BCRYPT_LONGEST);
     let hash = bcrypt::bcrypt(BCRYPT_COST, salt, &key);
-    // And it leaves the last byte away.
+    // And it omits the last byte.
     let hash = hash.split_last().map_or([].as_slice(), |(_, kept)| kept);
     let encode = |bytes: &[u8]| bcrypt::BASE_64.encode(bytes);
     Ok(format!("$2a${BCRYPT_COST}${}{}", encode(&salt), encode(hash)))
 }
 
-/// The password cut or filled up with zeros to the size of the key, as Sprig does.
+/// The password cut or padded with zeros to the size of the key, as Sprig does.
 fn aes_key(password: &[u8]) -> Zeroizing<[u8; 32]> {
     let mut key = Zeroizing::new([0; 32]);
     for (to, from) in key.iter_mut().zip(password) {
@@ -167,7 +167,7 @@ fn decrypt_aes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     }
 }
 
-/// Go cuts the vector off without looking, and where it stops depends on the buffer that it decoded into: that has
+/// Go slices off the vector without a check, and the limit depends on the capacity of the decoded buffer: that has
 /// room for all of the text, line breaks and padding, too.
 fn too_short(text: usize, decoded: usize) -> Failure {
     let capacity = text / 4 * 3;
@@ -211,7 +211,7 @@ mod tests {
         for password in ["", "secret", &"x".repeat(71), &"x".repeat(72)] {
             let hash = text("bcrypt", &[password]);
             assert_eq!(hash.len(), 60, "{password}");
-            // 22 letters of salt: the last one holds two bits that count.
+            // 22 letters of salt: only two bits of the last one count.
             let salt = hash.strip_prefix("$2a$10$").unwrap().split_at(22).0;
             let salt: [u8; 16] = bcrypt::BASE_64.decode(salt).unwrap().try_into().unwrap();
             let mut key = format!("{password}\0").into_bytes();

@@ -30,7 +30,7 @@ fn ago(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let date = args.value(0)?;
     let since = match date {
         Value::Int(IntKind::Int | IntKind::Int64, seconds) => now.since(&Time::unix(*seconds, 0)),
-        // What is no date happened just now.
+        // Anything but a date counts as the current time.
         date => time_of(date).map_or(Duration(0), |time| now.since(&time)),
     };
     Ok(Value::text(since.round(Duration::SECOND).to_string()))
@@ -38,7 +38,7 @@ fn ago(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 
 fn duration(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let seconds = match args.value(0)? {
-        // Of a number that does not fit, Go gives the nearest one.
+        // For a number that does not fit, Go returns the nearest one.
         Value::String(text) => parse_int(&**text, 10, 64).unwrap_or_else(|error| error.value),
         Value::Int(IntKind::Int64, seconds) => *seconds,
         _ => 0,
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// A time of the layout `2006-01-02 15:04:05 -0700`.
+    /// Parses a time with the layout `2006-01-02 15:04:05 -0700`.
     fn time(text: &str) -> Value {
         call("mustToDate", &["2006-01-02 15:04:05 -0700".into(), text.into()]).unwrap()
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn ago_counts_from_the_clock() {
-        // The trial's clock stands at 1700000000.
+        // The clock of the tests stands at 1700000000.
         assert_eq!(text(call("ago", &[Value::int(1_699_999_000)])), "16m40s");
         assert_eq!(text(call("ago", &[time("2023-11-14 22:13:19 +0000")])), "1s");
         assert_eq!(text(call("ago", &["yesterday".into()])), "0s");

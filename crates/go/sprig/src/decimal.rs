@@ -12,11 +12,11 @@ pub(super) struct Decimal {
     exponent: i64,
 }
 
-/// Quotients have this many digits behind the point.
+/// The number of decimal places of quotients.
 const DIVISION_PRECISION: i64 = 16;
 
 impl Decimal {
-    /// The shortest decimal number that is read back as this float.
+    /// The shortest decimal number that parses to this float.
     ///
     /// # Errors
     /// It is not finite.
@@ -44,7 +44,7 @@ impl Decimal {
     /// The nearest float.
     pub(super) fn to_float(&self, host: &mut Host<'_>) -> Result<f64, Failure> {
         host.produce(self.digits())?;
-        // The other way round from above: a number's text is read to the nearest float, however long it is.
+        // The inverse of the above: a number's text is parsed to the nearest float, however long it is.
         Ok(format!("{}e{}", self.value, self.exponent).parse().unwrap_or(0.0))
     }
 
@@ -79,7 +79,7 @@ impl Decimal {
             return Err(Failure::new("decimal division by 0"));
         }
         let is_negative = self.value.sign() != other.value.sign();
-        // Both sides as whole numbers of the quotient's last digit.
+        // Both sides as integers in units of the quotient's last digit.
         let shift = self.exponent - other.exponent + DIVISION_PRECISION;
         let mut dividend = self.value;
         let mut divisor = other.value;
@@ -99,7 +99,7 @@ impl Decimal {
         })
     }
 
-    /// The value as if the exponent were this one, which is not greater than its own.
+    /// The value with this exponent, which is not greater than its own.
     fn scaled_to(self, host: &mut Host<'_>, exponent: i64) -> Result<BigInt, Failure> {
         if self.exponent == exponent {
             return Ok(self.value);
@@ -108,14 +108,14 @@ impl Decimal {
         Ok(self.value * power_of_ten(host, self.exponent - exponent)?)
     }
 
-    /// About as many bytes as its digits take.
+    /// The approximate number of bytes that its digits take.
     fn digits(&self) -> usize {
         usize::try_from(self.value.bits() / 3).unwrap_or(usize::MAX)
     }
 }
 
 fn power_of_ten(host: &mut Host<'_>, exponent: i64) -> Result<BigInt, Failure> {
-    // Beyond 32 bits no memory would hold it.
+    // No memory holds more than 32 bits.
     let exponent = u32::try_from(exponent).unwrap_or(u32::MAX);
     host.produce(exponent as usize)?;
     Ok(BigInt::from(10).pow(exponent))

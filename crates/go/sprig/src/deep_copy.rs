@@ -1,4 +1,4 @@
-//! Copies that share nothing that can change (`copystructure` v1.2.0).
+//! Copies without shared mutable parts (`copystructure` v1.2.0).
 
 use bumpwright_template::{
     ANY, Args, Array, Failure, Function, Host, LIST_BYTES, Map, Pointer, Slice, Struct, Type, Value,
@@ -39,7 +39,7 @@ fn all(host: &mut Host<'_>, item: &Type, items: &[Value]) -> Result<Vec<Value>, 
     host.deeper(|host| items.iter().map(|value| element(host, item, value)).collect())
 }
 
-/// What is in a place of type `of`. In an interface a nil pointer loses its type.
+/// The content of a place of type `of`. In an interface a nil pointer loses its type.
 fn element(host: &mut Host<'_>, of: &Type, value: &Value) -> Result<Value, Failure> {
     match value {
         Value::Pointer(pointer) if pointer.target.is_none() && of.is_interface() => Ok(Value::Nil),
@@ -60,7 +60,7 @@ fn copy_map(host: &mut Host<'_>, map: &Map) -> Result<Map, Failure> {
     Ok(Map::new(map.key, map.item, entries))
 }
 
-/// Fields that are not exported are zero in the copy, save those of a time.
+/// Fields that are not exported are zero in the copy, except those of a time.
 fn copy_struct(host: &mut Host<'_>, of: &Struct) -> Result<Struct, Failure> {
     if of.of.name == "time.Time" {
         return Ok(of.clone());

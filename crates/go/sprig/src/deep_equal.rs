@@ -4,14 +4,14 @@ use super::strval::searched;
 use bumpwright_template::{Failure, Host, Map, Value};
 use std::rc::Rc;
 
-/// Whether both are of the same type and hold the same all the way down. A nil list or map is not an empty one, a NaN
-/// is not itself, unless both sides are the same memory.
+/// Whether both have the same type and the same content at all depths. A nil list or map is not equal to an empty one, a
+/// NaN not to itself, unless both sides are the same memory.
 pub(super) fn deep_equal(host: &mut Host<'_>, left: &Value, right: &Value) -> Result<bool, Failure> {
     Comparison { maps: Vec::new() }.values(host, left, right)
 }
 
 struct Comparison {
-    /// The pairs of maps that are being compared: maps can hold themselves, and meeting a pair again tells nothing new.
+    /// The pairs of maps being compared: maps can contain themselves, and a pair need not be compared twice.
     maps: Vec<(Map, Map)>,
 }
 

@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ternary", &[&ANY, &ANY, &BOOL], &ANY, ternary),
 ];
 
-/// Sprig's idea of an empty value: false, zero, nil, no bytes, no items. A struct never is, whatever is in it.
+/// Whether Sprig counts a value as empty: false, zero, nil, no bytes, no items. A struct never is, whatever its fields.
 pub(super) fn empty(value: &Value) -> bool {
     match value.bare() {
         Value::Nil => true,
@@ -30,7 +30,7 @@ pub(super) fn empty(value: &Value) -> bool {
     }
 }
 
-/// The default comes first, for `VALUE | default DEFAULT`; no value at all is an empty one.
+/// The default comes first, for `VALUE | default DEFAULT`; no value at all counts as an empty one.
 fn default(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let default = args.value(0)?;
     let given = args.rest(1).first().filter(|given| !empty(given));

@@ -1,4 +1,4 @@
-//! `derivePassword`: the Master Password algorithm, a password for each site out of one that a person remembers.
+//! `derivePassword`: the Master Password algorithm, a password for each site derived from a single one.
 
 use bumpwright_template::{Args, Failure, Host, Text, Value};
 use hmac::{Hmac, KeyInit, Mac};
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 const SEED: &[u8] = b"com.lyndir.masterpassword";
 
-/// What scrypt takes, in steps of the rendering: some tenths of a second.
+/// The cost of scrypt, in steps of the rendering: some tenths of a second.
 const STEPS: u64 = 500_000;
 
 /// `derivePassword COUNTER TYPE PASSWORD USER SITE`
@@ -46,7 +46,7 @@ pub(super) fn derive(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failu
     Ok(Value::text(derived))
 }
 
-/// The length as the algorithm writes it before a text.
+/// The length prefix of a text in the algorithm.
 fn length(text: &Text) -> [u8; 4] {
     (text.len() as u32).to_be_bytes()
 }
@@ -55,7 +55,7 @@ fn pick<T>(from: &[T], byte: u8) -> Option<&T> {
     from.get(usize::from(byte).checked_rem(from.len())?)
 }
 
-/// The shapes that a password of a type can have.
+/// The possible templates of a password type.
 fn templates(kind: &[u8]) -> Option<&'static [&'static str]> {
     Some(match kind {
         b"maximum" => &["anoxxxxxxxxxxxxxxxxx", "axxxxxxxxxxxxxxxxxno"],
@@ -90,7 +90,7 @@ fn templates(kind: &[u8]) -> Option<&'static [&'static str]> {
     })
 }
 
-/// The characters that a letter of a shape stands for.
+/// The characters for a letter of a template.
 fn characters(class: u8) -> &'static [u8] {
     match class {
         b'V' => b"AEIOU",

@@ -1,4 +1,4 @@
-//! Dictionaries: `map[string]interface {}`. Those that change one change it for all who hold it.
+//! Dictionaries: `map[string]interface {}`. Changes are visible in all clones.
 
 use super::strval::strval;
 use bumpwright_template::{
@@ -23,7 +23,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 type Outcome = Result<Value, Failure>;
 
-/// What Go says when something is put into a nil map.
+/// Go's panic for an assignment to a nil map.
 pub(super) fn nil_map() -> Failure {
     Failure::new("assignment to entry in nil map")
 }
@@ -104,7 +104,7 @@ fn too_few() -> Failure {
     Failure::new("dig needs at least three arguments")
 }
 
-/// Go's error for a type assertion that does not hold.
+/// Go's error for a failed type assertion.
 fn conversion(value: &Value, expected: &str) -> Failure {
     let found = value.type_of().map_or_else(|| "nil".to_owned(), |of| of.to_string());
     Failure::new(format!(

@@ -1,4 +1,4 @@
-//! `time.Duration`, `time.Month` and `time.Weekday` as templates meet them.
+//! `time.Duration`, `time.Month` and `time.Weekday` as templates see them.
 
 use bumpwright_gostd::{Duration, MONTHS, WEEKDAYS};
 use bumpwright_template::{Args, FLOAT64, Failure, INT, INT64, Method, NamedType, STRING, Type, Value};
@@ -82,7 +82,7 @@ fn receiver(args: Args<'_>) -> Result<Duration, Failure> {
     args.int(0).map(Duration)
 }
 
-/// The name of a number, which counts from `first`. What has no name Go prints without a sign.
+/// The name of a number, which counts from `first`. Go prints a number without a name as unsigned.
 fn named(names: &[&str], number: i64, first: i64, what: &str) -> Value {
     let index = usize::try_from(number.wrapping_sub(first)).ok();
     match index.and_then(|index| names.get(index)) {

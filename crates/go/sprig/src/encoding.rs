@@ -1,4 +1,4 @@
-//! Base64 and Base32. Decoding gives the text of its error instead of failing.
+//! Base64 and Base32. Decoding returns the text of its error instead of failing.
 
 use bumpwright_template::{Args, Failure, Function, Host, STRING, Value};
 
@@ -14,16 +14,16 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("b64enc", &[&STRING], &STRING, |host, args| encode(host, args, &BASE64)),
 ];
 
-/// An alphabet, and how letters and bytes come together.
+/// An alphabet, and its letters per group.
 struct Base {
     alphabet: &'static [u8],
     /// Bits of a letter.
     bits: u32,
     /// The value of a letter.
     letter: fn(u8) -> Option<u8>,
-    /// Letters of a full group, which is a whole number of bytes.
+    /// Letters of a full group, which is an integral number of bytes.
     group: usize,
-    /// Where a text that is no group goes wrong; otherwise what the text holds.
+    /// Decodes a text; the error is the position of the first invalid byte.
     decode: fn(&Base, &[u8]) -> Result<Vec<u8>, usize>,
 }
 
@@ -69,7 +69,7 @@ fn decode(host: &mut Host<'_>, args: Args<'_>, name: &str, base: &Base) -> Resul
     })
 }
 
-/// What `text` in Base64 stands for, or the text of Go's error.
+/// The text decoded from Base64, or the text of Go's error.
 pub(super) fn unbase64(text: &[u8]) -> Result<Vec<u8>, String> {
     BASE64.decode("base64", text)
 }
@@ -89,7 +89,7 @@ impl Base {
         for chunk in bytes.chunks(self.group * self.bits as usize / 8) {
             let mut left = chunk.len() as u32 * 8;
             let mut pool = chunk.iter().fold(0_u64, |pool, byte| pool << 8 | u64::from(*byte));
-            // What is missing to a whole letter is zeros.
+            // A partial letter is filled with zeros.
             let missing = (self.bits - left % self.bits) % self.bits;
             (pool, left) = (pool << missing, left + missing);
             for _ in 0..self.group {
@@ -106,7 +106,7 @@ impl Base {
         out
     }
 
-    /// Appends the whole bytes of so many letters; bits beyond them are dropped.
+    /// Appends the whole bytes of `letters` letters; bits beyond them are dropped.
     fn push_group(&self, out: &mut Vec<u8>, pool: u64, letters: usize) {
         let mut left = letters as u32 * self.bits;
         while let Some(rest) = left.checked_sub(8) {
@@ -116,7 +116,7 @@ impl Base {
     }
 }
 
-/// Line ends may stand anywhere, and count in the place of an error.
+/// Line breaks may be anywhere, and count in the position of an error.
 fn decode_64(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
     let mut out = Vec::with_capacity(text.len());
     let (mut pool, mut letters) = (0, 0);
@@ -156,7 +156,7 @@ fn decode_64(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
     }
 }
 
-/// Line ends are taken out first, and do not count in the place of an error.
+/// Line breaks are removed first, and do not count in the position of an error.
 fn decode_32(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
     let text: Vec<u8> = text
         .iter()
@@ -186,7 +186,7 @@ fn decode_32(base: &Base, text: &[u8]) -> Result<Vec<u8>, usize> {
     }
 }
 
-/// Checks what follows the first `=` at `at`, behind so many letters of a group.
+/// Checks the rest from the first `=` at `at`, after `letters` letters of a group.
 fn check_padding(text: &[u8], at: usize, letters: usize) -> Result<(), usize> {
     let rest = text.get(at + 1..).unwrap_or_default();
     let wanted = 7 - letters.min(7);
@@ -196,7 +196,7 @@ fn check_padding(text: &[u8], at: usize, letters: usize) -> Result<(), usize> {
     if let Some(wrong) = rest.iter().take(wanted).position(|byte| *byte != b'=') {
         return Err(at + wrong);
     }
-    // So many letters do not end with a byte.
+    // This number of letters does not end with a byte.
     match letters {
         1 | 3 | 6 => Err(at),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! JSON. The functions without `must` give nothing where the others fail, all but `toRawJson`.
+//! JSON. The functions without `must` return an empty value where the others fail, all but `toRawJson`.
 
 use super::{
     json_decode::decode,
@@ -40,7 +40,7 @@ fn raw(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(Value::text(encode(host, args.value(0)?, false)?))
 }
 
-/// A limit of ours is an error also where Go would say nothing.
+/// Fails for a limit of our own also where Go would return nothing.
 fn or_nothing(encoded: Result<Value, Failure>) -> Result<Value, Failure> {
     match encoded {
         Err(Failure::Error(_)) => Ok(Value::text("")),

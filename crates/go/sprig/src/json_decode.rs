@@ -1,15 +1,15 @@
 //! Go's `json.Unmarshal` into an `interface {}`.
 //!
-//! Nesting is kept on a stack of its own: ten thousand levels are allowed.
+//! Nesting is kept on a heap-allocated stack: ten thousand levels are allowed.
 
 use bumpwright_gostd::{append_char, first_rune, parse_float, quote};
 use bumpwright_template::{ENTRY_BYTES, Failure, Host, LIST_BYTES, Map, STRING_BYTES, Text, Value};
 
-/// More nested values than these Go refuses.
+/// Go's maximum depth.
 const MAX_DEPTH: usize = 10_000;
 
-/// What a document says, and what is wrong with it. A number that no float can hold is wrong but leaves the rest
-/// standing.
+/// The value of a document, and its error. A number that no float can hold is an error but leaves the rest
+/// in place.
 pub(super) fn decode(host: &mut Host<'_>, text: &[u8]) -> Result<(Value, Option<String>), Failure> {
     host.produce(text.len())?;
     let mut parser = Parser {
@@ -48,7 +48,7 @@ enum OpenContainer {
     Object(Vec<(Text, Value)>, Text),
 }
 
-/// What a value began with.
+/// The start of a value.
 enum ValueStart {
     Value(Value),
     Container(OpenContainer),
@@ -85,7 +85,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What the place of the next value takes up, and its key in an object.
+    /// The size of the place of the next value, and of its key in an object.
     fn place(&self) -> usize {
         match self.open.last() {
             Some(OpenContainer::Object(..)) => ENTRY_BYTES + STRING_BYTES,
@@ -93,7 +93,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a value, or the start of one that holds others.
+    /// Reads a value, or the start of one that contains others.
     fn begin(&mut self) -> Result<ValueStart, DecodeError> {
         const CONTEXT: &str = "looking for beginning of value";
         self.skip_space();
@@ -132,7 +132,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// Puts a value where it belongs, and reads what follows it.
+    /// Adds a value to its container, and reads what follows it.
     fn end(&mut self, value: Value) -> Result<AfterValue, DecodeError> {
         self.skip_space();
         let Some(mut open) = self.open.pop() else {
@@ -169,7 +169,7 @@ impl Parser<'_> {
         Ok(AfterValue::Item)
     }
 
-    /// A key and the colon behind it.
+    /// A key and the colon after it.
     fn key(&mut self) -> Result<Text, DecodeError> {
         self.skip_space();
         match self.rest.first() {
@@ -229,7 +229,7 @@ impl Parser<'_> {
         count
     }
 
-    /// A string, of which the first quote is next.
+    /// A string, at its first quote.
     fn string(&mut self) -> Result<Vec<u8>, DecodeError> {
         self.advance();
         let mut out = Vec::new();
@@ -258,7 +258,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// The escape after a backslash.
     fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), DecodeError> {
         let byte = match self.rest.first() {
             Some(b'b') => 8,
@@ -280,7 +280,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Four hexadecimal digits; of a pair of surrogates also the second half. Half a pair is a replacement character.
+    /// Four hexadecimal digits; for a surrogate pair also the second half. Half a pair is a replacement character.
     fn code(&mut self) -> Result<char, DecodeError> {
         let high = self.four_digits()?;
         if let Some(ch) = char::from_u32(high) {
@@ -330,7 +330,7 @@ impl Parser<'_> {
         DecodeError::Syntax("unexpected end of JSON input".to_owned())
     }
 
-    /// Go tells the end of the input by a space, and some places complain about that.
+    /// Go signals the end of the input to the scanner by a space, and some of its errors show that.
     fn unexpected(&self, context: &str) -> DecodeError {
         let byte = char::from(self.rest.first().copied().unwrap_or(b' '));
         let shown = match byte {
@@ -342,7 +342,7 @@ impl Parser<'_> {
     }
 }
 
-/// What came behind a value.
+/// The token after a value.
 enum AfterValue {
     /// The end of the text.
     Document(Value),

@@ -4,7 +4,7 @@ use super::{encoding::base64, json_fields::json_fields};
 use bumpwright_gostd::{first_rune, format_float, quote};
 use bumpwright_template::{Failure, FloatKind, Host, Map, Pointer, Slice, Struct, Type, TypeKind, Value, find_method};
 
-/// From this depth on, Go remembers what it is in, to find values that hold themselves.
+/// From this depth on, Go records the enclosing values, to find cycles.
 const DEPTH_OF_SUSPICION: usize = 1_000;
 
 /// The JSON of a value. With `html`, `<`, `>` and `&` are escaped, so that it can stand in a web page.
@@ -12,7 +12,7 @@ pub(super) fn encode(host: &mut Host<'_>, value: &Value, html: bool) -> Result<V
     let mut encoder = Encoder {
         out: Vec::new(),
         html,
-        // Sprig hands Go a pointer to the value when it wants no escaping, and that counts, too.
+        // Sprig passes a pointer to the value to Go when it wants no escaping, and that counts as a level, too.
         depth: usize::from(!html),
         inside: Vec::new(),
     };
@@ -93,7 +93,7 @@ impl Enclosing {
 }
 
 impl Encoder {
-    /// `addressable`: whether the place of the value has an address, so that methods of pointers to it count.
+    /// `addressable`: whether the place of the value is addressable, so that methods of pointers to it count.
     fn encode(&mut self, host: &mut Host<'_>, value: &Value, addressable: bool) -> Result<(), Failure> {
         host.step(1)?;
         if self.encode_by_method(host, value, addressable)? {
@@ -142,7 +142,7 @@ impl Encoder {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// Values that know their own JSON, or at least their own text. `false`: it is none.
+    /// Encodes values with a JSON or text method of their own. Returns false for others.
     fn encode_by_method(&mut self, host: &mut Host<'_>, value: &Value, addressable: bool) -> Result<bool, Failure> {
         let Some(of @ (Type::Struct(_) | Type::Named(_) | Type::Pointer(_))) = value.type_of() else {
             return Ok(false);
@@ -253,7 +253,7 @@ impl Encoder {
         host.produce(2)
     }
 
-    /// Runs `inner` within a value that could hold itself.
+    /// Runs `inner` within a value that could contain itself.
     fn inside(
         &mut self,
         host: &mut Host<'_>,
@@ -328,7 +328,7 @@ fn key_text(host: &mut Host<'_>, key: &Value, map: &Value) -> Result<Vec<u8>, Fa
     })
 }
 
-/// The value of a field, and whether it has an address; `None` when an embedded pointer on the way is nil.
+/// The value of a field, and whether it is addressable; `None` when an embedded pointer on the way is nil.
 fn field_at<'v>(of: &'v Struct, path: &[usize], addressable: bool) -> Option<(&'v Value, bool)> {
     let (first, rest) = path.split_first()?;
     let (value, ty) = (of.fields().get(*first)?, of.of.fields.get(*first)?.ty);
@@ -347,7 +347,7 @@ fn field_at<'v>(of: &'v Struct, path: &[usize], addressable: bool) -> Option<(&'
     }
 }
 
-/// What `omitempty` leaves out.
+/// Whether `omitempty` omits it.
 fn is_empty(value: &Value) -> bool {
     match value.bare() {
         Value::Bool(truth) => !truth,
@@ -399,7 +399,7 @@ fn push_string(out: &mut Vec<u8>, text: &[u8], html: bool) {
             '\t' => out.extend(b"\\t"),
             '<' | '>' | '&' if !html => out.push(ch as u8),
             '\0'..'\u{20}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => push_escape(out, ch),
-            // One byte only: it was no UTF-8.
+            // Only one byte: it is not valid UTF-8.
             '\u{fffd}' if length == 1 => push_escape(out, ch),
             _ => out.extend_from_slice(bytes),
         }

@@ -1,4 +1,4 @@
-//! Which fields of a struct are in its JSON, and under which names, as `encoding/json` finds them.
+//! The fields of a struct in JSON and their names, as `encoding/json` finds them.
 
 use bumpwright_template::{Field, StructType, Type};
 
@@ -9,12 +9,12 @@ pub(super) struct JsonField {
     pub name: &'static str,
     /// Indices of the embedded fields on the way to it, and its own.
     pub path: Vec<usize>,
-    /// Whether it is left out when it is empty.
+    /// Whether it is omitted when it is empty.
     pub omit_empty: bool,
     tagged: bool,
 }
 
-/// A struct whose fields are looked at.
+/// A struct whose fields are visited.
 struct Visit {
     of: &'static StructType,
     path: Vec<usize>,
@@ -49,7 +49,7 @@ pub(super) fn json_fields(of: &'static StructType) -> Vec<JsonField> {
                             None => next.push(Visit { of, path, twice: false }),
                         }
                     }
-                    // An embedded struct counts also when its own name is small.
+                    // An embedded struct counts also when its own name is lower-case.
                     inner if !(field.is_exported() || field.embedded && inner.is_some()) => {}
                     _ => {
                         let field = JsonField {
@@ -68,7 +68,7 @@ pub(super) fn json_fields(of: &'static StructType) -> Vec<JsonField> {
     dominant(found)
 }
 
-/// The struct that a field holds or points at.
+/// The struct that a field holds or points to.
 fn inner(field: &Field) -> Option<&'static StructType> {
     match field.ty {
         Type::Struct(of) | Type::Pointer(Type::Struct(of)) => Some(of),
@@ -76,7 +76,7 @@ fn inner(field: &Field) -> Option<&'static StructType> {
     }
 }
 
-/// Of the fields of one name the shallowest is in, then one with a tag; none when there are two such.
+/// Of the fields with one name the shallowest is chosen, then one with a tag; none when two remain.
 fn dominant(found: Vec<(JsonField, bool)>) -> Vec<JsonField> {
     let rank = |field: &JsonField| (field.path.len(), !field.tagged);
     let best = |(field, twice): &(JsonField, bool)| {

@@ -1,7 +1,7 @@
-//! Sprig v3.3.0: the functions that Flux' templates have besides Go's own.
+//! Sprig v3.3.0: the functions of Flux' templates besides Go's own.
 //!
 //! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
-//! a few that roll dice are left. Each file is one of Sprig's families and has a table of its functions.
+//! a few that use random numbers are left. Each file is one of Sprig's families and has a table of its functions.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,10 +1,10 @@
-//! Lists. Each function takes lists of any type of items; most give a `[]interface {}` with the same items.
+//! Lists. Each function accepts lists of any type of items; most return a `[]interface {}` with the same items.
 
 use super::{cast::to_int, cast::truncated, deep_equal::deep_equal, defaults::empty};
 use bumpwright_template::{ANY, Args, BOOL, Failure, Function, Host, INT, LIST, LIST_BYTES, LISTS, Slice, Text, Value};
 use std::collections::HashSet;
 
-/// The functions of this family. The forms with `must` differ in nothing: Go's panics are errors here.
+/// The functions of this family. The forms with `must` are the same: Go's panics are errors here.
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("list", &[&ANY], &LIST, list).variadic(),
     Function::new("tuple", &[&ANY], &LIST, list).variadic(),
@@ -41,16 +41,16 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 type Outcome = Result<Value, Failure>;
 
-/// What a copied item counts as. It is a quarter of what it takes, since lists that are built item by item are copied
-/// each time, and let go again; those that are not let go count in full.
+/// The counted bytes of a copied item. They are a quarter of the real ones, since lists that are built item by item are
+/// copied each time, and dropped again; those that stay count in full.
 const COPIED: usize = size_of::<Value>() / 4;
 
-/// What Go says to a question about the type of nil.
+/// Go's panic when `reflect` takes the type of nil.
 fn nil_dereference() -> Failure {
     Failure::new("runtime error: invalid memory address or nil pointer dereference")
 }
 
-/// The items of the list, or Sprig's complaint: `refusal` and the kind of what is there instead.
+/// The items of the list, or Sprig's error: `refusal` and the kind of the value.
 fn items<'v>(list: &'v Value, refusal: &str) -> Result<&'v [Value], Failure> {
     let of = list.type_of().ok_or_else(nil_dereference)?;
     let refuse = || Failure::new(format!("{refusal} {}", of.kind_name()));
@@ -127,7 +127,7 @@ fn compact(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     copy(host, items.len(), items.iter().filter(|item| !empty(item)))
 }
 
-/// Whether a list has an item that deeply equals the value.
+/// Whether a list has an item that is deeply equal to the value.
 fn is_in(host: &mut Host<'_>, value: &Value, list: &[Value]) -> Result<bool, Failure> {
     for item in list {
         if deep_equal(host, value, item)? {
@@ -137,7 +137,7 @@ fn is_in(host: &mut Host<'_>, value: &Value, list: &[Value]) -> Result<bool, Fai
     Ok(false)
 }
 
-/// Values to compare many others with. Strings, of which lists are long at times, are found at once.
+/// Values to compare many others with. Strings, whose lists may be long, are looked up in a set.
 #[derive(Default)]
 struct KnownValues {
     strings: HashSet<Text>,
@@ -225,8 +225,8 @@ fn slice(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     })
 }
 
-/// Lists of `size` items each. The size may be anything: Sprig counts in floats, and what comes out of that is
-/// reproduced here, before anything is made.
+/// Lists of `size` items each. The size may be anything: Sprig counts in floats, and the result of that is
+/// reproduced here, before anything is allocated.
 fn chunk(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let out_of_range = || Failure::new("runtime error: makeslice: len out of range");
     let size = args.int(0)?;

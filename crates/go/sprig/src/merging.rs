@@ -1,4 +1,4 @@
-//! Merging of dictionaries (`mergo` v1.0.1), with all that follows from how it looks at values through `reflect`.
+//! Merges dictionaries (`mergo` v1.0.1), with all effects of its use of `reflect`.
 
 use super::dicts::nil_map;
 use bumpwright_template::{
@@ -27,9 +27,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// Why a merge stopped.
 enum MergeError {
-    /// An error, of which there is one only. Without `must` in its name a function gives an empty string then.
+    /// The only error of mergo. A function without `must` in its name then returns an empty string.
     DifferentTypes,
-    /// What panics in Go, or a limit.
+    /// A panic in Go, or a limit.
     Failure(Failure),
 }
 
@@ -39,7 +39,7 @@ impl From<Failure> for MergeError {
     }
 }
 
-/// What is now in the place that was merged into, if the place got another value. A map that changes is no other.
+/// The new value of the target, if it was replaced. A map that changes in place is not.
 type Replaced = Result<Option<Value>, MergeError>;
 
 fn merge(host: &mut Host<'_>, args: Args<'_>, overwrite: bool, must: bool) -> Result<Value, Failure> {
@@ -56,7 +56,7 @@ fn merge(host: &mut Host<'_>, args: Args<'_>, overwrite: bool, must: bool) -> Re
     Ok(merged)
 }
 
-/// One walk over a target and a source. Where a target is addressable it can be set.
+/// A merge of a source into a target. An addressable target can be set.
 struct Merger<'h, 'w> {
     host: &'h mut Host<'w>,
     overwrite: bool,
@@ -151,7 +151,7 @@ impl Merger<'_, '_> {
 
     /// Merges one entry of a source into a map.
     fn merge_entry(&mut self, map: &Map, key: &Value, key_type: &Type, source: &Slot) -> Result<(), MergeError> {
-        // The key is looked up in both maps, and put into one.
+        // The key is looked up in both maps, and set in one.
         self.host.step(3)?;
         check_assignable("reflect.Value.MapIndex", key_type, map.key)?;
         let target = match map.get(key) {
@@ -173,7 +173,7 @@ impl Merger<'_, '_> {
         match source_kind {
             Some(TypeKind::Struct | TypeKind::Pointer | TypeKind::Map) => {
                 let replaced = self.inner(&Slot::of(target.value.clone()), &Slot::of(source.value.clone()))?;
-                // Go changed what a pointer in the map points at; here that is another pointer.
+                // Go changes the pointer's target in the map; here that is another pointer.
                 let now = replaced.as_ref().unwrap_or(&target.value);
                 is_filled = !is_empty(now);
                 if let Some(replaced) = replaced {
@@ -200,7 +200,7 @@ impl Merger<'_, '_> {
         Ok(())
     }
 
-    /// What Go puts at a key for a slice at first, which only matters when that fails.
+    /// The value that Go first sets at a key for a slice, which only matters when that fails.
     fn merged_slice(&self, map: &Map, target: &Slot, source: &Value) -> Result<Value, MergeError> {
         let is_missing = !target.is_valid() || is_nil(target)?;
         if self.overwrite || map.is_empty() {
@@ -259,7 +259,7 @@ impl Merger<'_, '_> {
         Ok(None)
     }
 
-    /// What a pointer points at merges with its own type only.
+    /// A pointer's target is merged with its own type only.
     fn merge_target(&mut self, pointer: &Pointer, target: &Value, source: &Slot) -> Replaced {
         let target = Slot::in_place(target.clone(), pointer.to, true);
         if target.type_of() != source.type_of() {
@@ -291,7 +291,7 @@ impl Merger<'_, '_> {
     }
 }
 
-/// Go's `Value.TypeKind` of a place; `None` when there is nothing.
+/// Go's `Value.Kind` of a place; `None` when it holds nothing.
 fn kind(slot: &Slot) -> Option<TypeKind> {
     slot.type_of().map(|of| of.kind())
 }
@@ -315,7 +315,7 @@ fn check_assignable(what: &str, from: &Type, to: &Type) -> Result<(), Failure> {
     )))
 }
 
-/// Go's `Value.IsNil`, which not every kind can be asked.
+/// Go's `Value.IsNil`, which panics for some kinds.
 fn is_nil(slot: &Slot) -> Result<bool, Failure> {
     match kind(slot) {
         Some(TypeKind::Interface) => Ok(matches!(slot.value, Value::Nil)),
@@ -351,7 +351,7 @@ fn has_exported_fields(of: &StructType) -> bool {
     })
 }
 
-/// What a merge takes for empty: unlike elsewhere in Sprig also a pointer to something empty.
+/// Whether a merge counts a value as empty: unlike elsewhere in Sprig also a pointer to something empty.
 fn is_empty(mut value: &Value) -> bool {
     while let Value::Pointer(Pointer {
         target: Some(target), ..

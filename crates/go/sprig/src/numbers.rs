@@ -35,7 +35,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 type Outcome = Result<Value, Failure>;
 
-/// What an operation makes of the first argument and each further one in turn.
+/// Folds an operation over the first argument and each further one.
 fn fold_int(args: Args<'_>, operation: fn(i64, i64) -> i64) -> Outcome {
     let first = to_int(args.value(0)?);
     let rest = args.rest(1).iter().map(to_int);
@@ -119,7 +119,7 @@ fn divf(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     fold_decimal(host, to_float(args.value(0)?), args.rest(1), Decimal::divided_by)
 }
 
-/// Go's `math.Max`: an infinity wins over NaN, NaN over numbers, 0 over -0.
+/// Go's `math.Max`: an infinity takes precedence over NaN, NaN over numbers, 0 over -0.
 fn maxf(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
     fold_float(args, |a, b| match (a, b) {
         (f64::INFINITY, _) | (_, f64::INFINITY) => f64::INFINITY,
@@ -147,7 +147,7 @@ fn floor(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
     Ok(Value::float(to_float(args.value(0)?).floor()))
 }
 
-/// Rounds up when what is cut off reaches a half, or the third argument. Of a negative number it never does.
+/// Rounds up when the remainder reaches a half, or the third argument. It never does for a negative number.
 fn round(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let threshold = if args.len() > 2 { args.float(2)? } else { 0.5 };
     let power = power_of_ten(args.int(1)? as f64);
@@ -161,7 +161,7 @@ fn round(_: &mut Host<'_>, args: Args<'_>) -> Outcome {
     Ok(Value::float(rounded / power))
 }
 
-/// Go's `math.Pow(10, exponent)` for whole exponents, which is not always the nearest float: it squares a fraction
+/// Go's `math.Pow(10, exponent)` for integer exponents, which is not always the nearest float: it squares a fraction
 /// and counts the powers of two apart.
 fn power_of_ten(exponent: f64) -> f64 {
     if exponent == 0.0 {
@@ -233,8 +233,8 @@ fn ints(numbers: Vec<i64>) -> Value {
     Value::Slice(Slice::new(&INT, numbers.into_iter().map(Value::int).collect()))
 }
 
-/// The numbers from `start` to before `stop`; none when the step does not lead there. A step beyond the last `int`
-/// goes on at the other end, as in Go, until a limit is reached.
+/// The numbers from `start` to before `stop`; none when the step has the wrong sign. A step beyond the last `int`
+/// wraps around, as in Go, until a limit is reached.
 fn counted(host: &mut Host<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64>, Failure> {
     let is_down = stop < start;
     let mut numbers = Vec::new();
@@ -251,7 +251,7 @@ fn counted(host: &mut Host<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<
     Ok(numbers)
 }
 
-/// Like the shell's `seq`: the end belongs to it.
+/// Like the shell's `seq`: includes the end.
 fn seq(host: &mut Host<'_>, args: Args<'_>) -> Outcome {
     let towards = |start: i64, end: i64| if end < start { -1 } else { 1 };
     let (start, step, end) = match args.len() {

@@ -1,4 +1,4 @@
-//! Paths with slashes. The functions for the paths of the operating system are the same, since Flux runs on Linux.
+//! Paths with slashes. The functions for paths of the operating system are the same, since Flux runs on Linux.
 
 use super::strval::{made, walked};
 use bumpwright_template::{Args, BOOL, Failure, Function, Host, STRING, Value};
@@ -17,7 +17,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("osIsAbs", &[&STRING], &BOOL, is_abs),
 ];
 
-/// The last element, without slashes behind it.
+/// The last element, without trailing slashes.
 fn base(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
     walked(host, path)?;
@@ -49,14 +49,14 @@ fn clean(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(made(host, cleaned(path))?.into())
 }
 
-/// The shortest path that leads to the same place, without looking at files.
+/// The shortest equivalent path, without access to files.
 fn cleaned(path: &[u8]) -> Vec<u8> {
     let rooted = path.first() == Some(&b'/');
     let mut out = Vec::with_capacity(path.len());
     if rooted {
         out.push(b'/');
     }
-    // What no `..` can take away: the root, and leading `..`s.
+    // What no `..` can remove: the root, and leading `..`s.
     let mut floor = out.len();
     for element in path.split(|byte| *byte == b'/') {
         match element {
@@ -84,7 +84,7 @@ fn cleaned(path: &[u8]) -> Vec<u8> {
     out
 }
 
-/// From the last dot of the last element on.
+/// The extension of the last element, from its last dot on.
 fn ext(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let path = args.text(0)?;
     walked(host, path)?;

@@ -1,16 +1,16 @@
-//! The first block of a text in PEM.
+//! Finds the first PEM block of a text.
 
 use bumpwright_gostd::{Pem, decode_pem};
 use bumpwright_template::{Failure, Host};
 use x509_cert::der::pem::{LineEnding, encode_string};
 use zeroize::Zeroizing;
 
-/// Bytes of text that are read in one step.
+/// Bytes of text that are parsed in one step.
 const BYTES_A_STEP: usize = 16;
-/// The parts of what is decoded take this much more room than its bytes, at the worst: many small ones.
+/// Upper bound of the memory of the decoded parts, as a multiple of their bytes: many small ones.
 const PARTS: usize = 27;
 
-/// The first block in the text, when it has one. What reading its parts will take is charged here.
+/// The first block in the text, if there is one. The cost of parsing it is charged here.
 pub(super) fn decode<'a>(host: &mut Host<'_>, text: &'a [u8]) -> Result<Option<Pem<'a>>, Failure> {
     host.step((text.len() / BYTES_A_STEP) as u64)?;
     let block = decode_pem(text);

@@ -1,4 +1,4 @@
-//! Private keys: making them, and reading and writing them in PEM.
+//! Private keys: generates them, and reads and writes them in PEM.
 
 use super::{pem, random::key_rng};
 use bumpwright_template::{Args, Failure, Host, Value};
@@ -20,7 +20,7 @@ use x509_cert::{
 };
 use zeroize::Zeroizing;
 
-/// A private key that signs.
+/// A private key that can sign.
 pub(super) enum PrivateKey {
     Rsa(RsaPrivateKey),
     P256(p256::SecretKey),
@@ -31,11 +31,11 @@ pub(super) enum PrivateKey {
 
 /// Bytes of the modulus: shorter ones are insecure, longer ones only take time.
 const RSA_SIZES: std::ops::RangeInclusive<usize> = 128..=1024;
-/// What looking for the primes takes, in steps of the rendering: some seconds for this many bits, and it grows with
+/// The cost of the search for primes, in steps of the rendering: some seconds for this many bits, and it grows with
 /// the fourth power.
 const PRIME_STEPS: u64 = 1_000_000;
 const PRIME_BITS: u64 = 4096;
-/// What making or using a key takes, where it takes no time to speak of.
+/// The cost of other operations with keys, which are fast.
 const KEY_STEPS: u64 = 1_000;
 
 /// `genPrivateKey TYPE`
@@ -59,9 +59,9 @@ pub(super) fn generate(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Fai
     Ok(key.to_pem()?.as_str().into())
 }
 
-/// A new DSA key, as Sprig writes it. Nobody should use one, and nothing here does.
+/// A new DSA key, as Sprig writes it. DSA is obsolete, and nothing here uses the key.
 fn new_dsa(host: &mut Host<'_>, size: KeySize) -> Result<Zeroizing<String>, Failure> {
-    // The search goes through all numbers and is that much slower than the one for RSA.
+    // The search visits all numbers and is that much slower than the one for RSA.
     host.step(PRIME_STEPS * 5)?;
     let mut rng = key_rng(host.world());
     let Ok(parameters) = dsa::Components::try_generate_from_rng_with_key_size(&mut rng, size);
@@ -82,7 +82,7 @@ fn new_dsa(host: &mut Host<'_>, size: KeySize) -> Result<Zeroizing<String>, Fail
 }
 
 impl PrivateKey {
-    /// A new RSA key of so many bits.
+    /// A new RSA key of `bits` bits.
     pub fn new_rsa(host: &mut Host<'_>, bits: u32) -> Result<Self, Failure> {
         host.step(u64::from(bits).pow(4) / (PRIME_BITS.pow(4) / PRIME_STEPS))?;
         let key = RsaPrivateKey::new(&mut key_rng(host.world()), bits as usize);
@@ -116,7 +116,7 @@ impl PrivateKey {
             Self::P384(key) => sec1(key.to_sec1_der()),
             Self::P521(key) => sec1(key.to_sec1_der()),
             Self::Ed25519(key) => {
-                // Go writes the first version of PKCS #8, which has no place for the public key.
+                // Go writes the first version of PKCS #8, which has no field for the public key.
                 let key = KeypairBytes {
                     secret_key: key.to_bytes(),
                     public_key: None,
@@ -160,12 +160,12 @@ impl PrivateKey {
     }
 }
 
-/// What a crate says went wrong.
+/// The error of a crate.
 pub(super) fn crate_error(error: impl Display) -> Failure {
     Failure::new(error.to_string())
 }
 
-/// Puts words before an error's text; limits stay as they are.
+/// Prefixes an error's text; limits stay as they are.
 pub(super) fn within(what: &str) -> impl Fn(Failure) -> Failure + '_ {
     move |failure| match failure {
         Failure::Error(text) => Failure::Error(format!("{what}{text}")),
@@ -188,7 +188,7 @@ fn from_pkcs1(host: &mut Host<'_>, bytes: &[u8]) -> Result<PrivateKey, Failure> 
     charge(host, size)?;
     let key = RsaPrivateKey::try_from(key).map_err(crate_error)?;
     match key.primes() {
-        // The crate panics when it writes a key whose primes take up more or fewer machine words than each other.
+        // The crate panics when it writes a key whose primes differ in their number of machine words.
         [p, q] if p.bits_precision() == q.bits_precision() => Ok(PrivateKey::Rsa(key)),
         _ => Err(Failure::new("the primes of an RSA key have the same length")),
     }
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Numbers that do not belong together, as whoever writes templates may choose them.
+    /// Numbers that do not belong together, as authors of templates may choose them.
     #[test]
     fn unsound_rsa_keys_are_refused() {
         let text = new_key("rsa");
@@ -323,7 +323,7 @@ mod tests {
                 let mut numbers = good.clone();
                 numbers[index] = UintRef::new(part).unwrap();
                 let key = read(&pem::encode("RSA PRIVATE KEY", &numbers.to_der().unwrap()).unwrap());
-                // What follows from the others is not looked at.
+                // Numbers derived from the others are not checked.
                 assert!(key.is_err() || numbers == good || index > 5, "{index} {part:?}");
                 if let Ok(key) = key {
                     assert_eq!(*key.to_pem().unwrap(), text, "{index} {part:?}");

@@ -1,11 +1,11 @@
-//! The world's randomness as the key-making crates want it.
+//! The world's random numbers for the crates that generate keys.
 
 use bumpwright_template::World;
 use chacha20::{ChaCha20Rng, rand_core::SeedableRng};
 use zeroize::Zeroizing;
 
-/// A stream of random numbers fit for keys, out of one seed of the world's. The search for primes comes to its end
-/// whatever the seed, even when the world's key_rng always show the same.
+/// A random number generator fit for keys, seeded once by the world. The search for primes ends whatever the seed, even
+/// when the world's random bytes are constant.
 pub(super) fn key_rng(world: &dyn World) -> ChaCha20Rng {
     let mut seed = Zeroizing::new([0; 32]);
     world.random(seed.as_mut());

@@ -31,7 +31,7 @@ fn type_is(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok((**args.text(0)? == *type_name(args.value(1)?).as_bytes()).into())
 }
 
-/// Also when the value is a pointer to such a one.
+/// Also when the value is a pointer to the type.
 fn type_is_like(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let target: &[u8] = args.text(0)?;
     let name = type_name(args.value(1)?);

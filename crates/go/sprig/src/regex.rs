@@ -1,7 +1,7 @@
 //! Regular expressions.
 //!
-//! Each function is there twice: with `must` the error of a bad pattern is returned, without it Sprig lets Go panic (and
-//! `regexMatch` says no). To a template both are errors, with different texts.
+//! Each function exists twice: with `must` it returns the error of a bad pattern, without it Go panics (and
+//! `regexMatch` returns false). To a template both are errors, with different texts.
 
 use bumpwright_gostd::{can_backquote, quote_bytes};
 use bumpwright_re2::{Budget, Error, Exhausted, Regexp, quote_meta};
@@ -77,21 +77,21 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// The machine takes some of its steps in the time of one of a template.
+/// Steps of the machine in the time of one of a template.
 const STEPS_PER_STEP: u64 = 8;
-/// What the shortest pattern takes to compile, and what a class such as `\p{L}` does: some have hundreds of ranges.
+/// The cost of compiling the shortest pattern, and of a class such as `\p{L}`: some have hundreds of ranges.
 const STEPS_PER_PATTERN: u64 = 20;
 const STEPS_PER_CLASS: u64 = 1000;
-/// So much of a program, two instructions, is written in a step.
+/// The part of a program, two instructions, that is written in a step.
 const BYTES_PER_STEP: u64 = 32;
-/// What the tree of a pattern takes for each byte of it.
+/// The memory of a pattern's tree for each byte of it.
 const BYTES_PER_BYTE: usize = 64;
 /// Shorter patterns are small beside their programs.
 const LONG_PATTERN: usize = 4 << 10;
-/// A value in a list, besides its bytes.
+/// The size of a value in a list, besides its bytes.
 const BYTES_PER_ITEM: usize = 64;
 
-/// Patterns in loops are compiled once. Which ones are remembered changes neither results nor what is counted.
+/// Recent patterns, so that those in loops are compiled once. The cache changes neither results nor costs.
 const REMEMBERED: usize = 32;
 const MAX_REMEMBERED_BYTES: usize = 1 << 20;
 
@@ -99,7 +99,7 @@ thread_local! {
     static RECENT: RefCell<Vec<Rc<Regexp>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The pattern that is the first argument.
+/// The pattern in the first argument.
 fn compiled(host: &mut Host<'_>, args: Args<'_>, failure: fn(&[u8], &Error) -> Failure) -> Result<Rc<Regexp>, Failure> {
     let pattern = args.text(0)?;
     host.step(STEPS_PER_PATTERN + pattern.len() as u64 / STEPS_PER_STEP)?;
@@ -125,7 +125,7 @@ fn compiled(host: &mut Host<'_>, args: Args<'_>, failure: fn(&[u8], &Error) -> F
     Ok(regexp)
 }
 
-/// Takes the pattern out of the recent ones.
+/// Removes the pattern from the recent ones.
 fn remembered(pattern: &[u8]) -> Option<Rc<Regexp>> {
     RECENT.with_borrow_mut(|recent| {
         let index = recent.iter().position(|regexp| regexp.pattern() == pattern)?;
@@ -147,7 +147,7 @@ fn panicked(pattern: &[u8], error: &Error) -> Failure {
     Failure::new(format!("regexp: Compile({pattern}): {error}"))
 }
 
-/// Searches within what the rendering has left.
+/// Searches within the rest of the rendering's limits.
 fn within<T>(host: &mut Host<'_>, search: impl FnOnce(&mut Budget) -> Result<T, Exhausted>) -> Result<T, Failure> {
     let limits = host.limits();
     let mut budget = Budget::new(limits.steps.saturating_mul(STEPS_PER_STEP), limits.produced);

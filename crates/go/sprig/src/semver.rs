@@ -28,7 +28,7 @@ static VERSION_TYPE: StructType = StructType {
     methods: METHODS,
 };
 
-/// Those that change a version where it is are left out.
+/// Those that change a version in place are left out.
 static METHODS: &[Method] = &[
     Method::new("Compare", &[&VERSION_POINTER], &INT, |_, args| {
         Ok(Value::int(order(args)? as i64))
@@ -109,7 +109,7 @@ fn semver(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn compare(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    // A range is 512 bytes at most; reading it takes a while.
+    // A range is 512 bytes at most; parsing it takes a while.
     host.step(64)?;
     let range = Constraint::parse(&args.text(0)?.lossy()).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Value::Bool(range.check(&parse(args.text(1)?)?)))

@@ -1,4 +1,4 @@
-//! Strings in upper, lower, camel and other cases. Broken UTF-8 comes out as U+FFFD wherever Go goes rune by rune.
+//! Strings in upper, lower, camel and other cases. Broken UTF-8 becomes U+FFFD wherever Go iterates over runes.
 
 use super::{
     strval::{made, walked},
@@ -43,8 +43,8 @@ fn lower(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     mapped(host, args.text(0)?, unicode::to_lower)
 }
 
-/// The first letter of each word in title case. Between words is what is neither letter, digit nor underscore; beyond
-/// ASCII, only white space.
+/// The first letter of each word in title case. A word ends at anything but letters, digits and underscores; beyond
+/// ASCII, only at white space.
 fn title(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut before = ' ';
     mapped(host, args.text(0)?, |ch| {
@@ -87,7 +87,7 @@ fn swapcase(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     })
 }
 
-/// Words without what was between them, each with a capital. A word that was all capitals gets only one.
+/// Words without separators, each with a capital. A word that was all capitals keeps only one.
 fn camelcase(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
     walked(host, text)?;
@@ -100,12 +100,12 @@ fn camelcase(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         }
         !connects
     }) else {
-        // Of connectors alone the last one comes twice: the library takes it for a word of one letter.
+        // Of connectors alone the last one is doubled: the library takes it for a word of one letter.
         out.extend(out.chars().next_back());
         return Ok(made(host, out.into_bytes())?.into());
     };
     let mut all_capitals = unicode::is_upper(first);
-    // A character is written once the next one is known: of connectors before a word, the last is not.
+    // A character is written once the next one is known: of connectors before a word, the last is dropped.
     let mut last = unicode::to_upper(first);
     for ch in chars {
         let mut next = ch;
@@ -129,7 +129,7 @@ fn camelcase(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(made(host, out.into_bytes())?.into())
 }
 
-/// What stands between the words of a name.
+/// Whether it separates the words of a name.
 pub(super) fn is_connector(ch: char) -> bool {
     ch == '-' || ch == '_' || unicode::is_space(ch)
 }

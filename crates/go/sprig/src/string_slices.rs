@@ -1,4 +1,4 @@
-//! Splitting, joining and sorting of strings.
+//! Splits, joins and sorts strings.
 
 use super::strval::{is_list_or_points_at_one, searched, strslice, strval};
 use bumpwright_gostd as gostd;
@@ -18,7 +18,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("toString", &[&ANY], &STRING, to_string),
 ];
 
-/// What an item of a list or of a map takes up besides its bytes.
+/// Bytes that an item of a list or of a map takes besides its text.
 const ITEM: usize = size_of::<Value>() + STRING_BYTES;
 
 fn split(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
@@ -27,7 +27,7 @@ fn split(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
 }
 
 fn splitn(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
-    // Go takes a negative number as no limit.
+    // Go treats a negative number as no limit.
     let limit = usize::try_from(args.int(1)?).unwrap_or(usize::MAX);
     let parts = parts(host, args.text(2)?, args.text(0)?, limit)?;
     numbered(host, &parts)
@@ -38,7 +38,7 @@ fn split_list(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(Value::strings(parts))
 }
 
-/// The parts of `text` between separators, `limit` at most: the last one is what is left. Without a separator the
+/// The parts of `text` between separators, `limit` at most: the last one is the rest. Without a separator the
 /// parts are the characters.
 fn parts<'t>(host: &mut Host<'_>, text: &'t [u8], separator: &[u8], limit: usize) -> Result<Vec<&'t [u8]>, Failure> {
     // Each part is copied, and the parts of an empty separator are found one by one.
@@ -101,7 +101,7 @@ fn sort_alpha(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         return Ok(Value::strings([strval(host, value)?]));
     }
     let mut items = strslice(host, value)?;
-    // Equal strings, which lists can hold for nothing, are compared to their ends.
+    // Equal strings, which lists can share, are compared to their ends.
     let weight = items.iter().map(|item| 1 + item.len() as u64 / 64).sum::<u64>();
     host.step(weight.saturating_mul(u64::from(items.len().max(1).ilog2())))?;
     items.sort_unstable();
@@ -114,7 +114,7 @@ fn to_strings(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(same_or(value, items))
 }
 
-/// A nil `[]string` stays nil, every other value makes a list that is not.
+/// A nil `[]string` stays nil, every other value becomes a list that is not nil.
 fn same_or(value: &Value, items: Vec<Text>) -> Value {
     match value {
         Value::Slice(slice) if slice.is_nil() && *slice.item == STRING => value.clone(),

@@ -1,6 +1,6 @@
-//! Strings: trimming, replacing, cutting, quoting.
+//! Trims, replaces, cuts and quotes strings.
 //!
-//! Lengths and places are counted in bytes, so cutting may break a character, as it does in Go.
+//! Lengths and positions are counted in bytes, so cutting may break a character, as it does in Go.
 
 use super::strval::{made, searched, strval, walked};
 use bumpwright_gostd::{append_quoted, first_rune, last_rune, runes, unicode};
@@ -34,14 +34,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("shuffle", &[&STRING], &STRING, shuffle),
 ];
 
-/// What Go cannot make a string of, whatever the machine.
+/// A length of strings that Go cannot create on any machine.
 const MAX_ALLOCATION: u64 = 1 << 48;
 
 fn part(host: &mut Host<'_>, part: &[u8]) -> Result<Value, Failure> {
     Ok(made(host, part.to_vec())?.into())
 }
 
-/// The first bytes or, of a negative number, the last ones.
+/// The first bytes or, for a negative number, the last ones.
 fn trunc(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let (count, text) = (args.int(0)?, args.text(1)?);
     let kept = match usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) {
@@ -85,7 +85,7 @@ fn abbrev_both(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(made(host, abbreviated(text, left, right))?.into())
 }
 
-/// At most `width` bytes of `text`, with dots for what is left out. The byte at `offset` stays, though not always as
+/// At most `width` bytes of `text`, with dots for the parts left out. The byte at `offset` stays, though not always as
 /// the first one.
 fn abbreviated(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     const DOTS: &[u8] = b"...";
@@ -243,7 +243,7 @@ fn repeat(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(Value::text(repeated))
 }
 
-/// Go's `strings.Repeat`, with what it panics with.
+/// Go's `strings.Repeat`, with its panics.
 pub(super) fn repeated(host: &mut Host<'_>, text: &[u8], count: i64) -> Result<Vec<u8>, Failure> {
     let Ok(count) = u64::try_from(count) else {
         return Err(Failure::new("strings: negative Repeat count"));
@@ -278,7 +278,7 @@ fn quote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     })
 }
 
-/// Between single quotes, with nothing escaped.
+/// In single quotes, with nothing escaped.
 fn squote(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     spaced(host, args, |host, out, value| {
         out.push(b'\'');
@@ -311,7 +311,7 @@ fn spaced(
     Ok(Value::text(out))
 }
 
-/// The characters in an order that the random choose.
+/// The characters in a random order.
 fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let text = args.text(0)?;
     host.produce(text.len().saturating_mul(size_of::<char>()))?;
@@ -326,7 +326,7 @@ fn shuffle(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
         }
         let bytes = random.get(place..place + DRAW).and_then(|bytes| bytes.try_into().ok());
         let bytes = bytes.map_or(0, u64::from_le_bytes);
-        // The high half of the product is below the bound, and as good as even for any bound that fits in memory.
+        // The high half of the product is below the bound, and almost uniform for any bound that fits in memory.
         let chosen = (u128::from(bytes) * (upper as u128 + 1)) >> u64::BITS;
         shuffled.swap(upper, chosen as usize);
     }
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use crate::testing::call;
 
-    /// The result as text, or the failure.
+    /// Returns the result as text, or the failure.
     fn said(name: &str, arguments: &[Value]) -> String {
         match call(name, arguments) {
             Ok(Value::String(text)) => text.lossy().into_owned(),

@@ -1,8 +1,8 @@
-//! Sprig's idea of a value as a string, which many of its functions take anything through.
+//! Conversion of any value to a string, used by many functions of Sprig.
 
 use bumpwright_template::{Failure, Host, LIST_BYTES, Text, Type, TypeKind, UINT8, Value, find_print_method, print};
 
-/// Strings and `[]byte` as they are, errors and Stringers by their methods, everything else as `%v` prints it.
+/// Strings and `[]byte` unchanged, errors and Stringers by their methods, everything else as `%v` prints it.
 pub(super) fn strval(host: &mut Host<'_>, value: &Value) -> Result<Text, Failure> {
     match value {
         Value::String(text) => return Ok(text.clone()),
@@ -54,12 +54,12 @@ pub(super) fn searched(host: &mut Host<'_>, bytes: &[u8]) -> Result<(), Failure>
     host.step(bytes.len() as u64 / 64)
 }
 
-/// Counts bytes that are walked through, character by character.
+/// Counts bytes that are visited character by character.
 pub(super) fn walked(host: &mut Host<'_>, bytes: &[u8]) -> Result<(), Failure> {
     host.step(bytes.len() as u64 / 8)
 }
 
-/// A string that has just been made, counted.
+/// Counts a new string, and returns it.
 pub(super) fn made(host: &mut Host<'_>, bytes: Vec<u8>) -> Result<Text, Failure> {
     host.produce(bytes.len())?;
     Ok(bytes.into())

@@ -4,7 +4,7 @@
 use super::TABLES;
 use bumpwright_template::{Args, Body, Failure, Host, Limits, Value, World};
 
-/// A clock that stands still, and dice that always show the same.
+/// A clock that stands still, and constant random bytes.
 #[derive(Debug)]
 pub(super) struct FixedWorld;
 
@@ -20,7 +20,7 @@ impl World for FixedWorld {
     }
 }
 
-/// What the function of that name makes of the arguments.
+/// The result of the function of that name.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, Failure> {
     let function = TABLES
         .iter()

@@ -1,6 +1,6 @@
 //! The methods of `time.Time`.
 //!
-//! Those that read themselves from bytes are left out: no template has an addressable time to call them on.
+//! Those that set themselves from bytes are left out: no template has an addressable time to call them on.
 
 use super::{
     durations::{DURATION, MONTH, WEEKDAY, duration_value, month_value, weekday_value},
@@ -145,7 +145,7 @@ fn bytes(bytes: Vec<u8>) -> Value {
     Value::Slice(Slice::new(&UINT8, bytes.into_iter().map(item).collect()))
 }
 
-/// The bytes of the first parameter, and more behind them.
+/// The bytes of the first parameter, with more appended.
 fn appended(args: Args<'_>, more: Vec<u8>) -> Result<Value, Failure> {
     let mut items = args.slice(1)?.items().to_vec();
     items.extend(more.into_iter().map(|byte| Value::Uint(UintKind::Uint8, byte.into())));
@@ -188,7 +188,7 @@ fn binary(args: Args<'_>) -> Result<Vec<u8>, Failure> {
     Ok(out)
 }
 
-/// A method with results that templates cannot take.
+/// A method whose results templates do not allow.
 const fn uncallable(name: &'static str, why: &'static str) -> Method {
     Method {
         pointer: false,

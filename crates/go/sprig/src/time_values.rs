@@ -1,4 +1,4 @@
-//! `time.Time` and `*time.Location` as templates meet them: structs with Go's hidden fields.
+//! `time.Time` and `*time.Location` as templates see them: structs with Go's hidden fields.
 
 use super::time_methods::TIME_METHODS;
 use bumpwright_gostd::{Time, Zone};
@@ -65,7 +65,7 @@ static TRANSITION_TYPE: StructType = StructType {
 };
 
 thread_local! {
-    // Go has one of each, and tells them apart by their addresses.
+    // Go has one of each, and distinguishes them by their addresses.
     static UTC: Pointer = unzoned();
     static LOCAL: Pointer = unzoned();
 }
@@ -117,7 +117,7 @@ pub(super) fn time_value(time: &Time) -> Value {
     time_at(time, zone_pointer(&time.zone))
 }
 
-/// Another time in the very zone that `like` has.
+/// Another time with the same zone value as `like`.
 pub(super) fn time_like(time: &Time, like: &Value) -> Value {
     match time_fields(like) {
         Some((_, _, zone)) => time_at(time, zone.clone()),
@@ -173,13 +173,13 @@ pub(super) fn time_argument(args: Args<'_>, index: usize) -> Result<Time, Failur
         .ok_or_else(|| Failure::new(format!("internal: argument {index} of the function is not a time.Time")))
 }
 
-/// What `Time.Location` gives.
+/// The result of `Time.Location`.
 pub(super) fn location_of(value: &Value) -> Value {
     let zone = time_fields(value).and_then(|(_, _, zone)| zone.target.is_some().then(|| zone.clone()));
     Value::Pointer(zone.unwrap_or_else(|| UTC.with(Clone::clone)))
 }
 
-/// The time in the location that a `*time.Location` points at: Go's `Time.In`.
+/// The time in the location of a `*time.Location`: Go's `Time.In`.
 pub(super) fn time_in(time: &Time, location: &Value) -> Result<Value, Failure> {
     match location {
         Value::Pointer(pointer) if pointer.target.is_some() => Ok(match zone_of(pointer) {

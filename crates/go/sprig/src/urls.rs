@@ -51,7 +51,7 @@ fn join(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(Value::text(text))
 }
 
-/// The string at a key; nothing when there is no such key.
+/// The string at a key; empty when there is no such key.
 fn part(parts: &Map, key: &str) -> Result<Vec<u8>, Failure> {
     let Some(value) = parts.get(&Value::text(key)) else {
         return Ok(Vec::new());
@@ -64,7 +64,7 @@ fn part(parts: &Map, key: &str) -> Result<Vec<u8>, Failure> {
                 "unable to parse {key} key, must be of type string, but {kind} found"
             )))
         }
-        // Sprig asks nil for its type.
+        // Sprig takes the type of nil.
         (_, None) => Err(Failure::new(
             "runtime error: invalid memory address or nil pointer dereference",
         )),

@@ -1,15 +1,15 @@
-//! Names in snake and kebab case, as xstrings takes them apart: `HTTPServer2xx` is `http_server_2xx`.
+//! Names in snake and kebab case, split as xstrings does: `HTTPServer2xx` is `http_server_2xx`.
 
 use super::string_case::is_connector;
 use bumpwright_gostd::{first_rune, runes, unicode};
 
-/// What the characters of a word are.
+/// The characters of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordKind {
-    /// No valid character at all: the end, or what is broken until there.
+    /// No valid character at all: the end, or invalid bytes before it.
     Nothing,
     Number,
-    /// Begins with a capital: either all capitals, or one and then small letters.
+    /// Begins with a capital: either all capitals, or one followed by lower-case letters.
     Capital,
     Letters,
     Connector,
@@ -18,7 +18,7 @@ enum WordKind {
     Other,
 }
 
-/// The words of a name on their way into the output.
+/// The words of a name while they are written.
 struct Words<'t> {
     kind: WordKind,
     word: &'t [u8],
@@ -27,7 +27,7 @@ struct Words<'t> {
     out: Vec<u8>,
 }
 
-/// The words in lower case with `connector` between them. A number belongs to the letters behind it, unless a capital
+/// The words in lower case with `connector` between them. A number belongs to the letters after it, unless a capital
 /// follows it.
 pub(super) fn in_lower_case(text: &[u8], connector: u8) -> Vec<u8> {
     let (kind, word, rest) = next_word(text);
@@ -47,7 +47,7 @@ pub(super) fn in_lower_case(text: &[u8], connector: u8) -> Vec<u8> {
 }
 
 impl<'t> Words<'t> {
-    /// Writes the word and what comes between it and the next one, and goes to that.
+    /// Writes the word and the connector before the next one, and moves to that.
     fn go_on(&mut self) {
         let (kind, word) = (self.kind, self.word);
         self.write(kind, word);
@@ -75,7 +75,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Takes the letters and numbers that belong to the number before them.
+    /// Adds the letters and numbers that belong to the number before them.
     fn finish_number(&mut self) {
         while matches!(self.kind, WordKind::Letters | WordKind::Number) {
             self.write(self.kind, self.word);
@@ -86,7 +86,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Connects the next word, unless it does that itself.
+    /// Connects the next word, unless it has its own connector.
     fn separate(&mut self) {
         if !matches!(self.kind, WordKind::Connector | WordKind::Punct) {
             self.connect();
@@ -121,8 +121,8 @@ impl<'t> Words<'t> {
     }
 }
 
-/// The first word of `text`, and what is behind it. Bytes that are not valid belong to the word of the next character
-/// that is, or to the last word.
+/// The first word of `text`, and the rest. Invalid bytes belong to the word of the next valid character, or to the last
+/// word.
 fn next_word(text: &[u8]) -> (WordKind, &[u8], &[u8]) {
     let (kind, end) = match next_valid(text) {
         None => (WordKind::Nothing, text.len()),
@@ -151,14 +151,14 @@ fn kind_of(ch: char) -> WordKind {
     }
 }
 
-/// Where the word ends whose first character ends at `from`.
+/// The end of the word whose first character ends at `from`.
 fn end_of_word(kind: WordKind, text: &[u8], from: usize) -> usize {
     let is_small = |ch| kind_of(ch) == WordKind::Letters;
     let run = match kind {
         WordKind::Capital => match valid_from(text, from) {
             Some((second, _)) if unicode::is_upper(second) => {
                 let capitals = CharacterRun::of(text, from, unicode::is_upper);
-                // The last of several capitals begins the next word if small letters follow: HTTP Server.
+                // The last of several capitals begins the next word if lower-case letters follow: HTTP Server.
                 return match capitals.next {
                     Some(next) if is_small(next) => capitals.last,
                     _ => capitals.end,
@@ -175,12 +175,12 @@ fn end_of_word(kind: WordKind, text: &[u8], from: usize) -> usize {
     run.end
 }
 
-/// Characters of one kind, one behind the other.
+/// Successive characters of one kind.
 struct CharacterRun {
     end: usize,
-    /// Where the last of them begins, or bytes that are not valid before it.
+    /// The start of the last of them, or of invalid bytes before it.
     last: usize,
-    /// The character behind them.
+    /// The character after them.
     next: Option<char>,
 }
 
@@ -209,13 +209,13 @@ impl CharacterRun {
     }
 }
 
-/// The first valid character at or behind `from`, and where it ends.
+/// The first valid character at or after `from`, and its end.
 fn valid_from(text: &[u8], from: usize) -> Option<(char, usize)> {
     let (ch, width) = next_valid(text.get(from..)?)?;
     Some((ch, from + width))
 }
 
-/// The first valid character and where it ends. A U+FFFD that is written out counts as invalid, too.
+/// The first valid character and its end. A literal U+FFFD counts as invalid, too.
 fn next_valid(text: &[u8]) -> Option<(char, usize)> {
     let mut end = 0;
     while let Some((ch, width)) = first_rune(text.get(end..)?) {

@@ -1,4 +1,4 @@
-//! Lines: wrapping and indenting.
+//! Wraps and indents lines.
 
 use super::strings::{repeated, replaced};
 use bumpwright_template::{Args, Failure, Function, Host, INT, STRING, Text, Value};
@@ -12,18 +12,18 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("nindent", &[&INT, &STRING], &STRING, nindent),
 ];
 
-/// Words that are longer than a line get a line of their own.
+/// Words longer than a line get a line of their own.
 fn wrap(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     wrapped(host, args.text(1)?, args.int(0)?, b"", false)
 }
 
-/// Words that are longer than a line are broken.
+/// Words longer than a line are broken.
 fn wrap_with(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     wrapped(host, args.text(2)?, args.int(0)?, args.text(1)?, true)
 }
 
-/// `text` in lines of `width` bytes at most, broken at spaces. It knows no other white space, so line breaks that are
-/// there already count as bytes of their line.
+/// `text` in lines of `width` bytes at most, broken at spaces. Other white space does not count, so existing line
+/// breaks count as bytes of their line.
 fn wrapped(
     host: &mut Host<'_>,
     text: &[u8],
@@ -35,7 +35,7 @@ fn wrapped(
     let width = usize::try_from(width.max(1)).unwrap_or(usize::MAX);
     let mut out = Vec::new();
     let mut left = text;
-    // A line is taken once there is more than fits into it; spaces before it are dropped.
+    // A line is complete once there is more than fits into it; spaces before it are dropped.
     while left.len() > width {
         if let Some(unspaced) = left.strip_prefix(b" ") {
             left = unspaced;
@@ -51,7 +51,7 @@ fn wrapped(
             },
         };
         let line = line.unwrap_or_default();
-        // Twice, since a buffer that grows has room for more than it holds.
+        // Twice, since a growing buffer has room for more than it holds.
         host.produce((line.len() + line_end.len()).saturating_mul(2))?;
         out.extend_from_slice(line);
         out.extend_from_slice(line_end);
@@ -70,7 +70,7 @@ fn nindent(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(indented(host, args, b"\n")?.into())
 }
 
-/// Every line of the text behind as many spaces as asked for, also lines without text.
+/// Indents every line of the text by a number of spaces, also empty lines.
 fn indented(host: &mut Host<'_>, args: Args<'_>, before: &[u8]) -> Result<Text, Failure> {
     let padding = repeated(host, b" ", args.int(0)?)?;
     let rest = replaced(host, args.text(1)?, b"\n", &[b"\n", &*padding].concat())?;

@@ -1,4 +1,4 @@
-//! Certificates as Sprig wants them.
+//! Builds certificates as Sprig does.
 
 use super::private_keys::{PrivateKey, crate_error};
 use bumpwright_gostd::quote_bytes;
@@ -27,26 +27,26 @@ use x509_cert::{
     time::{Time, Validity},
 };
 
-/// What a certificate is to say.
+/// The content of a certificate.
 #[derive(Debug)]
 pub(super) struct CertificateSpec {
     /// The common name of the subject.
     pub name: Text,
     pub addresses: Vec<IpAddr>,
     pub hosts: Vec<Text>,
-    /// From now on.
+    /// From the current time on.
     pub days: i64,
     pub is_authority: bool,
 }
 
-/// Who signs a certificate.
+/// The signer of a certificate.
 pub(super) enum Signer<'a> {
-    /// The key that it certifies.
+    /// The certified key itself.
     Itself,
     Authority(&'a Certificate, &'a PrivateKey),
 }
 
-/// The builder asks for names and extensions; the latter are added by hand.
+/// The builder requires names and extensions; the latter are added by hand.
 struct Profile {
     subject: Name,
     issuer: Name,
@@ -119,7 +119,7 @@ pub(super) fn create(
     builder.add_extension(&ExtendedKeyUsage(usages)).map_err(crate_error)?;
     builder.add_extension(&constraints).map_err(crate_error)?;
     if spec.is_authority {
-        // The crate would take SHA-1, as the standard says; Go takes the start of this one.
+        // The crate would use SHA-1, as the standard says; Go uses the start of this one.
         let hash = Sha256::digest(public.subject_public_key.raw_bytes());
         let id = OctetString::new(hash.get(..KEY_ID).unwrap_or_default()).map_err(crate_error)?;
         builder.add_extension(&SubjectKeyIdentifier(id)).map_err(crate_error)?;
@@ -137,7 +137,7 @@ pub(super) fn create(
     signing_key.sign(host, builder)?.to_der().map_err(crate_error)
 }
 
-/// A distinguished name of nothing but a common name; an empty one is left out.
+/// A distinguished name with only a common name; an empty one is left out.
 fn subject(name: &[u8]) -> Result<Name, Failure> {
     if name.is_empty() {
         return Ok(Name::default());
@@ -165,8 +165,8 @@ fn alternative_names(spec: &CertificateSpec) -> Result<SubjectAltName, Failure> 
     hosts.chain(addresses).collect::<Result<_, _>>().map(SubjectAltName)
 }
 
-/// From now on, for so many days; their number overflows as Go's does. No certificate ends before 1970: one that
-/// should is not valid anyway.
+/// From the current time on, for `days` days; their number overflows as Go's does. No certificate ends before 1970: one
+/// that should is invalid anyway.
 fn validity(host: &Host<'_>, days: i64) -> Result<Validity, Failure> {
     const NANOSECONDS: i64 = 1_000_000_000;
     let (now, _) = host.world().now();
