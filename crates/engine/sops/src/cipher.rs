@@ -1,4 +1,4 @@
-//! One encrypted value: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]` becomes a leaf again.
+//! Decrypts one value: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]` becomes a leaf again.
 
 use super::tree::{Comment, Value};
 use aes_gcm::aead::consts::{U12, U16, U32};
@@ -29,21 +29,21 @@ pub(crate) enum CipherError {
     UnknownType(String),
     #[error("decrypted value is not of its type {0}")]
     NotOfType(&'static str),
-    /// What Go says when it panics on such a value, which SOPS itself never writes.
+    /// Go's panic on such a value, which SOPS itself never writes.
     #[error("runtime error: hash of unhashable type []uint8")]
     Bytes,
 }
 
-/// What stands in the place of values that nobody is to see, as `flux build` has it.
+/// The placeholder for masked values, as in `flux build`.
 pub const MASK: &str = "**SOPS**";
 
 /// The data key of one file, ready to decrypt its values.
 pub(crate) struct Cipher {
-    /// Nothing where values are masked and not decrypted.
+    /// `None` where values are masked and not decrypted.
     gcm: Option<Box<Gcm>>,
 }
 
-/// SOPS' initialisation vectors have 32 bytes; those of other writers may have the sizes that AES-GCM is used with.
+/// SOPS' initialization vectors have 32 bytes; other writers may use the usual sizes for AES-GCM.
 struct Gcm {
     wide: AesGcm<Aes256, U32>,
     block: AesGcm<Aes256, U16>,
@@ -69,12 +69,12 @@ impl Cipher {
         })
     }
 
-    /// One without a key: each value becomes [`MASK`].
+    /// A cipher without a key: each value becomes [`MASK`].
     pub(crate) const fn masking() -> Self {
         Self { gcm: None }
     }
 
-    /// Decrypts a value that stands at the path `additional`, whose names end in `:` each.
+    /// Decrypts the value at the path `additional`, whose names are each followed by `:`.
     pub(crate) fn decrypt(&self, text: &[u8], additional: &[u8]) -> Result<Value, CipherError> {
         if text.is_empty() {
             return Ok(Value::text(""));
@@ -86,7 +86,7 @@ impl Cipher {
         let part = |name, text, out: &mut Vec<u8>| {
             decode_base64(text, Base64::Standard, out).map_err(|error| CipherError::Base64(name, error))
         };
-        // SOPS authenticates data and tag as one, so where one ends does not matter. One buffer holds both: it must not grow.
+        // SOPS authenticates data and tag as one, so the boundary does not matter. One buffer holds both: it must not grow.
         let mut data = Zeroizing::new(Vec::with_capacity((parts.data.len() + parts.tag.len()) / 4 * 3 + 6));
         let mut iv = Vec::new();
         part("data", parts.data, &mut data)?;
@@ -120,7 +120,7 @@ impl Gcm {
     }
 }
 
-/// SOPS' `^ENC\[AES256_GCM,data:(.+),iv:(.+),tag:(.+),type:(.+)\]`: on the first line, as much as possible in each group.
+/// SOPS' `^ENC\[AES256_GCM,data:(.+),iv:(.+),tag:(.+),type:(.+)\]`: on the first line, each group as long as possible.
 fn parse(text: &[u8]) -> Option<Parts<'_>> {
     let line = text.split(|byte| *byte == b'\n').next()?;
     let rest = line.strip_prefix(b"ENC[AES256_GCM,data:")?;
@@ -132,7 +132,7 @@ fn parse(text: &[u8]) -> Option<Parts<'_>> {
     (!data.is_empty()).then_some(Parts { data, iv, tag, kind })
 }
 
-/// Cuts at the last separator that leaves something behind it.
+/// Splits at the last separator that is followed by something.
 fn cut_last<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let last = text.len().checked_sub(separator.len() + 1)?;
     let at = (0..=last)
@@ -141,7 +141,7 @@ fn cut_last<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])
     Some((text.get(..at)?, text.get(at + separator.len()..)?))
 }
 
-/// The leaf of a type. The errors of Go's readers would quote the value, so ours only name the type.
+/// The leaf of a type. Go's parse errors would quote the value, so these only name the type.
 fn typed(plain: Zeroizing<Vec<u8>>, kind: &[u8]) -> Result<Value, CipherError> {
     Ok(match kind {
         b"str" => Value::Text(plain),

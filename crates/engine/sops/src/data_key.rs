@@ -1,4 +1,4 @@
-//! The data key of a file: one master key of a group gives the group's part, enough groups give the key.
+//! The data key of a file: one master key of a group decrypts the group's part, enough groups yield the key.
 
 use super::metadata::{KeyGroup, Metadata};
 use super::report::{prefix, wrap};
@@ -6,10 +6,10 @@ use super::service::{KeyError, KeyService, MasterKey};
 use super::shamir::{CombineError, combine};
 use zeroize::Zeroizing;
 
-/// The kinds of keys that are tried first, as SOPS has it where nobody says otherwise.
+/// The kinds of keys that are tried first, SOPS' default order.
 const ORDER: [&str; 2] = ["age", "pgp"];
 
-/// Why a file's data key cannot be had, as SOPS reports it to people.
+/// Why a file's data key cannot be recovered, in SOPS' report for users.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DataKeyError {
     #[error("{0}")]
@@ -18,7 +18,7 @@ pub(crate) enum DataKeyError {
     Shamir(CombineError),
 }
 
-/// What a group said: nothing for one that gave its part.
+/// The errors of a group; `None` for one that decrypted its part.
 type GroupResult = Option<Vec<(String, KeyError)>>;
 
 /// Recovers the data key.
@@ -44,7 +44,7 @@ pub(crate) fn data_key(metadata: &Metadata, service: &dyn KeyService) -> Result<
     parts.pop().ok_or_else(|| refused(metadata.threshold, &results))
 }
 
-/// The part that any key of a group gives; else what each key said.
+/// The part of a group, decrypted by any of its keys; else the error of each key.
 fn group_part(group: &KeyGroup, service: &dyn KeyService) -> Result<Zeroizing<Vec<u8>>, Vec<(String, KeyError)>> {
     let mut keys: Vec<&MasterKey> = group.iter().collect();
     keys.sort_by_key(|key| ORDER.iter().position(|kind| *kind == key.kind()).unwrap_or(ORDER.len()));

@@ -1,4 +1,4 @@
-//! A tree decrypted leaf by leaf, and the digest over its leaves that a file's MAC is compared with.
+//! Decrypts a tree leaf by leaf, and computes the digest over its leaves that a file's MAC is compared with.
 
 use super::cipher::{Cipher, CipherError};
 use super::rules::{Decider, Exhausted, Rule};
@@ -7,7 +7,7 @@ use bumpwright_gostd::format_float;
 use sha2::{Digest, Sha512};
 use std::fmt::Write;
 
-/// What the digest begins with when it is over encrypted leaves alone: SHA-256 of `sops`.
+/// The prefix of a digest over only encrypted leaves: SHA-256 of `sops`.
 const ONLY_ENCRYPTED: [u8; 32] = [
     0x8a, 0x3f, 0xd2, 0xad, 0x54, 0xce, 0x66, 0x52, 0x7b, 0x10, 0x34, 0xf3, 0xd1, 0x47, 0xbe, 0x0b, 0x0b, 0x97, 0x5b,
     0x3b, 0xf4, 0x4f, 0x72, 0xc6, 0xfd, 0xad, 0xec, 0x81, 0x76, 0xf2, 0x7d, 0x69,
@@ -32,17 +32,17 @@ pub(crate) enum WalkError {
     Exhausted(#[from] Exhausted),
 }
 
-/// The digests that a file's MAC may be, in hexadecimal.
+/// The digests that a file's MAC may have, in hexadecimal.
 pub(crate) struct Digests {
     /// As SOPS computes it when it decrypts.
     pub(crate) decrypted: String,
     /// As it was computed when the file was encrypted. SOPS 3.13 turns comments in lists into items, which it counts when
-    /// it decrypts and not when it encrypts; so it refuses such files of its own, and kustomize-controller, which asks
-    /// for no MAC, takes them.
+    /// it decrypts and not when it encrypts; so it rejects such files of its own, and kustomize-controller, which ignores
+    /// the MAC, accepts them.
     pub(crate) encrypted: Option<String>,
 }
 
-/// Decrypts all documents in place; gives the digests over them.
+/// Decrypts all documents in place; returns the digests over them.
 pub(crate) fn decrypt(
     branches: &mut [Branch],
     cipher: &Cipher,
@@ -86,11 +86,11 @@ struct Walk<'c> {
     digest: Sha512,
     /// The same without items that turned out to be comments, once there is one.
     without_items: Option<Sha512>,
-    /// The names down to here, each with a `:` behind it.
+    /// The names down to the current leaf, each followed by `:`.
     path: Vec<u8>,
     /// Whether the rule marks them.
     marks: Vec<bool>,
-    /// The comments in force, level by level, as the file has them.
+    /// The comments in force, level by level, as written.
     comments: Vec<Vec<Vec<u8>>>,
 }
 
@@ -184,7 +184,7 @@ impl Walk<'_> {
         if encrypted {
             match leaf {
                 Value::Comment(comment) => {
-                    // What does not decrypt is taken for a comment that never was encrypted.
+                    // A comment that cannot be decrypted was never encrypted.
                     if let Ok(plain) = self.cipher.decrypt(&comment.text, &self.path) {
                         *leaf = plain;
                     }
@@ -205,7 +205,7 @@ impl Walk<'_> {
         if !self.is_encrypted(true)? {
             return Ok(());
         }
-        // A comment at the top stands at the empty path, which SOPS spells like one with an empty name.
+        // A comment at the top is at the empty path, which SOPS spells like one with an empty name.
         let path: &[u8] = if self.path.is_empty() { b":" } else { &self.path };
         match self.cipher.decrypt(&comment.text, path) {
             Err(_) => Ok(()),
@@ -221,7 +221,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a leaf to the digests, as SOPS turns it into bytes.
+    /// Adds a leaf to the digests, in SOPS' encoding as bytes.
     fn count(&mut self, leaf: &Value) -> Result<(), WalkError> {
         match leaf {
             Value::Text(text) => self.update(text),
@@ -244,7 +244,7 @@ impl Walk<'_> {
     }
 }
 
-/// A key as Go's `%s` shows it where it is no text.
+/// A key that is not a string as Go's `%s` prints it.
 fn formatted(key: &Value) -> String {
     match key {
         Value::Int(number) => format!("%!s(int={number})"),

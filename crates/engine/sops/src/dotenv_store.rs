@@ -1,4 +1,4 @@
-//! Dotenv: a line each, `\n` for line breaks in values.
+//! Dotenv: one variable a line, `\n` for line breaks in values.
 
 use super::metadata::unescaped;
 use super::plain_text::shown;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 #[error("invalid dotenv input line: <redacted> (line {0})")]
 pub(crate) struct LineError(usize);
 
-/// Reads lines.
+/// Parses lines.
 pub(crate) fn read(bytes: &[u8]) -> Result<Branch, LineError> {
     let mut branch = Branch::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -25,7 +25,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Branch, LineError> {
     Ok(branch)
 }
 
-/// Why a tree has no form as lines, in SOPS' words.
+/// Why a tree cannot be written as lines, in SOPS' words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot use complex value in dotenv file; offending key {0}")]
 pub(crate) struct ComplexValue(String);

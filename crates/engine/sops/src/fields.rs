@@ -1,11 +1,11 @@
-//! The loose reading of metadata: names in any case, numbers for text and text for numbers, one for a list of one.
-//! These are the rules of the Go library that SOPS reads its metadata with, where they can matter to a file.
+//! Lenient decoding of metadata: names in any case, numbers for strings and strings for numbers, one item for a list.
+//! These are the rules of the Go library that SOPS decodes its metadata with, where they can matter to a file.
 
 use super::tree::{Branch, Entry, Key, Value};
 use bumpwright_gostd::{format_float, parse_int};
 use std::collections::BTreeMap;
 
-/// A field that has another type; its value is not told.
+/// A field of another type; the error does not contain its value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("decoding failed due to the following error(s):\n\n'{name}' {problem}")]
 pub(crate) struct FieldError {
@@ -13,7 +13,7 @@ pub(crate) struct FieldError {
     problem: String,
 }
 
-/// Entries with the name of where they stand.
+/// Entries with the path to them.
 pub(crate) struct Fields<'t> {
     branch: &'t [Entry],
     at: String,
@@ -29,7 +29,7 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// The value of a name; one in another case counts where there is none, null is none. The last of several counts.
+    /// The value of a name; otherwise of one in another case. Null counts as missing, and the last duplicate counts.
     fn value(&self, name: &str) -> Option<&'t Value> {
         let named = |wanted: &dyn Fn(&[u8]) -> bool| {
             let found = self.branch.iter().rev();
@@ -130,7 +130,7 @@ impl<'t> Fields<'t> {
         fields.collect()
     }
 
-    /// Names with texts, or with nothing.
+    /// Names with texts, or with null.
     pub(crate) fn pairs(&self, name: &str) -> Read<BTreeMap<String, Option<String>>> {
         let branch = match self.value(name) {
             None => return Ok(BTreeMap::new()),
@@ -166,7 +166,7 @@ fn as_text(value: &Value) -> Option<String> {
     })
 }
 
-/// The type in Go after SOPS has made maps of branches.
+/// The Go type after SOPS has converted branches to maps.
 const fn decoded_type(value: &Value) -> &'static str {
     match value {
         Value::Branch(_) => "map[string]interface {}",

@@ -1,4 +1,4 @@
-//! An encrypted file from its bytes to the plain bytes in the format that was asked for.
+//! Decrypts a file: from its bytes to the plain bytes in the requested format.
 
 use super::cipher::{Cipher, CipherError};
 use super::data_key::{DataKeyError, data_key};
@@ -16,18 +16,18 @@ use super::yaml_store::{YamlReadError, YamlWriteError};
 use super::{dotenv_store, ini_read, ini_write, json_read, json_write, yaml_store};
 use zeroize::Zeroizing;
 
-/// What to make of a file's MAC.
+/// How to treat a file's MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
-    /// The MAC must be there and right: the bytes are those that were encrypted (K-134).
+    /// The MAC must be present and match: the bytes are those that were encrypted (K-134).
     Checked,
-    /// Values are still authenticated, each at its place; that none was added, taken away or moved is not. A build adds
-    /// names, labels and namespaces to objects and sorts their keys, so that no MAC over the whole is right any more.
+    /// Ignore the MAC. Values are still authenticated, each at its place; additions, removals and moves are not detected. A
+    /// build adds names, labels and namespaces to objects and sorts their keys, so that no MAC over the whole matches.
     ValuesOnly,
 }
 
-/// Why a file cannot be decrypted, in the words of SOPS and kustomize-controller. Neither plain text nor keys are told,
-/// also where those two would tell them.
+/// Why a file cannot be decrypted, in the words of SOPS and kustomize-controller. Neither plain text nor keys are included,
+/// even where those two would include them.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct DecryptError(Box<Reason>);
@@ -52,7 +52,7 @@ pub(crate) enum Reason {
     Emit(&'static str, &'static str, EmitError),
 }
 
-/// kustomize-controller would print both MACs; they are digests of the plain text, and guesses can be tried on them.
+/// kustomize-controller would print both MACs; they are digests of the plain text, and guesses can be tested with them.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MacError {
     #[error("MAC mismatch")]
@@ -89,15 +89,15 @@ pub(crate) enum EmitError {
     Ini(IniWriteError),
     #[error("Error marshaling to YAML: {0}")]
     Yaml(YamlWriteError),
-    /// What Go says when it panics on a file without documents.
+    /// Go's panic on a file without documents.
     #[error("runtime error: index out of range [0] with length 0")]
     NoDocument,
 }
 
-/// Decrypts a file that is encrypted in one format and wanted in another (mostly the same).
+/// Decrypts a file from one format to another (mostly the same).
 ///
 /// # Errors
-/// For bytes that are no encrypted file, keys that do not fit, and files that were changed.
+/// For bytes that are not an encrypted file, keys that do not match, and files that were changed.
 pub fn decrypt(
     bytes: &[u8],
     from: Format,
@@ -107,7 +107,7 @@ pub fn decrypt(
 ) -> Result<Zeroizing<Vec<u8>>, DecryptError> {
     let (mut branches, metadata) = load(bytes, from).map_err(|error| Reason::Load(from.title(), error))?;
     open(&mut branches, &metadata, service, integrity)?;
-    // Plain text is shorter than what it was encrypted to, most of the time: then it is never moved in memory.
+    // Plain text is mostly shorter than the encrypted one: then it is never moved in memory.
     let mut out = Zeroizing::new(Vec::with_capacity(bytes.len()));
     emit(&branches, to, &mut out).map_err(|error| Reason::Emit(from.title(), to.title(), error))?;
     Ok(out)
@@ -174,7 +174,7 @@ fn emit(branches: &[Branch], format: Format, out: &mut Zeroizing<Vec<u8>>) -> Re
     }
 }
 
-/// The one text under `data`.
+/// The only text, under `data`.
 fn emit_binary(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result<(), EmitError> {
     let [branch] = branches else {
         return Err(EmitError::Binary("there must be exactly one tree branch"));

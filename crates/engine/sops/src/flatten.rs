@@ -1,4 +1,4 @@
-//! Metadata of flat formats: `age__list_0__map_enc` becomes a tree again.
+//! Metadata of flat formats: converts `age__list_0__map_enc` back to a tree.
 
 use super::tree::{Branch, Entry, Key, MAX_DEPTH, Value};
 use bumpwright_gostd::{atoi, quote_bytes};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const MAP: &[u8] = b"__map_";
 const LIST: &[u8] = b"__list_";
 
-/// Why flat keys make no tree, in SOPS' words.
+/// Why flat keys do not form a tree, in SOPS' words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnflattenError {
     #[error("Error while unflattening {0}: Duplicate value")]
@@ -34,7 +34,7 @@ enum Token<'a> {
     Item(i64),
 }
 
-/// The tree that flat entries spell; comments are left out, names sorted.
+/// The tree of flat entries; comments are left out, names sorted.
 pub(crate) fn unflatten(branch: Branch) -> Result<Branch, UnflattenError> {
     let mut root = Node::default();
     for entry in branch {

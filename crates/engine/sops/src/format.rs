@@ -1,4 +1,4 @@
-//! The formats of SOPS: which one a name asks for, and which one text is in.
+//! The formats of SOPS, detected by name and by content.
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,11 +15,11 @@ pub enum Format {
     Yaml,
 }
 
-/// The name of the entry that holds credentials for registries, which are JSON (K-155).
+/// The name of the entry with credentials for registries, which are JSON (K-155).
 const DOCKER_CONFIG: &str = ".dockerconfigjson";
 
 impl Format {
-    /// The format that the end of a path or of a key says; [`Format::Binary`] for all others.
+    /// The format for the end of a path or of a key; [`Format::Binary`] for all others.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         let ends = |ending: &[&str]| ending.iter().any(|ending| path.ends_with(ending));
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// The bytes that an encrypted file of this format holds, whatever else it is.
+    /// The bytes that every encrypted file of this format contains.
     const fn marker(self) -> &'static [u8] {
         match self {
             Self::Binary | Self::Json => br#""mac": "ENC["#,
@@ -53,8 +53,8 @@ impl Format {
         bytes.windows(marker.len()).any(|window| window == marker)
     }
 
-    /// The format that bytes look encrypted in. kustomize-controller asks for the markers in no order; what has several
-    /// of them is the first of these here.
+    /// The format that bytes look encrypted in. kustomize-controller checks the markers in random order; here the first
+    /// match in a fixed order counts.
     #[must_use]
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         [Self::Json, Self::Yaml, Self::Dotenv, Self::Ini]
@@ -62,7 +62,7 @@ impl Format {
             .find(|format| format.is_marked(bytes))
     }
 
-    /// How kustomize-controller calls it in errors.
+    /// Its name in kustomize-controller's errors.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Binary => "binary",

@@ -1,4 +1,4 @@
-//! INI as the Go library of SOPS reads it: sections that may come twice, quotes, lines that go on, and comments, which
+//! Parses INI as the Go library of SOPS does: sections that may come twice, quotes, continued lines, and comments, which
 //! belong to what follows them or stands before them on the line.
 
 use super::tree::{Branch, Comment, Entry, Text, Value};
@@ -8,11 +8,11 @@ use zeroize::Zeroizing;
 
 /// The section of keys without one.
 pub(crate) const DEFAULT: &[u8] = b"DEFAULT";
-/// What may stand between name and value.
+/// The delimiters between name and value.
 const DELIMITERS: [u8; 2] = *b"=:";
 const TRIPLE: &[u8] = b"\"\"\"";
 
-/// Why text is no INI, in the library's words; the lines that it quotes may be secrets and are left out.
+/// Why a text is not valid INI, in the library's words; the lines that it quotes may be secrets and are left out.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum IniError {
     #[error("unclosed section: <redacted>")]
@@ -43,7 +43,7 @@ struct Section {
     keys: Vec<KeyLine>,
 }
 
-/// Reads sections: each one is an entry, its comment the first entry in it, a key's comment the entry behind the key.
+/// Parses sections: each one is an entry, its comment the first entry in it, a key's comment the entry after the key.
 pub(crate) fn read(bytes: &[u8]) -> Result<Branch, IniError> {
     let mut reader = Reader {
         rest: without_mark(bytes),
@@ -69,7 +69,7 @@ fn entry_of(section: Section) -> Entry {
     Entry::new(section.name, Value::Branch(branch))
 }
 
-/// A comment without its signs at the start.
+/// A comment without its leading signs.
 fn stripped(comment: &[u8]) -> &[u8] {
     let sign = match comment.first() {
         Some(sign @ (b';' | b'#')) => *sign,
@@ -79,7 +79,7 @@ fn stripped(comment: &[u8]) -> &[u8] {
     start.and_then(|at| comment.get(at..)).unwrap_or_default()
 }
 
-/// Marks of byte orders are passed over, whatever follows.
+/// Skips a byte order mark, whatever follows.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     match bytes {
         [0xFE, 0xFF, rest @ ..] | [0xFF, 0xFE, rest @ ..] | [0xEF, 0xBB, 0xBF, rest @ ..] => rest,
@@ -117,7 +117,7 @@ fn find_any(text: &[u8], bytes: &[u8]) -> Option<usize> {
 struct Reader<'a> {
     rest: &'a [u8],
     ended: bool,
-    /// Comments that wait for what they belong to.
+    /// Comments that belong to the next line.
     comment: Text,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         Ok(section)
     }
 
-    /// Keeps the comment in what stands behind a section or a quoted value.
+    /// Keeps the comment after a section or a quoted value.
     fn add_inline(&mut self, behind: &[u8]) {
         if let Some(at) = find_any(behind, b"#;") {
             self.comment.extend_from_slice(behind.get(at..).unwrap_or_default());
@@ -283,7 +283,7 @@ impl Section {
         }
     }
 
-    /// A name that comes again keeps its place.
+    /// Sets a value; a duplicate name keeps its place.
     fn add(&mut self, key: KeyLine) -> Result<(), IniError> {
         if key.name.is_empty() {
             return Err(IniError::EmptyName);
@@ -296,7 +296,7 @@ impl Section {
     }
 }
 
-/// A value without the quotes around it, unless there are more of them in it.
+/// A value without the quotes around it, unless it contains more of them.
 fn unquoted(value: &[u8]) -> &[u8] {
     for quote in *b"'\"" {
         let count = value.iter().filter(|byte| **byte == quote).count();
@@ -311,7 +311,7 @@ fn unquoted(value: &[u8]) -> &[u8] {
     value
 }
 
-/// The name of a line, and where its value begins.
+/// The name of a line, and the start of its value.
 fn key_name(line: &[u8]) -> Result<(Vec<u8>, usize), IniError> {
     let quote: &[u8] = match line {
         [b'"', b'"', b'"', _, _, _, _, ..] => TRIPLE,

@@ -1,11 +1,11 @@
-//! INI as the Go library of SOPS writes it: equals signs below each other, quotes where a value needs them.
+//! Writes INI as the Go library of SOPS does: aligned equals signs, quotes where a value needs them.
 
 use super::ini_read::{DEFAULT, trim};
 use super::plain_text::shown;
 use super::tree::{Branch, Entry, Key, Text, Value};
 use zeroize::Zeroizing;
 
-/// Why a tree has no form as sections, in the words of SOPS and of Go.
+/// Why a tree cannot be written as sections, in the words of SOPS and of Go.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum IniWriteError {
     #[error("Error encoding section: Section values should always be TreeBranches")]
@@ -79,7 +79,7 @@ fn section<'t>(name: &'t [u8], value: &'t Value) -> Result<Section<'t>, IniWrite
         section.comment = Some(&comment.text);
         entries = rest;
     }
-    // The key that a comment belongs to: the one before it, even where its name came earlier.
+    // The key of a comment: the one before it, even where its name came earlier.
     let mut owner = None;
     for entry in entries {
         match &entry.key {
@@ -127,7 +127,7 @@ fn write_comment(comment: Option<&Text>, trimmed: bool, out: &mut Zeroizing<Vec<
     Ok(())
 }
 
-/// A name as it is written.
+/// The spelling of a name.
 fn spelled(name: &[u8]) -> Vec<u8> {
     let quote: &[u8] = if name.iter().any(|byte| b"\"=:".contains(byte)) {
         b"`"

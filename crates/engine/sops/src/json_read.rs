@@ -1,10 +1,10 @@
-//! JSON as SOPS reads it: entries in their order, names that come twice kept, numbers as integers where they are some.
+//! Parses JSON as SOPS does: entries in their order, duplicate names kept, numbers as integers where possible.
 
 use super::tree::{Branch, Entry, MAX_DEPTH, Value};
 use bumpwright_gostd::{atoi, parse_float};
 use zeroize::Zeroizing;
 
-/// Why text is no JSON with an object at its top; nothing of the text's values is told.
+/// Why a text is not JSON with an object at its top; the error contains no values.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JsonError {
     #[error("EOF")]
@@ -26,7 +26,7 @@ pub(crate) enum JsonError {
     Deep,
 }
 
-/// Reads the object at the start of a text; what follows it is not looked at, as with SOPS.
+/// Parses the object at the start of a text; the rest is ignored, as with SOPS.
 pub(crate) fn read(bytes: &[u8]) -> Result<Branch, JsonError> {
     let mut reader = Reader { bytes, at: 0, depth: 0 };
     match reader.peek() {
@@ -47,7 +47,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next byte that is no blank, which stays the next.
+    /// The next byte that is not white space, without consuming it.
     fn peek(&mut self) -> Option<u8> {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -210,7 +210,7 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        // Go puts U+FFFD for what is no UTF-8, one for each byte.
+        // Go writes U+FFFD for each invalid byte.
         match std::str::from_utf8(&raw) {
             Ok(_) => Ok(raw),
             Err(_) => Ok(Zeroizing::new(bumpwright_gostd::lossy(&raw).as_bytes().to_vec())),
@@ -254,7 +254,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Four digits behind a `u`.
+    /// Four digits after a `u`.
     fn code_unit(&mut self) -> Result<u32, JsonError> {
         let mut code = 0;
         for _ in 0..4 {

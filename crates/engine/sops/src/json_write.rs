@@ -4,14 +4,14 @@ use super::tree::{Branch, Key, Value};
 use bumpwright_gostd::format_float;
 use zeroize::Zeroizing;
 
-/// A leaf that JSON has no form for.
+/// A leaf without a form in JSON.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnsupportedValue {
     #[error("json: unsupported value: {0}")]
     Number(String),
     #[error("json: error calling MarshalJSON for type time.Time: Time.MarshalJSON: {0}")]
     Time(&'static str),
-    /// Each object around it says so.
+    /// Each enclosing object adds this prefix.
     #[error("Error encoding value : {0}")]
     Inside(Box<Self>),
 }
@@ -128,7 +128,7 @@ impl Writer<'_> {
         self.put("\"");
         for chunk in bytes.utf8_chunks() {
             chunk.valid().chars().for_each(|ch| self.character(ch));
-            // Each byte that is no UTF-8 is U+FFFD, as an escape.
+            // Each invalid byte is U+FFFD, as an escape.
             chunk.invalid().iter().for_each(|_| self.put("\\ufffd"));
         }
         self.put("\"");

@@ -15,9 +15,9 @@
 //! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
 //! | any file in any format | [`decrypt`] |
 //! | keys that a service holds | implement [`KeyService`] |
-//! | the structure of a file without its values | [`Masks`] in the place of keys: values become [`MASK`] |
+//! | the structure of a file without its values | [`Masks`] instead of keys: values become [`MASK`] |
 //!
-//! | group | what it is for |
+//! | group | purpose |
 //! |---|---|
 //! | `file`, `format` | from bytes to bytes |
 //! | `tree`, `decrypt`, `cipher`, `rules` | the values, which of them are encrypted, and the digest over them |
@@ -25,10 +25,10 @@
 //! | `data_key`, `shamir`, `report`, `service` | the data key, from master keys in groups |
 //! | `age`, `pgp`, `local` | keys that decrypt here |
 //! | `yaml_store`, `wiped`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
-//! | `secret`, `object`, `sources` | what of a Kustomization is decrypted |
+//! | `secret`, `object`, `sources` | the inputs of a Kustomization's decryption |
 //!
-//! Plain text and keys are wiped from memory where this crate holds them, the tree that YAML is printed from among it; what
-//! comes out of it as JSON objects is not. Types that hold either cannot be printed, and errors tell neither, also where the
+//! Plain text and keys are wiped from memory where this crate holds them, including the tree that YAML is printed from; JSON
+//! objects that it returns are not. Types that hold either cannot be printed, and errors contain neither, even where the
 //! words of SOPS would.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -5,22 +5,22 @@ use super::pgp::{PgpImportError, PgpKeys};
 use super::service::{KeyError, KeyService, MasterKey};
 use zeroize::Zeroizing;
 
-/// Keys that decrypt without asking anybody.
+/// Keys that decrypt in this process.
 #[derive(Default)]
 pub struct LocalKeys {
-    /// Of age.
+    /// age keys.
     pub age: Identities,
-    /// Of OpenPGP.
+    /// OpenPGP keys.
     pub pgp: PgpKeys,
 }
 
-/// An entry that holds no keys.
+/// An entry without keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// `.agekey`
+    /// An `.agekey` entry.
     #[error(transparent)]
     Age(#[from] IdentityError),
-    /// `.asc`
+    /// An `.asc` entry.
     #[error(transparent)]
     Pgp(#[from] PgpImportError),
 }
@@ -43,7 +43,7 @@ impl KeyService for LocalKeys {
 pub struct KeyServices<L, R> {
     /// For age and OpenPGP.
     pub local: L,
-    /// For the rest.
+    /// For all other kinds.
     pub remote: R,
 }
 

@@ -1,4 +1,4 @@
-//! What a file says about its encryption: the keys, which leaves are encrypted, the MAC.
+//! The metadata of an encrypted file: its master keys, the rule of encrypted leaves, the MAC.
 
 use super::fields::{FieldError, Fields};
 use super::flatten::{UnflattenError, unflatten};
@@ -8,14 +8,14 @@ use super::tree::{Branch, Entry, Key, Value};
 use bumpwright_gostd::{RFC_3339, Time, quote};
 use zeroize::Zeroizing;
 
-/// The key that the metadata stands under.
+/// The key of the metadata.
 const NAME: &[u8] = b"sops";
-/// What the names of flat metadata begin with.
+/// The prefix of flat metadata.
 const PREFIX: &[u8] = b"sops_";
-/// Leaves below names that end like this are plain where a file says nothing else.
+/// The suffix of names whose leaves are plain, unless a file has another rule.
 const UNENCRYPTED_SUFFIX: &[u8] = b"_unencrypted";
 
-/// How a format holds metadata.
+/// The layout of metadata in a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// As a tree below `sops`: YAML, JSON, binary.
@@ -54,23 +54,23 @@ pub(crate) enum MetadataError {
     HuaweiKey(String),
 }
 
-/// Master keys that hold the same part of the data key each.
+/// Master keys that each encrypt the same part of the data key.
 pub(crate) type KeyGroup = Vec<MasterKey>;
 
 /// The metadata of a file.
 pub(crate) struct Metadata {
     pub(crate) groups: Vec<KeyGroup>,
-    /// How many groups are needed; 0 where the file says nothing.
+    /// The number of groups needed; 0 if not given.
     pub(crate) threshold: i64,
     pub(crate) rule: Rule,
     pub(crate) only_encrypted: bool,
-    /// The encrypted MAC; empty where there is none.
+    /// The encrypted MAC; empty if there is none.
     pub(crate) mac: Zeroizing<Vec<u8>>,
-    /// RFC 3339, as the MAC is bound to it.
+    /// RFC 3339; part of the MAC.
     pub(crate) last_modified: Vec<u8>,
 }
 
-/// Takes the metadata out of the documents of a file.
+/// Removes the metadata from the documents of a file.
 pub(crate) fn extract(branches: &mut [Branch], layout: Layout) -> Result<Metadata, MetadataError> {
     let mut tree = match layout {
         Layout::Flat => flat(branches)?,
@@ -143,7 +143,7 @@ pub(crate) fn unescaped(text: &[u8]) -> Zeroizing<Vec<u8>> {
     out
 }
 
-/// Keys that are no text are refused wherever they stand.
+/// Rejects keys that are not strings, at any depth.
 fn check_keys(tree: &Branch) -> Result<(), MetadataError> {
     tree.iter().try_for_each(|entry| {
         if let Key::Other(other) = &entry.key {
@@ -203,7 +203,7 @@ fn read(tree: &Branch) -> Result<Metadata, MetadataError> {
     })
 }
 
-/// Keys of the file itself make one group; `key_groups` counts where there are none.
+/// Keys at the top of the metadata form one group; `key_groups` counts only without them.
 fn key_groups(keys: Keys, groups: Vec<Keys>) -> Result<Vec<KeyGroup>, MetadataError> {
     match keys.0.is_empty() {
         false => Ok(vec![keys.checked()?]),
@@ -212,11 +212,11 @@ fn key_groups(keys: Keys, groups: Vec<Keys>) -> Result<Vec<KeyGroup>, MetadataEr
     }
 }
 
-/// Keys whose times were not looked at yet.
+/// Keys with unchecked times.
 struct Keys(Vec<MasterKey>);
 
 impl Keys {
-    /// All keys of a group, in the order in which SOPS puts the kinds.
+    /// All keys of a group, in SOPS' order of kinds.
     fn read(fields: &Fields<'_>) -> Result<Self, FieldError> {
         let mut keys = Vec::new();
         for key in fields.list("kms")? {
@@ -277,7 +277,7 @@ impl Keys {
         Ok(Self(keys))
     }
 
-    /// The keys, once their times have been read.
+    /// The keys, after a check of their times.
     fn checked(self) -> Result<KeyGroup, MetadataError> {
         for key in &self.0 {
             let created_at = match key {

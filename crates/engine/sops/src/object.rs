@@ -12,7 +12,7 @@ use bumpwright_gostd::{Base64, decode_base64, lossy};
 use serde_json::{Map, Number, Value as Json};
 use zeroize::Zeroizing;
 
-/// The annotation that keeps an object as it is (N-062).
+/// The annotation that exempts an object from decryption (N-062).
 const ANNOTATION: &str = "kustomize.toolkit.fluxcd.io/decrypt";
 const DISABLED: &str = "disabled";
 
@@ -26,11 +26,11 @@ pub struct ObjectError {
     error: DecryptError,
 }
 
-/// Decrypts an object, if it or its data is encrypted; says whether it was. What is not encrypted stays as it is, and so
-/// does everything in an object whose annotation says so.
+/// Decrypts an object, if it or its data is encrypted; returns whether it was. Plain objects are unchanged, and so is
+/// every object with the annotation that exempts it.
 ///
 /// # Errors
-/// When it is encrypted and cannot be decrypted; the object is unchanged then.
+/// When it is encrypted and cannot be decrypted; the object is then unchanged.
 pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<bool, ObjectError> {
     if is_disabled(object) {
         return Ok(false);
@@ -94,7 +94,7 @@ fn decrypt_whole(object: &Json, service: &dyn KeyService) -> Result<Json, Decryp
     let mut branches = [branch_of(map)];
     let load = |error| Reason::Load(Format::Json.title(), LoadError::Metadata(error));
     let metadata = extract(&mut branches, Layout::Tree).map_err(load)?;
-    // Names, labels and namespaces have been put in since it was encrypted.
+    // Names, labels and namespaces have been added since it was encrypted.
     open(&mut branches, &metadata, service, Integrity::ValuesOnly)?;
     let [branch] = branches;
     Ok(Json::Object(map_of(branch)))
@@ -108,7 +108,7 @@ fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, Obj
     let mut entries: Vec<_> = data.iter().collect();
     entries.sort_unstable_by_key(|(name, _)| *name);
     for (name, value) in entries {
-        // What is no base64 is left for others to complain about.
+        // Invalid base64 is left to later checks.
         let Some(text) = value.as_str() else { continue };
         let mut bytes = Zeroizing::new(Vec::new());
         if decode_base64(text.as_bytes(), Base64::Standard, &mut bytes).is_err() {
@@ -128,7 +128,7 @@ fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, Obj
     Ok(decrypted)
 }
 
-/// Entries by name, as kustomize hands objects to SOPS.
+/// Entries by name, as kustomize passes objects to SOPS.
 fn branch_of(map: &Map<String, Json>) -> Branch {
     let mut entries: Vec<_> = map.iter().collect();
     entries.sort_unstable_by_key(|(name, _)| *name);
@@ -152,7 +152,7 @@ fn tree_of(value: &Json) -> Value {
     }
 }
 
-/// A whole number in floating point is an integer once it has been printed as JSON.
+/// A float with an integral value is an integer once it has been printed as JSON.
 fn number_of(number: f64) -> Value {
     match float_text(number).parse() {
         Ok(whole) => Value::Int(whole),

@@ -1,5 +1,5 @@
-//! OpenPGP: the keys of `.asc` entries, and data keys decrypted with them. Where upstream runs gpg with a folder of its
-//! own, the keys stay in memory here; the words are gpg's.
+//! OpenPGP: the keys of `.asc` entries, and decryption of data keys with them. Upstream runs gpg with a folder of its
+//! own; here the keys stay in memory, and errors are in gpg's words.
 
 use super::service::KeyError;
 use sequoia_openpgp as openpgp;
@@ -17,11 +17,11 @@ use std::io::Read as _;
 use std::time::UNIX_EPOCH;
 use zeroize::Zeroizing;
 
-/// No data key is longer; what is, is a bomb.
+/// A larger message is a decompression bomb: no data key is that long.
 const MAX_PLAIN: u64 = 64 * 1024;
 const BEGIN: &str = "-----BEGIN PGP ";
 
-/// Certificates with their secret keys. They can be used and not be looked at.
+/// Certificates with their secret keys. They can be used but not printed.
 #[derive(Default)]
 pub struct PgpKeys(Vec<Cert>);
 
@@ -34,8 +34,8 @@ pub struct PgpKeys(Vec<Cert>);
 pub struct PgpImportError;
 
 impl PgpKeys {
-    /// Adds the keys of a `.asc` entry: armoured blocks, one after the other, or plain packets. Certificates without
-    /// secret keys are taken and of no use.
+    /// Adds the keys of an `.asc` entry: armored blocks, one after the other, or plain packets. Certificates without
+    /// secret keys are accepted but useless.
     ///
     /// # Errors
     /// For text without any key.
@@ -63,7 +63,7 @@ impl PgpKeys {
         }
     }
 
-    /// Decrypts an armoured message.
+    /// Decrypts an armored message.
     pub(crate) fn decrypt(&self, message: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         let failed = |why: &str| {
             KeyError::new(format!(
@@ -84,10 +84,10 @@ impl PgpKeys {
     }
 }
 
-/// A message on its way, and what can be said when it fails.
+/// A message being decrypted, and details for its error.
 struct Decryption<'k> {
     keys: &'k [Cert],
-    /// The algorithm and the key that each session key was encrypted for.
+    /// The algorithm and the key for each encrypted session key.
     recipients: Vec<(PublicKeyAlgorithm, Option<KeyHandle>)>,
     locked: bool,
     opened: bool,
@@ -128,7 +128,7 @@ impl Decryption<'_> {
         lines.join("\n")
     }
 
-    /// Tries the secret keys that a session key may be encrypted for.
+    /// Tries the secret keys for a session key.
     fn try_keys(
         &mut self,
         encrypted: &PKESK,
@@ -188,7 +188,7 @@ impl VerificationHelper for &mut Decryption<'_> {
         Ok(Vec::new())
     }
 
-    /// A data key's integrity is the message's own; who signed it says nothing.
+    /// A data key has the integrity of the message itself; signatures are ignored.
     fn check(&mut self, _: MessageStructure) -> openpgp::Result<()> {
         Ok(())
     }

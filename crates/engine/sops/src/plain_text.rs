@@ -1,4 +1,4 @@
-//! A leaf as flat formats show it, where it is no text.
+//! A leaf that is not a string, as flat formats print it.
 
 use super::tree::{Key, Text, Value};
 use bumpwright_gostd::{RFC_3339, format_float};
@@ -14,7 +14,7 @@ pub(crate) fn shown(value: &Value) -> Text {
         Value::Uint(number) => number.to_string().into_bytes(),
         Value::Float(number) => float(*number).into_bytes(),
         Value::Time(time) => time.format(RFC_3339),
-        // Go prints the parts of a comment.
+        // Go prints the fields of a comment.
         Value::Comment(comment) => {
             let inline: &[u8] = if comment.inline { b" true}" } else { b" false}" };
             [b"{", comment.text.as_slice(), inline].concat()
@@ -67,7 +67,7 @@ fn formatted(value: &Value, out: &mut Text) {
     }
 }
 
-/// A float that cannot be taken for an integer.
+/// A float that cannot be mistaken for an integer.
 fn float(number: f64) -> String {
     let text = format_float(number, b'G', None, 64);
     match text.contains(['.', 'E']) {

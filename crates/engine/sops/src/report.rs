@@ -1,11 +1,11 @@
-//! The layout of SOPS' reports: lines wrapped at words, and prefixed.
+//! The layout of SOPS' reports: wrapped and prefixed lines.
 
 use bumpwright_gostd::unicode::is_space;
 
 const NO_BREAK_SPACE: char = '\u{a0}';
 
-/// Breaks lines at spaces so that they have `limit` characters at most; words that are longer stay whole. This is the
-/// wrapping of the Go library that SOPS uses, with what it does to runs of spaces.
+/// Breaks lines at spaces so that they have `limit` characters at most; longer words stay whole. This is the
+/// wrapping of the Go library that SOPS uses, including its treatment of runs of spaces.
 pub(crate) fn wrap(text: &str, limit: usize) -> String {
     let mut wrapper = Wrapper {
         out: String::with_capacity(text.len() + text.len() / 16),
@@ -20,7 +20,7 @@ pub(crate) fn wrap(text: &str, limit: usize) -> String {
     wrapper.finish()
 }
 
-/// Characters that wait for their place.
+/// Characters not yet written.
 #[derive(Default)]
 struct TextRun {
     text: String,

@@ -4,7 +4,7 @@ use bumpwright_re2::{Budget, Regexp};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The setting of a file. SOPS takes one of them at most; without any it is the suffix `_unencrypted`.
+/// The rule of a file. SOPS allows one at most; the default is the suffix `_unencrypted`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rule {
     UnencryptedSuffix(Vec<u8>),
@@ -15,19 +15,19 @@ pub(crate) enum Rule {
     EncryptedCommentRegex(Vec<u8>),
 }
 
-/// Steps of the machine for one pattern and one name: far above what a pattern that people write takes.
+/// Steps for one pattern and one name: far above the needs of any real pattern.
 const STEPS: u64 = 50_000_000;
 const BYTES: usize = 16 << 20;
 
-/// A rule at work, with what it remembers of names.
+/// A rule, with a cache of names.
 pub(crate) struct Decider {
     rule: Rule,
-    /// Nothing for a pattern that is none: it matches nothing then.
+    /// `None` for an invalid pattern, which matches nothing.
     pattern: Option<Arc<Regexp>>,
     seen: HashMap<Vec<u8>, bool>,
 }
 
-/// The pattern is too much work.
+/// The pattern is too costly.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the regular expression of the file takes too many steps")]
 pub(crate) struct Exhausted;
@@ -35,7 +35,7 @@ pub(crate) struct Exhausted;
 /// The files of a source mostly have the same pattern: the last one is kept for the next file.
 static LAST: Mutex<Option<(Vec<u8>, Arc<Regexp>)>> = Mutex::new(None);
 
-/// A pattern ready to be looked for; nothing where it is none.
+/// A compiled pattern; `None` where it is invalid.
 fn compiled(pattern: &[u8]) -> Option<Arc<Regexp>> {
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, regexp)) = &*last()
@@ -64,7 +64,7 @@ impl Decider {
         }
     }
 
-    /// Whether a name on the path of a leaf decides about the leaf.
+    /// Whether a name on the path of a leaf matches the rule.
     pub(crate) fn marks_name(&mut self, name: &[u8]) -> Result<bool, Exhausted> {
         match &self.rule {
             Rule::UnencryptedSuffix(suffix) | Rule::EncryptedSuffix(suffix) => Ok(name.ends_with(suffix)),
@@ -87,8 +87,8 @@ impl Decider {
         Ok(found)
     }
 
-    /// Whether a leaf is encrypted. `marked`: a name on its path was; `comments`: those that are in force, level by
-    /// level; the last one is the leaf itself for a comment (SOPS' `shouldBeEncrypted`).
+    /// Whether a leaf is encrypted. `marked`: whether a name on its path matches; `comments`: those in force, level by
+    /// level; for a comment the last one is the leaf itself (SOPS' `shouldBeEncrypted`).
     pub(crate) fn is_encrypted(
         &mut self,
         marked: bool,
@@ -99,7 +99,7 @@ impl Decider {
             Rule::UnencryptedSuffix(_) | Rule::UnencryptedRegex(_) => Ok(!marked),
             Rule::EncryptedSuffix(_) | Rule::EncryptedRegex(_) => Ok(marked),
             Rule::UnencryptedCommentRegex(_) => Ok(!self.any_comment(comments, false)?),
-            // The line that asks for encryption is not encrypted itself.
+            // The comment that demands encryption is not encrypted itself.
             Rule::EncryptedCommentRegex(_) => self.any_comment(comments, is_comment),
         }
     }

@@ -1,13 +1,13 @@
-//! The Secret of a Kustomization's decryption: which entry is which key (K-132, K-135 … K-144).
+//! The Secret of a Kustomization's decryption: its entries and their keys (K-132, K-135 … K-144).
 
 use super::local::{ImportError, LocalKeys};
 
-/// The end of an entry's name that holds identities of age.
+/// The suffix of an entry with age identities.
 const AGE: &str = "agekey";
-/// That of an armoured OpenPGP keyring without passphrase.
+/// The suffix of an armored OpenPGP keyring without passphrase.
 const PGP: &str = "asc";
 
-/// An entry that is not what its name says, in kustomize-controller's words.
+/// An invalid entry, in kustomize-controller's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("failed to import '{entry}' data from sops {what} '{secret}': {problem}")]
 pub struct SecretError {
@@ -18,8 +18,8 @@ pub struct SecretError {
 }
 
 impl SecretError {
-    /// The error for an entry of the decryption Secret `namespace/name`, such as a credential that a service's reader
-    /// refuses. The problem must not hold the entry.
+    /// The error for an entry of the decryption Secret `namespace/name`, such as an invalid credential for a service. The
+    /// problem must not contain the entry.
     pub fn new(entry: &str, secret: &str, problem: impl ToString) -> Self {
         Self {
             entry: entry.to_owned(),
@@ -29,7 +29,7 @@ impl SecretError {
         }
     }
 
-    /// What is wrong with the entry.
+    /// The problem.
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.problem
@@ -37,10 +37,10 @@ impl SecretError {
 }
 
 /// Reads the keys of the Secret that a Kustomization names (`.spec.decryption.secretRef`). `secret` is its `namespace/name`. Its
-/// credentials for key services are left to those who ask them.
+/// credentials for key services are left to the clients of those.
 ///
 /// # Errors
-/// For the first entry, by name, that holds no key.
+/// For the first entry, by name, without a valid key.
 pub fn read_secret<'d>(
     data: impl IntoIterator<Item = (&'d str, &'d [u8])>,
     secret: &str,
@@ -57,7 +57,7 @@ pub fn read_secret<'d>(
     Ok(keys)
 }
 
-/// Reads the Secret that `--sops-age-secret` names: its `*.agekey` entries count, and nothing else (K-147).
+/// Reads the Secret that `--sops-age-secret` names: only its `*.agekey` entries (K-147).
 ///
 /// # Errors
 /// As [`read_secret`].
@@ -77,14 +77,14 @@ pub fn read_age_secret<'d>(
     Ok(keys)
 }
 
-/// By name, so that the same Secret gives the same error each time.
+/// Sorted by name, so that the same Secret yields the same error each time.
 fn sorted<'d>(data: impl IntoIterator<Item = (&'d str, &'d [u8])>) -> Vec<(&'d str, &'d [u8])> {
     let mut entries: Vec<_> = data.into_iter().collect();
     entries.sort_unstable();
     entries
 }
 
-/// What stands behind the last dot of a name.
+/// The extension of a name, after its last dot.
 fn ending(name: &str) -> &str {
     name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default()
 }

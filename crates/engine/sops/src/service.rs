@@ -1,26 +1,26 @@
-//! The seam for key services: the master keys that a file names, and who can decrypt a data key with one of them.
+//! The interface to key services: the master keys of a file, and decryption of a data key with one of them.
 //!
-//! A file's data key is encrypted once for each master key. What turns such a copy back into the data key is a
-//! [`KeyService`]: the keys that a Secret holds ([`crate::LocalKeys`]), or a service of a cloud.
+//! A file's data key is encrypted once for each master key. A [`KeyService`] decrypts such a copy: the keys in a Secret
+//! ([`crate::LocalKeys`]), or a cloud service.
 
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-/// A key of a file's metadata, with the data key (or its Shamir part) encrypted by it. Nothing in here is secret.
+/// A master key of a file's metadata, with the data key (or its Shamir part) encrypted by it. Nothing in here is secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MasterKey {
     /// `age`.
     Age {
-        /// Who can decrypt it: `age1…`, or an SSH public key.
+        /// The recipient: `age1…`, or an SSH public key.
         recipient: String,
-        /// An armoured age file.
+        /// An armored age file.
         enc: String,
     },
     /// `pgp`.
     Pgp {
         /// The fingerprint as the file has it.
         fp: String,
-        /// An armoured OpenPGP message.
+        /// An armored OpenPGP message.
         enc: String,
         /// RFC 3339.
         created_at: String,
@@ -29,7 +29,7 @@ pub enum MasterKey {
     AwsKms {
         /// The key's ARN, which names its region.
         arn: String,
-        /// The ARN of a role to take on; empty for none.
+        /// The ARN of a role to assume; empty for none.
         role: String,
         /// The encryption context, a part of the authenticated data. A value may be null in the file; AWS gets an empty one.
         context: BTreeMap<String, Option<String>>,
@@ -66,7 +66,7 @@ pub enum MasterKey {
     Vault {
         /// `https://vault.example.com:8200`.
         address: String,
-        /// Where the transit engine is mounted.
+        /// The mount path of the transit engine.
         engine_path: String,
         /// The key's name.
         key_name: String,
@@ -87,7 +87,7 @@ pub enum MasterKey {
 }
 
 impl MasterKey {
-    /// What SOPS calls this kind of key in a decryption order.
+    /// The name of this kind of key in SOPS' decryption order.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -116,7 +116,7 @@ impl MasterKey {
     }
 }
 
-/// How SOPS names a key in its reports.
+/// The name of a key in SOPS' reports.
 impl std::fmt::Display for MasterKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -163,7 +163,7 @@ impl std::fmt::Display for MasterKey {
     }
 }
 
-/// Why a service could not decrypt a data key: what SOPS prints below the key's name. It must hold no secret.
+/// Why a service could not decrypt a data key: SOPS prints it below the key's name. It must not contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct KeyError(String);
@@ -177,19 +177,19 @@ impl KeyError {
 
 /// Decrypts data keys.
 pub trait KeyService {
-    /// The data key (32 bytes), or its Shamir part (33 bytes), that `key` holds.
+    /// Decrypts the data key (32 bytes), or its Shamir part (33 bytes), of `key`.
     ///
     /// # Errors
-    /// When this service has no way to decrypt it, or was refused; in the words of SOPS where it has some.
+    /// When this service cannot decrypt it, or was refused; in the words of SOPS where it has some.
     fn decrypt(&self, key: &MasterKey) -> Result<Zeroizing<Vec<u8>>, KeyError>;
 
-    /// Whether values are not decrypted at all, and something stands in their place that tells nothing of them.
+    /// Whether to replace values by a placeholder instead of decrypting them.
     fn masks(&self) -> bool {
         false
     }
 }
 
-/// No keys: each encrypted value becomes `**SOPS**`. What shows then is which values there are, and MACs are not looked at.
+/// No keys: each encrypted value becomes `**SOPS**`. Only the structure is visible, and MACs are not checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Masks;
 

@@ -1,8 +1,8 @@
-//! Shamir's secret sharing over GF(256), as HashiCorp's library has it: a part is the values, then its x.
+//! Shamir's secret sharing over GF(256), as HashiCorp's library implements it: a part is the values, then its x.
 
 use zeroize::Zeroizing;
 
-/// Why parts make no secret, in the library's words.
+/// Why parts cannot be combined, in the library's words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CombineError {
     #[error("less than two parts cannot be used to reconstruct the secret")]
@@ -15,7 +15,7 @@ pub(crate) enum CombineError {
     Duplicate,
 }
 
-/// The secret that the parts share. Parts of something else give something else: there is no check in them.
+/// Combines the parts of a secret. Wrong parts yield a wrong secret: there is no checksum.
 pub(crate) fn combine(parts: &[Zeroizing<Vec<u8>>]) -> Result<Zeroizing<Vec<u8>>, CombineError> {
     let [first, _, ..] = parts else {
         return Err(CombineError::TooFew);
@@ -42,7 +42,7 @@ pub(crate) fn combine(parts: &[Zeroizing<Vec<u8>>]) -> Result<Zeroizing<Vec<u8>>
     Ok(secret)
 }
 
-/// Lagrange's polynomial of one place at 0.
+/// Lagrange's polynomial of one position at 0.
 fn weight_at_zero(places: &[u8], place: u8) -> u8 {
     let others = places.iter().filter(|other| **other != place);
     others.fold(1, |product, other| {

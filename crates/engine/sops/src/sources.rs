@@ -1,11 +1,11 @@
-//! Files that generators and patches read: those that are encrypted are decrypted before a build (K-152 … K-154).
+//! Files that generators and patches read: encrypted ones are decrypted before a build (K-152 … K-154).
 
 use super::file::{DecryptError, Integrity, decrypt};
 use super::format::Format;
 use super::service::KeyService;
 use zeroize::Zeroizing;
 
-/// Bytes that an encrypted file may have.
+/// Maximum size of an encrypted file in bytes.
 pub const MAX_FILE_SIZE: usize = 5 << 20;
 
 /// Why a file cannot be decrypted, in kustomize-controller's words.
@@ -19,7 +19,7 @@ pub enum SourceError {
     Decrypt(#[from] DecryptError),
 }
 
-/// Decrypts a file in the format that its name says, if it looks encrypted in it.
+/// Decrypts a file in the format of its name, if it looks encrypted in it.
 ///
 /// # Errors
 /// For encrypted files that cannot be decrypted, and for all above [`MAX_FILE_SIZE`].

@@ -1,6 +1,6 @@
-//! A document as SOPS holds it: entries in their order, comments among them, leaves with their types.
+//! A document in SOPS' model: entries in their order, comments among them, typed leaves.
 //!
-//! Nothing here can be printed: leaves are secrets once they are decrypted, and are wiped when they go.
+//! Nothing here can be printed: decrypted leaves are secrets, and are wiped when dropped.
 
 use bumpwright_gostd::Time;
 use zeroize::Zeroizing;
@@ -13,12 +13,12 @@ pub(crate) enum Value {
     Null,
     Bool(bool),
     Int(i64),
-    /// A number above Go's `int`: read by the YAML store, and refused by everything behind it.
+    /// A number above Go's `int`: read by the YAML store, and rejected by everything after it.
     Uint(u64),
     Float(f64),
     Time(Time),
     Text(Text),
-    /// Among items: a comment. As the value of a key: what was encrypted with the type `comment`.
+    /// Among items: a comment. As the value of a key: a value encrypted with the type `comment`.
     Comment(Comment),
     List(Vec<Self>),
     Branch(Branch),
@@ -27,16 +27,16 @@ pub(crate) enum Value {
 /// A line of comment, without its `#`.
 pub(crate) struct Comment {
     pub(crate) text: Text,
-    /// Whether it stood behind a value on the same line.
+    /// Whether it was after a value on the same line.
     pub(crate) inline: bool,
 }
 
-/// What stands before a value.
+/// The key of an entry.
 pub(crate) enum Key {
     Name(Vec<u8>),
     /// No key: a comment among entries.
     Comment(Comment),
-    /// A key of YAML that is no text, which SOPS refuses.
+    /// A YAML key that is not a string, which SOPS rejects.
     Other(Value),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Entry {
 /// Entries in the order of the file. A name may come twice.
 pub(crate) type Branch = Vec<Entry>;
 
-/// Collections inside of collections; deeper documents are refused, since trees are walked by recursion.
+/// Maximum depth of collections, since trees are walked by recursion.
 pub(crate) const MAX_DEPTH: usize = 1000;
 
 impl Value {
@@ -57,7 +57,7 @@ impl Value {
         Self::Text(Zeroizing::new(bytes.into()))
     }
 
-    /// What Go calls the type, as SOPS' errors do.
+    /// Its Go type, as in SOPS' errors.
     pub(crate) const fn go_type(&self) -> &'static str {
         match self {
             Self::Null => "<nil>",
@@ -98,7 +98,7 @@ impl Entry {
         }
     }
 
-    /// Whether this is the entry of a name.
+    /// Whether this is the entry with a name.
     pub(crate) fn is(&self, name: &[u8]) -> bool {
         matches!(&self.key, Key::Name(key) if key == name)
     }

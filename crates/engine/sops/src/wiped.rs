@@ -1,9 +1,9 @@
-//! Trees of YAML that hold plain text while they are printed, and are wiped after it.
+//! YAML trees with plain text, wiped after they are printed.
 
 use bumpwright_yaml::{Annotated, AnnotatedDocument, AnnotatedValue};
 use zeroize::Zeroize;
 
-/// Documents that are wiped when they go.
+/// Documents that are wiped when dropped.
 pub(crate) struct Wiped(pub(crate) Vec<AnnotatedDocument>);
 
 impl Drop for Wiped {
@@ -21,7 +21,7 @@ fn wipe(node: &mut Annotated) {
         comment.zeroize();
     }
     match &mut node.value {
-        // A long text is wiped where it is; a short one lies in the node itself, where the empty one takes its place.
+        // A long text is wiped in place; a short one is stored in the node itself, where the empty one replaces it.
         AnnotatedValue::Scalar(scalar) => String::from(std::mem::take(&mut scalar.text)).zeroize(),
         AnnotatedValue::Mapping(entries) => {
             for (key, value) in entries {

@@ -10,10 +10,10 @@ use bumpwright_yaml::{
 };
 use zeroize::Zeroizing;
 
-/// Spaces of one level, as SOPS has it.
+/// SOPS' spaces of one level.
 const INDENT: usize = 4;
 
-/// Why text is no YAML that SOPS takes, in its words.
+/// Why a text is not YAML for SOPS, in its words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum YamlReadError {
     #[error("{0}")]
@@ -28,7 +28,7 @@ pub(crate) enum YamlReadError {
     Scalar,
 }
 
-/// Why a tree has no form in YAML.
+/// Why a tree cannot be written as YAML.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the text is not UTF-8")]
 pub(crate) struct YamlWriteError;
@@ -42,7 +42,7 @@ fn options(duplicates: Duplicates) -> ReadOptions {
     }
 }
 
-/// Reads documents. SOPS looks for keys that come twice in the first one alone.
+/// Parses documents. SOPS checks only the first one for duplicate keys.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Branch>, YamlReadError> {
     let go = |error: ReadError| error.go().to_owned();
     if bytes.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Branch>, YamlReadError> {
         None => return Err(YamlReadError::First("EOF".to_owned())),
         Some(first) => check_first(&first)?,
     }
-    // Nesting and aliases are bounded there; what is read below has the comments too.
+    // Nesting and aliases are limited there; the tree below also has the comments.
     read_yaml(bytes, &options(Duplicates::Keep)).map_err(|error| YamlReadError::Text(go(error)))?;
     let documents = read_annotated(bytes).map_err(|error| YamlReadError::Text(go(error)))?;
     documents.into_iter().map(branch_of).collect()
@@ -133,7 +133,7 @@ fn entries_into(entries: Vec<(Annotated, Annotated)>, branch: &mut Branch) {
     }
 }
 
-/// `handled`: whoever calls has seen to the comments of the node itself.
+/// `handled`: whether the caller has written the comments of the node itself.
 fn value_of(node: Annotated, handled: bool) -> Value {
     match node.value {
         AnnotatedValue::Scalar(scalar) => leaf(&scalar),
@@ -174,7 +174,7 @@ fn value_of(node: Annotated, handled: bool) -> Value {
     }
 }
 
-/// What does not fit its tag is nothing: SOPS looks at no error there.
+/// A scalar that does not fit its tag is null: SOPS ignores the error.
 fn leaf(scalar: &Scalar) -> Value {
     match decode(scalar, Dialect::V3) {
         Ok(Resolved::Null) | Err(_) => Value::Null,
@@ -205,7 +205,7 @@ pub(crate) fn write(branches: &[Branch], out: &mut Zeroizing<Vec<u8>>) -> Result
     Ok(())
 }
 
-/// Comments that wait for the node that they belong to.
+/// Comments for the next node.
 #[derive(Default)]
 struct PendingComments {
     head: Vec<Text>,
@@ -221,7 +221,7 @@ impl PendingComments {
     }
 }
 
-/// Puts comments before what there is, and takes them away.
+/// Puts comments before the existing ones, and removes them here.
 fn above(slot: &mut String, comments: &mut Vec<Text>) {
     let text = lines(comments);
     if !text.is_empty() {
@@ -232,7 +232,7 @@ fn above(slot: &mut String, comments: &mut Vec<Text>) {
     }
 }
 
-/// Puts comments behind what there is, and takes them away.
+/// Puts comments after the existing ones, and removes them here.
 fn below(slot: &mut String, comments: &mut Vec<Text>) {
     let text = lines(comments);
     if !text.is_empty() {
@@ -355,11 +355,11 @@ fn float_text(number: f64) -> String {
     }
 }
 
-/// Text, spelled as go-yaml's encoder spells strings: plain where it stays text for everybody.
+/// A string in the style of go-yaml's encoder: plain where every version reads it as a string.
 fn scalar_of(bytes: &[u8]) -> Annotated {
     use base64::Engine;
     let scalar = match std::str::from_utf8(bytes) {
-        // go-yaml writes what it would read as a merge with its tag.
+        // go-yaml writes a string that it would read as a merge key with its tag.
         Ok("<<") => Scalar {
             text: "<<".into(),
             tag: Tag::Other("tag:yaml.org,2002:merge".into()),
@@ -390,7 +390,7 @@ fn style_of(text: &str) -> Style {
     }
 }
 
-/// What YAML 1.1 takes for a boolean value.
+/// Whether YAML 1.1 reads it as a boolean.
 fn is_old_bool(text: &str) -> bool {
     matches!(
         text,
@@ -398,7 +398,7 @@ fn is_old_bool(text: &str) -> bool {
     )
 }
 
-/// What YAML 1.1 takes for a number to the base of 60: `^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`.
+/// Whether YAML 1.1 reads it as a number to the base of 60: `^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`.
 fn is_base_60(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! age's armour: base64 in lines of 64 characters between two marker lines, and nothing else.
+//! age's armor: base64 in lines of 64 characters between two marker lines, and nothing else.
 
 use super::stream::Input;
 use bumpwright_gostd::quote_bytes;
@@ -7,10 +7,10 @@ const HEADER: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
 const FOOTER: &[u8] = b"-----END AGE ENCRYPTED FILE-----";
 const COLUMNS: usize = 64;
 const BYTES_PER_LINE: usize = 48;
-/// Blanks that may stand around an armoured file.
+/// White space allowed around an armored file.
 const MAX_WHITESPACE: usize = 1024;
 
-/// The bytes up to the end of the armour or the first fault in it; a fault is told when all before it is read, as age
+/// The bytes up to the end of the armor or its first fault; the fault is reported after all bytes before it, as age
 /// reads while it decodes.
 pub(super) fn open(text: &[u8]) -> Input {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
@@ -79,7 +79,7 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     }
 }
 
-/// Only blanks may follow.
+/// Checks that only white space follows.
 fn trailing(rest: &[u8]) -> Result<(), String> {
     let seen = rest.get(..MAX_WHITESPACE).unwrap_or(rest);
     if !seen.trim_ascii().is_empty() {

@@ -1,4 +1,4 @@
-//! Bech32, the spelling of age's keys, with the errors of age's reader.
+//! Bech32, the encoding of age's keys, with the errors of age's parser.
 
 use zeroize::Zeroizing;
 
@@ -7,7 +7,7 @@ const GENERATOR: [u32; 5] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd,
 /// Characters of the checksum.
 const CHECKSUM: usize = 6;
 
-/// What is wrong with a key. Positions are told, characters are not.
+/// What is wrong with a key. Errors contain positions, but no characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Bech32Error {
     #[error("mixed case")]
@@ -26,7 +26,7 @@ pub(super) enum Bech32Error {
     Padding,
 }
 
-/// The prefix before the last `1`, in its case, and the bytes behind it.
+/// The prefix before the last `1`, in its case, and the bytes after it.
 pub(super) fn decode(text: &str) -> Result<(&str, Zeroizing<Vec<u8>>), Bech32Error> {
     let lower = text.bytes().any(|byte| byte.is_ascii_lowercase());
     let upper = text.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -72,7 +72,7 @@ fn checksum(prefix: &str, digits: &[u8]) -> u32 {
     })
 }
 
-/// Groups of five bits become bytes.
+/// Converts groups of five bits to bytes.
 fn bytes_of(digits: &[u8]) -> Result<Zeroizing<Vec<u8>>, Bech32Error> {
     let mut out = Zeroizing::new(Vec::with_capacity(digits.len() * 5 / 8));
     let (mut bits, mut held) = (0_u32, 0_u32);

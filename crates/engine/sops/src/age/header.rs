@@ -20,26 +20,26 @@ pub(super) struct Stanza {
     pub(super) body: Vec<u8>,
 }
 
-/// A header as it was read.
+/// A parsed header.
 pub(super) struct Header {
     pub(super) stanzas: Vec<Stanza>,
-    /// What the MAC is over.
+    /// The bytes that the MAC covers.
     authenticated: Vec<u8>,
     mac: Vec<u8>,
 }
 
 impl Header {
-    /// Whether the MAC is right under the file key.
+    /// Whether the MAC matches the file key.
     pub(super) fn is_authentic(&self, file_key: &[u8]) -> bool {
         let mut key = Zeroizing::new([0; 32]);
-        // 32 bytes are never too many for HKDF.
+        // HKDF always has room for 32 bytes.
         let _ = Hkdf::<Sha256>::new(None, file_key).expand(b"header", &mut *key);
         Hmac::<Sha256>::new_from_slice(&*key)
             .is_ok_and(|mac| mac.chain_update(&self.authenticated).verify_slice(&self.mac).is_ok())
     }
 }
 
-/// Reads a header, in age's words where it is none.
+/// Parses a header; errors are in age's words.
 pub(super) fn read(input: &mut Input) -> Result<Header, String> {
     const PARSING: &str = "parsing age header: ";
     let intro = input.line().map_err(|end| match end == "EOF" {

@@ -1,4 +1,4 @@
-//! age's keys that withstand quantum computers: ML-KEM-768 beside X25519 (X-Wing), and HPKE around the file key (age 1.3,
+//! age's post-quantum keys: ML-KEM-768 beside X25519 (X-Wing), and HPKE around the file key (age 1.3,
 //! `mlkem768x25519`; draft-ietf-hpke-pq; RFC 9180, *Base mode*).
 
 use super::header::Stanza;
@@ -17,9 +17,9 @@ use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::{Zeroize, Zeroizing};
 
 const INFO: &[u8] = b"age-encryption.org/mlkem768x25519";
-/// What parts X-Wing's hash from others.
+/// The domain separator of X-Wing's hash.
 const X_WING: &[u8] = br"\.//^\";
-/// ML-KEM-768's part of an encapsulated key; a share of X25519 follows it.
+/// The size of ML-KEM-768's part of an encapsulated key; a share of X25519 follows it.
 const CIPHERTEXT: usize = 1088;
 const VERSION: &[u8] = b"HPKE-v1";
 /// MLKEM768-X25519, HKDF-SHA256, ChaCha20Poly1305.
@@ -67,7 +67,7 @@ impl HybridKey {
             Ok(shared) => shared,
             Err(error) => return Unwrap::Failed(format!("invalid mlkem768x25519 recipient: {error}")),
         };
-        // A key that does not fit shows here alone.
+        // A key for another file fails only here.
         match opened(&*shared, &stanza.body) {
             Some(key) => Unwrap::Done(key),
             None => Unwrap::NotMine,
@@ -93,9 +93,9 @@ impl HybridKey {
     }
 }
 
-/// The only message that is sealed under a shared secret.
+/// Opens the only message sealed with a shared secret.
 fn opened(shared: &[u8], body: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    // Nobody's secret but the shared one is in it, and the mode is the plainest.
+    // The base mode: no other secret, and no authentication of the sender.
     let (nobody, _) = extracted(b"", b"psk_id_hash", b"");
     let (info, _) = extracted(b"", b"info_hash", INFO);
     let context = [&[0], nobody.as_slice(), &info].concat();

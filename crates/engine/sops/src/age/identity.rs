@@ -1,4 +1,4 @@
-//! Identities: the private keys of `.agekey` entries, and a file opened with them.
+//! Identities: the private keys of `.agekey` entries, and the decryption of a file with them.
 
 use super::armor;
 use super::bech32::{self, Bech32Error};
@@ -10,7 +10,7 @@ use super::x25519::X25519Key;
 use bumpwright_gostd::quote;
 use zeroize::Zeroizing;
 
-/// What one identity says about one stanza.
+/// The result of one identity for one stanza.
 pub(super) enum Unwrap {
     Done(Zeroizing<Vec<u8>>),
     NotMine,
@@ -21,24 +21,24 @@ enum Identity {
     X25519(X25519Key),
     Hybrid(Box<HybridKey>),
     Ssh(SshKey),
-    /// A key that only a program of its own can use.
+    /// A key that needs a plugin.
     Plugin,
 }
 
-/// Private keys of age. They can be used and not be looked at.
+/// Private age keys. They can be used but not printed.
 #[derive(Default)]
 pub struct Identities(Vec<Identity>);
 
-/// Why text holds no identities, in SOPS' words. No key is told.
+/// Why a text has no valid identities, in SOPS' words. Errors do not contain keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
-    /// A line that does not begin as a key does.
+    /// A line that does not begin like a key.
     #[error("failed to parse and add to age identities: unknown identity type")]
     Unknown,
-    /// A line that is not spelled as a key is.
+    /// A line with a malformed key.
     #[error("failed to parse and add to age identities: malformed secret key: {0}")]
     Malformed(String),
-    /// A private key of SSH.
+    /// A private SSH key.
     #[error("failed to parse and add to age identities: {0}")]
     Ssh(#[from] SshKeyError),
 }
@@ -46,16 +46,16 @@ pub enum IdentityError {
 /// Longer lines end the reading, as with Go's scanner.
 const MAX_LINE: usize = 64 * 1024;
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
-/// Where SOPS would look for keys on a machine of its own.
+/// Where SOPS looks for keys on a machine of its own.
 const LOCATIONS: &str = "'SOPS_AGE_SSH_PRIVATE_KEY_FILE', 'SOPS_AGE_SSH_PRIVATE_KEY_CMD', '~/.ssh/id_ed25519', \
                          '~/.ssh/id_rsa', 'SOPS_AGE_KEY', 'SOPS_AGE_KEY_FILE', 'SOPS_AGE_KEY_CMD', and \
                          '~/.config/sops/age/keys.txt'";
 
 impl Identities {
-    /// Adds the keys of a `.agekey` entry: one a line, lines with `#` and empty ones apart; or one private key of SSH.
+    /// Adds the keys of an `.agekey` entry: one a line, apart from empty lines and those with `#`; or one private SSH key.
     ///
     /// # Errors
-    /// For a line that is no key. What came before it has not been added.
+    /// For a line that is not a key. The keys before it have not been added.
     pub fn import(&mut self, text: &[u8]) -> Result<(), IdentityError> {
         let text = Zeroizing::new(String::from_utf8_lossy(text).into_owned());
         if text.trim_start().starts_with(OPENSSH) {
@@ -70,7 +70,7 @@ impl Identities {
         Ok(())
     }
 
-    /// How many there are.
+    /// The number of keys.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.len()
@@ -82,7 +82,7 @@ impl Identities {
         self.0.is_empty()
     }
 
-    /// Opens an armoured file, or says in SOPS' words why not.
+    /// Decrypts an armored file; errors are in SOPS' words.
     pub(crate) fn open(&self, text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
         if self.0.is_empty() {
             return Err(format!(
@@ -136,9 +136,9 @@ impl Identity {
     }
 }
 
-/// What stands before the `1` of a key of ours.
+/// The prefix of an age key, before its `1`.
 const X25519: &str = "AGE-SECRET-KEY-";
-/// The same, of one that withstands quantum computers.
+/// The same, of a post-quantum key.
 const HYBRID: &str = "AGE-SECRET-KEY-PQ-";
 
 fn identity(line: &str) -> Result<Identity, IdentityError> {
@@ -150,7 +150,7 @@ fn identity(line: &str) -> Result<Identity, IdentityError> {
     let malformed = |error: Bech32Error| IdentityError::Malformed(error.to_string());
     let (prefix, secret) = bech32::decode(line).map_err(malformed)?;
     if prefix != wanted {
-        // The prefix is a part of what may be a damaged key.
+        // The prefix may be a part of a damaged key.
         let known = prefix.len() < wanted.len() + 8;
         let shown = if known { quote(prefix) } else { "<redacted>".to_owned() };
         return Err(IdentityError::Malformed(format!("unknown type {shown}")));

@@ -1,6 +1,6 @@
-//! age files opened: armour, header, payload, and the identities that they are opened with.
+//! Decrypts age files: armor, header, payload, and identities.
 //!
-//! A reader only, for data keys of 32 bytes: the format is small, and the errors are to be age's own.
+//! Only for data keys of 32 bytes: the format is small, and the errors must be age's own.
 
 mod armor;
 mod bech32;
@@ -18,13 +18,13 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, PAD};
 pub use identity::{Identities, IdentityError};
 pub use ssh::SshKeyError;
 
-/// Base64 without anything that could be spelled otherwise.
+/// Base64 with a unique spelling.
 fn strict_base64(text: &[u8], padded: bool) -> Result<Vec<u8>, String> {
     let config = if padded { PAD } else { NO_PAD };
     GeneralPurpose::new(&STANDARD, config).decode(text).map_err(|error| {
         let at = match error {
             base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => at,
-            // Go tells where the last four characters begin.
+            // Go reports the start of the last four characters.
             _ => text.len() / 4 * 4,
         };
         format!("illegal base64 data at input byte {at}")

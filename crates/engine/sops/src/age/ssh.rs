@@ -1,4 +1,4 @@
-//! SSH keys as identities of age. kustomize-controller takes none in `.agekey` entries; SOPS itself reads them from files.
+//! SSH keys as age identities. kustomize-controller does not accept them in `.agekey` entries; SOPS itself reads them from files.
 
 use super::header::Stanza;
 use super::identity::Unwrap;
@@ -18,21 +18,21 @@ use zeroize::Zeroizing;
 const ED25519_LABEL: &[u8] = b"age-encryption.org/v1/ssh-ed25519";
 const RSA_LABEL: &str = "age-encryption.org/v1/ssh-rsa";
 
-/// Why a private key of SSH cannot be an identity.
+/// Why a private SSH key cannot be an identity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SshKeyError {
-    /// Not the format of OpenSSH.
+    /// Not in the format of OpenSSH.
     #[error("malformed SSH identity: it is not an OpenSSH private key")]
     Malformed,
-    /// There is nobody to ask for a passphrase.
+    /// A passphrase cannot be entered here.
     #[error("malformed SSH identity: the key has a passphrase; remove it with ssh-keygen -p")]
     Locked,
-    /// ECDSA and keys on hardware.
+    /// ECDSA and hardware keys.
     #[error("unsupported SSH identity type: only ed25519 and RSA keys can be identities of age")]
     Kind,
 }
 
-/// A private key, and how files name it.
+/// A private key, and its identification in files.
 pub(super) struct SshKey {
     /// The first bytes of the public key's digest, in base64.
     tag: String,
@@ -49,7 +49,7 @@ enum SshSecret {
 }
 
 impl SshKey {
-    /// Reads a private key as `ssh-keygen` writes it.
+    /// Parses a private key as `ssh-keygen` writes it.
     pub(super) fn read(text: &str) -> Result<Self, SshKeyError> {
         let key = PrivateKey::from_openssh(text).map_err(|_| SshKeyError::Malformed)?;
         let wire = key.public_key().to_bytes().map_err(|_| SshKeyError::Malformed)?;
@@ -130,14 +130,14 @@ impl SshKey {
     }
 }
 
-/// The key on Montgomery's curve that belongs to a seed, and the tweak that binds shares to the public key.
+/// The key on Montgomery's curve for a seed, and the tweak that binds shares to the public key.
 fn ed25519(seed: &[u8; 32], wire: &[u8]) -> SshSecret {
     let digest = Zeroizing::new(<[u8; 64]>::from(Sha512::digest(seed)));
     let mut bytes = Zeroizing::new([0; 32]);
     bytes.copy_from_slice(digest.get(..32).unwrap_or_default());
     let secret = StaticSecret::from(*bytes);
     let mut tweak = [0; 32];
-    // 32 bytes are never too many for HKDF.
+    // HKDF always has room for 32 bytes.
     let _ = Hkdf::<Sha256>::new(Some(wire), b"").expand(ED25519_LABEL, &mut tweak);
     SshSecret::Ed25519 {
         public: PublicKey::from(&secret),

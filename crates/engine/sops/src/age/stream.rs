@@ -1,4 +1,4 @@
-//! What an age file is read from, and its payload: chunks of 64 KiB, each sealed under the number that it has.
+//! The input of an age file, and its payload: chunks of 64 KiB, each sealed with its number as the nonce.
 
 use chacha20poly1305::aead::AeadInOut;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce};
@@ -11,7 +11,7 @@ pub(super) const TAG: usize = 16;
 const NONCE: usize = 16;
 const SEALED_CHUNK: usize = CHUNK + TAG;
 
-/// Bytes, and what is wrong behind them.
+/// Bytes, and the fault after them.
 pub(super) struct Input {
     bytes: Vec<u8>,
     at: usize,
@@ -23,12 +23,12 @@ impl Input {
         Self { bytes, at: 0, fault }
     }
 
-    /// What there is still to read.
+    /// The remaining bytes.
     pub(super) fn rest(&self) -> &[u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// Takes a line with its line break; the words for the end of the file where there is none.
+    /// Reads a line with its line break; the error is that of the end of the input.
     pub(super) fn line(&mut self) -> Result<Vec<u8>, String> {
         match self.rest().iter().position(|byte| *byte == b'\n') {
             Some(at) => {
@@ -40,7 +40,7 @@ impl Input {
         }
     }
 
-    /// What reading on says.
+    /// The error of reading on.
     pub(super) fn end(&self, eof: &str) -> String {
         self.fault.clone().unwrap_or_else(|| eof.to_owned())
     }
@@ -56,7 +56,7 @@ impl Input {
     }
 }
 
-/// Why a payload cannot be read.
+/// Why a payload cannot be decrypted.
 pub(super) enum PayloadError {
     /// Before the first chunk.
     Nonce(String),
@@ -64,7 +64,7 @@ pub(super) enum PayloadError {
     Chunk(String),
 }
 
-/// Decrypts what follows the header.
+/// Decrypts the payload after the header.
 pub(super) fn payload(input: &mut Input, file_key: &[u8]) -> Result<Zeroizing<Vec<u8>>, PayloadError> {
     let Some(nonce) = input.take(NONCE) else {
         let eof = if input.rest().is_empty() {
@@ -75,7 +75,7 @@ pub(super) fn payload(input: &mut Input, file_key: &[u8]) -> Result<Zeroizing<Ve
         return Err(PayloadError::Nonce(format!("failed to read nonce: {}", input.end(eof))));
     };
     let mut key = Zeroizing::new([0; 32]);
-    // 32 bytes are never too many for HKDF.
+    // HKDF always has room for 32 bytes.
     let _ = Hkdf::<Sha256>::new(Some(&nonce), file_key).expand(b"payload", &mut *key);
     let cipher = ChaCha20Poly1305::new((&*key).into());
     chunks(input, &cipher).map_err(PayloadError::Chunk)
@@ -126,7 +126,7 @@ fn open(cipher: &ChaCha20Poly1305, number: u64, last: bool, chunk: &[u8]) -> Opt
     open_once(cipher, &nonce, chunk)
 }
 
-/// Opens a sealed message.
+/// Decrypts a sealed message.
 pub(super) fn open_once(cipher: &ChaCha20Poly1305, nonce: &[u8; 12], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let bare = sealed.len().checked_sub(TAG)?;
     let (message, tag) = sealed.split_at_checked(bare)?;

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 const LABEL: &[u8] = b"age-encryption.org/v1/X25519";
 /// Bytes of a file key.
 pub(super) const FILE_KEY: usize = 16;
-/// What Go says of a share that says nothing.
+/// Go's error for a low-order point.
 pub(super) const LOW_ORDER: &str = "crypto/ecdh: bad X25519 remote ECDH input: low order point";
 
 /// A secret key with its public half.
@@ -57,13 +57,13 @@ impl X25519Key {
     }
 }
 
-/// The shared secret, unless the other's share says nothing.
+/// The shared secret, unless the other's share is a low-order point.
 pub(super) fn agreed(secret: &StaticSecret, share: [u8; 32]) -> Option<SharedSecret> {
     let shared = secret.diffie_hellman(&PublicKey::from(share));
     shared.was_contributory().then_some(shared)
 }
 
-/// Opens a file key that is wrapped under a key derived from a shared secret and both shares.
+/// Decrypts a file key with a key derived from a shared secret and both shares.
 pub(super) fn open_wrapped(
     shared: &[u8],
     theirs: &[u8; 32],
