@@ -20,23 +20,23 @@ use std::fmt::Write;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// What `buildMetadata: [managedByLabel]` names: the version of kustomize that Flux's controller takes itself for.
+/// The value for `buildMetadata: [managedByLabel]`: the version of kustomize in Flux's controller.
 const MANAGER: &str = "kustomize-(devel)";
 
-/// What a Kustomization builds.
+/// The result of a build.
 #[derive(Debug)]
 pub struct Built {
-    /// The objects in kustomize's order, lists taken apart, kustomize's own kinds left out.
+    /// The objects in kustomize's order, lists expanded, kustomize's own kinds left out.
     pub objects: Vec<Object>,
-    /// `sha256:…` of the YAML of all that was built: `status.history[].digest`.
+    /// `sha256:…` of the YAML of all objects: `status.history[].digest`.
     pub digest: String,
-    /// What the user should know and that stops nothing.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What is no object any more once its variables are replaced; each has its warning.
+    /// Objects that are no longer valid after variable substitution; each has its warning.
     pub left_out: Vec<LeftOut>,
-    /// The reservation that the objects take.
+    /// The memory reserved for the objects.
     pub reservation: Option<Held>,
-    /// What must not be told of them.
+    /// The confidential values in them.
     pub hidden: Hidden,
 }
 
@@ -45,8 +45,8 @@ impl Prepared<'_> {
     ///
     /// # Errors
     ///
-    /// A source or an object cannot be decrypted, the build fails, variables cannot be replaced, or what comes out is no
-    /// object.
+    /// A source or an object cannot be decrypted, the build fails, variables cannot be replaced, or an object is
+    /// invalid.
     pub fn build(mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let built = self.run(world, stages);
         built.map_err(|error| {
@@ -64,7 +64,7 @@ impl Prepared<'_> {
         if let Some(decrypt) = stages.decrypt {
             for (path, plain) in decrypt_sources(&self.mount, &self.directory, decrypt)? {
                 is_rewritten &= path != self.file;
-                // What the text of it becomes, as it is and as it was.
+                // The text after substitution, and the one before.
                 let _reservation = self.mount.reserve(2 * weight::of_text(&plain))?;
                 if let Ok(cipher) = self.mount.read(&path) {
                     hidden.file(&cipher, &plain);
@@ -77,7 +77,7 @@ impl Prepared<'_> {
         let mut names = ChangedNames::default();
         let mut plain = match stages.decrypt {
             Some(decrypt) => {
-                // An object as JSON, decrypted, and as a node again: a plain one is never more than it was.
+                // A decrypted object as JSON and as a node again is never larger than the encrypted one.
                 let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
                 self.reservations.extend(self.mount.reserve(2 * all.sum::<u64>())?);
                 Some(all_decrypted(&build, decrypt).into_iter())
@@ -115,7 +115,7 @@ impl Prepared<'_> {
             shown_from: Some(ROOT.to_owned()),
             order: Some(Order::Fifo),
             manager: Some(MANAGER),
-            // As Flux's kustomize does: a StatefulSet that Flux made could not be applied any more.
+            // As Flux's kustomize does: a StatefulSet applied by Flux could not be updated otherwise.
             label_claim_templates: true,
             memory: self.mount.memory().cloned(),
             ..Options::default()
@@ -132,14 +132,14 @@ impl Prepared<'_> {
     }
 }
 
-/// What a build may ask for: repositories and files behind URLs, and never programs.
+/// The world of a build: repositories and files behind URLs, but no programs.
 struct RestrictedWorld<'w> {
     world: &'w dyn World,
     no_remote_bases: bool,
 }
 
 impl<'w> RestrictedWorld<'w> {
-    /// The world, if bases may come from there.
+    /// The world, if remote bases are allowed.
     fn bases(&self) -> Result<&'w dyn World, WorldError> {
         match self.no_remote_bases {
             false => Ok(self.world),
@@ -169,10 +169,10 @@ impl World for RestrictedWorld<'_> {
     }
 }
 
-/// What an object is once it is decrypted; nothing where it was plain.
+/// An object after decryption; `None` where it was plain.
 type Plain = Result<Option<Node>, OverlayError>;
 
-/// All objects decrypted, up to the first one that cannot be.
+/// All objects after decryption, up to the first error.
 fn all_decrypted(build: &Build, decrypt: &dyn Decrypt) -> Vec<Plain> {
     let resources: Vec<&Resource> = build.objects.iter().collect();
     workers::each(&resources, |resource| match is_nameless(resource) {
@@ -186,7 +186,7 @@ fn is_nameless(resource: &Resource) -> bool {
     [text("apiVersion"), text("kind"), resource.name()].contains(&"")
 }
 
-/// Puts a decrypted object into its place and replaces its variables; tells whether another one stands there now.
+/// Puts a decrypted object into its place and replaces its variables; returns whether the object changed.
 fn change(
     resource: &mut Resource,
     files: &Files,
@@ -217,7 +217,7 @@ fn change(
     Ok(changed.is_some())
 }
 
-/// `app/a.yaml:1:1: Kind name`, as far as is known.
+/// `app/a.yaml:1:1: Kind name`, as far as known.
 fn shown(resource: &Resource, files: &Files) -> String {
     let place = files.show(resource.node.place).map(|place| format!("{place}: "));
     format!("{}{}", place.unwrap_or_default(), label(resource))
@@ -259,7 +259,7 @@ fn substituted(
     substitute.object(&resource.node, memory).map_err(failed)
 }
 
-/// Finds objects that have got the name of another one.
+/// Finds objects whose new name is taken.
 #[derive(Default)]
 struct ChangedNames {
     counts: std::collections::HashMap<[String; 5], usize>,
@@ -287,7 +287,7 @@ impl ChangedNames {
         ]
     }
 
-    /// Checks that the object at a place, which was changed, has a name of its own.
+    /// Checks that the name of a changed object is unique.
     fn check(&mut self, build: &Build, at: usize) -> Result<(), OverlayError> {
         if self.of.is_empty() {
             self.of = build.objects.iter().map(Self::key).collect();
@@ -316,7 +316,7 @@ impl ChangedNames {
     }
 }
 
-/// A node as JSON, or Go's sentence for why it has no such form.
+/// A node as JSON, or Go's message about why it has no such form.
 fn value_of(node: &Node) -> Result<Value, String> {
     let mut text = Zeroizing::new(String::new());
     write_json(node, &mut text).map_err(|error| error.go().to_owned())?;
@@ -357,7 +357,7 @@ fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, Ove
     }
     built.digest.push_str("sha256:");
     for byte in hasher.finalize() {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(built.digest, "{byte:02x}");
     }
     Ok(built)

@@ -1,4 +1,4 @@
-//! What stops a Kustomization between its artifact and its objects.
+//! Errors between the artifact of a Kustomization and its objects.
 
 use super::mount::Mount;
 use super::stages::StageError;
@@ -6,45 +6,45 @@ use bumpwright_budget::Exceeded;
 use bumpwright_kustomize::tree::Tree;
 use bumpwright_kustomize::{BuildError, Cause};
 
-/// What stops a Kustomization between its artifact and its objects. Messages begin with the words of kustomize-controller.
+/// An error between the artifact of a Kustomization and its objects. Messages begin with the words of kustomize-controller.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
     /// `spec.path` is not in the artifact (K-191).
     #[error("{0}")]
     Path(String),
-    /// The kustomization cannot be put where it belongs.
+    /// The kustomization cannot be written to its place.
     #[error("{0}")]
     Unwritable(String),
-    /// `spec.components` names something that is no path in the artifact (K-080).
+    /// `spec.components` names something that is not a path in the artifact (K-080).
     #[error("component path '{0}' must be local and relative")]
     Component(String),
     /// The kustomization at the path cannot be read.
     #[error("{problem} ({place})")]
     Kustomization {
-        /// What is wrong, as Flux says it.
+        /// The problem, in Flux's words.
         problem: String,
         /// `path:line:column`.
         place: String,
     },
-    /// Files below a path without a kustomization that are no manifests (K-159).
+    /// Files below a path without a kustomization that are not manifests (K-159).
     #[error("{}", .0.join("\n"))]
     Manifests(Vec<String>),
     /// A file that is named as a source of a Secret or as a patch cannot be decrypted.
     #[error("error decrypting sources: {0}")]
     Sources(#[source] StageError),
-    /// A kustomization on the way to such files cannot be used.
+    /// A kustomization that refers to such files is invalid.
     #[error("error decrypting sources: {0}")]
     SourcePath(String),
     /// The build fails.
     #[error("kustomize build failed: {0}")]
     Build(#[from] Box<BuildError>),
-    /// There is no reservation for what is read or made.
+    /// The memory budget does not allow the input or output.
     #[error("kustomize build failed: {0}")]
     Memory(#[from] Exceeded),
     /// An object has no form as YAML.
     #[error("kustomize build failed: {0}")]
     Unprintable(String),
-    /// An object does not say what it is.
+    /// An object lacks `apiVersion`, kind or name.
     #[error("failed to decode Kubernetes apiVersion, kind and name from: {0}")]
     Nameless(String),
     /// An object cannot be decrypted.
@@ -52,7 +52,7 @@ pub enum OverlayError {
     Decryption {
         /// Its type and name, as `Secret.v1.[noGrp]/creds`.
         object: String,
-        /// Why.
+        /// The cause.
         #[source]
         error: StageError,
     },
@@ -61,11 +61,11 @@ pub enum OverlayError {
     Substitution {
         /// Its type and name.
         object: String,
-        /// Why.
+        /// The cause.
         #[source]
         error: StageError,
     },
-    /// Decryption or substitution gave two objects one name.
+    /// Decryption or substitution has made two names equal.
     #[error("in Replace: id matched {count} resources: {object}")]
     Twice {
         /// Its type, name and namespace.
@@ -73,13 +73,13 @@ pub enum OverlayError {
         /// How many have it.
         count: usize,
     },
-    /// A list holds something that is no object.
+    /// A list holds something that is not an object.
     #[error("items member is not an object: {0}")]
     Item(String),
     /// One of these, about a tree whose root has a name of its own.
     #[error("{text}")]
     Named {
-        /// Its words, with that name.
+        /// The message, with that name.
         text: String,
         /// As [`OverlayError::is_missing_path`].
         is_missing_path: bool,
@@ -87,7 +87,7 @@ pub enum OverlayError {
 }
 
 impl OverlayError {
-    /// Whether there is no reservation for it: nothing else is said of the files then.
+    /// Whether the memory budget was exhausted: the files were not checked further then.
     pub(super) fn is_out_of_memory(&self) -> bool {
         match self {
             Self::Memory(_) => true,
@@ -96,7 +96,7 @@ impl OverlayError {
         }
     }
 
-    /// Whether the artifact lacks the path (reason `ArtifactFailed`); all else is a build that failed (`BuildFailed`).
+    /// Whether the artifact lacks the path (reason `ArtifactFailed`); all else is a failed build (`BuildFailed`).
     #[must_use]
     pub const fn is_missing_path(&self) -> bool {
         matches!(
@@ -109,7 +109,7 @@ impl OverlayError {
         )
     }
 
-    /// The error as it is told of a tree: where its root has a name, messages are not Flux's but for who gave that name.
+    /// The error for a tree: where its root has a name, messages use that instead of Flux's path.
     pub(super) fn for_tree(self, tree: &dyn Tree) -> Self {
         match tree.name() {
             None => self,

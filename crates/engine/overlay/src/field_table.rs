@@ -1,30 +1,30 @@
-//! The fields of a kustomization as kustomize v5.8.1 declares them (`api/types` v0.21.1), which is the one that Flux reads
-//! and writes them with: what is not here is dropped when a kustomization is rewritten.
+//! The fields of a kustomization in kustomize v5.8.1 (`api/types` v0.21.1), the version that Flux reads and writes them
+//! with: other fields are dropped when a kustomization is rewritten.
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// A string.
     Text,
-    /// A string that Go has a type of its own for.
+    /// A string with a Go type of its own.
     NamedText(&'static str),
-    /// A truth value.
+    /// A boolean.
     Flag,
-    /// A whole number, and what Go calls its type.
+    /// An integer, and its Go type.
     Number(&'static str),
-    /// A mapping, as it stands.
+    /// A mapping, unchanged.
     Anything,
     /// A mapping of strings.
     TextMap,
     /// A list.
     List(&'static Self),
-    /// Fields.
+    /// A struct.
     Struct(&'static Struct),
-    /// What may be absent, and is not so when it is empty.
+    /// A pointer: an empty value is not absent.
     Pointer(&'static Self),
 }
 
-/// Fields under a name.
+/// Fields by name.
 #[derive(Debug)]
 pub(super) struct Struct {
     pub name: &'static str,
@@ -36,14 +36,14 @@ pub(super) struct Struct {
 pub(super) struct Field {
     pub name: &'static str,
     pub shape: Shape,
-    /// Whether it is written even where it is empty.
+    /// Whether it is written even when empty.
     pub always: bool,
-    /// The structs inside of the struct that it belongs to, each with a dot; then numbers do not become strings there.
+    /// The path of embedded structs, each with a dot; numbers in them do not become strings.
     pub embedded: &'static str,
 }
 
 impl Shape {
-    /// What Go calls the type.
+    /// The name of the Go type.
     pub(super) fn go_name(&self) -> String {
         match self {
             Self::Text => "string".to_owned(),

@@ -1,7 +1,7 @@
-//! A kustomization on its way through Go's struct: fields that it has not are dropped, empty ones too, names of other case
-//! and numbers for strings are taken, and what does not fit is an error in Go's words.
+//! Passes a kustomization through Go's struct: unknown and empty fields are dropped, fields in another case and numbers
+//! for strings are accepted, and values of the wrong type are errors in Go's words.
 //!
-//! Nodes keep their places, so that a build can still tell where something stands that Flux has rewritten.
+//! Nodes keep their places, so that a build can still report the place of something that Flux has rewritten.
 
 use super::field_table::{Field, Shape, Struct};
 use bumpwright_gostd::format_float;
@@ -10,13 +10,13 @@ use bumpwright_yaml::{Dialect, Mapping, Node, Place, Resolved, Scalar, Value, de
 /// A value that does not fit its field.
 #[derive(Debug)]
 pub(super) struct FitError {
-    /// Go's sentence.
+    /// Go's message.
     pub problem: String,
-    /// Where the value stands.
+    /// The place of the value.
     pub place: Place,
 }
 
-/// What `node` is as a struct. Nothing at all is an empty struct.
+/// Converts `node` to a struct. Null is an empty struct.
 pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, FitError> {
     let fitted = Fitter::default().fields(node, to, true)?;
     Ok(match fitted.value {
@@ -25,7 +25,7 @@ pub(super) fn fit(node: &Node, to: &'static Struct) -> Result<Mapping, FitError>
     })
 }
 
-/// The way from the root to a field.
+/// The path from the root to a field.
 #[derive(Default)]
 struct Fitter {
     /// The innermost struct.
@@ -116,7 +116,7 @@ impl Fitter {
                     self.fields.push(field);
                     let value = self.value(&entry.value, &field.shape, coerces && field.embedded.is_empty())?;
                     self.fields.pop();
-                    // Null empties what can be nothing, and leaves all else as it is.
+                    // Null sets pointers, lists and maps to nil, and keeps all other values.
                     if !entry.value.is_null() || value.is_null() || fitted.get(field.name).is_none() {
                         fitted.remove(field.name);
                         let mut entry = entry.clone();
@@ -146,20 +146,20 @@ fn settle(fitted: &mut Mapping, to: &Struct) {
     }
 }
 
-/// The field that a name means; one of the same case before others.
+/// The field for a name; one in the same case takes precedence.
 fn named(to: &'static Struct, name: &str) -> Option<&'static Field> {
     let exact = to.fields.iter().find(|field| field.name == name);
     exact.or_else(|| to.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)))
 }
 
-/// Entries in the order in which JSON has them.
+/// Entries in the order of JSON.
 fn in_order(mapping: &Mapping) -> Vec<&bumpwright_yaml::Entry> {
     let mut entries: Vec<_> = mapping.entries.iter().collect();
     entries.sort_by(|one, other| one.key.text.as_bytes().cmp(other.key.text.as_bytes()));
     entries
 }
 
-/// The text of a scalar: nothing new where it is a string, another one where it becomes one, and none where it cannot.
+/// The text of a scalar: unchanged for a string, a new one for a converted scalar, an error otherwise.
 #[allow(clippy::option_option)] // as said
 fn text_of(scalar: &Scalar, coerces: bool) -> Option<Option<String>> {
     match decode(scalar, Dialect::V2).ok()? {
@@ -172,7 +172,7 @@ fn text_of(scalar: &Scalar, coerces: bool) -> Option<Option<String>> {
     }
 }
 
-/// What an absent value is.
+/// The value of an absent field.
 fn zero(shape: &Shape) -> Node {
     match shape {
         Shape::Text | Shape::NamedText(_) => Node::string(""),
@@ -195,7 +195,7 @@ fn plain(text: &str, tag: bumpwright_yaml::Tag) -> Scalar {
     }
 }
 
-/// Whether Go's `omitempty` leaves a value out.
+/// Whether Go's `omitempty` omits a value.
 fn is_empty(node: &Node, shape: &Shape) -> bool {
     if node.is_null() {
         return true;
@@ -210,7 +210,7 @@ fn is_empty(node: &Node, shape: &Shape) -> bool {
     }
 }
 
-/// A scalar as JSON; what has no form there is no number either.
+/// A scalar as JSON; a value without a form there is not a number either.
 fn json(node: &Node) -> String {
     let mut text = String::new();
     let _ = write_json(node, &mut text);

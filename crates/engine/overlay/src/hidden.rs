@@ -1,23 +1,23 @@
-//! What of built objects must not be told: values that came from Secrets by variables, and values that were encrypted.
+//! Confidential values of built objects: those that came from Secrets by variables, and those that were encrypted.
 
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_yaml::{FileId, Node, ReadOptions, Value, read};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Shorter texts hide nothing: they stand everywhere.
+/// Shorter texts are not confidential: they occur everywhere.
 const SHORTEST: usize = 4;
 
-/// Objects that hold such values, and the values.
+/// Objects with confidential values, and the values.
 #[derive(Default, Clone)]
 pub struct Hidden {
-    /// Group, kind and name of the objects, Secrets aside.
+    /// Group, kind and name of the objects, without Secrets.
     pub objects: BTreeSet<[String; 3]>,
-    /// The values, as they stand in objects.
+    /// The values, as in objects.
     pub texts: BTreeSet<String>,
 }
 
-/// How many there are, and none of them.
+/// Shows only their number.
 impl fmt::Debug for Hidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Hidden in {} objects", self.objects.len())
@@ -25,7 +25,7 @@ impl fmt::Debug for Hidden {
 }
 
 impl Hidden {
-    /// What a stage has put into an object that was `before`. Secrets are known for what they are.
+    /// Adds the values that a stage has put into an object that was `before`. Secrets are confidential anyway.
     pub(super) fn put_into(&mut self, resource: &Resource, before: &Node) {
         let mut was = BTreeSet::new();
         each_text(before, &mut |text| {
@@ -35,7 +35,7 @@ impl Hidden {
         self.add(resource);
     }
 
-    /// What a Secret holds.
+    /// Adds the values of a Secret.
     pub(super) fn secret(&mut self, resource: &Resource) {
         for field in ["data", "stringData"] {
             if let Some(data) = resource.node.get(field).filter(|_| is_secret(resource)) {
@@ -44,7 +44,7 @@ impl Hidden {
         }
     }
 
-    /// The values of a file that was decrypted.
+    /// Adds the values of a decrypted file.
     pub(super) fn file(&mut self, cipher: &[u8], plain: &[u8]) {
         let nodes = |bytes: &[u8]| read(bytes, &ReadOptions::sigs(FileId::NONE)).unwrap_or_default();
         let (before, after) = (nodes(cipher), nodes(plain));
@@ -59,7 +59,7 @@ impl Hidden {
             .for_each(|node| self.texts_of(node, |text| !was.contains(text)));
     }
 
-    /// Takes note of an object that holds one of the values, however it came there.
+    /// Adds an object if it contains one of the values, however it came there.
     pub(super) fn look_at(&mut self, resource: &Resource) {
         let mut holds = false;
         each_text(&resource.node, &mut |text| {
@@ -92,7 +92,7 @@ fn is_secret(resource: &Resource) -> bool {
     gvk.group.is_empty() && gvk.kind == "Secret"
 }
 
-/// All scalars of a node, and all keys: a variable may stand there.
+/// All scalars of a node, and all keys: they may have variables, too.
 fn each_text<'n>(node: &'n Node, visit: &mut impl FnMut(&'n str)) {
     let mut waiting = vec![node];
     while let Some(node) = waiting.pop() {

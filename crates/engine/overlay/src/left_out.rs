@@ -1,15 +1,15 @@
-//! Objects that are none any more once their variables are replaced.
+//! Objects that are no longer valid after variable substitution.
 
 use super::object::Object;
 
-/// An object without `apiVersion`, kind or name. Flux leaves it out without a word, and deletes what it was before.
+/// An object without `apiVersion`, kind or name. Flux silently omits it, and deletes what it was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// `path:line:column: Kind namespace/name`, as far as is known.
+    /// `path:line:column: Kind namespace/name`, as far as known.
     pub shown: String,
-    /// Its API group, empty for the core group; nothing where it has no `apiVersion`.
+    /// Its API group, empty for the core group; `None` without an `apiVersion`.
     group: Option<String>,
-    /// Its kind; nothing where it has none.
+    /// Its kind, if it has one.
     kind: Option<String>,
 }
 
@@ -25,15 +25,15 @@ impl LeftOut {
         }
     }
 
-    /// Whether it may have been an object of this kind before. Its name and its namespace say nothing: they may have been
-    /// others.
+    /// Whether it may have been an object of this kind before. Its name and its namespace do not matter: they may have been
+    /// different.
     fn may_be(&self, group: &str, kind: &str) -> bool {
         let is = |known: &Option<String>, text: &str| known.as_ref().is_none_or(|known| known == text);
         is(&self.group, group) && is(&self.kind, kind)
     }
 }
 
-/// Whether an object of this kind, which is not among those that were built, may be one that was left out.
+/// Whether an object of this kind, which was not built, may be one that was left out.
 #[must_use]
 pub fn may_lack(left_out: &[LeftOut], group: &str, kind: &str) -> bool {
     left_out.iter().any(|left_out| left_out.may_be(group, kind))

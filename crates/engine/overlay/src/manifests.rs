@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 /// The names of kustomizations, the one that counts first.
 pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// Files that are told about when they are no manifests; of more only the number is told.
+/// Maximum number of invalid files in an error; of more only the number is given.
 const TOLD: usize = 10;
 
-/// The file of that name, if it is one; links followed.
+/// The file of that name, links followed.
 pub(super) fn is_file(tree: &Mount<'_>, path: &str) -> bool {
     tree.canonical(path).is_ok_and(|found| !found.directory)
 }
 
-/// What is below a directory.
+/// The manifests below a directory.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     /// Files that end in `.yaml` or `.yml`, and directories with a kustomization of their own, in the order of their paths.
     pub paths: Vec<String>,
-    /// Whether a link with the name of a file is one to a directory: a build could use it, Flux stops.
+    /// Whether a link with the name of a file leads to a directory: a build could use it, Flux fails.
     pub has_disguised: bool,
 }
 
-/// All manifests below `base`. Directories with a kustomization of their own are not looked into, and links to directories
+/// All manifests below `base`. Directories with a kustomization of their own are not searched, and links to directories
 /// are not followed.
 pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Manifests, TreeError> {
     let mut manifests = Manifests::default();
@@ -53,8 +53,8 @@ pub(super) fn scan(tree: &Mount<'_>, base: &str) -> Result<Manifests, TreeError>
     Ok(manifests)
 }
 
-/// What is wrong with the files among manifests, as kustomize-controller says it: it reads all of them before it builds,
-/// and stops at the first. A build reads them again, so this is asked only once that has failed.
+/// The errors of the manifests, in kustomize-controller's words: it reads all of them before it builds,
+/// and stops at the first. A build reads them again, so this is called only once that has failed.
 pub(super) fn faults(tree: &Mount<'_>, manifests: &[String]) -> Vec<String> {
     let files = manifests
         .iter()
@@ -78,14 +78,14 @@ fn fault(tree: &Mount<'_>, path: &str) -> Option<String> {
         Err(TreeError::Missing(_)) => return Some(format!("open {path}: no such file or directory")),
         Err(error) => return Some(format!("open {error}")),
     };
-    // Where there is no reservation to look, the first error is the one to tell.
+    // Without memory for the check, the original error is reported.
     let _reservation = tree.reserve(2 * weight::of_text(&bytes)).ok()?;
     let error = read_resources(&bytes, FileId::NONE, &SchemaChoice::default()).err()?;
     let reason = reason(&error, &bytes)?;
     Some(format!("failed to decode Kubernetes YAML from {path}: {reason}"))
 }
 
-/// kyaml's sentence for what is wrong; none where it only shows in the build, since values are not looked at before.
+/// kyaml's error for a file; `None` where it only appears in the build, since values are not checked before.
 fn reason(error: &ReadError, bytes: &[u8]) -> Option<String> {
     Some(match error {
         ReadError::Malformed(error) if error.go().contains(TWICE) => return None,
@@ -105,12 +105,12 @@ fn reason(error: &ReadError, bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// What go-yaml says only once it makes values of nodes.
+/// Whether go-yaml reports it only when it decodes nodes to values.
 const TWICE: &str = "already defined at line";
 const KEY: &str = "invalid map key";
 
-/// The reason for a text with mappings for keys: nearly always a template of Helm's, whose `{{ .x }}` is such a mapping.
-/// kyaml takes that, and misses what the template would have put there.
+/// The cause for a text with mappings as keys: nearly always a Helm template, whose `{{ .x }}` is such a mapping.
+/// kyaml accepts that, but lacks the text that the template would have produced.
 fn reason_of_template(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut plain = String::with_capacity(text.len());
@@ -128,7 +128,7 @@ fn reason_of_template(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// What Go calls the type of a value.
+/// The Go type of a value.
 fn go_type(node: &Node) -> &'static str {
     match &node.value {
         Value::Mapping(_) => "map[string]interface {}",

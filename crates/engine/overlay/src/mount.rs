@@ -1,4 +1,4 @@
-//! An artifact as a build sees it: below a directory, with a few files that differ from it.
+//! An artifact as a build sees it: below a directory, with a few files replaced.
 
 use bumpwright_budget::{Exceeded, Held, Share};
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
@@ -6,16 +6,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-/// Where artifacts are shown to lie: as in the messages of kustomize-controller, whose number there is another each time, and as
-/// long: some messages are cut at a length. Two directories deep, so that a path leaves the artifact after as many `..` as with Flux.
+/// The shown location of artifacts: as in the messages of kustomize-controller, with a fixed number for a random one of the
+/// same length, since some messages are cut at a length. Two directories deep, so that a path leaves the artifact after
+/// as many `..` as with Flux.
 pub(super) const ROOT: &str = "/tmp/kustomization-0000000000";
 
-/// A tree below [`ROOT`], with files above it that cover its own. Nothing is beside it.
+/// A tree below [`ROOT`], with replacements for some of its files. Nothing is beside it.
 pub(super) struct Mount<'t> {
     below: &'t dyn Tree,
-    /// Some are what was decrypted: they are wiped.
+    /// Some are decrypted: they are wiped.
     covers: BTreeMap<String, Zeroizing<Vec<u8>>>,
-    /// Where there is to be reservation for what is read and made of it.
+    /// The memory budget for input and output.
     memory: Option<Share>,
 }
 
@@ -28,27 +29,27 @@ impl<'t> Mount<'t> {
         }
     }
 
-    /// Where there is to be reservation; none where that is not measured.
+    /// The memory budget; `None` without measuring.
     pub(super) const fn memory(&self) -> Option<&Share> {
         self.memory.as_ref()
     }
 
-    /// Room for so many bytes.
+    /// Reserves a number of bytes.
     pub(super) fn reserve(&self, bytes: u64) -> Result<Option<Held>, Exceeded> {
         self.memory().map(|memory| memory.hold(bytes)).transpose()
     }
 
-    /// Puts a file: a path from [`ROOT`] without links, in a directory that is there.
+    /// Adds a file: a path from [`ROOT`] without links, in an existing directory.
     pub(super) fn cover(&mut self, path: &str, bytes: impl Into<Zeroizing<Vec<u8>>>) {
         self.covers.insert(path.to_owned(), bytes.into());
     }
 
-    /// What is mounted.
+    /// The mounted tree.
     pub(super) const fn below(&self) -> &'t dyn Tree {
         self.below
     }
 
-    /// A message with another name of the artifact's root.
+    /// A message with the tree's own name of the root.
     pub(super) fn named(message: &str, root: &str) -> String {
         let (root, below) = match root {
             "" | "." => (".", String::new()),
@@ -57,12 +58,12 @@ impl<'t> Mount<'t> {
         message.replace(&format!("{ROOT}/"), &below).replace(ROOT, root)
     }
 
-    /// A path in the artifact as one here.
+    /// Converts a path in the artifact to one here.
     pub(super) fn shown(inside: &str) -> String {
         path::join(ROOT, inside)
     }
 
-    /// A path here as one in the artifact.
+    /// Converts a path here to one in the artifact.
     pub(super) fn inside(path: &str) -> Option<&str> {
         match path.strip_prefix(ROOT)? {
             "" => Some("/"),
@@ -106,7 +107,7 @@ impl Tree for Mount<'_> {
             }
             Err(error) => error,
         };
-        // What covers nothing below is in a directory that is there.
+        // A file that replaces none is in an existing directory.
         let directory = self.below.canonical(Self::inner(path::parent(path)).unwrap_or("/"));
         let place = directory.map(|found| path::join(&Self::shown(&found.path), path::base(path)));
         match place {

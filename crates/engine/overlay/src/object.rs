@@ -7,18 +7,18 @@ use serde_json::Value;
 pub struct Object {
     /// The object.
     pub value: Value,
-    /// Where it begins in the artifact, as `path:line:column`; nothing for what a generator made.
+    /// Its place in the artifact, as `path:line:column`; `None` for a generated object.
     pub origin: Option<Box<str>>,
 }
 
 impl Object {
-    /// Text at a path of keys; empty where there is none.
+    /// The string at a path of keys; empty where there is none.
     fn text(&self, path: &[&str]) -> &str {
         let value = path.iter().try_fold(&self.value, |value, key| value.get(key));
         value.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// `path:line:column: Kind namespace/name`, as far as is known.
+    /// `path:line:column: Kind namespace/name`, as far as known.
     #[must_use]
     pub fn shown(&self) -> String {
         let mut shown = String::new();
@@ -33,7 +33,7 @@ impl Object {
         shown
     }
 
-    /// Whether it says what it is: `apiVersion`, `kind` and a name.
+    /// Whether it has `apiVersion`, `kind` and a name.
     pub(super) fn is_named(&self) -> bool {
         [&["apiVersion"][..], &["kind"], &["metadata", "name"]]
             .iter()

@@ -1,4 +1,4 @@
-//! From an artifact and a spec to a kustomization that can be built.
+//! Prepares a kustomization that can be built from an artifact and a spec.
 
 use super::error::OverlayError;
 use super::field_table::KUSTOMIZATION;
@@ -12,33 +12,33 @@ use bumpwright_kustomize::Rewritten;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{FileId, Files, Mapping, Node, Place, Value, weight, write_sigs};
 
-/// A kustomization that can be built, in a tree that has it.
+/// A kustomization that can be built, with its tree.
 pub struct Prepared<'t> {
     pub(super) mount: Mount<'t>,
-    /// The directory to build, without links.
+    /// The directory to build, links resolved.
     pub(super) directory: String,
-    /// The path of its kustomization, without links.
+    /// The path of its kustomization, links resolved.
     pub(super) file: String,
     pub(super) text: String,
     pub(super) rewritten: Rewritten,
-    /// The manifests that were found, where the kustomization is generated from them.
+    /// The manifests of a generated kustomization.
     pub(super) manifests: Vec<String>,
     pub(super) no_remote_bases: bool,
-    /// What the kustomization and what covers files take.
+    /// Memory for the kustomization and the replaced files.
     pub(super) reservations: Vec<Held>,
 }
 
 /// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with the spec's fields
-/// in it.
+/// added.
 ///
 /// # Errors
 ///
-/// The path is not there; the kustomization cannot be read; a component is not local; a file is no manifest.
+/// The path does not exist; the kustomization cannot be read; a component is not local; a file is not a manifest.
 pub fn prepare<'t>(tree: &'t dyn Tree, overlay: &Overlay) -> Result<Prepared<'t>, OverlayError> {
     prepare_within(tree, overlay, None)
 }
 
-/// As [`prepare`], with reservation in `memory` for all that is read and made, from here to the objects.
+/// As [`prepare`], with memory reserved in `memory` for all input and output, from here to the objects.
 ///
 /// # Errors
 ///
@@ -106,19 +106,19 @@ impl Prepared<'_> {
     }
 }
 
-/// What is wrong with manifests: Flux reads them before all else, so this goes before other errors.
+/// The error of invalid manifests: Flux reads them first, so it takes precedence over other errors.
 pub(super) fn of_manifests(mount: &Mount<'_>, manifests: &[String]) -> Option<OverlayError> {
     let faults = faults(mount, manifests);
     (!faults.is_empty()).then_some(OverlayError::Manifests(faults))
 }
 
-/// A path as messages that are not Flux's own name it: from the root of the artifact.
+/// A path as in messages that are not Flux's own: from the root of the artifact.
 pub(super) fn relative(shown: &str) -> String {
     let inside = Mount::inside(shown).unwrap_or(shown);
     inside.trim_start_matches('/').to_owned()
 }
 
-/// The directory that `spec.path` names: links and `..` are held below the root (filepath-securejoin).
+/// The directory of `spec.path`: links and `..` are confined to the root (filepath-securejoin).
 fn find_path(mount: &Mount<'_>, wanted: &str) -> Result<String, OverlayError> {
     let directory = secure_join(mount, wanted)?;
     let problem = match mount.canonical(&directory) {
@@ -130,7 +130,7 @@ fn find_path(mount: &Mount<'_>, wanted: &str) -> Result<String, OverlayError> {
     Err(OverlayError::Path(format!("kustomization path not found: {problem}")))
 }
 
-/// A path joined to the root without ever leaving it; what is not there is taken as it is spelled.
+/// A path joined to the root without ever leaving it; missing parts are taken as spelled.
 pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, OverlayError> {
     let mut done = ROOT.to_owned();
     for part in wanted.split('/') {
@@ -154,7 +154,7 @@ pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, Ove
     Ok(done)
 }
 
-/// The kustomization in a file, as far as Flux knows its fields, and its bytes.
+/// The kustomization in a file, restricted to the fields that Flux knows, and its bytes.
 fn read_kustomization(
     mount: &Mount<'_>,
     file: &str,
@@ -166,14 +166,14 @@ fn read_kustomization(
     let mut kustomization =
         read_fields(&bytes, file).map_err(|(problem, place)| OverlayError::Kustomization { problem, place })?;
     if kustomization.get("resources").is_none() {
-        // Flux does so lest a kustomization be called empty; it shows in what generators make.
+        // Flux does so lest a kustomization be called empty; it shows in the output of generators.
         let origins = Node::sequence(vec![Node::string("originAnnotations")]);
         kustomization.set("buildMetadata", origins);
     }
     Ok((kustomization, bytes))
 }
 
-/// The fields of a kustomization's text, or Go's sentence and the place.
+/// The fields of a kustomization's text, or Go's message and the place.
 pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (String, String)> {
     let mut files = Files::default();
     // The first file of a build is the kustomization that it begins with, so these places are good there, too.
@@ -202,19 +202,19 @@ pub(super) fn read_fields(bytes: &[u8], file: &str) -> Result<Mapping, (String, 
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const KIND: &str = "Kustomization";
 
-/// Whether a field is there and not null.
+/// Whether a field is present and not null.
 fn has_field(mapping: &Mapping, field: &str) -> bool {
     let mut entries = mapping.entries.iter();
     entries.any(|entry| entry.key.text.eq_ignore_ascii_case(field) && !entry.value.is_null())
 }
 
-/// The kustomization of a directory that has none.
+/// The kustomization for a directory that has none.
 fn generate(directory: &str, manifests: &[String]) -> Mapping {
     let mut kustomization = Mapping::default();
     kustomization.set("apiVersion", Node::string(VERSION));
     kustomization.set("kind", Node::string(KIND));
     if manifests.is_empty() {
-        // A kustomization that has_field nothing at all is an error.
+        // An empty kustomization is an error.
         kustomization.set("namespace", Node::string("_placeholder"));
     } else {
         let below = |path: &String| path.strip_prefix(directory).map(|below| format!(".{below}"));
@@ -224,7 +224,7 @@ fn generate(directory: &str, manifests: &[String]) -> Mapping {
     kustomization
 }
 
-/// The spec's components that are to be built.
+/// The spec's components to build.
 fn components(mount: &Mount<'_>, directory: &str, overlay: &Overlay) -> Result<Vec<String>, OverlayError> {
     let mut components = Vec::new();
     for component in &overlay.components {
@@ -239,7 +239,7 @@ fn components(mount: &Mount<'_>, directory: &str, overlay: &Overlay) -> Result<V
     Ok(components)
 }
 
-/// Beginnings of what is no path in the artifact.
+/// Prefixes of what is not a path in the artifact.
 const REMOTE: [&str; 8] = [
     "git::",
     "gh:",
@@ -260,7 +260,7 @@ fn is_local(component: &str) -> bool {
     !is_remote && !lower.strip_prefix("file://").unwrap_or(&lower).starts_with('/')
 }
 
-/// Whether a kustomization can be put where it belongs; with Flux's words where not.
+/// Checks that a kustomization can be written to its place; errors are in Flux's words.
 fn check_place(mount: &Mount<'_>, directory: &str, file: &str) -> Result<(), OverlayError> {
     let is_directory = mount.canonical(directory).is_ok_and(|found| found.directory);
     if !is_directory {

@@ -1,9 +1,9 @@
-//! The spec's fields put into a kustomization, as fluxcd/pkg's generator does (`GenerateManifest`).
+//! Adds the spec's fields to a kustomization, as fluxcd/pkg's generator does (`GenerateManifest`).
 
 use super::spec::{Image, JsonPatch, Overlay, Patch, Target};
 use bumpwright_yaml::{FileId, Mapping, Node, ReadOptions, Value, node_of_json, read_first, write_json};
 
-/// Puts the spec's fields into a kustomization. `components` are those of the spec that are to be built.
+/// Adds the spec's fields to a kustomization. `components` are the spec's components to build.
 pub(super) fn rewrite(kustomization: &mut Mapping, overlay: &Overlay, components: Vec<String>) {
     for (field, text) in [
         ("namespace", &overlay.target_namespace),
@@ -36,7 +36,7 @@ pub(super) fn rewrite(kustomization: &mut Mapping, overlay: &Overlay, components
     }
 }
 
-/// Adds items to a list.
+/// Appends items to a list.
 fn add(kustomization: &mut Mapping, field: &str, items: impl Iterator<Item = Node>) {
     let mut items = items.peekable();
     if items.peek().is_none() {
@@ -48,7 +48,7 @@ fn add(kustomization: &mut Mapping, field: &str, items: impl Iterator<Item = Nod
     }
 }
 
-/// A mapping of those texts that are not empty.
+/// A mapping of the texts that are not empty.
 fn texts<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a String)>) -> Mapping {
     let mut mapping = Mapping::default();
     for (key, text) in pairs.into_iter().filter(|(_, text)| !text.is_empty()) {
@@ -102,17 +102,17 @@ fn json_patch(patch: &JsonPatch) -> Node {
     Node::new(Value::Mapping(entry))
 }
 
-/// JSON as Go writes it: the patch stands in the kustomization as a text, which is compared and hashed as one.
+/// JSON as Go writes it: the patch is a text in the kustomization, which is compared and hashed as such.
 fn go_json(value: &serde_json::Value) -> String {
     let mut written = String::new();
     let node = node_of_json(value);
-    // What came from JSON has a form there.
+    // A value from JSON has a form in JSON.
     let _ = write_json(&node, &mut written);
     written
 }
 
-/// Overrides an image that the kustomization has by this name, field by field; adds it where there is none. Tag and
-/// digest are one: who sets one of them drops the other.
+/// Overrides the kustomization's image of this name, field by field; adds it where there is none. Tag and
+/// digest exclude each other: setting one removes the other.
 fn set_image(kustomization: &mut Mapping, image: &Image) {
     let name = |entry: &Node| entry.get("name").and_then(Node::as_str).unwrap_or_default().to_owned();
     let images = kustomization.get_mut("images").map(|images| &mut images.value);
@@ -146,7 +146,7 @@ fn set_image(kustomization: &mut Mapping, image: &Image) {
     }
 }
 
-/// Reads YAML as sigs.k8s.io/yaml does.
+/// Parses YAML as sigs.k8s.io/yaml does.
 pub(super) fn read(bytes: &[u8], file: FileId) -> Result<Node, bumpwright_yaml::ReadError> {
     Ok(read_first(bytes, &ReadOptions::sigs(file))?.unwrap_or_else(Node::null))
 }

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use zeroize::Zeroizing;
 
-/// The plain bytes of all files that were encrypted, by path.
+/// The plain bytes of all encrypted files, by path.
 pub(super) fn decrypt_sources(
     mount: &Mount<'_>,
     directory: &str,
@@ -41,7 +41,7 @@ pub(super) fn decrypt_sources(
             plain.insert(source.path, bytes);
         }
     }
-    // Where the walk ended counts after what it came by.
+    // An error of the walk comes after those of the files before it.
     walked.map(|()| plain)
 }
 
@@ -54,13 +54,13 @@ struct CandidateFile<'w> {
 
 struct Walk<'w> {
     mount: &'w Mount<'w>,
-    /// Files that were looked at.
+    /// Files already checked.
     seen: BTreeSet<String>,
     sources: Vec<CandidateFile<'w>>,
 }
 
 impl Walk<'_> {
-    /// Goes through the kustomization of a directory, and of all that it includes.
+    /// Visits the kustomization of a directory, and all that it includes.
     fn directories(&mut self, first: &str) -> Result<(), OverlayError> {
         let mut visited = BTreeSet::new();
         let mut waiting = vec![first.to_owned()];
@@ -86,7 +86,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Takes the files that a kustomization names.
+    /// Adds the files that a kustomization names.
     fn files_of(&mut self, kustomization: &Mapping, directory: &str) -> Result<(), OverlayError> {
         for generator in items(kustomization.get("secretGenerator")) {
             for source in texts(generator.get("files")) {
@@ -131,7 +131,7 @@ impl Walk<'_> {
     }
 }
 
-/// A path that a kustomization in `directory` names; not held below the root yet.
+/// A path that a kustomization in `directory` names; not confined to the root yet.
 fn from(directory: &str, name: &str) -> String {
     if path::is_absolute(name) {
         name.to_owned()
@@ -140,7 +140,7 @@ fn from(directory: &str, name: &str) -> String {
     }
 }
 
-/// A path without links, held below the root. One that is absolute counts from the root of the artifact.
+/// A path with links resolved, confined to the root. An absolute one counts from the root of the artifact.
 fn within(mount: &Mount<'_>, absolute: &str) -> Result<String, OverlayError> {
     let cleaned = path::clean(absolute);
     let inside = Mount::inside(&cleaned).unwrap_or(&cleaned);
@@ -191,7 +191,7 @@ fn texts(list: Option<&Node>) -> impl Iterator<Item = &str> {
     items(list).iter().filter_map(Node::as_str)
 }
 
-/// Whether a patch is behind a URL: with a scheme and a host.
+/// Whether a patch is a URL: with a scheme and a host.
 fn is_remote(path: &str) -> bool {
     bumpwright_gostd::Url::parse(path.as_bytes()).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
 }

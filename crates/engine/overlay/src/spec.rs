@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What of a Kustomization's spec decides what is built. Empty fields are as if they were not there.
+/// The fields of a Kustomization's spec that decide what is built. Empty fields count as absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[allow(missing_docs)] // each is named as its field, see the sections of the API document
 pub struct Overlay {
@@ -20,7 +20,7 @@ pub struct Overlay {
     pub components: Vec<String>,
     pub ignore_missing_components: bool,
     pub build_metadata: Vec<String>,
-    /// The flag `--no-remote-bases`: directories of repositories are refused, and files behind URLs, which Flux fetches.
+    /// The flag `--no-remote-bases`: directories of repositories are rejected, and files behind URLs, which Flux fetches.
     pub no_remote_bases: bool,
 }
 
@@ -29,11 +29,11 @@ pub struct Overlay {
 pub struct Patch {
     /// A strategic merge patch or a JSON patch, as text.
     pub patch: String,
-    /// What it is for; by its own name if nothing.
+    /// The objects to patch; without it, the one that the patch names.
     pub target: Option<Target>,
 }
 
-/// Which objects a patch is for. Empty fields fit all.
+/// The objects of a patch. Empty fields match all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // each is named as its field
 pub struct Target {
@@ -51,7 +51,7 @@ pub struct Target {
 pub struct JsonPatch {
     /// The operations, in their order.
     pub patch: Vec<Operation>,
-    /// What they are for.
+    /// The objects to patch.
     pub target: Target,
 }
 
@@ -60,11 +60,11 @@ pub struct JsonPatch {
 pub struct Operation {
     /// `add`, `remove`, `replace`, `move`, `copy` or `test`.
     pub op: String,
-    /// Where.
+    /// The path.
     pub path: String,
-    /// From where, for `move` and `copy`.
+    /// The source path, for `move` and `copy`.
     pub from: String,
-    /// What, for `add`, `replace` and `test`. A null counts as nothing, as with Flux.
+    /// The value, for `add`, `replace` and `test`. A null counts as absent, as with Flux.
     pub value: Option<Value>,
 }
 
@@ -73,10 +73,10 @@ pub struct Operation {
 pub struct Image {
     /// The image as manifests name it, without a tag.
     pub name: String,
-    /// Another name for it.
+    /// The new name.
     pub new_name: String,
-    /// Another tag.
+    /// The new tag.
     pub new_tag: String,
-    /// A digest; then the tag does not count.
+    /// A digest; it takes precedence over the tag.
     pub digest: String,
 }

@@ -1,11 +1,12 @@
-//! What happens to files before a build and to objects after it, and is the matter of others: decryption, substitution.
+//! The stages of a build that the caller provides: decryption of files before it, decryption and substitution of objects
+//! after it.
 
 use bumpwright_budget::Share;
 use bumpwright_yaml::Node;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-/// The stages around a build. Those that are not there are left out.
+/// The stages around a build. Missing ones are skipped.
 #[derive(Clone, Copy, Default)]
 pub struct Stages<'a> {
     /// Decryption, for a Kustomization with `spec.decryption`.
@@ -14,20 +15,20 @@ pub struct Stages<'a> {
     pub substitute: Option<&'a dyn Substitute>,
 }
 
-/// An error of a stage, in the stage's own words; it must hold no secret.
+/// An error of a stage, in the stage's own words; it must not contain secrets.
 pub type StageError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Decrypts files and objects: several at once, in any order, on threads of their own.
+/// Decrypts files and objects: several at once, in any order, from several threads.
 pub trait Decrypt: Sync {
-    /// The plain bytes of a file that a kustomization names as a source of a Secret or as a patch; nothing where it is not
-    /// encrypted. Called once for a file that it changes.
+    /// The plain bytes of a file that a kustomization names as a source of a Secret or as a patch; `None` where it is not
+    /// encrypted. Called once for a file that it decrypts.
     ///
     /// # Errors
     ///
     /// It is encrypted and cannot be decrypted.
     fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError>;
 
-    /// The plain object; nothing where there was nothing to decrypt.
+    /// The decrypted object; `None` where nothing is encrypted.
     ///
     /// # Errors
     ///
@@ -38,15 +39,15 @@ pub trait Decrypt: Sync {
 /// A file that may be encrypted.
 #[derive(Clone, Copy)]
 pub struct SourceFile<'a> {
-    /// Where it is, from the root of the artifact.
+    /// Its path, from the root of the artifact.
     pub path: &'a str,
-    /// What its encrypted and its plain text are written in.
+    /// The format of its encrypted and its plain text.
     pub format: SourceFormat,
     /// Its bytes.
     pub bytes: &'a [u8],
 }
 
-/// What a file is written in, by its name.
+/// The format of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // each is its name
 pub enum SourceFormat {
@@ -58,7 +59,7 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    /// The format that the end of a name tells; [`Self::Binary`] where it tells none (`formatForPath`).
+    /// The format for the end of a name; [`Self::Binary`] for unknown ones (`formatForPath`).
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
@@ -74,13 +75,13 @@ impl SourceFormat {
 
 /// Replaces variables.
 pub trait Substitute {
-    /// An object with its variables replaced; nothing where it stays as it is. Objects that opt out by
-    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` are not asked about (K-093). Where memory is measured there is to be reservation
-    /// in it for what that takes.
+    /// An object with its variables replaced; `None` where it stays as it is. Not called for objects that opt out by
+    /// `kustomize.toolkit.fluxcd.io/substitute: disabled` (K-093). Where memory is measured, the stage reserves what it needs
+    /// in it.
     ///
     /// # Errors
     ///
-    /// A variable is missing, or an expression is wrong.
+    /// A variable is missing, or an expression is invalid.
     fn object(&self, object: &Node, memory: Option<&Share>) -> Result<Option<Substituted>, StageError>;
 }
 

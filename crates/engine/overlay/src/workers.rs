@@ -1,14 +1,14 @@
-//! Many things worked on at once, on all cores, with the outcome of one after the other.
+//! Parallel work on many items on all cores, with the outcome of sequential work.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// So many things are worth a thread.
+/// The number of items that justifies a thread.
 const SHARE: usize = 4;
 
-/// What `work` gives for the items, in their order, up to the first one that fails and including it. Some behind that one may
-/// have been worked on as well.
+/// The results of `work` for the items, in their order, up to and including the first failure. Some items after that may
+/// have been processed as well.
 pub(super) fn each<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,
@@ -38,14 +38,14 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
 struct WorkQueue<'i, T, F> {
     items: &'i [T],
     next: AtomicUsize,
-    /// The first one that failed.
+    /// The index of the first failure.
     failed: AtomicUsize,
     work: F,
 }
 
 impl<T, F> WorkQueue<'_, T, F> {
-    /// Takes one item after the other until there is none, or one failed: items are taken in order, so all before that one
-    /// are taken then.
+    /// Processes items until there are none, or one failed: items are taken in order, so all before that one
+    /// have been taken then.
     fn run<R, E>(&self) -> Vec<(usize, Result<R, E>)>
     where
         F: Fn(&T) -> Result<R, E>,

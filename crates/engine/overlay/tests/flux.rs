@@ -75,7 +75,7 @@ fn refused(error: &OverlayError, stage: &str, wanted: &str) -> Option<String> {
         "" => false,
         "build" | "objects" => said.split(": ").next() == wanted.split(": ").next(),
         "path" => error.is_missing_path() && said == wanted,
-        // Go shows the value of a key that is no text, too.
+        // Go shows the value of a key that is not a text, too.
         _ => said.starts_with(wanted.split(", value: ").next().unwrap_or_default()),
     };
     (!fits).then(|| format!("{said}\nFlux at {stage:?}: {wanted}"))
