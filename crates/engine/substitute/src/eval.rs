@@ -1,4 +1,4 @@
-//! Expressions in a text: steps carried out, within bounds.
+//! Evaluates the expressions of a text: executes steps, within limits.
 
 use super::operator::apply;
 use super::parse::parse;
@@ -6,44 +6,44 @@ use super::program::{Call, Operator, Step};
 use bumpwright_budget::{Exceeded, Held};
 use std::borrow::Cow;
 
-/// What a text and all that it is made of may take, in bytes: 64 MiB, forty times what an API server stores as one
+/// Maximum size of a text and its values, in bytes: 64 MiB, forty times what an API server stores as one
 /// object.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// What all of a text's expressions may take, counted in bytes copied: a second or so.
+/// Maximum cost of all of a text's expressions, in bytes copied: a second or so.
 const MAX_WORK: usize = 1 << 30;
 
-/// What a step of matching a pattern takes of that.
+/// The cost of a step of pattern matching.
 const STEP: usize = 16;
 
-/// A text whose variables cannot be put in. The texts are envsubst's; those of the bounds are ours.
+/// Why a text cannot be evaluated. The messages are envsubst's; those of the limits are our own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
-    /// An expression is none.
+    /// An expression is invalid.
     #[error("bad substitution")]
     BadSubstitution,
-    /// A variable's name is followed by what is no operator.
+    /// A variable's name is followed by something other than an operator.
     #[error("missing closing brace")]
     MissingClosingBrace,
     /// `${` is not followed by a name.
     #[error("unable to parse variable name")]
     VariableName,
-    /// An operator lacks what it works with.
+    /// An operator lacks an argument.
     #[error("unable to parse substitution within function")]
     Parameter,
-    /// A variable is not set, and no default is given for it.
+    /// A variable is not set, and has no default.
     #[error("variable not set (strict mode): {}", bumpwright_gostd::quote(.0))]
     NotSet(String),
-    /// The values grow beyond [`MAX_BYTES`].
+    /// The values exceed [`MAX_BYTES`].
     #[error(
         "the variables make more than {} MiB of the text; shorten their values or what replaces a part of them",
         MAX_BYTES >> 20
     )]
     TooLarge,
-    /// There is no reservation for the text.
+    /// The memory budget does not allow the text.
     #[error(transparent)]
     Memory(#[from] Exceeded),
-    /// Patterns in long values, or defaults in defaults, ask for too many steps.
+    /// Patterns in long values, or defaults in defaults, take too many steps.
     #[error("the expressions take too long; shorten the values that #, ##, % or %% look at, or nest fewer defaults")]
     TooSlow,
 }
@@ -51,12 +51,12 @@ pub enum EvalError {
 /// A value on the stack: parts of the text are not copied.
 pub(crate) type Value<'v> = Cow<'v, [u8]>;
 
-/// What evaluation may still take.
+/// The remaining cost of an evaluation.
 pub(crate) struct Budget<'r> {
-    /// Bytes that values take now.
+    /// Bytes of the current values.
     held: usize,
     work: usize,
-    /// Where there is to be reservation for all that they ever took, and for the text that comes of them.
+    /// The memory reservation for all values ever created, and for the resulting text.
     reservation: Option<&'r mut Held>,
 }
 
@@ -69,12 +69,12 @@ impl<'r> Budget<'r> {
         }
     }
 
-    /// Takes note of a step of matching.
+    /// Charges for a step of matching.
     pub(crate) const fn step(&mut self) -> Result<(), EvalError> {
         self.spend(STEP)
     }
 
-    /// Takes note of bytes looked at or copied.
+    /// Charges for bytes visited or copied.
     pub(crate) const fn spend(&mut self, work: usize) -> Result<(), EvalError> {
         self.work = self.work.saturating_add(work);
         match self.work > MAX_WORK {
@@ -83,7 +83,7 @@ impl<'r> Budget<'r> {
         }
     }
 
-    /// Asks for reservation before a value is made.
+    /// Reserves memory before a value is created.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), EvalError> {
         if self.held.saturating_add(bytes) > MAX_BYTES {
             return Err(EvalError::TooLarge);
@@ -108,17 +108,17 @@ impl<'r> Budget<'r> {
     }
 }
 
-/// Puts variables into a text: `${name}`, with bash's operators, of which all that give a default are one; `$${` is a
-/// plain `${`, and `$name` is left alone. `lookup` gives values. One that is missing counts as empty, unless `strict`
-/// asks for those without a default (K-085, K-090 to K-092).
+/// Substitutes variables in a text: `${name}`, with bash's operators, of which all that set a default are one; `$${` is a
+/// plain `${`, and `$name` is left alone. `lookup` returns values. A missing one counts as empty, unless `strict`
+/// rejects those without a default (K-085, K-090 to K-092).
 ///
 /// # Errors
-/// With envsubst's words, without any value in them; and where the text grows beyond [`MAX_BYTES`].
+/// In envsubst's words, without any value in them; and where the text exceeds [`MAX_BYTES`].
 pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, strict: bool) -> Result<Vec<u8>, EvalError> {
     eval_within(text, lookup, strict, None)
 }
 
-/// As [`eval`], with reservation taken for all values and the text.
+/// As [`eval`], with memory reserved for all values and the text.
 ///
 /// # Errors
 /// As [`eval`], and [`EvalError::Memory`].

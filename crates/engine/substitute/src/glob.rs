@@ -1,4 +1,4 @@
-//! Patterns of the trimming operators: Go's `path.Match`, where `*` and `?` take slashes, too.
+//! Patterns of the trimming operators: Go's `path.Match`, where `*` and `?` match slashes, too.
 
 use super::eval::{Budget, EvalError};
 use bumpwright_gostd::{first_rune, glob};
@@ -9,18 +9,18 @@ use memchr::memmem;
 pub(crate) enum GlobMatch {
     Match,
     NoMatch,
-    /// Only found out where matching gets that far.
+    /// A bad pattern, which is only detected when matching gets that far.
     BadPattern,
 }
 
-/// What a piece of a pattern without stars left of a text.
+/// The rest of a text after a piece of a pattern without stars.
 enum Rest<'n> {
     Of(&'n [u8]),
     NoMatch,
     BadPattern,
 }
 
-/// Matches all of `name`. A star takes as little as lets the piece behind it match, and is not tried again.
+/// Matches all of `name`. A star takes as little as lets the piece after it match, without backtracking.
 pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'_>) -> Result<GlobMatch, EvalError> {
     while !pattern.is_empty() {
         let (star, piece, behind) = split(pattern);
@@ -55,7 +55,7 @@ pub(crate) fn matches(mut pattern: &[u8], mut name: &[u8], budget: &mut Budget<'
     })
 }
 
-/// Where a piece matches first behind the beginning of a name.
+/// The first match of a piece after the start of a name.
 fn later<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget<'_>) -> Result<Rest<'n>, EvalError> {
     if is_literal(piece) {
         return later_literal(piece, name, last, budget);
@@ -74,7 +74,7 @@ fn is_literal(piece: &[u8]) -> bool {
     memchr::memchr3(b'[', b'?', b'\\', piece).is_none()
 }
 
-/// The same for a piece that is plain text; the last one has to stand at the end.
+/// The same for a piece of plain text; the last one has to be at the end.
 fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budget<'_>) -> Result<Rest<'n>, EvalError> {
     let behind = name.get(1..).unwrap_or_default();
     if last {
@@ -89,7 +89,7 @@ fn later_literal<'n>(piece: &[u8], name: &'n [u8], last: bool, budget: &mut Budg
     Ok(found.map_or(Rest::NoMatch, Rest::Of))
 }
 
-/// Whether a pattern begins with stars, its first piece without any, and what is behind that.
+/// Whether a pattern begins with stars, its first piece without any, and the rest.
 fn split(pattern: &[u8]) -> (bool, &[u8], &[u8]) {
     let stars = pattern.iter().take_while(|byte| **byte == b'*').count();
     let (_, pattern) = pattern.split_at(stars);
@@ -136,7 +136,7 @@ fn match_piece<'n>(mut piece: &[u8], mut name: &'n [u8], budget: &mut Budget<'_>
     Ok(Rest::Of(name))
 }
 
-/// Whether a character is in a class, given what is behind its `[`, and what is behind its `]`.
+/// Whether a character is in a class, given the text after its `[`, and the text after its `]`.
 fn class(pattern: &[u8], ch: char) -> Option<(bool, &[u8])> {
     let mut found = false;
     let (negated, behind) = glob::class(pattern, |low, high| found |= (low..=high).contains(&ch))?;

@@ -1,4 +1,4 @@
-//! One object of a build: printed, its variables put in, read again.
+//! Substitutes variables in one object of a build: prints it, evaluates the text, and parses it again.
 
 use super::eval::{EvalError, eval_within};
 use super::reread::{is_unchanged, reread};
@@ -10,53 +10,53 @@ use std::cell::Cell;
 /// The label or annotation that exempts an object when it is `disabled` (K-093).
 pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
-/// How to substitute.
+/// Options of a substitution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether a variable that is missing and has no default is an error (`StrictPostBuildSubstitutions`).
+    /// Whether a missing variable without a default is an error (`StrictPostBuildSubstitutions`).
     pub strict: bool,
     /// Whether to substitute where there are no variables (`substituteStrategy: Always`).
     pub always: bool,
 }
 
-/// An object whose variables cannot be put in. The texts are those of Flux, without values of Secrets.
+/// Why variables cannot be substituted. The texts are those of Flux, without values of Secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubstituteError {
     /// The object has no form in YAML.
     #[error("{}", .0.go())]
     Write(WriteError),
-    /// A variable has a name that is none.
+    /// A variable has an invalid name.
     #[error("envsubst error: '{0}' var name is invalid, must match '{NAME}'")]
     Name(String),
-    /// An expression in it is wrong.
+    /// An expression in it is invalid.
     #[error("envsubst error: variable substitution failed: {0}")]
     Eval(#[from] EvalError),
-    /// There is no reservation for it.
+    /// The memory budget does not allow it.
     #[error(transparent)]
     Memory(#[from] Exceeded),
-    /// With the values put in it is no YAML.
+    /// The result is not YAML.
     #[error("envsubst error: YAMLToJSON: {0}")]
     Malformed(String),
-    /// With the values put in it holds a text that kyaml cannot read back: lines of which the first begins with a tab.
+    /// The result contains a text that kyaml cannot read back: lines of which the first begins with a tab.
     #[error("UnmarshalJSON: {0}")]
     Unreadable(String),
-    /// With the values put in it is no object but, say, an `array`.
+    /// The result is not an object but, say, an `array`.
     #[error("UnmarshalJSON: json: cannot unmarshal {0} into Go value of type map[string]interface {{}}")]
     NoObject(&'static str),
 }
 
-/// The object with variables put in; nothing where it stays as it is: substitution is disabled on it, there are no
-/// variables, or it holds no `$` and nothing else that the way through text would change.
+/// The object with variables substituted; `None` where it stays as it is: substitution is disabled on it, there are no
+/// variables, or it contains no `$` and nothing else that the conversion through text would change.
 ///
-/// What names the object may have changed. Nodes that were there before keep their places.
+/// The id of the object may have changed. Existing nodes keep their places.
 ///
 /// # Errors
-/// With Flux' words, for names, expressions and values that do not fit.
+/// In Flux' words, for invalid names, expressions and results.
 pub fn substitute(object: &Node, variables: &Variables, options: Options) -> Result<Option<Node>, SubstituteError> {
     Ok(substitute_within(object, variables, options, None)?.map(|done| done.node))
 }
 
-/// An object with its variables put in.
+/// An object with its variables substituted.
 #[derive(Debug, Clone)]
 pub struct Substituted {
     /// The object.
@@ -65,7 +65,7 @@ pub struct Substituted {
     pub has_secrets: bool,
 }
 
-/// As [`substitute`], with reservation in `memory` for the text and for what it becomes, while that goes on.
+/// As [`substitute`], with memory reserved in `memory` for the text and its result, for the duration of the call.
 ///
 /// # Errors
 /// As [`substitute`], and [`SubstituteError::Memory`].
@@ -120,10 +120,10 @@ fn is_disabled(object: &Node) -> bool {
     })
 }
 
-/// What stands for a part of a secret.
+/// The placeholder for a part of a secret.
 const HIDDEN: &str = "***";
 
-/// A sentence about YAML without the words that it quotes, where those may come from a Secret.
+/// An error about YAML without the words that it quotes, where those may come from a Secret.
 fn without_secrets(sentence: &str, variables: &Variables) -> String {
     let mut shown = String::with_capacity(sentence.len());
     let mut rest = sentence;
@@ -137,14 +137,14 @@ fn without_secrets(sentence: &str, variables: &Variables) -> String {
         shown.push(quote);
         rest = behind;
     }
-    // Numbers that are keys stand at the end, without quotes.
+    // Numeric keys are at the end, without quotes.
     match rest.split_once("key: ") {
         Some((before, _)) if variables.secrets().next().is_some() => shown + before + "key: " + HIDDEN,
         _ => shown + rest,
     }
 }
 
-/// What is before the next quoted word, its quotation mark, the word, and what is behind.
+/// The text before the next quoted word, its quotation mark, the word, and the rest.
 fn next_quoted(text: &str) -> Option<(&str, char, &str, &str)> {
     let at = text.find(['\'', '"', '`'])?;
     let (before, from) = text.split_at_checked(at)?;
@@ -153,7 +153,7 @@ fn next_quoted(text: &str) -> Option<(&str, char, &str, &str)> {
     Some((before, quote, quoted, behind))
 }
 
-/// Whether a word is part of a secret value, or holds one. Punctuation is what YAML's sentences are about.
+/// Whether a word is part of a secret value, or contains one. Punctuation is what YAML's errors are about.
 fn may_be_secret(word: &str, variables: &Variables) -> bool {
     let word = word.as_bytes();
     let says_something = word.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());

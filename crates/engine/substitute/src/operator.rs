@@ -1,4 +1,4 @@
-//! What the operators make of a value: bytes, as Go's strings are.
+//! The results of the operators: bytes, as Go's strings are.
 
 use super::eval::{Budget, EvalError, Value};
 use super::program::Operator;
@@ -8,7 +8,7 @@ use bumpwright_gostd::{append_char, atoi, first_rune, runes};
 use memchr::memmem;
 use std::borrow::Cow;
 
-/// Carries out an operator.
+/// Executes an operator.
 pub(crate) fn apply<'v>(
     operator: Operator,
     value: &'v [u8],
@@ -42,7 +42,7 @@ pub(crate) fn apply<'v>(
     })
 }
 
-/// The value, or where it is empty the arguments one behind the other.
+/// The value, or where it is empty the concatenated arguments.
 fn default<'v>(
     value: &'v [u8],
     mut arguments: Vec<Value<'v>>,
@@ -58,7 +58,7 @@ fn default<'v>(
     Ok(Cow::Owned(arguments.concat()))
 }
 
-/// All of a value, or its first character, in other case. Bytes that are no UTF-8 become U+FFFD, as in Go, unless the
+/// All of a value, or its first character, in the other case. Bytes that are not UTF-8 become U+FFFD, as in Go, unless the
 /// whole value is ASCII.
 fn cased<'v>(
     value: &'v [u8],
@@ -83,8 +83,8 @@ fn cased<'v>(
     Ok(Cow::Owned(out))
 }
 
-/// `${a:position:length}` in bytes. Negative ones count from the end (a negative length as envsubst v1.7.1 has it; older
-/// ones panic); what is no number leaves the value alone.
+/// `${a:position:length}` in bytes. Negative ones count from the end (a negative length as in envsubst v1.7.1; older
+/// versions panic); an invalid number leaves the value unchanged.
 fn substring<'v>(value: &'v [u8], position: &[u8], length: Option<&[u8]>) -> &'v [u8] {
     let Ok(position) = atoi(position) else { return value };
     let size = i64::try_from(value.len()).unwrap_or(i64::MAX);
@@ -105,7 +105,7 @@ fn substring<'v>(value: &'v [u8], position: &[u8], length: Option<&[u8]>) -> &'v
     part.unwrap_or_default()
 }
 
-/// `strings.Replace`: an empty `old` stands before every character and at the end.
+/// `strings.Replace`: an empty `old` matches before every character and at the end.
 fn replace<'v>(
     value: &'v [u8],
     old: Option<&[u8]>,
@@ -136,7 +136,7 @@ fn replace<'v>(
     Ok(Cow::Owned(out))
 }
 
-/// Where characters begin, and the end.
+/// The starts of characters, and the end.
 fn boundaries(value: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let widths = runes(value).map(|(_, width)| width);
     std::iter::once(0).chain(widths.scan(0, |at, width| {

@@ -1,5 +1,5 @@
-//! The parser of envsubst: text to steps. Variables in variables stand on a stack of its own, so that their depth costs
-//! no more than their length.
+//! The parser of envsubst: converts text to steps. Nested variables are kept on a stack of its own, so that their depth
+//! costs no more than their length.
 
 use super::eval::EvalError;
 use super::program::{Call, Operator, Step};
@@ -9,7 +9,7 @@ use bumpwright_gostd::unicode::{is_digit, is_letter};
 /// The steps of a text.
 ///
 /// # Errors
-/// With envsubst's words where an expression is no such, or has no end.
+/// In envsubst's words where an expression is invalid or unterminated.
 pub(crate) fn parse(text: &[u8]) -> Result<Vec<Step<'_>>, EvalError> {
     let mut parser = Parser {
         scanner: Scanner::new(text),
@@ -39,7 +39,7 @@ struct OpenExpression<'t> {
     next: Expected,
 }
 
-/// What an expression goes on with.
+/// The expected continuation of an expression.
 #[derive(Clone, Copy)]
 enum Expected {
     /// Any number of arguments, then `}`.
@@ -50,9 +50,9 @@ enum Expected {
     PositionEnd,
     /// The pattern of `${a#b}`.
     Pattern,
-    /// What `${a/b/c}` replaces.
+    /// The text to replace in `${a/b/c}`.
     Replaced,
-    /// The slash behind it.
+    /// The slash after it.
     ReplacedEnd,
     /// `}`
     Close,
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
         self.steps.push(Step::Text(text));
     }
 
-    /// A whole expression, with those in it, behind its `${`.
+    /// A whole expression, with nested ones, after its `${`.
     fn expression(&mut self) -> Result<(), EvalError> {
         self.begin()?;
         while let Some(next) = self.open.last().map(|open| open.next) {
@@ -112,7 +112,7 @@ impl<'t> Parser<'t> {
     fn default_or_substring(&mut self, variable: &'t str) -> Result<(), EvalError> {
         self.scanner.read();
         let behind = self.scanner.peek();
-        // Goes back as far as what is behind the colon is wide: a wide one makes the expression a bad one.
+        // Goes back by the width of the character after the colon: a wide one makes the expression invalid.
         self.scanner.unread();
         match behind {
             '=' | '-' | '?' | '+' => self.begin_with(variable, defaulting, Expected::Defaults),
@@ -154,7 +154,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The slashes behind what is replaced, and what comes in its place, if anything.
+    /// The slashes after the text to replace, and its replacement, if any.
     fn replacement(&mut self) -> Result<(), EvalError> {
         if self.scanner.scan(slash, Mode::TEXT) != Token::Text {
             return Err(EvalError::BadSubstitution);

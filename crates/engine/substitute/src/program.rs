@@ -1,13 +1,13 @@
-//! What a text with variables is read to: steps for a stack of values, arguments before their operator.
+//! Compiled texts: steps for a stack of values, arguments before their operator.
 
 use std::borrow::Cow;
 
 /// A step.
 #[derive(Debug)]
 pub(crate) enum Step<'t> {
-    /// Puts a text on the stack.
+    /// Pushes a text.
     Text(Cow<'t, [u8]>),
-    /// Takes its arguments from the stack and puts what it makes of a variable there.
+    /// Pops its arguments and pushes its result for a variable.
     Call(Call<'t>),
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Call<'t> {
     pub(crate) arguments: usize,
 }
 
-/// What is done with the value of a variable.
+/// An operation on the value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     /// `${a}`, and mixtures such as `${a,^}`

@@ -1,5 +1,5 @@
-//! An object as Flux has it after its way through text: JSON to Go's maps, where all numbers are floating point, and from
-//! there to kyaml's nodes.
+//! An object as Flux has it after its conversion through text: JSON to Go's maps, where all numbers are floating point, and
+//! from there to kyaml's nodes.
 
 use super::object::SubstituteError;
 use bumpwright_gostd::format_float;
@@ -9,11 +9,11 @@ use bumpwright_yaml::{
 };
 use std::collections::HashMap;
 
-/// Whole numbers of up to so many digits are exact in floating point.
+/// Integers of up to so many digits are exact in floating point.
 const EXACT_DIGITS: usize = 15;
 
-/// Whether the way through text is sure to change nothing: there is no `$` in it, numbers are whole and small, texts are
-/// one line of ASCII.
+/// Whether the conversion through text is certain to change nothing: there is no `$` in it, numbers are small integers,
+/// texts are one line of ASCII.
 pub(crate) fn is_unchanged(node: &Node) -> bool {
     match &node.value {
         Value::Scalar(scalar) => scalar_is_unchanged(scalar),
@@ -42,11 +42,11 @@ fn scalar_is_unchanged(scalar: &Scalar) -> bool {
     }
 }
 
-/// The node that Flux goes on with, given what go-yaml v2 read. Values that `original` has at the same path stand where
-/// they stood there.
+/// The node that Flux continues with, from the result of go-yaml v2. Values that `original` has at the same path keep
+/// their places.
 ///
 /// # Errors
-/// Where the root is no mapping, for numbers that JSON has not, and for texts that kyaml cannot read back.
+/// Where the root is not a mapping, for numbers without a form in JSON, and for texts that kyaml cannot read back.
 pub(crate) fn reread(mut read: Node, original: &Node) -> Result<Node, SubstituteError> {
     check_root(&read)?;
     if read.is_null() {
@@ -74,7 +74,7 @@ fn check_root(read: &Node) -> Result<(), SubstituteError> {
     Err(SubstituteError::NoObject(found))
 }
 
-/// Numbers become those of Go's maps, texts those that yaml.v3 writes and reads.
+/// Converts numbers to those of Go's maps, and texts to those that yaml.v3 writes and reads.
 fn convert(node: &mut Node) -> Result<(), SubstituteError> {
     match &mut node.value {
         Value::Scalar(scalar) => convert_scalar(scalar),
@@ -92,7 +92,7 @@ fn convert(node: &mut Node) -> Result<(), SubstituteError> {
     }
 }
 
-/// Whether a text of several lines begins with a tab: written as a block it is read as another one, or not at all.
+/// Whether a multi-line text begins with a tab: written as a block it is read as another one, or not at all.
 fn has_tabbed_block(node: &Node) -> bool {
     let tabbed = |scalar: &Scalar| scalar.style == Style::Literal && scalar.text.starts_with('\t');
     match &node.value {

@@ -1,12 +1,12 @@
-//! The scanner of envsubst: characters to tokens, with its habits.
+//! The scanner of envsubst, including its oddities: converts characters to tokens.
 //!
-//! A NUL ends the text; what follows a `$` or a backslash that escapes is taken as it is; one step back goes as far as
-//! the character that was read last is wide, even if that was only looked at.
+//! A NUL ends the text; the character after an escaping `$` or backslash is taken as it is; one step back goes as far as
+//! the last character read is wide, even if that was only peeked at.
 
 use bumpwright_gostd::first_rune;
 use std::borrow::Cow;
 
-/// What was scanned.
+/// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     Illegal,
@@ -18,7 +18,7 @@ pub(crate) enum Token {
     Close,
 }
 
-/// Which tokens are looked for besides the end.
+/// The expected tokens besides the end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mode {
     text: bool,
@@ -56,7 +56,7 @@ impl Mode {
 /// Whether a character belongs to a token; the number is the bytes of the token with it.
 pub(crate) type Accept = fn(char, usize) -> bool;
 
-/// What the end of the text is read as.
+/// The character at the end of the text.
 pub(crate) const END: char = '\0';
 
 pub(crate) struct Scanner<'t> {
@@ -64,7 +64,7 @@ pub(crate) struct Scanner<'t> {
     at: usize,
     start: usize,
     width: usize,
-    /// What of the token lies before an escape that was left out, and where the rest begins.
+    /// The part of the token before a removed escape, and the start of the rest.
     before: Vec<u8>,
     rest: usize,
     /// Whether a backslash escapes, too; a `$` always does.
@@ -174,7 +174,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Leaves out the character that escapes and takes the one behind it; both have one byte.
+    /// Skips the escaping character and takes the one after it; both have one byte.
     fn leave_out(&mut self) {
         let kept = self.text.get(self.rest..self.at.saturating_sub(1));
         self.before.extend_from_slice(kept.unwrap_or_default());

@@ -1,11 +1,11 @@
-//! `#`, `##`, `%` and `%%`: the shortest or longest beginning or end of a value that a pattern matches, taken away.
+//! `#`, `##`, `%` and `%%`: remove the shortest or longest prefix or suffix of a value that matches a pattern.
 
 use super::eval::{Budget, EvalError, Value};
 use super::glob::{GlobMatch, matches};
 use bumpwright_gostd::{append_char, runes};
 use std::borrow::Cow;
 
-/// Takes the match at the beginning away; a bad pattern leaves the value alone.
+/// Removes a matching prefix; a bad pattern leaves the value unchanged.
 pub(crate) fn trim_prefix<'v>(
     value: &'v [u8],
     pattern: &[u8],
@@ -16,8 +16,8 @@ pub(crate) fn trim_prefix<'v>(
     Ok(Cow::Borrowed(value.get(length..).unwrap_or_default()))
 }
 
-/// Takes the match at the end away. As in envsubst, value and pattern are turned around, and so are ranges and
-/// escapes in the pattern; bytes that are no UTF-8 become U+FFFD on that way, even where nothing matches.
+/// Removes a matching suffix. As in envsubst, value and pattern are reversed, and so are ranges and
+/// escapes in the pattern; bytes that are not UTF-8 become U+FFFD then, even where nothing matches.
 pub(crate) fn trim_suffix<'v>(
     value: &'v [u8],
     pattern: &[u8],
@@ -30,10 +30,10 @@ pub(crate) fn trim_suffix<'v>(
     Ok(Cow::Owned(reverse(value.get(length..).unwrap_or_default())))
 }
 
-/// How many bytes at the beginning match: none where nothing does or the pattern is bad.
+/// The length of the matching prefix in bytes: none where nothing matches or the pattern is bad.
 ///
-/// Lengths are tried from the longest on, since where the pattern turns out to be bad decides. Patterns that cannot be bad are
-/// tried from the shortest on for the shortest match.
+/// Lengths are tried from the longest on, since it matters where a bad pattern is detected. Patterns that are certainly
+/// valid are tried from the shortest on for the shortest match.
 fn matched(value: &[u8], pattern: &[u8], longest: bool, budget: &mut Budget<'_>) -> Result<usize, EvalError> {
     let cannot_be_bad = memchr::memchr2(b'[', b'\\', pattern).is_none();
     if !longest && cannot_be_bad {

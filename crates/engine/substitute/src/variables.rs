@@ -1,17 +1,17 @@
-//! The variables of a Kustomization: those of ConfigMaps and Secrets in their order, then those that it names itself.
+//! The variables of a Kustomization: those of ConfigMaps and Secrets in their order, then the inline ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// What a name must be like; messages show it.
+/// The pattern of names; messages show it.
 pub(crate) const NAME: &str = "^[_[:alpha:]][_[:alpha:][:digit:]]*$";
 
-/// Values by name. What is added later wins, and line breaks are taken out of values (K-088, K-089).
+/// Values by name. Later additions win, and line breaks are removed from values (K-088, K-089).
 ///
 /// Call [`Self::add_config_map`] and [`Self::add_secret`] in the order of `substituteFrom`, then [`Self::add_inline`].
-/// One that is optional and not there is left out. Flux reads them again for each object, and for none where there is
-/// no object or substitution is disabled on all: a reference that is wrong is no error then.
+/// A missing optional reference is left out. Flux reads them again for each object, and not at all where there is
+/// no object or substitution is disabled on all: an invalid reference is not an error then.
 #[derive(Default, Clone)]
 pub struct Variables {
     values: BTreeMap<String, Variable>,
@@ -23,7 +23,7 @@ struct Variable {
     secret: bool,
 }
 
-/// What a reference of `substituteFrom` names.
+/// The kind of a reference of `substituteFrom`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
     /// A ConfigMap.
@@ -36,11 +36,11 @@ pub enum SourceKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("substitute from '{kind}/{name}' error: {cause}")]
 pub struct SourceError {
-    /// What it names.
+    /// Its kind.
     pub kind: SourceKind,
     /// Its name.
     pub name: String,
-    /// The API server's sentence, such as `configmaps "vars" not found`.
+    /// The API server's message, such as `configmaps "vars" not found`.
     pub cause: String,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for SourceKind {
 }
 
 impl fmt::Debug for Variables {
-    /// Names only: values may be secrets.
+    /// Only names: values may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.values.keys()).finish()
     }
@@ -90,7 +90,7 @@ impl Variables {
         self.values.insert(name.to_owned(), Variable { value, secret });
     }
 
-    /// Whether there are none: then Flux substitutes nothing, not even defaults, unless it is told to do so always.
+    /// Whether there are none: then Flux substitutes nothing, not even defaults, unless it is configured to do so always.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -112,7 +112,7 @@ impl Variables {
         secrets.map(|variable| variable.value.as_slice())
     }
 
-    /// The first name that is none.
+    /// The first invalid name.
     pub(crate) fn wrong_name(&self) -> Option<&str> {
         self.values.keys().map(String::as_str).find(|name| !is_name(name))
     }

@@ -167,7 +167,7 @@ fn values_of_secrets_are_in_no_error() {
     assert_eq!(error.to_string(), text);
 }
 
-/// What is no secret is shown as Flux does.
+/// What is not a secret is shown as Flux does.
 #[test]
 fn inline_values_are_in_errors() {
     let mut variables = Variables::default();

@@ -23,7 +23,7 @@ pub fn rows(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Bytes of a row: `KEY_b64` where they are no UTF-8.
+/// Bytes of a row: `KEY_b64` where they are not UTF-8.
 pub fn bytes(row: &Value, key: &str) -> Option<Vec<u8>> {
     if let Some(coded) = row[format!("{key}_b64")].as_str() {
         return Some(STANDARD.decode(coded).unwrap());
