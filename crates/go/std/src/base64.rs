@@ -1,6 +1,6 @@
-//! Base64 as Go's `encoding/base64` reads it: line breaks passed over, errors by the place that Go names.
+//! Base64, decoded as Go's `encoding/base64` does: line breaks ignored, errors with Go's position.
 
-/// Which of Go's encodings.
+/// One of Go's encodings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base64 {
     /// `StdEncoding`.
@@ -9,18 +9,18 @@ pub enum Base64 {
     RawUrl,
 }
 
-/// `base64.CorruptInputError`: the offset of the first byte that does not fit.
+/// `base64.CorruptInputError`: the offset of the first invalid byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("illegal base64 data at input byte {0}")]
 pub struct CorruptInput(pub usize);
 
 const PADDING: u8 = b'=';
 
-/// `Encoding.Decode`, which appends to `out`. The bits that the last character has too many may be anything, as with Go's
-/// default. `out` grows once, before anything is in it that may be secret, so that no copy is left behind.
+/// `Encoding.Decode`, which appends to `out`. Excess bits of the last character are ignored, as with Go's default. `out`
+/// grows once, before it contains anything secret, so that no copy is left behind.
 ///
 /// # Errors
-/// [`CorruptInput`] as in Go; what came before it is in `out`.
+/// [`CorruptInput`] as in Go; the bytes before it are in `out`.
 pub fn decode_base64(text: &[u8], encoding: Base64, out: &mut Vec<u8>) -> Result<(), CorruptInput> {
     out.reserve(text.len() / 4 * 3 + 3);
     let mut reader = Reader { text, at: 0, encoding };
@@ -48,7 +48,7 @@ struct Quantum {
 }
 
 impl Reader<'_> {
-    /// The next byte that is no line break.
+    /// The next byte that is not a line break.
     fn next(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.get(self.at)?;
@@ -94,7 +94,7 @@ impl Reader<'_> {
         Ok(Some(Quantum { digits, bytes: 3 }))
     }
 
-    /// One `=` was read at this place of a quantum.
+    /// One `=` was read at this position of a quantum.
     fn padding(&mut self, place: usize, digits: [u8; 4]) -> Result<Quantum, CorruptInput> {
         match place {
             0 | 1 => return Err(CorruptInput(self.at - 1)),
@@ -134,7 +134,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    /// What Go 1.26 says.
+    /// Results of Go 1.26.
     #[test]
     fn errors_name_the_byte_that_go_names() {
         type Outcome = Result<&'static [u8], usize>;

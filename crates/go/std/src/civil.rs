@@ -1,6 +1,6 @@
-//! Go's calendar: Gregorian in all directions, over all 64-bit counts of seconds.
+//! Go's calendar: proleptic Gregorian, over all 64-bit counts of seconds.
 //!
-//! Days are counted from the 1st of March of a year so long ago that every second of Go's `time.Time` comes after it;
+//! Days are counted from the 1st of March of a year so long ago that every second of Go's `time.Time` is after it;
 //! arithmetic wraps around where Go's does.
 
 /// The year of day 0; a multiple of 400.
@@ -32,7 +32,7 @@ impl Civil {
     /// The date of a day.
     pub(super) fn of_day(day: u64) -> Self {
         let (era, in_era) = (day / DAYS_IN_400_YEARS, day % DAYS_IN_400_YEARS);
-        // Leap days taken out, years are all 365 days long.
+        // Without leap days, years are all 365 days long.
         let year_of_era = (in_era - in_era / 1_460 + in_era / 36_524 - in_era / 146_096) / 365;
         let in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let from_march = BEFORE_MONTH.partition_point(|before| *before <= in_year).max(1) - 1;
@@ -73,12 +73,12 @@ pub(super) fn day_of(year: i64, month: u8, day: i64) -> u64 {
         .wrapping_add(day.wrapping_sub(1).cast_unsigned())
 }
 
-/// Whether a year has a 29th of February.
+/// Whether it is a leap year.
 pub(super) fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// How many days a month from 1 to 12 has.
+/// The number of days of a month from 1 to 12.
 pub(super) fn days_in(month: u8, year: i64) -> i64 {
     match month {
         2 => 28 + i64::from(is_leap(year)),

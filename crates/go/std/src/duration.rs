@@ -19,7 +19,7 @@ impl Duration {
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
 
-    /// Reads a duration (Go's `ParseDuration`): `-1.5h`, `1h2m`, `.5us`, `0`.
+    /// Parses a duration (Go's `ParseDuration`): `-1.5h`, `1h2m`, `.5us`, `0`.
     ///
     /// # Errors
     /// Go's text: `time: invalid duration "x"`, `time: missing unit in duration "1"`.
@@ -58,7 +58,7 @@ impl Duration {
         }
     }
 
-    /// To the nearest multiple of `of`, halves away from zero; held back at the ends of the range.
+    /// Rounds to the nearest multiple of `of`, halves away from zero; saturates at the ends of the range.
     pub fn round(self, of: Self) -> Self {
         if of.0 <= 0 {
             return self;
@@ -75,7 +75,7 @@ impl Duration {
         })
     }
 
-    /// Towards zero to a multiple of `of`.
+    /// Truncates toward zero to a multiple of `of`.
     pub fn truncate(self, of: Self) -> Self {
         if of.0 <= 0 {
             return self;
@@ -83,7 +83,7 @@ impl Duration {
         Self(self.0 - self.0 % of.0)
     }
 
-    /// How many of a unit of so many nanoseconds it is, as Go computes it: whole units and the rest apart.
+    /// The number of units of so many nanoseconds, as Go computes it: whole units and the rest apart.
     pub fn in_units(self, nanoseconds: i64) -> f64 {
         let (whole, rest) = (self.0.wrapping_div(nanoseconds), self.0.wrapping_rem(nanoseconds));
         whole as f64 + rest as f64 / nanoseconds as f64
@@ -116,7 +116,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// A number with so many decimal places, without the zeros at its end.
+/// A number with a fixed number of decimal places, without trailing zeros.
 struct WithFraction(u64, u32);
 
 impl fmt::Display for WithFraction {
@@ -131,7 +131,7 @@ impl fmt::Display for WithFraction {
     }
 }
 
-/// A decimal number, and what follows it.
+/// A decimal number, and the rest of the text.
 struct Quantity<'t> {
     whole: u64,
     fraction: u64,
@@ -165,7 +165,7 @@ impl<'t> Quantity<'t> {
     }
 }
 
-/// Decimal places as a number and what it is to be divided by; places that no longer fit are passed over.
+/// Decimal places as a number and its divisor; places beyond the capacity are ignored.
 fn leading_fraction(text: &[u8]) -> (u64, f64, &[u8]) {
     let (mut number, mut scale, mut full) = (0_u64, 1.0, false);
     let mut rest = text;
@@ -183,7 +183,7 @@ fn leading_fraction(text: &[u8]) -> (u64, f64, &[u8]) {
 fn unit(name: &[u8]) -> Option<u64> {
     Some(match std::str::from_utf8(name).ok()? {
         "ns" => 1,
-        // The sign for micro, and the Greek letter.
+        // The micro sign, and the Greek letter.
         "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
         "ms" => 1_000_000,
         "s" => SECOND,

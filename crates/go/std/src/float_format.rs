@@ -1,18 +1,18 @@
-//! Go's floating-point numbers as text (`strconv.FormatFloat`).
+//! Formats floating-point numbers as Go does (`strconv.FormatFloat`).
 
 use super::integer::append_uint;
 use std::fmt::{self, Write};
 
-/// `strconv.FormatFloat`: `format` is one of `b`, `e`, `E`, `f`, `g`, `G`, `x`, `X`; no `precision` is Go's -1, as many
-/// digits as it takes to read the number back; `bits` are those of the type, 32 or 64.
+/// `strconv.FormatFloat`: `format` is one of `b`, `e`, `E`, `f`, `g`, `G`, `x`, `X`; no `precision` is Go's -1, the fewest
+/// digits that are read back as the same number; `bits` is the size of the type, 32 or 64.
 pub fn format_float(number: f64, format: u8, precision: Option<usize>, bits: u32) -> String {
     let mut out = Vec::new();
     append_float(&mut out, number, format, precision, bits);
-    // All that is written is ASCII.
+    // The output is ASCII.
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// `strconv.AppendFloat`: appends what [`format_float`] returns.
+/// `strconv.AppendFloat`: appends the result of [`format_float`].
 pub fn append_float(out: &mut Vec<u8>, number: f64, format: u8, precision: Option<usize>, bits: u32) {
     let number = if bits == 32 { f64::from(number as f32) } else { number };
     if number.is_nan() {
@@ -53,7 +53,7 @@ pub fn append_float(out: &mut Vec<u8>, number: f64, format: u8, precision: Optio
 const MOST_DIGITS: usize = 767;
 const MOST_PLACES: usize = 1074;
 
-/// `f` to so many decimal places.
+/// `f` with a number of decimal places.
 fn append_rounded(out: &mut Vec<u8>, number: f64, precision: usize) {
     let places = precision.min(MOST_PLACES);
     // Writing to a Vec does not fail.
@@ -61,7 +61,7 @@ fn append_rounded(out: &mut Vec<u8>, number: f64, precision: usize) {
     out.extend(std::iter::repeat_n(b'0', precision - places));
 }
 
-/// `g`: plainly, or with an exponent where that is shorter.
+/// `g`: without an exponent, or with one where that is shorter.
 fn append_general(out: &mut Vec<u8>, number: f64, format: u8, precision: Option<usize>, bits: u32) {
     let precision = precision.map(|precision| precision.max(1));
     let digits = match precision {
@@ -89,7 +89,7 @@ fn append_general(out: &mut Vec<u8>, number: f64, format: u8, precision: Option<
     digits.append_plain(out, usize::try_from(places).unwrap_or(0));
 }
 
-/// The decimal digits of a number `0.DIGITS * 10^point`, without zeros at the end; of zero none.
+/// The decimal digits of a number `0.DIGITS * 10^point`, without trailing zeros; none for zero.
 struct Decimal {
     bytes: [u8; MOST_DIGITS],
     len: usize,
@@ -97,7 +97,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// As few digits as it takes to tell the number from its neighbours.
+    /// The fewest digits that distinguish the number from its neighbours.
     fn shortest(number: f64, bits: u32) -> Self {
         let digits = if bits == 32 {
             Self::read(format_args!("{:e}", number as f32))
@@ -127,13 +127,13 @@ impl Decimal {
         }
     }
 
-    /// One digit and so many more behind it, rounded to even.
+    /// One digit and a number of decimal places, rounded to even.
     fn rounded(number: f64, more: usize) -> Self {
         let more = more.min(MOST_DIGITS - 1);
         Self::read(format_args!("{number:.more$e}"))
     }
 
-    /// Reads Rust's `d.ddde-dd`.
+    /// Parses Rust's `d.ddde-dd`.
     fn read(number: fmt::Arguments<'_>) -> Self {
         let mut reading = Reading {
             bytes: [b'0'; MOST_DIGITS],
@@ -141,7 +141,7 @@ impl Decimal {
             exponent: 0,
             exponent_sign: None,
         };
-        // There is room for all digits that were asked for.
+        // There is room for all requested digits.
         let _ = reading.write_fmt(number);
         let Reading {
             bytes, len, exponent, ..
@@ -158,12 +158,12 @@ impl Decimal {
         }
     }
 
-    /// The digit at `index`, zero behind the last.
+    /// The digit at `index`, zero after the last.
     fn digit(&self, index: usize) -> u8 {
         self.bytes.get(index).copied().unwrap_or(b'0')
     }
 
-    /// `ddd.ddd` with so many decimal places.
+    /// `ddd.ddd` with a number of decimal places.
     fn append_plain(&self, out: &mut Vec<u8>, places: usize) {
         let whole = usize::try_from(self.point).unwrap_or(0);
         if whole == 0 {
@@ -178,7 +178,7 @@ impl Decimal {
         }
     }
 
-    /// `d.ddde±dd` with so many decimal places.
+    /// `d.ddde±dd` with a number of decimal places.
     fn append_scientific(&self, out: &mut Vec<u8>, places: usize, letter: u8) {
         out.push(self.digit(0));
         if places > 0 {
@@ -190,7 +190,7 @@ impl Decimal {
     }
 }
 
-/// What has been read of `d.ddde-dd`.
+/// The part of `d.ddde-dd` parsed so far.
 struct Reading {
     bytes: [u8; MOST_DIGITS],
     len: usize,
@@ -217,7 +217,7 @@ impl Write for Reading {
     }
 }
 
-/// `±dd`, with more digits where it takes them.
+/// `±dd`, with more digits where needed.
 fn append_exponent(out: &mut Vec<u8>, exponent: i32) {
     out.push(if exponent < 0 { b'-' } else { b'+' });
     if exponent.unsigned_abs() < 10 {
@@ -235,7 +235,7 @@ fn parts(number: f64, bits: u32) -> (u64, i32) {
     };
     let leading = 1_u64 << mantissa_bits;
     let mantissa = raw & (leading - 1);
-    // What is left is small: the sign has been taken off.
+    // The exponent bits fit: the sign has been removed.
     match (raw >> mantissa_bits) as i32 {
         0 => (mantissa, 1 - bias - mantissa_bits),
         exponent => (mantissa | leading, exponent - bias - mantissa_bits),
@@ -255,7 +255,7 @@ fn append_binary(out: &mut Vec<u8>, number: f64, bits: u32) {
 fn append_hexadecimal(out: &mut Vec<u8>, number: f64, letter: u8, precision: Option<usize>) {
     // All numbers of 32 bits are normal ones of 64, and print the same.
     let (mantissa, exponent) = parts(number, 64);
-    // The leading bit goes to bit 60: 15 whole digits stand behind it.
+    // The leading bit goes to bit 60: 15 hexadecimal digits follow it.
     let shift = mantissa.leading_zeros().saturating_sub(3);
     let mut mantissa = mantissa.checked_shl(shift).unwrap_or(0);
     let mut exponent = if mantissa == 0 { 0 } else { exponent + 60 - shift as i32 };

@@ -1,11 +1,11 @@
-//! Floating-point numbers as Go reads them (`strconv.ParseFloat`).
+//! Parses floating-point numbers as Go does (`strconv.ParseFloat`).
 
 use super::{
     integer::{split_sign, underscores_fit},
     num_error::{NumError, Reason},
 };
 
-/// `strconv.ParseFloat`: decimal and hexadecimal numbers, infinities and NaN; `bits` are those of the type, 32 or 64.
+/// `strconv.ParseFloat`: decimal and hexadecimal numbers, infinities and NaN; `bits` is the size of the type, 32 or 64.
 ///
 /// # Errors
 /// As in Go.
@@ -34,15 +34,15 @@ fn by_name(text: &[u8]) -> Option<f64> {
     infinite.then_some(if negative { f64::NEG_INFINITY } else { f64::INFINITY })
 }
 
-/// The parts of a number as it is written.
+/// The parts of a number as written.
 struct Literal {
     negative: bool,
     hex: bool,
     /// All digits of the mantissa, without underscores and the point.
     digits: Vec<u8>,
-    /// How many of them stand behind the point.
+    /// The number of decimal places.
     places: usize,
-    /// Cut off where no number goes.
+    /// Saturated beyond the range of any number.
     exponent: i64,
 }
 
@@ -110,7 +110,7 @@ impl Literal {
             if mantissa >> 60 == 0 {
                 mantissa = mantissa << 4 | u64::from(digit);
             } else {
-                // What goes beyond 64 bits only has to be remembered as "not nothing".
+                // Of the digits beyond 64 bits only whether one is not zero matters.
                 mantissa |= u64::from(digit != 0);
                 exponent += 4;
             }
@@ -141,7 +141,7 @@ impl Literal {
     }
 }
 
-/// The number behind `e` or `p`. Go stops to count where the exponent is beyond all numbers, and so does this.
+/// The number after `e` or `p`. Go stops counting where the exponent is beyond all numbers, and so does this.
 fn read_exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(text);
     digits.first().filter(|first| first.is_ascii_digit())?;

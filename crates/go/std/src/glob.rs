@@ -2,7 +2,7 @@
 
 use super::runes::first_rune;
 
-/// How many bytes there are before the next `*` that is no part of a class or an escape.
+/// The number of bytes before the next `*` that is not part of a class or an escape.
 pub fn piece_len(pattern: &[u8]) -> usize {
     let mut in_class = false;
     let mut bytes = pattern.iter().enumerate();
@@ -18,9 +18,9 @@ pub fn piece_len(pattern: &[u8]) -> usize {
     pattern.len()
 }
 
-/// Reads a class whose `[` was read: `take` gets its ranges. Gives whether it is negated, and what follows its `]`.
+/// Parses a class after its `[`: `take` gets its ranges. Returns whether it is negated, and the text after its `]`.
 ///
-/// `None` is a malformed one. An empty one is that, too; a `]` or `-` can be its member only when escaped.
+/// `None` for a malformed one. An empty one is malformed; a `]` or `-` can be its member only when escaped.
 pub fn class(text: &[u8], mut take: impl FnMut(char, char)) -> Option<(bool, &[u8])> {
     let (negated, mut text) = match text {
         [b'^', rest @ ..] => (true, rest),

@@ -1,11 +1,11 @@
-//! Go's integers as text (`strconv.ParseInt`, `strconv.AppendUint` and what belongs to them).
+//! Go's integers as text (`strconv.ParseInt`, `strconv.AppendUint` and related functions).
 
 use super::num_error::{NumError, Reason};
 
 /// The longest text of a 64-bit integer: all its bits.
 const LONGEST: usize = 64;
 
-/// `strconv.ParseInt`: a signed integer to a base of 2 to 36, that fits into so many bits. Base 0 goes by the prefix
+/// `strconv.ParseInt`: a signed integer to a base of 2 to 36, that fits into `bits` bits. Base 0 infers the base from the prefix
 /// (`0b`, `0o`, `0`, `0x`, else decimal) and allows `_` between digits; 0 bits are those of Go's `int`.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ fn signed(function: &'static str, text: &[u8], base: u32, bits: u32) -> Result<i
     }
 }
 
-/// The number, or what is wrong and what Go returns beside that.
+/// The number, or the problem and Go's result beside it.
 fn unsigned(text: &[u8], base: u32, bits: u32) -> Result<u64, (Reason, u64)> {
     const SYNTAX: (Reason, u64) = (Reason::Syntax, 0);
     if text.is_empty() {
@@ -84,7 +84,7 @@ fn unsigned(text: &[u8], base: u32, bits: u32) -> Result<u64, (Reason, u64)> {
     Ok(number)
 }
 
-/// Whether a text begins with a minus, and what follows its sign if it has one.
+/// Whether a text begins with a minus, and the rest after its sign if it has one.
 pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),
@@ -93,7 +93,7 @@ pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The base that the prefix says, and what comes after it.
+/// The base of the prefix, and the rest.
 fn prefixed(text: &[u8]) -> (u32, &[u8]) {
     match text {
         [b'0', b'b' | b'B', rest @ ..] if !rest.is_empty() => (2, rest),
@@ -104,7 +104,7 @@ fn prefixed(text: &[u8]) -> (u32, &[u8]) {
     }
 }
 
-/// Whether each `_` of a number stands between digits, or between the prefix of the base and a digit.
+/// Whether each `_` of a number is between digits, or between the prefix of the base and a digit.
 pub(super) fn underscores_fit(text: &[u8]) -> bool {
     let (_, text) = split_sign(text);
     let (mut last, hex, rest) = match text {

@@ -1,15 +1,15 @@
-//! What Go's `netip.ParseAddr` refuses, and in which words. The address itself is of no use here.
+//! Checks IP addresses as Go's `netip.ParseAddr` does, with its errors. The address itself is not returned.
 
 use super::quote::quote_bytes;
 
-/// The kind of an address.
+/// The version of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IpVersion {
     V4,
     V6,
 }
 
-/// Which kind of address `text` is.
+/// Returns the version of the address `text`.
 ///
 /// # Errors
 /// Go's text: `ParseAddr("x"): unable to parse IP`.
@@ -29,7 +29,7 @@ pub(super) fn check_ip(text: &[u8]) -> Result<IpVersion, String> {
     })
 }
 
-/// What is wrong, and where the text goes on from there.
+/// The problem, and the text from there on.
 struct Fault<'t> {
     what: &'static str,
     at: &'t [u8],
@@ -139,7 +139,7 @@ fn check_v6(text: &[u8]) -> Result<(), Fault<'_>> {
     }
 }
 
-/// How many hexadecimal digits the text begins with, which must be one to four.
+/// The length of a group of one to four hexadecimal digits at the start of the text.
 fn field_length(text: &[u8]) -> Result<usize, Fault<'_>> {
     match text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count() {
         0 => Err(Fault::at(

@@ -1,4 +1,4 @@
-//! Text as Go's standard library reads and writes it, to the letter: quoting, numbers, durations, dates, URLs, base64, PEM.
+//! Text exactly as Go's standard library parses and writes it: quoting, numbers, durations, dates, URLs, base64, PEM.
 //!
 //! Users know these spellings from Flux' messages and from their own templates.
 

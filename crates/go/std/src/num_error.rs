@@ -1,4 +1,4 @@
-//! Why a text is not a number.
+//! Errors of parsing numbers.
 
 use super::quote::quote_bytes;
 use std::fmt;
@@ -6,31 +6,31 @@ use std::fmt;
 /// Go's `strconv.NumError`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumError<T> {
-    /// The function of Go's: `ParseInt`.
+    /// The name of the function in Go: `ParseInt`.
     pub function: &'static str,
-    /// What it was given.
+    /// Its input.
     pub text: Vec<u8>,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: Reason,
-    /// What Go returns beside the error: zero, or the nearest number when there is none so large.
+    /// Go's result beside the error: zero, or the nearest number when the input is out of range.
     pub value: T,
 }
 
-/// What is wrong with a number.
+/// The problem with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is none.
+    /// It is not a number.
     Syntax,
     /// The type cannot hold it.
     Range,
-    /// There are no numbers to that base.
+    /// The base is invalid.
     Base(u32),
-    /// There is no type of that many bits.
+    /// The size of the type is invalid.
     BitSize(u32),
 }
 
 impl<T> NumError<T> {
-    /// The error of `function`.
+    /// An error of `function`.
     pub(super) fn new(function: &'static str, text: &[u8], reason: Reason, value: T) -> Self {
         Self {
             function,

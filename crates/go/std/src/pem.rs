@@ -1,4 +1,4 @@
-//! PEM as Go's `encoding/pem` finds it in a text.
+//! PEM, parsed like Go's `encoding/pem`.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,9 @@ use crate::{Base64, decode_base64};
 /// A block.
 #[derive(Debug)]
 pub struct Pem<'a> {
-    /// What stands after `BEGIN`.
+    /// The label after `BEGIN`.
     pub kind: Cow<'a, str>,
-    /// What is in the block, which may be a key.
+    /// The content, which may be a key.
     pub bytes: Zeroizing<Vec<u8>>,
 }
 
@@ -20,7 +20,7 @@ const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"\n-----END ";
 const DASHES: &[u8] = b"-----";
 
-/// The first sound block of a text, whatever stands before it: `pem.Decode`. Headers are passed over.
+/// The first valid block of a text, whatever precedes it: `pem.Decode`. Headers are skipped.
 #[must_use]
 pub fn decode_pem(text: &[u8]) -> Option<Pem<'_>> {
     let mut from = 0;
@@ -52,7 +52,7 @@ pub fn decode_pem(text: &[u8]) -> Option<Pem<'_>> {
     }
 }
 
-/// The line that begins here, without blanks at its end, and where the next one begins.
+/// The line that begins here, without trailing blanks, and the start of the next one.
 fn line(text: &[u8], at: usize) -> (&[u8], usize) {
     let rest = text.get(at..).unwrap_or_default();
     let (line, next) = match memchr::memchr(b'\n', rest) {
@@ -71,7 +71,7 @@ fn line(text: &[u8], at: usize) -> (&[u8], usize) {
     (line.get(..line.len() - blanks).unwrap_or_default(), next)
 }
 
-/// Where the first line without a colon begins; None when the text ends before.
+/// The start of the first line without a colon; `None` when the text ends before.
 fn after_headers(text: &[u8], mut at: usize) -> Option<usize> {
     while at < text.len() {
         let (header, next) = line(text, at);
@@ -83,7 +83,7 @@ fn after_headers(text: &[u8], mut at: usize) -> Option<usize> {
     None
 }
 
-/// Whether the kind, dashes and nothing else follow.
+/// Whether the label and dashes follow, and nothing else.
 fn closes(text: &[u8], trailer: usize, kind: &[u8]) -> bool {
     let rest = text.get(trailer..).and_then(|rest| rest.strip_prefix(kind));
     let rest = rest.and_then(|rest| rest.strip_prefix(DASHES));
@@ -103,7 +103,7 @@ fn decoded(content: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
 mod tests {
     use super::*;
 
-    /// What Go 1.26 finds. It was asked about 71,072 texts put together by chance from pieces like these, too.
+    /// Results of Go 1.26, which also agreed on 71,072 random texts made of such pieces.
     #[test]
     fn finds_the_block_that_go_finds() {
         for (text, found) in [

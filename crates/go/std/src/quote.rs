@@ -10,11 +10,11 @@ pub fn quote(text: &str) -> String {
     quote_bytes(text.as_bytes())
 }
 
-/// The same for a Go string, which need not be UTF-8: what is not, is written as `\x..`.
+/// The same for a Go string, which need not be UTF-8: invalid bytes are written as `\x..`.
 pub fn quote_bytes(text: &[u8]) -> String {
     let mut out = Vec::with_capacity(text.len() + 2);
     append_quoted(&mut out, text, false);
-    // What is quoted is UTF-8, so nothing is lost.
+    // The result is UTF-8, so nothing is lost.
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -32,21 +32,21 @@ pub fn append_quoted(out: &mut Vec<u8>, text: &[u8], ascii: bool) {
     out.push(b'"');
 }
 
-/// Appends a character between single quotes (`strconv.QuoteRune`); what is none is shown as U+FFFD.
+/// Appends a character in single quotes (`strconv.QuoteRune`); an invalid one is U+FFFD.
 pub fn append_quoted_rune(out: &mut Vec<u8>, code: u64, ascii: bool) {
     out.push(b'\'');
     append_escaped(out, char_at(code), '\'', ascii);
     out.push(b'\'');
 }
 
-/// Whether `text` can stand between backquotes as it is: one line, no control characters but tabs
+/// Whether `text` can be quoted unchanged in backquotes: one line, no control characters but tabs
 /// (`strconv.CanBackquote`).
 pub fn can_backquote(text: &[u8]) -> bool {
     let fits = |ch| ch == '\t' || !matches!(ch, '\0'..' ' | '`' | '\x7f' | '\u{feff}');
     str::from_utf8(text).is_ok_and(|text| text.chars().all(fits))
 }
 
-/// Appends a character as it stands in a literal between `quote`s.
+/// Appends a character as in a literal between `quote`s.
 fn append_escaped(out: &mut Vec<u8>, ch: char, quote: char, ascii: bool) {
     let letter = match ch {
         '\\' => Some(b'\\'),

@@ -1,9 +1,9 @@
-//! Go's strings as runes: UTF-8 that may be broken.
+//! Go's strings as runes: possibly invalid UTF-8.
 
 use std::borrow::Cow;
 
 /// The runes of `bytes` with their widths, as Go's `range` over a string and `utf8.DecodeRune` find them: each byte that
-/// is no part of valid UTF-8 is a U+FFFD of width 1.
+/// is not part of valid UTF-8 is a U+FFFD of width 1.
 pub fn runes(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> + '_ {
     bytes.utf8_chunks().flat_map(|chunk| {
         let valid = chunk.valid().chars().map(|ch| (ch, ch.len_utf8()));
@@ -17,7 +17,7 @@ pub fn first_rune(bytes: &[u8]) -> Option<(char, usize)> {
     if let Some(byte) = bytes.first().filter(|byte| byte.is_ascii()) {
         return Some((char::from(*byte), 1));
     }
-    // No rune is longer than 4 bytes, and a rune cut short is as broken as any other.
+    // No rune is longer than 4 bytes, and a truncated rune is as invalid as any other.
     runes(bytes.get(..4).unwrap_or(bytes)).next()
 }
 
@@ -34,7 +34,7 @@ pub fn last_rune(bytes: &[u8]) -> Option<(char, usize)> {
     Some(whole.unwrap_or((char::REPLACEMENT_CHARACTER, 1)))
 }
 
-/// How many runes a Go string has: `utf8.RuneCount`.
+/// The number of runes of a Go string: `utf8.RuneCount`.
 pub fn rune_count(bytes: &[u8]) -> usize {
     if bytes.is_ascii() {
         return bytes.len();
@@ -45,7 +45,7 @@ pub fn rune_count(bytes: &[u8]) -> usize {
         .sum()
 }
 
-/// `bytes` as text, with U+FFFD in the place of each broken byte: Go's `string([]rune(s))`.
+/// `bytes` as text, with U+FFFD instead of each invalid byte: Go's `string([]rune(s))`.
 pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -53,7 +53,7 @@ pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The character of a number, U+FFFD when it has none.
+/// The character of a code point, U+FFFD when it has none.
 pub fn char_at(code: u64) -> char {
     let ch = u32::try_from(code).ok().and_then(char::from_u32);
     ch.unwrap_or(char::REPLACEMENT_CHARACTER)

@@ -10,14 +10,14 @@ use std::{
     time::{self, SystemTime},
 };
 
-/// A point in time, and the zone that it is shown in. It has no tables of zones: the local zone is UTC.
+/// A point in time, and the zone for displaying it. There are no zone tables: the local zone is UTC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Time {
     /// Since 0001-01-01T00:00:00Z.
     pub seconds: i64,
     /// Below 10⁹.
     pub nanoseconds: u32,
-    /// How it is shown.
+    /// The zone for displaying it.
     pub zone: Zone,
 }
 
@@ -29,7 +29,7 @@ pub enum Zone {
     Utc,
     /// The zone of the machine. It has the offset and the name of UTC, though in Go it is not the same zone.
     Local,
-    /// Always so many seconds east of UTC.
+    /// A fixed offset east of UTC.
     Fixed {
         /// The abbreviation; may be empty.
         name: Arc<[u8]>,
@@ -38,7 +38,7 @@ pub enum Zone {
     },
 }
 
-/// A date and a time of day as they are written.
+/// A date and a time of day in their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calendar {
     /// The year.
@@ -59,7 +59,7 @@ pub struct Calendar {
     pub second: u8,
 }
 
-/// What a time is made of. Months, days and so on beyond their ranges are carried over, as in Go.
+/// The fields of a time. Months, days and so on beyond their ranges are carried over, as in Go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// The year.
@@ -158,13 +158,13 @@ impl Time {
         }
     }
 
-    /// The time as the system has it; none before 1970.
+    /// The time as `SystemTime`; `None` before 1970.
     pub fn system(&self) -> Option<SystemTime> {
         let seconds = u64::try_from(self.unix_seconds()).ok()?;
         SystemTime::UNIX_EPOCH.checked_add(time::Duration::new(seconds, self.nanoseconds))
     }
 
-    /// The same time, shown in another zone.
+    /// The same time in another zone.
     pub fn in_zone(mut self, zone: Zone) -> Self {
         self.zone = zone;
         self
@@ -199,12 +199,12 @@ impl Time {
         self.unix_seconds().wrapping_mul(per_second).wrapping_add(part)
     }
 
-    /// Which of the two is earlier, whatever their zones.
+    /// Compares the two times, whatever their zones.
     pub fn order(&self, other: &Self) -> Ordering {
         (self.seconds, self.nanoseconds).cmp(&(other.seconds, other.nanoseconds))
     }
 
-    /// The time so much later, in the same zone.
+    /// The time later by a duration, in the same zone.
     pub fn add(&self, by: Duration) -> Self {
         let nanoseconds = i64::from(self.nanoseconds) + by.0 % NANOS;
         let carried = nanoseconds.div_euclid(NANOS);
@@ -214,7 +214,7 @@ impl Time {
         }
     }
 
-    /// The time so many seconds later; held back at the ends of Go's range.
+    /// The time later by a number of seconds; saturates at the ends of Go's range.
     pub(super) fn add_seconds(&self, by: i64) -> Self {
         let seconds = match self.seconds.checked_add(by) {
             Some(sum) => sum,
@@ -227,7 +227,7 @@ impl Time {
         }
     }
 
-    /// How much later it is than `other`; held back at the ends of the range.
+    /// The duration since `other`; saturates at the ends of the range.
     pub fn since(&self, other: &Self) -> Duration {
         let apart = self.seconds.wrapping_sub(other.seconds).wrapping_mul(NANOS);
         let nanoseconds = i64::from(self.nanoseconds) - i64::from(other.nanoseconds);
@@ -254,7 +254,7 @@ impl Time {
         Self::of(parts, self.zone.clone())
     }
 
-    /// Down to a multiple of `of` since the year 1.
+    /// Truncates to a multiple of `of` since the year 1.
     pub fn truncate(&self, of: Duration) -> Self {
         if of.0 <= 0 {
             return self.clone();
@@ -262,7 +262,7 @@ impl Time {
         self.add(Duration(-self.beyond(of)))
     }
 
-    /// To the nearest multiple of `of` since the year 1, halves up.
+    /// Rounds to the nearest multiple of `of` since the year 1, halves up.
     pub fn round(&self, of: Duration) -> Self {
         if of.0 <= 0 {
             return self.clone();
@@ -272,7 +272,7 @@ impl Time {
         self.add(Duration(if down { -beyond } else { of.0 - beyond }))
     }
 
-    /// How far it is beyond a multiple of `of`, which is above 0.
+    /// The remainder of a division by `of`, which is above 0.
     fn beyond(&self, of: Duration) -> i64 {
         let nanoseconds = i128::from(self.seconds) * i128::from(NANOS) + i128::from(self.nanoseconds);
         // Below `of`, so it fits.
@@ -297,7 +297,7 @@ impl From<SystemTime> for Time {
     }
 }
 
-/// Whole times of `base`, and the rest from 0.
+/// The quotient by `base`, and a remainder that is not negative.
 fn carry(number: i64, base: i64) -> (i64, i64) {
     (number.div_euclid(base), number.rem_euclid(base))
 }

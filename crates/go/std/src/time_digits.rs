@@ -1,8 +1,8 @@
-//! Digits at the start of a text, as Go's `time` reads and writes them.
+//! Digits at the start of a text, as Go's `time` parses and writes them.
 
 use super::integer::split_sign;
 
-/// The number that `text` begins with, and what follows. `None`: it is above 2⁶³. No digits at all are 0.
+/// The number at the start of `text`, and the rest. `None` if it is above 2⁶³. No digits at all are 0.
 pub(super) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
     const MOST: u64 = 1 << 63;
     let mut number: u64 = 0;
@@ -20,7 +20,7 @@ pub(super) fn leading_number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((number, rest))
 }
 
-/// The digit that `text` begins with, and what follows.
+/// The digit at the start of `text`, and the rest.
 pub(super) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
     match text {
         [digit @ b'0'..=b'9', rest @ ..] => Some((u64::from(digit - b'0'), rest)),
@@ -28,7 +28,7 @@ pub(super) fn leading_digit(text: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// A whole text that is a number, perhaps with a sign. Nothing at all is 0.
+/// A whole text as a number with an optional sign. The empty text is 0.
 pub(super) fn signed_number(text: &[u8]) -> Option<i64> {
     let (negative, digits) = split_sign(text);
     let (number, rest) = leading_number(digits)?;

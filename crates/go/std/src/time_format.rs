@@ -1,4 +1,4 @@
-//! Go's `Time.Format`, `Time.String` and what JSON makes of times.
+//! Go's `Time.Format`, `Time.String` and times in JSON.
 
 use super::{
     time::{Calendar, MONTHS, Time, WEEKDAYS, Zone},
@@ -7,15 +7,15 @@ use super::{
     time_quote::quote_for_time,
 };
 
-/// Go's `time.RFC3339`: read with any decimal places of the second, written without.
+/// Go's `time.RFC3339`: parsed with any decimal places of the second, written without.
 pub const RFC_3339: &[u8] = b"2006-01-02T15:04:05Z07:00";
-/// Go's `time.RFC3339Nano`: written with the decimal places that there are.
+/// Go's `time.RFC3339Nano`: written with as many decimal places as needed.
 pub const RFC_3339_NANO: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
 /// Go's `http.TimeFormat`, which is for times in UTC.
 pub const HTTP_DATE: &[u8] = b"Mon, 02 Jan 2006 15:04:05 GMT";
 
 impl Time {
-    /// Writes the time as a layout says. The names of zones may be any bytes, and so is the text.
+    /// Formats the time by a layout. The names of zones may be any bytes, and so is the text.
     pub fn format(&self, layout: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(layout.len() + 16);
         let calendar = self.calendar();
@@ -95,15 +95,15 @@ impl Time {
         format!("time.Date({year}, time.{month}, {day}, {hour}, {minute}, {second}, {nanosecond}, {zone})")
     }
 
-    /// Writes the time as a layout says, in text: what is not UTF-8 in the name of a zone becomes U+FFFD.
+    /// Formats the time by a layout, as a `String`: invalid UTF-8 in the name of a zone becomes U+FFFD.
     pub fn written(&self, layout: &[u8]) -> String {
         String::from_utf8_lossy(&self.format(layout)).into_owned()
     }
 
-    /// As JSON holds it, without quotes.
+    /// As in JSON, without quotes.
     ///
     /// # Errors
-    /// RFC 3339 has no such year or zone.
+    /// RFC 3339 does not allow the year or zone.
     pub fn rfc_3339(&self) -> Result<Vec<u8>, &'static str> {
         if !(0..=9_999).contains(&self.calendar().year) {
             return Err("year outside of range [0,9999]");
@@ -115,7 +115,7 @@ impl Time {
     }
 }
 
-/// How a zone without an abbreviation shows where one is asked for.
+/// A zone without an abbreviation where the layout has one.
 const NAMELESS: Offset = Offset {
     z: false,
     colons: false,

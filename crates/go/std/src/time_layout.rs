@@ -1,6 +1,6 @@
-//! Go's layouts: a date written as the reference time `Mon Jan 2 15:04:05 MST 2006` would be.
+//! Go's layouts: dates written like the reference time `Mon Jan 2 15:04:05 MST 2006`.
 
-/// What a piece of a layout stands for. `Zero…` are two digits wide, `Under…` are filled with spaces.
+/// The meaning of a piece of a layout. `Zero…` are two digits wide, `Under…` are padded with spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     LongYear,
@@ -23,7 +23,7 @@ pub(super) enum Element {
     ZeroMinute,
     Second,
     ZeroSecond,
-    /// `PM`, or in small letters.
+    /// `PM`, or in lower case.
     HalfDay {
         small: bool,
     },
@@ -33,7 +33,7 @@ pub(super) enum Element {
     Fraction(Fraction),
 }
 
-/// A zone in digits: `-0700`.
+/// A numeric zone: `-0700`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offset {
     /// Whether `Z` stands for UTC.
@@ -43,7 +43,7 @@ pub(super) struct Offset {
     pub seconds: bool,
 }
 
-/// Parts of a second: `.000`, or `.999`, which leaves out zeros at the end.
+/// Fractional seconds: `.000`, or `.999`, which omits trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fraction {
     pub separator: u8,
@@ -54,13 +54,13 @@ pub(super) struct Fraction {
 /// The first element of a layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'l> {
-    /// What stands before it.
+    /// The text before it.
     pub before: &'l [u8],
-    /// How it is spelled.
+    /// Its spelling.
     pub spelling: &'l [u8],
-    /// What it is; `None` at the end of the layout.
+    /// Its meaning; `None` at the end of the layout.
     pub element: Option<Element>,
-    /// What stands after it.
+    /// The text after it.
     pub after: &'l [u8],
 }
 
@@ -106,7 +106,7 @@ fn element_at(layout: &[u8]) -> Option<(usize, Element)> {
         [b'1', ..] => (1, E::NumMonth),
         [b'2', b'0', b'0', b'6', ..] => (4, E::LongYear),
         [b'2', ..] => (1, E::Day),
-        // An underscore before a year is itself.
+        // An underscore before a year is literal.
         [b'_', b'2', b'0', b'0', b'6', ..] => return None,
         [b'_', b'2', ..] => (2, E::UnderDay),
         [b'_', b'_', b'2', ..] => (3, E::UnderYearDay),
@@ -131,7 +131,7 @@ fn starts_small(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_lowercase)
 }
 
-/// The digits of an offset behind its sign.
+/// The digits of an offset after its sign.
 fn offset_at(z: bool, digits: &[u8]) -> Option<(usize, Offset)> {
     let forms: [(&[u8], bool, bool, bool); 5] = [
         (b"070000", false, true, true),
@@ -150,7 +150,7 @@ fn offset_at(z: bool, digits: &[u8]) -> Option<(usize, Offset)> {
     Some((spelling.len(), offset))
 }
 
-/// A fraction behind its separator: zeros only or nines only, and no other digit after them.
+/// A fraction after its separator: only zeros or only nines, and no other digit after them.
 fn fraction_at(separator: u8, digits: &[u8]) -> Option<(usize, Fraction)> {
     let first = *digits.first().filter(|digit| matches!(digit, b'0' | b'9'))?;
     let length = digits.iter().position(|digit| *digit != first).unwrap_or(digits.len());
@@ -159,7 +159,7 @@ fn fraction_at(separator: u8, digits: &[u8]) -> Option<(usize, Fraction)> {
     }
     let fraction = Fraction {
         separator,
-        // Go keeps the count in twelve bits.
+        // Go stores the count in twelve bits.
         digits: length & 0xfff,
         trimmed: first == b'9',
     };

@@ -9,7 +9,7 @@ use super::{
 };
 
 impl Time {
-    /// Reads a time that is written as a layout says; without a zone it is local.
+    /// Parses a time in the format of a layout; without a zone it is local.
     ///
     /// # Errors
     /// Go's text: `parsing time "x" as "2006": cannot parse "x" as "2006"`, `parsing time "…": month out of range`.
@@ -45,14 +45,14 @@ fn fault(text: &[u8], what: &str) -> String {
     format!("parsing time {}: {what}", quote_for_time(text))
 }
 
-/// Why an element could not be read.
+/// Why an element cannot be parsed.
 #[derive(Debug)]
 enum ParseFailure {
     Unreadable,
     OutOfRange(&'static str),
 }
 
-/// What has been read so far.
+/// The elements parsed so far.
 #[derive(Debug, Default)]
 struct ParsedTime {
     year: i64,
@@ -73,7 +73,7 @@ struct ParsedTime {
 type Read<'t, T> = Result<(T, &'t [u8]), ParseFailure>;
 
 impl ParsedTime {
-    /// Reads one element; `layout` is what comes after it.
+    /// Parses one element; `layout` is the rest after it.
     fn read<'t>(&mut self, element: Element, text: &'t [u8], layout: &[u8]) -> Result<&'t [u8], ParseFailure> {
         use Element as E;
         match element {
@@ -149,7 +149,7 @@ impl ParsedTime {
         Ok(rest)
     }
 
-    /// Seconds may have decimal places also when the layout does not say so.
+    /// Seconds may have decimal places even if the layout has none.
     fn read_unasked_fraction<'t>(&mut self, text: &'t [u8], layout: &[u8]) -> Result<&'t [u8], ParseFailure> {
         if !starts_fraction(text) || matches!(next_piece(layout).element, Some(Element::Fraction(_))) {
             return Ok(text);
@@ -169,7 +169,7 @@ impl ParsedTime {
         }
     }
 
-    /// A separator and as many digits as there are.
+    /// A separator and all digits after it.
     fn read_places<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], ParseFailure> {
         let digits = text.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
         let (places, rest) = split(text, digits + 1)?;
@@ -208,7 +208,7 @@ impl ParsedTime {
             }
         }
         let [hours, minutes, seconds] = numbers;
-        // What is out of range is said even when something else is wrong, too.
+        // A range error takes precedence over others.
         for (number, most, what) in [
             (seconds, 60, "time zone offset second"),
             (minutes, 60, "time zone offset minute"),
@@ -260,7 +260,7 @@ impl ParsedTime {
         let name = self.zone_name;
         Ok(match self.offset {
             _ if self.utc => Time::of(parts, Zone::Utc),
-            // Go takes -1 second for "no offset was there".
+            // Go uses -1 second for "no offset given".
             Some(offset) if offset != -1 => {
                 let time = Time::of(parts, Zone::Utc).add_seconds(-offset);
                 let local = offset == 0 && (name.is_empty() || name == b"UTC");
@@ -272,7 +272,7 @@ impl ParsedTime {
                     Some(hours) => signed_number(hours).unwrap_or_default(),
                     None => 0,
                 };
-                // What an abbreviation means is not known, so the clock is taken for that of UTC.
+                // The meaning of an abbreviation is not known, so the clock counts as UTC.
                 Time::of(parts, Zone::Utc).in_zone(fixed(&name, hours * 3_600))
             }
         })
@@ -307,7 +307,7 @@ fn fixed(name: &[u8], offset: i64) -> Zone {
     }
 }
 
-/// Passes over what stands between elements; any number of spaces will do for one or more. The error is what is left.
+/// Skips the text between elements; any number of spaces matches one or more. The error is the rest.
 fn skip<'t>(mut text: &'t [u8], mut before: &[u8]) -> Result<&'t [u8], &'t [u8]> {
     while let [wanted, after @ ..] = before {
         match (wanted, text) {
@@ -352,7 +352,7 @@ fn two_digits(text: &[u8], fixed: bool) -> Read<'_, i64> {
     number(text, 2, fixed)
 }
 
-/// A number of at most so many digits; of exactly so many when `fixed`.
+/// A number of at most `width` digits; of exactly so many when `fixed`.
 fn number(text: &[u8], width: usize, fixed: bool) -> Read<'_, i64> {
     let digits = text.iter().take(width).take_while(|byte| byte.is_ascii_digit()).count();
     if digits < if fixed { width } else { 1 } {
@@ -362,7 +362,7 @@ fn number(text: &[u8], width: usize, fixed: bool) -> Read<'_, i64> {
     Ok((signed_number(digits).ok_or(ParseFailure::Unreadable)?, rest))
 }
 
-/// The first of the names, cut to `length` letters, that the text begins with, in any case; counted from 1.
+/// The index, from 1, of the first of the names, cut to `length` letters, that the text begins with, in any case.
 fn name<'t>(names: &[&str], length: usize, text: &'t [u8]) -> Read<'t, i64> {
     for (number, name) in (1..).zip(names) {
         let name = name.get(..length).unwrap_or(name);
@@ -379,7 +379,7 @@ fn starts_fraction(text: &[u8]) -> bool {
     matches!(text, [b'.' | b',', b'0'..=b'9', ..])
 }
 
-/// A separator and decimal places; those beyond nanoseconds are passed over.
+/// A separator and decimal places; those beyond nanoseconds are ignored.
 fn nanoseconds(places: &[u8]) -> Result<u32, ParseFailure> {
     let [b'.' | b',', digits @ ..] = places else {
         return Err(ParseFailure::Unreadable);
@@ -392,7 +392,7 @@ fn nanoseconds(places: &[u8]) -> Result<u32, ParseFailure> {
         .map_err(|_| ParseFailure::OutOfRange("fractional second"))
 }
 
-/// How long the abbreviation of a zone is that the text begins with.
+/// The length of a zone abbreviation at the start of the text.
 fn zone_name_length(text: &[u8]) -> Option<usize> {
     match text {
         [] | [_] | [_, _] => return None,
@@ -410,7 +410,7 @@ fn zone_name_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// How long a sign and hours up to 23 are.
+/// The length of a sign and hours up to 23.
 fn hours_length(text: &[u8]) -> Option<usize> {
     let [b'+' | b'-', digits @ ..] = text else { return None };
     let (hours, rest) = leading_number(digits)?;

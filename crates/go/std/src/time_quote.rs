@@ -1,6 +1,6 @@
-//! The quotes that Go's `time` puts around what it could not read. They are plainer than `strconv.Quote`'s.
+//! Go's `time` quotes in errors. They are simpler than `strconv.Quote`'s.
 
-/// `text` between double quotes; every byte that is not ASCII, and every control character, as `\x` and two digits.
+/// `text` in double quotes; every byte that is not ASCII, and every control character, as `\x` and two digits.
 pub(super) fn quote_for_time(text: &[u8]) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,11 +1,11 @@
-//! Go's `unicode`: classes of runes and their other case, as of the Unicode version that Go 1.26 knows.
+//! Go's `unicode`: classes of runes and their other case, in the Unicode version of Go 1.26.
 //!
-//! Rust's own tables are newer, and its classes wider: Go's upper case is the category Lu alone.
+//! Rust's own tables are newer, and its classes wider: Go's upper case is only the category Lu.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
 
-/// The characters of a general category that Unicode 15.0, Go's version, already had.
+/// The characters of a general category that exist in Unicode 15.0, Go's version.
 struct Category(LazyLock<Vec<(char, char)>>);
 
 macro_rules! category {
@@ -33,7 +33,7 @@ fn ranges(class: &str) -> Vec<(char, char)> {
             .iter()
             .map(|range| (range.start(), range.end()))
             .collect(),
-        // The patterns are above, and a test reads them all.
+        // The patterns are above, and a test compiles them all.
         _ => Vec::new(),
     }
 }
@@ -107,7 +107,7 @@ pub fn is_space(ch: char) -> bool {
     ch.is_whitespace()
 }
 
-/// `unicode.IsPrint`: what is seen, and the ASCII space.
+/// `unicode.IsPrint`: visible characters, and the ASCII space.
 pub fn is_print(ch: char) -> bool {
     if ch.is_ascii() {
         ch == ' ' || ch.is_ascii_graphic()
@@ -125,7 +125,7 @@ pub fn to_upper(ch: char) -> char {
     match (upper.next(), upper.next()) {
         (Some(single), None) if KNOWN.has(ch) && KNOWN.has(single) => single,
         (_, None) => ch,
-        // Several letters, as of \u{df}: Go knows only mappings to one. These few have such a one, with the iota of the
+        // Several letters, as of \u{df}: Go has only mappings to one. These few have such a one, with the iota of the
         // Greek below the capital.
         _ => match ch {
             '\u{1f80}'..='\u{1faf}' => shifted(ch, u32::from(ch) | 8),

@@ -1,8 +1,8 @@
-//! What string and character literals mean: Go's `strconv.Unquote`.
+//! Unquotes string and character literals: Go's `strconv.Unquote`.
 
 use super::runes::append_char;
 
-/// What one character of a literal stands for.
+/// One character of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unquoted {
     /// A byte, which need not be UTF-8 together with its neighbours: `\xff`, `\377`.
@@ -11,10 +11,10 @@ pub enum Unquoted {
     Char(char),
 }
 
-/// The text that a literal in double quotes or backquotes stands for; `None` when its escapes are not Go's.
+/// The text of a literal in double quotes or backquotes; `None` when its escapes are not Go's.
 pub fn unquote(literal: &str) -> Option<Vec<u8>> {
     if let Some(raw) = literal.strip_prefix('`') {
-        // Carriage returns do not count, so that a file with Windows line ends means the same.
+        // Carriage returns are dropped, so that a file with Windows line ends means the same.
         return Some(raw.strip_suffix('`')?.replace('\r', "").into());
     }
     let mut rest = literal.strip_prefix('"')?.strip_suffix('"')?;
@@ -36,8 +36,8 @@ pub fn unquote(literal: &str) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The first character of the inside of a literal, and what follows: Go's `strconv.UnquoteChar`, which here wants a `quote`
-/// to be escaped. `None` when it is no character, or the closing quote.
+/// The first character of the inside of a literal, and the rest: Go's `strconv.UnquoteChar`, where `quote` must be
+/// escaped. `None` when it is malformed, or the closing quote.
 pub fn unquote_char(text: &str, quote: char) -> Option<(Unquoted, &str)> {
     let mut chars = text.chars();
     match chars.next()? {
@@ -47,7 +47,7 @@ pub fn unquote_char(text: &str, quote: char) -> Option<(Unquoted, &str)> {
     }
 }
 
-/// What comes after a backslash.
+/// The escape after a backslash.
 fn escape(text: &str, quote: char) -> Option<(Unquoted, &str)> {
     let mut chars = text.chars();
     let letter = chars.next()?;
@@ -81,7 +81,7 @@ fn code_point(text: &str, length: usize) -> Option<(Unquoted, &str)> {
     Some((Unquoted::Char(char::from_u32(number)?), tail))
 }
 
-/// A number of exactly so many digits, at most eight.
+/// A number of exactly `length` digits, at most eight.
 fn digits(text: &str, length: usize, base: u32) -> Option<(u32, &str)> {
     let (digits, tail) = text.split_at_checked(length)?;
     let number = digits.chars().try_fold(0u32, |number, c| {

@@ -1,15 +1,15 @@
-//! Go's `net/url`: a URL in its parts, and written out again.
+//! Go's `net/url`: a URL in its parts, and its text.
 
 use super::url_escape::{Part, escape, must_escape, unescape};
 
-/// A URL. The parts are bytes, and unescaped, unless they say otherwise.
+/// A URL. The parts are bytes, and unescaped unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Url {
-    /// In small letters.
+    /// In lower case.
     pub scheme: Vec<u8>,
-    /// What comes after the scheme when that is no path: `a@b.c` of `mailto:a@b.c`. As written.
+    /// The part after the scheme when that is not a path: `a@b.c` of `mailto:a@b.c`. As written.
     pub opaque: Vec<u8>,
-    /// Who is to be at the host.
+    /// User and password.
     pub user: Option<UserInfo>,
     /// With the port, if there is one.
     pub host: Vec<u8>,
@@ -19,17 +19,17 @@ pub struct Url {
     pub raw_path: Vec<u8>,
     /// Between `?` and `#`, as written.
     pub query: Vec<u8>,
-    /// Whether there is a `?` though nothing follows it.
+    /// Whether there is a `?` without a query.
     pub force_query: bool,
-    /// Behind `#`.
+    /// After `#`.
     pub fragment: Vec<u8>,
     /// As written, when the fragment would be escaped otherwise.
     pub raw_fragment: Vec<u8>,
-    /// Whether there is a scheme, and no `//` though a path follows.
+    /// Whether there is a scheme and a path, but no `//`.
     pub omit_host: bool,
 }
 
-/// A name and perhaps a password.
+/// A user name and an optional password.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
     /// The name.
@@ -39,7 +39,7 @@ pub struct UserInfo {
 }
 
 impl UserInfo {
-    /// As it stands before the `@`.
+    /// Its text before the `@`.
     pub fn text(&self) -> Vec<u8> {
         let mut out = escape(&self.name, Part::User);
         if let Some(password) = &self.password {
@@ -109,14 +109,14 @@ impl Url {
         }
         let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
         if out.is_empty() && first.contains(&b':') {
-            // Else it would be taken for a scheme.
+            // Else it would be parsed as a scheme.
             out.extend_from_slice(b"./");
         }
         out.extend(path);
     }
 }
 
-/// How a part was written, if that still is a spelling of it.
+/// The original spelling of a part, if that is still valid for it.
 fn as_written(plain: &[u8], written: &[u8], part: Part) -> Vec<u8> {
     let fits = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !must_escape(*byte, part);
     let valid = !written.is_empty() && written.iter().all(fits);
@@ -129,7 +129,7 @@ fn as_written(plain: &[u8], written: &[u8], part: Part) -> Vec<u8> {
     escape(plain, part)
 }
 
-/// Whether a text is empty or a colon and digits, perhaps none.
+/// Whether a text is empty, or a colon followed by digits, perhaps none.
 pub(super) fn is_port(text: &[u8]) -> bool {
     match text {
         [] => true,

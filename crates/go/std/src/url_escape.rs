@@ -1,4 +1,4 @@
-//! What Go's `net/url` escapes with `%`, and where.
+//! Percent-encoding in Go's `net/url`, by part of a URL.
 
 use super::{integer::hex_pair, quote::quote_bytes};
 
@@ -7,19 +7,19 @@ use super::{integer::hex_pair, quote::quote_bytes};
 pub(super) enum Part {
     Path,
     Host,
-    /// The scope of an IPv6 address.
+    /// The zone of an IPv6 address.
     HostZone,
     User,
     Query,
     Fragment,
 }
 
-/// `text` as it can stand in the query of a URL: Go's `url.QueryEscape`, which is also `urlquery` of templates.
+/// `text` escaped for the query of a URL: Go's `url.QueryEscape`, which is also `urlquery` of templates.
 pub fn query_escape(text: &[u8]) -> Vec<u8> {
     escape(text, Part::Query)
 }
 
-/// `text` with `%` escapes wherever that part of a URL needs them.
+/// `text` escaped for a part of a URL.
 pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text {
@@ -35,7 +35,7 @@ pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
     out
 }
 
-/// The bytes that an escaped part stands for. The error is Go's text.
+/// Unescapes a part. The error is Go's text.
 pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
     let in_host = matches!(part, Part::Host | Part::HostZone);
     let mut out = Vec::with_capacity(text.len());
@@ -45,7 +45,7 @@ pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
         match (byte, after) {
             (b'%', [high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
                 let value = value_of(*high) << 4 | value_of(*low);
-                // In a host, only what is not ASCII may be escaped; and the sign itself, before a scope.
+                // In a host, only what is not ASCII may be escaped; and the sign itself, before a zone.
                 let refused = match part {
                     _ if value == b'%' => false,
                     Part::Host => value < 0x80,
@@ -80,7 +80,7 @@ fn value_of(digit: u8) -> u8 {
     char::from(digit).to_digit(16).unwrap_or_default() as u8
 }
 
-/// Whether a byte cannot stand in that part as it is.
+/// Whether a byte must be escaped in that part.
 pub(super) fn must_escape(byte: u8, part: Part) -> bool {
     if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
         return false;

@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Url {
-    /// Reads a URL, whole or relative.
+    /// Parses a URL, absolute or relative.
     ///
     /// # Errors
     /// Go's text: `parse "http://[x": missing ']' in host`.
@@ -22,7 +22,7 @@ impl Url {
     }
 }
 
-/// Reads what comes before the fragment.
+/// Parses the part before the fragment.
 fn read(text: &[u8]) -> Result<Url, String> {
     if text.iter().any(u8::is_ascii_control) {
         return Err("net/url: invalid control character in URL".to_owned());
@@ -59,14 +59,14 @@ fn read(text: &[u8]) -> Result<Url, String> {
     Ok(url)
 }
 
-/// What is before the first `mark` and what is after it; nothing after it when there is none.
+/// The text before the first `mark` and the text after it, which is empty when there is none.
 fn cut(text: &[u8], mark: u8) -> (&[u8], &[u8]) {
     let at = text.iter().position(|byte| *byte == mark).unwrap_or(text.len());
     let (before, after) = text.split_at(at);
     (before, after.get(1..).unwrap_or_default())
 }
 
-/// The scheme, which may be empty, and what comes after its colon.
+/// The scheme, which may be empty, and the rest after its colon.
 fn split_scheme(text: &[u8]) -> Result<(&[u8], &[u8]), String> {
     let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let length = text.iter().position(|byte| !inside(byte)).unwrap_or(text.len());
@@ -115,7 +115,7 @@ fn read_host(scheme: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         None => {}
     }
     let is_colon = |byte: &u8| *byte == b':';
-    // Of other schemes' hosts only the last colon counts: databases write lists of hosts with ports.
+    // In hosts of other schemes only the last colon counts: databases use lists of hosts with ports.
     let colon = match scheme {
         b"http" | b"https" => text.iter().position(is_colon),
         _ => text.iter().rposition(is_colon),
