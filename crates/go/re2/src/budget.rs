@@ -1,8 +1,8 @@
-//! How much a search may take: Go has no such limit, so running into one is never Go's behaviour.
+//! Limits on the cost of a search: Go has none, so reaching one is never Go's behaviour.
 
 use thiserror::Error;
 
-/// What searches may still use up, and what they have used.
+/// The remaining and used cost of searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     steps: u64,
@@ -23,7 +23,7 @@ pub enum Exhausted {
 }
 
 impl Budget {
-    /// So many steps of the machine, each some nanoseconds, and so many bytes.
+    /// A budget of `steps` steps of the machine, each some nanoseconds, and `bytes` bytes.
     pub fn new(steps: u64, bytes: usize) -> Self {
         Self {
             steps,
@@ -38,12 +38,12 @@ impl Budget {
         self.steps_used
     }
 
-    /// The bytes made so far.
+    /// The bytes produced so far.
     pub fn bytes_used(&self) -> usize {
         self.bytes_used
     }
 
-    /// Whether so many steps are left.
+    /// Whether `count` steps are left.
     pub(super) fn affords(&self, count: u64) -> bool {
         self.steps_used.saturating_add(count) <= self.steps
     }
@@ -66,7 +66,7 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// A second or two of a slow machine: far more than any pattern of a policy needs on a tag.
+    /// A second or two on a slow machine: far more than any pattern of a policy needs on a tag.
     fn default() -> Self {
         Self::new(200_000_000, 256 << 20)
     }

@@ -2,14 +2,14 @@
 
 use super::{rune::MAX, unicode};
 
-/// A set of runes as ranges, both ends included, sorted and apart from each other.
+/// A set of runes as ranges, both ends included, sorted and not adjacent.
 ///
-/// Surrogates can be in it, as in Go's classes: no text has them, so they match nothing.
+/// It can contain surrogates, as in Go's classes: no text has them, so they match nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Class(Vec<(u32, u32)>);
 
 impl Class {
-    /// The runes of these ranges, which may come in any order and overlap.
+    /// The set of these ranges, which may be unsorted and overlap.
     pub(super) fn new(mut ranges: Vec<(u32, u32)>) -> Self {
         ranges.sort_unstable();
         let mut clean: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
@@ -33,7 +33,7 @@ impl Class {
         self.0.get(above).is_some_and(|range| range.0 <= rune)
     }
 
-    /// Its rune, if it has just one.
+    /// Its only rune, if it has just one.
     pub(super) fn only(&self) -> Option<u32> {
         match *self.0 {
             [(low, high)] if low == high => Some(low),
@@ -57,12 +57,12 @@ impl Class {
         Self(ranges)
     }
 
-    /// With the runes that differ from its own only in case.
+    /// The set extended by runes that differ only in case.
     pub(super) fn folded(&self) -> Self {
         unicode::folded(self)
     }
 
-    /// The runes that are in both.
+    /// The intersection of both.
     pub(super) fn and(&self, other: &Self) -> Self {
         let mut ranges = Vec::new();
         let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());

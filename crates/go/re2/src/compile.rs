@@ -1,4 +1,4 @@
-//! From the tree of a pattern to a program.
+//! Compiles the tree of a pattern to a program.
 
 use super::{
     class::Class,
@@ -8,9 +8,9 @@ use super::{
 };
 use std::{collections::HashMap, sync::Arc};
 
-/// Go has its limit on an estimate, which the parser keeps too; what slips through it would take gigabytes there.
+/// Go limits an estimate, which the parser checks too; a pattern that passes it could still take gigabytes there.
 const MAX_INSTRUCTIONS: usize = 5 << 20;
-/// Instructions and nodes that are visited to write them.
+/// Instructions written, and nodes visited for them.
 const MAX_WORK: usize = 32 << 20;
 
 struct Compiler<'t> {
@@ -21,7 +21,7 @@ struct Compiler<'t> {
     work: usize,
 }
 
-/// The program of the tree.
+/// Compiles the tree.
 pub(super) fn compile(tree: &Tree, root: Id) -> Result<Program, ErrorCode> {
     let mut compiler = Compiler {
         tree,
@@ -56,7 +56,7 @@ impl Compiler<'_> {
         Ok(self.here() - 1)
     }
 
-    /// Where the next instruction will be; [`MAX_INSTRUCTIONS`] fits.
+    /// The address of the next instruction; [`MAX_INSTRUCTIONS`] fits.
     fn here(&self) -> u32 {
         u32::try_from(self.program.instructions.len()).unwrap_or(u32::MAX)
     }
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Writes a node, and tells whether it can match without taking a rune. Trees are at most a thousand nodes deep.
+    /// Writes a node, and returns whether it can match without consuming a rune. Trees are at most a thousand nodes deep.
     fn node(&mut self, id: Id) -> Result<bool, ErrorCode> {
         self.work()?;
         let tree = self.tree;
@@ -165,7 +165,7 @@ impl Compiler<'_> {
         Ok(nullable)
     }
 
-    /// Makes the instruction a choice between the next one and `past`.
+    /// Turns the instruction into a choice between the next one and `past`.
     fn branch(&mut self, at: u32, enters: bool, past: u32) {
         let (first, second) = if enters { (at + 1, past) } else { (past, at + 1) };
         self.replace(at, Instruction::Split { first, second });
@@ -205,7 +205,7 @@ impl Compiler<'_> {
         Ok(nullable)
     }
 
-    /// What can match nothing is repeated as `(x+)?`, which prefers the same matches as a backtracking search.
+    /// A node that can match nothing is repeated as `(x+)?`, which prefers the same matches as a backtracking search.
     fn star(&mut self, greedy: bool, inner: Id) -> Result<bool, ErrorCode> {
         let start = self.emit(Instruction::Jump(0))?;
         if self.node(inner)? {

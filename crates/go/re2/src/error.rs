@@ -1,12 +1,12 @@
-//! Why a pattern is no regular expression, in Go's words.
+//! Why a pattern is not a regular expression, in Go's words.
 
 use bumpwright_gostd::lossy;
 use std::fmt;
 
-/// What is wrong with a pattern, and which part of it.
+/// The problem with a pattern, and the part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The problem.
     pub code: ErrorCode,
     /// The part of the pattern; any bytes.
     pub part: Vec<u8>,
@@ -40,7 +40,7 @@ impl Error {
         }
     }
 
-    /// Go's text byte by byte; `Display` has U+FFFD for what is not UTF-8.
+    /// Go's text as bytes; `Display` has U+FFFD for invalid ones.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut text = format!("error parsing regexp: {}: `", self.code).into_bytes();
         text.extend_from_slice(&self.part);

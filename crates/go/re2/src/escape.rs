@@ -1,4 +1,4 @@
-//! What stands behind a backslash or between brackets in a pattern.
+//! Parses escapes and bracketed classes.
 
 use super::{
     class::Class,
@@ -31,7 +31,7 @@ const GROUPS: &[(&str, &[(u8, u8)])] = &[
 ];
 
 impl Parser<'_> {
-    /// The class between brackets that begins here.
+    /// Parses the bracketed class that begins here.
     pub(super) fn bracket_class(&mut self) -> Result<Class, Error> {
         let start = self.at;
         self.at += 1;
@@ -165,7 +165,7 @@ impl Parser<'_> {
         Ok(class)
     }
 
-    /// A rune that is written with a backslash.
+    /// An escaped rune.
     pub(super) fn escaped_rune(&mut self) -> Result<u32, Error> {
         let start = self.at;
         self.at += 1;

@@ -1,4 +1,4 @@
-//! What stands in for a match: `$1`, `${name}`; and how to write text that means only itself.
+//! Replacements with `$1` and `${name}`, and escaping of literal text.
 
 use bumpwright_gostd::{
     first_rune,
@@ -16,7 +16,7 @@ pub(super) enum Piece<'t> {
 /// A number that is too large for any group, and so a name.
 const HUGE: usize = 100_000_000;
 
-/// Takes the first piece from a replacement. A name is as long as it can be: `$1x` is `${1x}`.
+/// Splits off the first piece of a replacement. A name is as long as possible: `$1x` is `${1x}`.
 pub(super) fn next_piece<'t>(template: &mut &'t [u8]) -> Option<Piece<'t>> {
     let text = *template;
     let Some(dollar) = memchr::memchr(b'$', text) else {
@@ -41,7 +41,7 @@ pub(super) fn next_piece<'t>(template: &mut &'t [u8]) -> Option<Piece<'t>> {
     Some(number(name).map_or(Piece::Name(name), Piece::Number))
 }
 
-/// The name at the start, perhaps in braces, and what follows.
+/// The name at the start, perhaps in braces, and the rest.
 fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (text, braced) = match text.strip_prefix(b"{") {
         Some(text) => (text, true),
@@ -72,7 +72,7 @@ fn number(name: &[u8]) -> Option<usize> {
     })
 }
 
-/// A pattern that matches just this text: Go's `regexp.QuoteMeta`.
+/// A pattern that matches exactly this text: Go's `regexp.QuoteMeta`.
 pub fn quote_meta(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text {

@@ -1,4 +1,4 @@
-//! Of each of many texts the first match, made into another text: what a filter compares instead of tags.
+//! Rewrites the first match of each of many texts: a filter compares the result instead of the tag.
 
 use super::{
     budget::{Budget, Exhausted},
@@ -8,11 +8,11 @@ use super::{
 };
 use std::borrow::Cow;
 
-/// A replacement such as `$1` or `${name}.0`, read once for many matches of one pattern.
+/// A replacement such as `$1` or `${name}.0`, parsed once for many matches of one pattern.
 #[derive(Clone, Debug)]
 pub struct Extraction {
     parts: Vec<Part>,
-    /// How many positions it needs.
+    /// The number of positions that it needs.
     slots: usize,
 }
 
@@ -23,11 +23,11 @@ enum Part {
     FirstOf(Vec<usize>),
 }
 
-/// Positions that need no memory of their own.
+/// Positions that are stored without an allocation.
 const FEW: usize = 16;
 
 impl Regexp {
-    /// Reads a replacement, where `$1` and `${name}` mean groups as in Go's `Expand`.
+    /// Parses a replacement, where `$1` and `${name}` stand for groups as in Go's `Expand`.
     pub fn extraction(&self, template: &[u8]) -> Extraction {
         let mut rest = template;
         let pieces = std::iter::from_fn(|| next_piece(&mut rest));
@@ -46,8 +46,8 @@ impl Regexp {
         Extraction { parts, slots }
     }
 
-    /// What the extraction, one of this pattern, makes of the first match; `None` when there is no match. A group alone is
-    /// a part of the text.
+    /// The result of an extraction for this pattern's first match; `None` when there is no match. A single group is
+    /// returned as a part of the text.
     ///
     /// # Errors
     /// As [`Regexp::is_match`].
@@ -89,7 +89,7 @@ impl Extraction {
     }
 }
 
-/// Nothing when no group took part.
+/// Empty when no group took part.
 fn first_of<'t>(groups: &[usize], text: &'t [u8], slots: &[usize]) -> &'t [u8] {
     let group = |group: &usize| match slots.get(group.saturating_mul(2)..) {
         Some([start, end, ..]) if *start != NOWHERE && *end != NOWHERE => text.get(*start..*end),

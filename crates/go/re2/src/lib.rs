@@ -1,14 +1,14 @@
-//! Regular expressions as Go's `regexp` writes and reads them (RE2), in linear time.
+//! Go's `regexp` (RE2), in linear time.
 //!
 //! ```text
-//! pattern ─▶ parse(class, unicode) ─▶ tree ─▶ compile ─▶ program ─▶ machine ─▶ where it matches
-//!                                      └─▶ plain (many ASCII texts) ─▶ where it matches
+//! pattern ─▶ parse(class, unicode) ─▶ tree ─▶ compile ─▶ program ─▶ machine ─▶ positions
+//!                                      └─▶ plain (many ASCII texts) ─▶ positions
 //! ```
 //!
-//! Flux' users write their patterns for Go, and see Go's messages when they are wrong; so the parser is ours, with Go's
-//! rules, limits and texts. The machine is ours too: it walks over runes, so that a byte that is not UTF-8 is one
+//! Flux' users write their patterns for Go, and see Go's messages for invalid ones; so the parser is ours, with Go's
+//! rules, limits and texts. The machine is ours too: it iterates over runes, so that an invalid byte is one
 //! U+FFFD as in Go, its programs do not grow with the tables of Unicode, and it stops where a [`Budget`] ends. For many
-//! short ASCII texts, such as the tags of an image, a pattern is compiled once more for engines that are quicker.
+//! short ASCII texts, such as the tags of an image, a pattern is also compiled for faster engines.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

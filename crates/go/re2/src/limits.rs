@@ -1,7 +1,7 @@
-//! Go's limits on patterns: how deep they nest, how large their programs get.
+//! Go's limits on patterns: nesting depth and program size.
 //!
-//! Go counts the nodes that it allocates (those that it uses again count once) and sizes that it remembers from when a
-//! node was new. A pattern at the edge must be judged in the same way, so the bookkeeping is Go's.
+//! Go counts the nodes that it allocates (reused ones count once) and caches sizes from when a
+//! node was new. A pattern at the limit must be judged in the same way, so the bookkeeping is Go's.
 
 use super::{
     error::ErrorCode,
@@ -13,24 +13,24 @@ const MAX_HEIGHT: u32 = 1000;
 const MAX_SIZE: u64 = (128 << 20) / 40;
 /// Ends of ranges in classes, of 4 bytes each.
 const MAX_RUNES: usize = (128 << 20) / 4;
-/// How often the innermost of nested repetitions is written out.
+/// Maximum number of copies of the innermost of nested repetitions.
 const MAX_REPEAT: u32 = 1000;
 
-/// What has been counted so far.
+/// The counts so far.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     allocated: u64,
     free: u64,
     runes: usize,
     repeats: u64,
-    /// Sizes are remembered only once a pattern could be too large.
+    /// Sizes are cached only once a pattern could be too large.
     remembers_sizes: bool,
     sizes: Vec<Option<u64>>,
     heights: Vec<u32>,
 }
 
 impl Limits {
-    /// A node is made.
+    /// Counts a new node.
     pub(super) fn allocate(&mut self) {
         match self.free.checked_sub(1) {
             Some(left) => self.free = left,
@@ -38,12 +38,12 @@ impl Limits {
         }
     }
 
-    /// A node is left to be used again.
+    /// Counts a node as free for reuse.
     pub(super) fn release(&mut self) {
         self.free += 1;
     }
 
-    /// A node enters a sequence.
+    /// Counts a node in a sequence.
     pub(super) fn count_runes(&mut self, node: &Node) {
         self.runes += match node {
             Node::Literal { runes, .. } => runes.len(),
@@ -52,7 +52,7 @@ impl Limits {
         };
     }
 
-    /// Checks a node that is new; `open` are the nodes that have no parent yet.
+    /// Checks a new node; `open` are the nodes that have no parent yet.
     pub(super) fn check<'a>(
         &mut self,
         tree: &Tree,
@@ -150,9 +150,9 @@ impl Limits {
     }
 }
 
-/// Whether repetitions in repetitions make no more than Go's thousand copies of the innermost.
+/// Whether nested repetitions make no more than Go's thousand copies of the innermost.
 ///
-/// It is asked only of repetitions that copy, so at most nine of them are nested when it walks.
+/// It is called only for repetitions that copy, so at most nine of them are nested when it recurses.
 pub(super) fn repeats_little_enough(tree: &Tree, id: Id) -> bool {
     let mut left = vec![(id, MAX_REPEAT)];
     while let Some((id, mut copies)) = left.pop() {

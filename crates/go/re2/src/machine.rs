@@ -1,4 +1,4 @@
-//! The machine: all ways through a program at once, rune after rune, the preferred ones first (Pike's).
+//! The machine: Pike's algorithm, which follows all threads of a program at once, rune after rune, preferred ones first.
 
 use super::{
     budget::{Budget, Exhausted},
@@ -9,7 +9,7 @@ use super::{
 
 /// A position that was not reached.
 pub(super) const NOWHERE: usize = usize::MAX;
-/// Remembered positions of all ways together; only absurd patterns with thousands of groups need more.
+/// Maximum number of positions in all threads together; only absurd patterns with thousands of groups need more.
 const MAX_POSITIONS: usize = 8 << 20;
 /// Positions that are copied in the time of a step.
 const POSITIONS_PER_STEP: u64 = 16;
@@ -19,27 +19,27 @@ const POSITIONS_PER_STEP: u64 = 16;
 pub(super) struct Machine<'r, 't> {
     program: &'r Program,
     text: &'t [u8],
-    /// How many positions are remembered: none, the whole match, or all groups.
+    /// The number of positions to save: none, the whole match, or all groups.
     slots: usize,
     current: Threads,
     next: Threads,
-    /// The positions of the way that is being followed.
+    /// The positions of the current thread.
     saved: Vec<usize>,
     left: Vec<PendingStep>,
     found: Vec<usize>,
 }
 
-/// Instructions that a match has got to, in order of preference, with the positions saved on the way.
+/// Threads: instructions in order of preference, with the positions saved on the way.
 #[derive(Debug, Default)]
 struct Threads {
     at: Vec<u32>,
     saved: Vec<usize>,
-    /// Where in `seen` an instruction would be: makes emptying free.
+    /// The index of an instruction in `seen`: this makes clearing free.
     place: Vec<u32>,
     seen: Vec<u32>,
 }
 
-/// What is left to do while following a way.
+/// A pending step while a thread is followed.
 #[derive(Debug)]
 enum PendingStep {
     To(u32),
@@ -76,7 +76,7 @@ impl<'r, 't> Machine<'r, 't> {
                     break;
                 };
                 at = start;
-                // Assertions that failed at the place before may hold at this one.
+                // Assertions that failed at the previous position may hold at this one.
                 self.current.clear();
             }
             if !matched {
@@ -100,7 +100,7 @@ impl<'r, 't> Machine<'r, 't> {
         Ok(matched.then_some(&self.found))
     }
 
-    /// The next place where a match could begin.
+    /// The next position where a match can begin.
     fn possible_start(&self, at: usize, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
         let rest = self.text.get(at..).unwrap_or_default();
         let skipped = if !self.program.prefix.is_empty() {
@@ -115,7 +115,7 @@ impl<'r, 't> Machine<'r, 't> {
         Ok(skipped.map(|skipped| at + skipped))
     }
 
-    /// Takes a rune on all ways; whether one of them ended before it, which cuts off those that are less preferred.
+    /// Advances all threads by a rune; returns whether one of them matched before it, which cuts off less preferred ones.
     fn step(&mut self, rune: Option<(u32, usize)>, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let slots = self.slots;
         for (index, instruction) in self.current.at.iter().enumerate() {
@@ -178,7 +178,7 @@ impl Threads {
         self.seen.clear();
     }
 
-    /// Whether the instruction is new; then it is no longer.
+    /// Returns whether the instruction is new, and marks it.
     fn enter(&mut self, instruction: u32) -> bool {
         let Some(place) = self.place.get_mut(instruction as usize) else {
             return false;
@@ -186,13 +186,13 @@ impl Threads {
         if self.seen.get(*place as usize) == Some(&instruction) {
             return false;
         }
-        // Not more than the instructions, which fit.
+        // At most the number of instructions, which fits.
         *place = self.seen.len() as u32;
         self.seen.push(instruction);
         true
     }
 
-    /// Adds all instructions that can be got to without taking a rune.
+    /// Adds all instructions that are reachable without consuming a rune.
     #[allow(clippy::too_many_arguments)] // The parts of the machine that it borrows one by one.
     fn follow(
         &mut self,
@@ -252,7 +252,7 @@ impl Threads {
 }
 
 impl Assertion {
-    /// Whether it is so before the byte at `at`. Words and newlines are ASCII, so bytes are enough.
+    /// Whether the assertion holds before the byte at `at`. Words and newlines are ASCII, so bytes are enough.
     fn holds(self, text: &[u8], at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| text.get(before));
         let after = text.get(at);

@@ -1,4 +1,4 @@
-//! Patterns, in Go's syntax (`syntax.Perl`) and with Go's errors.
+//! Parses patterns, in Go's syntax (`syntax.Perl`) and with Go's errors.
 
 use super::{
     class::Class,
@@ -10,39 +10,39 @@ use super::{
 };
 use std::{collections::HashMap, sync::Arc};
 
-/// A pattern that has been understood.
+/// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) tree: Tree,
     pub(super) root: Id,
-    /// The names of the groups; the whole match is the first one and has none, as have groups without a name.
+    /// The names of the groups; empty for the whole match, which is the first one, and for groups without a name.
     pub(super) names: Vec<String>,
 }
 
-/// What `(?imsU)` switches.
+/// The flags of `(?imsU)`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flags {
-    /// `i`: case does not matter.
+    /// `i`: ignores case.
     pub(super) fold: bool,
-    /// `m`: `^` and `$` are at every line.
+    /// `m`: `^` and `$` match at every line.
     lines: bool,
-    /// `s`: `.` takes newlines.
+    /// `s`: `.` matches newlines.
     dot_newline: bool,
-    /// `U`: repetitions take little, and more with `?`.
+    /// `U`: repetitions are lazy, and greedy with `?`.
     lazy: bool,
 }
 
 /// A parenthesis that is not closed yet; the pattern itself is the outermost.
 #[derive(Debug, Default)]
 struct Group {
-    /// Those outside, which come back at its end.
+    /// The flags outside, restored at its end.
     flags: Flags,
     capture: Option<u32>,
     alternatives: Vec<Id>,
     sequence: Vec<Id>,
 }
 
-/// Where parsing stands.
+/// The state of the parser.
 #[derive(Debug)]
 pub(super) struct Parser<'p> {
     pub(super) pattern: &'p [u8],
@@ -66,7 +66,7 @@ struct RepeatCounts {
 const HUGE: u32 = 100_000_000;
 const MAX_TIMES: u32 = 1000;
 
-/// Reads a pattern.
+/// Parses a pattern.
 pub(super) fn parse(pattern: &[u8]) -> Result<Parsed, Error> {
     let mut parser = Parser {
         pattern,
@@ -119,7 +119,7 @@ impl<'p> Parser<'p> {
         Ok(rune)
     }
 
-    /// An error about what was read since `start`.
+    /// An error about the text since `start`.
     pub(super) fn error_since(&self, code: ErrorCode, start: usize) -> Error {
         Error::new(code, self.pattern.get(start..self.at).unwrap_or_default())
     }
@@ -128,7 +128,7 @@ impl<'p> Parser<'p> {
         Error::new(code, self.pattern)
     }
 
-    /// Reads one piece. `last_repeat` is where the repetition began that stands directly before, and so is the result.
+    /// Parses one piece. `last_repeat` is the start of the repetition that directly precedes, and so is the result.
     fn piece(&mut self, byte: u8, last_repeat: Option<usize>) -> Result<Option<usize>, Error> {
         match byte {
             b'(' if self.rest().starts_with(b"(?") => self.perl_group()?,
@@ -265,7 +265,7 @@ impl<'p> Parser<'p> {
         Ok(Some(start))
     }
 
-    /// `{2}`, `{2,}` or `{2,3}`; anything else is no repetition but text.
+    /// `{2}`, `{2,}` or `{2,3}`; anything else is literal text.
     fn times(&mut self) -> Option<RepeatCounts> {
         let start = self.at;
         self.at += 1;
@@ -361,7 +361,7 @@ impl<'p> Parser<'p> {
         Err(self.error_since(ErrorCode::InvalidPerlOperator, start))
     }
 
-    /// Opens a group; one that captures has a name, perhaps an empty one.
+    /// Opens a group; a capturing one has a name, perhaps an empty one.
     fn open_group(&mut self, name: Option<String>, flags: Flags) -> Result<(), Error> {
         self.limits.allocate();
         self.merge_literals();
@@ -391,11 +391,11 @@ impl<'p> Parser<'p> {
             self.merge_literals();
             return self.append(inner);
         };
-        // The capture takes the place of the parenthesis, which is counted already.
+        // The capture replaces the parenthesis, which is counted already.
         self.push(Node::Capture(number, inner))
     }
 
-    /// Makes one node of what stands between two bars.
+    /// Makes one node of the elements between two bars.
     fn close_sequence(&mut self) -> Result<(), Error> {
         self.merge_literals();
         let mut sequence = std::mem::take(&mut self.group.sequence);
@@ -420,7 +420,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Makes one node of what stands in a group.
+    /// Makes one node of the elements of a group.
     fn close_alternatives(&mut self) -> Result<Id, Error> {
         self.close_sequence()?;
         let alternatives = std::mem::take(&mut self.group.alternatives);
@@ -444,7 +444,7 @@ impl<'p> Parser<'p> {
         Ok(id)
     }
 
-    /// With the children of those that `inner` takes apart in their places: there is no sequence of sequences.
+    /// Replaces nodes that `inner` takes apart by their children: there is no sequence of sequences.
     fn flattened(&mut self, ids: Vec<Id>, inner: fn(&Node) -> Option<&Vec<Id>>) -> Vec<Id> {
         let mut flat = Vec::with_capacity(ids.len());
         for id in ids {
@@ -459,7 +459,7 @@ impl<'p> Parser<'p> {
         flat
     }
 
-    /// Neighbours that take one rune become one class, empty ones become one.
+    /// Merges adjacent nodes that match one rune into one class, and adjacent empty ones into one.
     fn merged_alternatives(&mut self, ids: Vec<Id>) -> Vec<Id> {
         let mut merged: Vec<Id> = Vec::with_capacity(ids.len());
         let ids: Vec<(Id, bool)> = ids.into_iter().map(|id| (id, self.tree.is_single(id))).collect();
@@ -489,7 +489,7 @@ impl<'p> Parser<'p> {
         self.push(node)
     }
 
-    /// Puts a node at the end of the sequence.
+    /// Appends a node to the sequence.
     fn push(&mut self, node: Node) -> Result<(), Error> {
         self.merge_literals();
         let id = self.tree.add(node);
@@ -502,7 +502,7 @@ impl<'p> Parser<'p> {
         self.check(id)
     }
 
-    /// Joins the last two of the sequence if both are text: no repetition can take the last one alone any more.
+    /// Joins the last two of the sequence if both are text: the last one can no longer be repeated alone.
     fn merge_literals(&mut self) {
         let [.., before, last] = *self.group.sequence else {
             return;

@@ -1,7 +1,7 @@
-//! The quick way for ASCII text and patterns of ordinary size: the engines of `regex-automata`.
+//! The fast engine for ASCII text and patterns of ordinary size: `regex-automata`.
 //!
-//! Over ASCII every byte is a rune and all classes are small, so the pattern's tree is handed over as it is, less what
-//! no ASCII text has; those engines prefer the same matches as Go. Tags of images are ASCII.
+//! Over ASCII every byte is a rune and all classes are small, so the pattern's tree is translated as it is, without
+//! what ASCII text cannot match; those engines prefer the same matches as Go. Tags of images are ASCII.
 
 use super::{
     budget::{Budget, Exhausted},
@@ -17,13 +17,13 @@ use regex_syntax::hir::{self, Capture, ClassBytes, ClassBytesRange, Hir, Look, R
 
 /// Deeper trees would need a deep stack to compile.
 const MAX_DEPTH: u32 = 64;
-/// Of larger programs the worst texts take so long that the machine must count the steps.
+/// The worst texts for larger programs take so long that the machine must count the steps.
 const MAX_INSTRUCTIONS: usize = 300;
-/// How often an instruction runs in the time of a step, at worst.
+/// Executions of an instruction in the time of a step, at worst.
 const RUNS_PER_STEP: u64 = 4;
-/// Memory that is compiled to.
+/// Memory for compiled programs.
 const MAX_MEMORY: usize = 4 << 20;
-/// Positions that need no memory of their own.
+/// Positions that are stored without an allocation.
 const FEW: usize = 16;
 
 /// A compiled pattern, for ASCII text only.
@@ -34,7 +34,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// Compiles a pattern of so many instructions; `None` when it is better left to the machine.
+    /// Compiles a pattern of `instructions` instructions; `None` when it is better left to the machine.
     pub(super) fn new(tree: &Tree, root: Id, instructions: usize) -> Option<Self> {
         if instructions > MAX_INSTRUCTIONS {
             return None;
@@ -48,18 +48,18 @@ impl Plain {
         })
     }
 
-    /// How many bytes it takes in memory, about.
+    /// Its approximate size in memory.
     pub(super) fn memory(&self) -> usize {
         self.engine.memory_usage()
     }
 
-    /// The steps that a search of so many bytes takes at worst: every instruction at every byte.
+    /// Upper bound of the steps of a search in `bytes` bytes: every instruction at every byte.
     fn steps(&self, bytes: usize) -> u64 {
         1 + (bytes as u64).saturating_mul(self.instructions) / RUNS_PER_STEP
     }
 
-    /// Looks for the first match at `from` or later in an ASCII text, and writes the positions that are asked for. `None`
-    /// when the budget might not last: the machine counts its steps one by one, and so goes on when little is left.
+    /// Finds the first match at `from` or later in an ASCII text, and writes the requested positions. `None`
+    /// when the budget might not suffice: the machine counts its steps one by one, and so continues when little is left.
     pub(super) fn search(
         &self,
         text: &[u8],
@@ -110,7 +110,7 @@ impl Plain {
     }
 }
 
-/// What of the pattern can match ASCII text; `None` when it is too deep.
+/// The part of the pattern that can match ASCII text; `None` when it is too deep.
 fn ascii_part(tree: &Tree, id: Id, depth: u32) -> Option<Hir> {
     let depth = depth.checked_sub(1)?;
     let each = |nodes: &[Id]| {

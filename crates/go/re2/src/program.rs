@@ -3,19 +3,19 @@
 use super::{class::Class, rune::REPLACEMENT, tree::Assertion};
 use std::sync::Arc;
 
-/// An instruction; what is not a jump goes on with the next one.
+/// An instruction; all but jumps continue with the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
-    /// Takes this rune.
+    /// Consumes this rune.
     Rune(u32),
-    /// Takes a rune of that class.
+    /// Consumes a rune of that class.
     Class(u32),
     Any,
     AnyButNewline,
     Assert(Assertion),
-    /// Remembers the position.
+    /// Saves the position.
     Save(u32),
-    /// Goes on at both, `first` first.
+    /// Continues at both, `first` first.
     Split {
         first: u32,
         second: u32,
@@ -24,22 +24,22 @@ pub(super) enum Instruction {
     Match,
 }
 
-/// A program, and what is known of its matches before it runs.
+/// A program, and what is known of its matches in advance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) instructions: Vec<Instruction>,
     pub(super) classes: Vec<RuneSet>,
-    /// Positions that it remembers, two for each group, the whole match first.
+    /// The number of positions that it saves, two for each group, the whole match first.
     pub(super) slots: usize,
     /// Whether matches are only at the start of the text.
     pub(super) anchored: bool,
-    /// What every match begins with.
+    /// The prefix of every match.
     pub(super) prefix: Vec<u8>,
-    /// The bytes that a match can begin with; `None`: also where it is empty.
+    /// The bytes that a match can begin with; `None` if any, or if it can be empty.
     pub(super) first_bytes: Option<Box<[bool; 256]>>,
 }
 
-/// A class that answers quickly.
+/// A class with fast lookup.
 #[derive(Clone, Debug)]
 pub(super) struct RuneSet {
     ascii: u128,
@@ -68,7 +68,7 @@ impl RuneSet {
 }
 
 impl Program {
-    /// Looks at the finished instructions for what every match has in common.
+    /// Analyzes the finished instructions for what every match has in common.
     pub(super) fn study(&mut self) {
         let mut at = 0;
         let mut prefix = String::new();
@@ -76,7 +76,7 @@ impl Program {
             match self.instructions.get(at) {
                 Some(Instruction::Save(_)) => {}
                 Some(Instruction::Assert(Assertion::TextStart)) if prefix.is_empty() => self.anchored = true,
-                // Bytes that are not UTF-8 are U+FFFD too, and surrogates are in no text.
+                // Invalid bytes are U+FFFD too, and surrogates are in no text.
                 Some(Instruction::Rune(rune)) if *rune != REPLACEMENT => match char::from_u32(*rune) {
                     Some(ch) => prefix.push(ch),
                     None => break,

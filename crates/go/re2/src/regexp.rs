@@ -1,4 +1,4 @@
-//! A regular expression and what can be done with it: finding, replacing, splitting.
+//! A regular expression and its operations: finding, replacing, splitting.
 
 use super::{
     budget::{Budget, Exhausted},
@@ -14,7 +14,7 @@ use super::{
 };
 use std::ops::Range;
 
-/// A pattern that can be looked for: Go's `*regexp.Regexp`.
+/// A compiled pattern: Go's `*regexp.Regexp`.
 #[derive(Clone, Debug)]
 pub struct Regexp {
     pattern: Vec<u8>,
@@ -23,20 +23,20 @@ pub struct Regexp {
     plain: Option<Plain>,
 }
 
-/// Where a match is, and where its groups are: the whole match first, `None` for groups that took no part.
+/// The positions of a match and its groups: the whole match first, `None` for groups that took no part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captures(Vec<Option<Range<usize>>>);
 
 /// The start and the end of the whole match are the first two positions.
 const WHOLE: usize = 2;
-/// What a range in a result takes.
+/// The size of a range in a result.
 const RANGE_BYTES: usize = size_of::<Range<usize>>();
 
 impl Regexp {
-    /// Reads a pattern: Go's `regexp.Compile`.
+    /// Compiles a pattern: Go's `regexp.Compile`.
     ///
     /// # Errors
-    /// Go's error when it is no regular expression.
+    /// Go's error when it is not a regular expression.
     pub fn new(pattern: impl AsRef<[u8]>) -> Result<Self, Error> {
         let pattern = pattern.as_ref();
         let parsed = parse(pattern)?;
@@ -49,10 +49,10 @@ impl Regexp {
         })
     }
 
-    /// Made quicker for the search of many ASCII texts, which takes a while and some memory; all else stays.
+    /// Optimizes it for many ASCII texts, which takes a while and some memory; results stay the same.
     #[must_use]
     pub fn for_many_texts(mut self) -> Self {
-        // The pattern was read before, so it is no error now.
+        // The pattern was parsed before, so it is valid.
         if let (None, Ok(parsed)) = (&self.plain, parse(&self.pattern)) {
             self.plain = Plain::new(&parsed.tree, parsed.root, self.program.instructions.len());
         }
@@ -64,13 +64,13 @@ impl Regexp {
         &self.pattern
     }
 
-    /// How many bytes it takes in memory, about; a search takes about as much again.
+    /// Its approximate size in memory; a search takes about as much again.
     pub fn memory(&self) -> usize {
         let plain = self.plain.as_ref().map_or(0, Plain::memory);
         self.program.instructions.len() * size_of::<Instruction>() + self.pattern.len() + plain
     }
 
-    /// The names of the groups. The first one is the whole match, which has none: it is empty, as those of groups
+    /// The names of the groups. The first one is the whole match, whose name is empty, as those of groups
     /// without a name.
     pub fn subexp_names(&self) -> &[String] {
         &self.names
@@ -79,7 +79,7 @@ impl Regexp {
     /// Whether there is a match: Go's `Match`.
     ///
     /// # Errors
-    /// Here and below: the budget is used up.
+    /// Here and below: the budget is exhausted.
     pub fn is_match(&self, text: &[u8], budget: &mut Budget) -> Result<bool, Exhausted> {
         if let Some(found) = self.plainly(text, &mut [], budget)? {
             return Ok(found);
@@ -88,7 +88,7 @@ impl Regexp {
         Ok(search.next(0, budget)?.is_some())
     }
 
-    /// Where the first match is: Go's `FindIndex`.
+    /// The position of the first match: Go's `FindIndex`.
     ///
     /// # Errors
     /// As [`Regexp::is_match`].
@@ -97,7 +97,7 @@ impl Regexp {
         Ok(search.next(0, budget)?.and_then(whole))
     }
 
-    /// Where the first `limit` matches are, all if it is negative: Go's `FindAllIndex`.
+    /// The positions of the first `limit` matches, all if it is negative: Go's `FindAllIndex`.
     ///
     /// # Errors
     /// As [`Regexp::is_match`].
@@ -130,7 +130,7 @@ impl Regexp {
         Ok(found)
     }
 
-    /// The text with all matches replaced, where `$1` and `${name}` mean groups: Go's `ReplaceAll`.
+    /// The text with all matches replaced, where `$1` and `${name}` stand for groups: Go's `ReplaceAll`.
     ///
     /// # Errors
     /// As [`Regexp::is_match`].
@@ -211,7 +211,7 @@ impl Regexp {
         Ok(Some(parts))
     }
 
-    /// Successive matches; an empty one directly behind another does not count.
+    /// Successive matches; an empty one directly after another does not count.
     fn each_match(
         &self,
         text: &[u8],
@@ -242,7 +242,7 @@ impl Regexp {
         Ok(())
     }
 
-    /// Go's rules are a little different here: the search can begin again before the end of the last match.
+    /// Go's rules are a little different here: the search can resume before the end of the last match.
     fn replace(
         &self,
         text: &[u8],
@@ -276,12 +276,12 @@ impl Regexp {
         Search::new(&self.program, self.plain.as_ref(), text, slots)
     }
 
-    /// Of so many positions, those that a search can tell.
+    /// The number of positions, up to those that a search can report.
     pub(super) fn slots(&self, wanted: usize) -> usize {
         wanted.min(self.program.slots)
     }
 
-    /// Looks for the first match by the quick way, without any preparation; `None` when it is not to be had.
+    /// Finds the first match by the fast engine, without any preparation; `None` when that is not possible.
     pub(super) fn plainly(
         &self,
         text: &[u8],
@@ -304,14 +304,14 @@ impl Regexp {
 
     fn captures(&self, slots: &[usize]) -> Captures {
         let mut groups: Vec<_> = slots.chunks(2).map(whole).collect();
-        // Groups in what is repeated zero times are not in the program.
+        // Groups in an element repeated zero times are not in the program.
         groups.resize(self.names.len(), None);
         Captures(groups)
     }
 }
 
 impl Captures {
-    /// Where a group is: 0 is the whole match.
+    /// The position of a group: 0 is the whole match.
     pub fn get(&self, group: usize) -> Option<Range<usize>> {
         self.0.get(group).cloned().flatten()
     }

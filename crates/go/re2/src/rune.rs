@@ -1,12 +1,12 @@
-//! Go's runes as numbers, read one by one in the machine's innermost loop.
+//! Go's runes as numbers, decoded one by one in the machine's innermost loop.
 
-/// What Go reads where there is no UTF-8.
+/// Go's rune for invalid bytes.
 pub(super) const REPLACEMENT: u32 = 0xFFFD;
 /// The largest code point.
 pub(super) const MAX: u32 = 0x10_FFFF;
 
-/// The first rune of `text` and how many bytes it takes; a byte that does not begin a whole character is one U+FFFD of
-/// one byte. Of no text `None`.
+/// The first rune of `text` and its length in bytes; a byte that does not begin a whole character is one U+FFFD of
+/// one byte. `None` for an empty text.
 pub(super) fn decode(text: &[u8]) -> Option<(u32, usize)> {
     let first = *text.first()?;
     if first.is_ascii() {
@@ -23,7 +23,7 @@ pub(super) fn decode(text: &[u8]) -> Option<(u32, usize)> {
     Some(rune.map_or((REPLACEMENT, 1), |rune| (u32::from(rune), length)))
 }
 
-/// As [`decode`], but `None` where there is no UTF-8, too.
+/// As [`decode`], but `None` for invalid bytes, too.
 pub(super) fn decode_strict(text: &[u8]) -> Option<(u32, usize)> {
     decode(text).filter(|read| *read != (REPLACEMENT, 1))
 }

@@ -1,4 +1,4 @@
-//! One text and the searches in it, by the quickest way that does.
+//! Searches in one text, by the fastest engine that is sufficient.
 
 use super::{
     budget::{Budget, Exhausted},
@@ -13,13 +13,13 @@ pub(super) struct Search<'r, 't> {
     program: &'r Program,
     text: &'t [u8],
     plain: Option<&'r Plain>,
-    /// Made when it is needed.
+    /// Built at first use.
     machine: Option<Machine<'r, 't>>,
     positions: Vec<usize>,
 }
 
 impl<'r, 't> Search<'r, 't> {
-    /// A search that tells so many positions: none, two for the whole match, or those of all groups.
+    /// A search that reports a number of positions: none, two for the whole match, or those of all groups.
     pub(super) fn new(program: &'r Program, plain: Option<&'r Plain>, text: &'t [u8], slots: usize) -> Self {
         Self {
             program,
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_small_budget_is_left_to_the_machine() {
-        // It stops at the first rune, which the quick way cannot promise.
+        // It stops at the first rune, which the fast engine cannot guarantee.
         let regexp = Regexp::new("^a+$").unwrap().for_many_texts();
         let text = "b".repeat(10_000);
         let mut budget = Budget::new(100, 0);

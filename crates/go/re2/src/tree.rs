@@ -1,18 +1,18 @@
-//! What a pattern means: a tree of nodes in one list, so that neither walking nor dropping it needs a deep stack.
+//! The syntax tree: nodes in one list, so that neither walking nor dropping it needs a deep stack.
 
 use super::class::Class;
 use std::sync::Arc;
 
-/// Where a node is in its [`Tree`].
+/// The index of a node in its [`Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id(usize);
 
 /// A node.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
-    /// Matches nothing, of no length.
+    /// The empty match.
     Empty,
-    /// These runes, in any case if `fold`.
+    /// These runes, ignoring case if `fold`.
     Literal { runes: Vec<u32>, fold: bool },
     /// One rune of the class.
     Class(Arc<Class>),
@@ -20,24 +20,24 @@ pub(super) enum Node {
     Any,
     /// Any rune but a newline.
     AnyButNewline,
-    /// A place between two runes.
+    /// A condition on the position between two runes.
     Assert(Assertion),
-    /// A group that is remembered under its number.
+    /// A capturing group with its number.
     Capture(u32, Id),
-    /// Again and again, without bound if `max` is `None`.
+    /// A repetition, unbounded if `max` is `None`.
     Repeat {
         min: u32,
         max: Option<u32>,
         greedy: bool,
         inner: Id,
     },
-    /// One after the other.
+    /// A sequence.
     Concat(Vec<Id>),
-    /// The first one that leads to a match.
+    /// Alternatives, the first match preferred.
     Alternate(Vec<Id>),
 }
 
-/// What can be asked of a place between two runes.
+/// A condition on the position between two runes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Assertion {
     TextStart,
@@ -60,7 +60,7 @@ impl Tree {
         Id(self.nodes.len() - 1)
     }
 
-    /// The node there; ids come from [`Tree::add`] of the same tree.
+    /// The node with that id; ids come from [`Tree::add`] of the same tree.
     pub(super) fn get(&self, id: Id) -> &Node {
         self.nodes.get(id.0).unwrap_or(&Node::Empty)
     }
@@ -69,7 +69,7 @@ impl Tree {
         self.nodes.get_mut(id.0)
     }
 
-    /// Takes a node out that nothing refers to any more; its place is used again if it was the last one.
+    /// Removes a node without references; its index is reused if it was the last one.
     pub(super) fn remove(&mut self, id: Id) -> Node {
         if id.0 + 1 == self.nodes.len() {
             return self.nodes.pop().unwrap_or(Node::Empty);
@@ -78,7 +78,7 @@ impl Tree {
             .map_or(Node::Empty, |node| std::mem::replace(node, Node::Empty))
     }
 
-    /// The nodes directly below.
+    /// Its children.
     pub(super) fn children(&self, id: Id) -> &[Id] {
         match self.get(id) {
             Node::Capture(_, inner) | Node::Repeat { inner, .. } => std::slice::from_ref(inner),
@@ -87,7 +87,7 @@ impl Tree {
         }
     }
 
-    /// The runes that it takes, if it always takes just one.
+    /// The runes that it matches, if it always matches exactly one.
     pub(super) fn single(&self, id: Id) -> Option<Class> {
         match self.get(id) {
             Node::Literal { runes, fold } => {
@@ -102,7 +102,7 @@ impl Tree {
         }
     }
 
-    /// Whether it always takes just one rune.
+    /// Whether it always matches exactly one rune.
     pub(super) fn is_single(&self, id: Id) -> bool {
         match self.get(id) {
             Node::Literal { runes, .. } => runes.len() == 1,

@@ -1,6 +1,6 @@
-//! The classes and cases of Unicode as Go 1.26 knows them: version 15.0.
+//! The classes and cases of Unicode 15.0, the version of Go 1.26.
 //!
-//! The tables are those of `regex-syntax`, which are newer, cut down to what was assigned in 15.0.
+//! The tables are those of `regex-syntax`, which are newer, restricted to what was assigned in 15.0.
 
 use super::{class::Class, rune::MAX};
 use regex_syntax::hir::{self, ClassUnicode, ClassUnicodeRange, HirKind};
@@ -79,11 +79,11 @@ const SCRIPTS: &str = "Adlam Ahom Arabic Armenian Avestan Balinese Bamum Batak B
     Tagalog Tagbanwa Takri Tamil Tangsa Tangut Telugu Thaana Thai Tibetan Tifinagh Tirhuta Toto Ugaritic Vai Vithkuqi \
     Wancho Yezidi Yi";
 
-/// The class of that name in a pattern: `Greek`, `Lu`, `uppercase letter`. With `fold`, in any case.
+/// The class with that name in a pattern: `Greek`, `Lu`, `uppercase letter`. With `fold`, in any case.
 pub(super) fn named(name: &[u8], fold: bool) -> Option<Class> {
     let name = canonical(name)?;
     let class = lookup(&name)?;
-    // Go has no table of what folds to cased letters, which would be U+0345 alone.
+    // Go has no table of what folds to cased letters, which would be only U+0345.
     let is_cased = name == "Lc" || name == "Casedletter";
     Some(if fold && !is_cased { class.folded() } else { class })
 }
@@ -105,7 +105,7 @@ fn lookup(name: &str) -> Option<Class> {
     Some(category(alias.1))
 }
 
-/// Go's spelling of a name: one capital, no underscores, hyphens or spaces. `None`: not ASCII, so no name.
+/// Go's spelling of a name: one capital, no underscores, hyphens or spaces. `None` if it is not ASCII.
 fn canonical(name: &[u8]) -> Option<String> {
     let mut out = String::new();
     for byte in name.iter().filter(|byte| !b"_- ".contains(byte)) {
@@ -139,7 +139,7 @@ fn category(name: &str) -> Class {
     }
 }
 
-/// Code points that have an age but never get a character.
+/// Code points that have an age but never a character.
 fn noncharacters() -> Class {
     let ends = (0..=16).map(|plane| (plane << 16 | 0xFFFE, plane << 16 | 0xFFFF));
     Class::new(ends.chain([(0xFDD0, 0xFDEF)]).collect())
@@ -148,7 +148,7 @@ fn noncharacters() -> Class {
 /// A class of `regex-syntax`, in its newer version of Unicode.
 fn table(query: &str) -> Class {
     let parsed = regex_syntax::parse(&format!(r"\p{{{query}}}"));
-    // All queries are constants of this file; the tests ask for each of them.
+    // All queries are constants of this file; the tests run each of them.
     match parsed.map(hir::Hir::into_kind) {
         Ok(HirKind::Class(hir::Class::Unicode(class))) => from_syntax(&class),
         Ok(HirKind::Literal(single)) => {
@@ -168,7 +168,7 @@ fn from_syntax(class: &ClassUnicode) -> Class {
     )
 }
 
-/// With the runes that differ only in case, by Unicode's simple folding.
+/// The class extended by runes that differ only in case, by Unicode's simple folding.
 pub(super) fn folded(class: &Class) -> Class {
     let known = class.and(&ASSIGNED).and(&Class::new(vec![SURROGATES]).negated());
     let ranges = known
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_is_newer_than_15_is_unassigned() {
-        // U+1C89 and its small letter came with Unicode 16.
+        // U+1C89 and its lower-case letter came with Unicode 16.
         assert!(named(b"Cn", false).unwrap().contains(0x1C89));
         assert!(!named(b"Lu", false).unwrap().contains(0x1C89));
         let lambda = Class::new(vec![(0x19B, 0x19B)]); // got a capital letter in 16
