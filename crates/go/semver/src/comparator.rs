@@ -1,4 +1,4 @@
-//! One comparison of a range: an operator and the version, possibly with wildcards, that it compares with.
+//! A comparator of a range: an operator and a version, possibly with wildcards.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,10 +8,10 @@ use super::spelling::Spelling;
 use super::version::Version;
 use super::version_error::VersionError;
 
-/// How much of a comparator's version was given; the rest is a wildcard or was left out.
+/// The segments given in a comparator's version; the rest is a wildcard or was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
-    /// Nothing: `*`, `x.1`.
+    /// None: `*`, `x.1`.
     Any,
     /// The major segment: `1`, `1.x`, `1.x.3`.
     Major,
@@ -21,7 +21,7 @@ enum Precision {
     Patch,
 }
 
-/// What an operator asks for.
+/// The meaning of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Equal,
@@ -49,7 +49,7 @@ const OPERATORS: [(&str, Rule); 11] = [
     ("^", Rule::Caret),
 ];
 
-/// An operator as it was written, with its meaning.
+/// An operator as written, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operator {
     sign: &'static str,
@@ -57,7 +57,7 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    /// Nothing before the version, which means `=`.
+    /// No operator, which means `=`.
     const NONE: Self = Self {
         sign: "",
         rule: Rule::Equal,
@@ -72,7 +72,7 @@ impl Operator {
     }
 }
 
-/// Why a version is outside of a comparator.
+/// Why a version does not satisfy a comparator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mismatch {
     Equal,
@@ -124,10 +124,10 @@ pub(super) struct Comparator {
 }
 
 impl Comparator {
-    /// A comparator from its parts as they were written.
+    /// A comparator of its parts as written.
     ///
     /// # Errors
-    /// [`VersionError`] when the version, wildcards taken as zeros, is none: `1.2.3-01`, `xx`, `1|2`.
+    /// [`VersionError`] when the version, wildcards taken as zeros, is invalid: `1.2.3-01`, `xx`, `1|2`.
     pub(super) fn new(operator: Operator, parts: &Spelling<'_>) -> Result<Self, VersionError> {
         let is_wild = |segment: &str| matches!(segment, "x" | "X" | "*");
         let minor = parts.minor.filter(|minor| !is_wild(minor));
@@ -153,12 +153,12 @@ impl Comparator {
         })
     }
 
-    /// Whether it names a prerelease, which opens its group to prereleases.
+    /// Whether it has a prerelease, which opens its group to prereleases.
     pub(super) fn has_prerelease(&self) -> bool {
         !self.version.prerelease().is_empty()
     }
 
-    /// Compares a version. Whether prereleases are wanted at all is the group's matter.
+    /// Compares a version. Whether prereleases are considered is decided by the group.
     pub(super) fn test(&self, version: &Version) -> Result<(), Mismatch> {
         let holds = |fine: bool, otherwise: Mismatch| if fine { Ok(()) } else { Err(otherwise) };
         match self.operator.rule {
@@ -205,7 +205,7 @@ impl Comparator {
         }
     }
 
-    /// The order of the major and minor segments alone.
+    /// The order of only the major and minor segments.
     fn compare_series(&self, version: &Version) -> Ordering {
         (version.major(), version.minor()).cmp(&(self.version.major(), self.version.minor()))
     }
@@ -257,7 +257,7 @@ impl Comparator {
     }
 }
 
-/// The operator and the version as they were written, without the space between them.
+/// The operator and the version as written, without the space between them.
 impl fmt::Display for Comparator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.operator.sign, self.operand)

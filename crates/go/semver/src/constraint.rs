@@ -1,7 +1,7 @@
-//! Ranges of versions as Masterminds/semver v3.5.0 reads them: `^1.2 || >=2.0.0-rc.1, <3 || 1 - 1.5`.
+//! Ranges of versions as Masterminds/semver v3.5.0 parses them: `^1.2 || >=2.0.0-rc.1, <3 || 1 - 1.5`.
 //!
-//! A range is groups joined by `||`; a version must satisfy all comparators of one group. Prereleases are looked at
-//! only by a group in which some comparator names one.
+//! A range is groups joined by `||`; a version must satisfy all comparators of one group. Prereleases satisfy
+//! only a group in which some comparator has one.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::spelling::{Spelling, skip_space};
 use super::version::Version;
 use bumpwright_gostd::quote;
 
-/// The longest range that is read, in bytes (Masterminds `MaxConstraintLen`).
+/// The longest accepted range, in bytes (Masterminds `MaxConstraintLen`).
 pub const MAX_CONSTRAINT_LEN: usize = 512;
 
 /// The most groups that a range may have (Masterminds `MaxConstraintGroups`).
@@ -31,7 +31,7 @@ pub enum ConstraintError {
     /// This group does not have the form of comparators.
     #[error("improper constraint: {}", quote(.0))]
     Improper(String),
-    /// A comparator has the right form but its version is none: a leading zero in a prerelease, a number beyond 64
+    /// A comparator has the right form but an invalid version: a leading zero in a prerelease, a number beyond 64
     /// bits, more than 256 bytes, `xx`.
     #[error("constraint parser error")]
     Operand,
@@ -47,15 +47,15 @@ pub struct Constraint {
 #[derive(Clone, Debug)]
 struct Group {
     comparators: Vec<Comparator>,
-    /// Whether prereleases are looked at.
+    /// Whether prereleases are considered.
     prereleases: bool,
 }
 
 impl Constraint {
-    /// Reads a range (Masterminds `NewConstraint`).
+    /// Parses a range (Masterminds `NewConstraint`).
     ///
     /// # Errors
-    /// [`ConstraintError`] for the first group that cannot be read, or when the text is over a limit.
+    /// [`ConstraintError`] for the first invalid group, or when the text exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, ConstraintError> {
         if text.len() > MAX_CONSTRAINT_LEN {
             return Err(ConstraintError::TooLong);
@@ -73,7 +73,7 @@ impl Constraint {
         self.groups.iter().any(|group| group.admits(version))
     }
 
-    /// Whether it is a prerelease and some group looks at releases only.
+    /// Whether it is a prerelease and some group considers only releases.
     pub fn ignores_prerelease(&self, version: &Version) -> bool {
         self.groups.iter().any(|group| group.ignores(version))
     }
@@ -81,7 +81,7 @@ impl Constraint {
     /// As [`Constraint::check`], with a reason for every comparator that does not hold (Masterminds `Validate`).
     ///
     /// # Errors
-    /// The reasons, in the order of the range; that prereleases are not looked at is said once.
+    /// The reasons, in the order of the range; that prereleases are not considered is reported once.
     pub fn validate(&self, version: &Version) -> Result<(), Vec<String>> {
         let mut reasons = Vec::new();
         let mut told = false;
@@ -127,7 +127,7 @@ impl fmt::Display for Constraint {
 
 impl Group {
     fn parse(text: &str) -> Result<Self, ConstraintError> {
-        // The form of the whole group is judged before any version in it.
+        // The form of the whole group is checked before any version in it.
         let spelled = split_group(text).ok_or_else(|| ConstraintError::Improper(text.to_owned()))?;
         let comparators = spelled
             .iter()
@@ -149,7 +149,7 @@ impl Group {
     }
 }
 
-/// The comparators of a group as they were written, parted by space or one comma; none when the form is wrong.
+/// The comparators of a group as written, separated by space or one comma; `None` when the form is wrong.
 fn split_group(text: &str) -> Option<Vec<(Operator, Spelling<'_>)>> {
     let mut found = Vec::new();
     let mut rest = skip_space(text);

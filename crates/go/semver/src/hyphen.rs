@@ -2,8 +2,8 @@
 
 use super::spelling::{Spelling, skip_space};
 
-/// Rewrites each `LOW - HIGH` to `>= LOW, <= HIGH ` before anything else is read, as the original does: without regard
-/// to `||`, from the left, each at the first place where the same text stands.
+/// Rewrites each `LOW - HIGH` to `>= LOW, <= HIGH ` before any other parsing, as the original does: without regard
+/// to `||`, from the left, each at the first occurrence of the same text.
 pub(super) fn expand_hyphens(text: &str) -> String {
     let mut out = text.to_owned();
     let mut rest = text;
@@ -22,9 +22,9 @@ struct Hyphen<'a> {
     high: &'a str,
 }
 
-/// The first hyphen range in `text`, and what follows it.
+/// The first hyphen range in `text`, and the rest.
 fn first_hyphen(text: &str) -> Option<(Hyphen<'_>, &str)> {
-    // Without this the search would try every place of a text that has none.
+    // Without this the search would try every position of a text that has none.
     if !text.contains('-') {
         return None;
     }
@@ -45,7 +45,7 @@ fn hyphen_at(text: &str) -> Option<(Hyphen<'_>, &str)> {
     Some((hyphen, rest))
 }
 
-/// Skips white space of which there must be some.
+/// Skips white space, at least one character.
 fn some_space(text: &str) -> Option<&str> {
     let rest = skip_space(text);
     (rest.len() < text.len()).then_some(rest)
@@ -67,7 +67,7 @@ mod tests {
             // It begins wherever a version can begin.
             ("1.2.3.4 - 5", "1.>= 2.3.4, <= 5 "),
             ("1.0.0||2.0.0 - 3", "1.0.>= 0||2.0.0, <= 3 "),
-            // The first match ends behind the 2; the text of the second stands first where the first one was put.
+            // The first match ends after the 2; the text of the second is found first within the replacement of the first.
             ("1 - 2 - 3,2 - 3", ">= 1, <= >= 2, <= 3 ,2 - 3"),
         ] {
             assert_eq!(expand_hyphens(text), expected, "{text:?}");

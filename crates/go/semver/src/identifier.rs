@@ -1,10 +1,10 @@
-//! The dot-separated identifiers after `-` and `+`: what they may hold, and their order.
+//! The dot-separated identifiers after `-` and `+`: their characters and their order.
 
 use std::cmp::Ordering;
 
 use super::version_error::VersionError;
 
-/// Whether a byte may stand in a prerelease or metadata identifier (Semantic Versioning 2.0.0, items 9 and 10).
+/// Whether a byte is allowed in a prerelease or metadata identifier (Semantic Versioning 2.0.0, items 9 and 10).
 pub(super) fn is_identifier_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
@@ -16,7 +16,7 @@ pub(super) fn compare_prereleases(left: &str, right: &str) -> Ordering {
         .cmp(right.split('.').map(identifier_rank))
 }
 
-/// Nothing, then numbers by value, then texts by bytes. A number too large for 64 bits is a text.
+/// An absent identifier, then numbers by value, then texts by bytes. A number too large for 64 bits is a text.
 fn identifier_rank(identifier: &str) -> (u8, u64, &str) {
     match identifier.parse::<u64>() {
         _ if identifier.is_empty() => (0, 0, ""),
@@ -25,7 +25,7 @@ fn identifier_rank(identifier: &str) -> (u8, u64, &str) {
     }
 }
 
-/// Refuses an empty identifier, one with other bytes, and a number with a leading zero.
+/// Rejects an empty identifier, one with other bytes, and a number with a leading zero.
 pub(super) fn check_prerelease(prerelease: &str) -> Result<(), VersionError> {
     for identifier in prerelease.split('.') {
         if identifier.is_empty() || !identifier.bytes().all(is_identifier_byte) {
@@ -38,7 +38,7 @@ pub(super) fn check_prerelease(prerelease: &str) -> Result<(), VersionError> {
     Ok(())
 }
 
-/// Refuses an empty identifier and one with other bytes.
+/// Rejects an empty identifier and one with other bytes.
 pub(super) fn check_metadata(metadata: &str) -> Result<(), VersionError> {
     let sound = |identifier: &str| !identifier.is_empty() && identifier.bytes().all(is_identifier_byte);
     if !metadata.split('.').all(sound) {
@@ -47,7 +47,7 @@ pub(super) fn check_metadata(metadata: &str) -> Result<(), VersionError> {
     Ok(())
 }
 
-/// Refuses a number of several digits that begins with 0.
+/// Rejects a number of several digits that begins with 0.
 pub(super) fn check_leading_zero(digits: &str) -> Result<(), VersionError> {
     if digits.len() > 1 && digits.starts_with('0') {
         return Err(VersionError::SegmentStartsZero);
@@ -55,7 +55,7 @@ pub(super) fn check_leading_zero(digits: &str) -> Result<(), VersionError> {
     Ok(())
 }
 
-/// Whether there are digits only; also true of nothing.
+/// Whether there are only digits; also true of the empty text.
 pub(super) fn is_numeric(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,8 +1,8 @@
-//! Versions and ranges as Masterminds' semver v3 reads them, and the newest of many that a range allows.
+//! Versions and ranges of Masterminds' semver v3, and selection of the newest version in a range.
 //!
 //! ```text
 //! text ─▶ spelling ─▶ version (lenient, strict, Flux's) ┐
-//! text ─▶ hyphen ─▶ spelling ─▶ comparator ─▶ constraint ┴▶ select ─▶ the newest that the range allows
+//! text ─▶ hyphen ─▶ spelling ─▶ comparator ─▶ constraint ┴▶ select ─▶ the newest in the range
 //! ```
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -1,17 +1,17 @@
-//! Which of a repository's tags a range chooses (`GitRepository.spec.ref.semver`).
+//! Chooses one of a repository's tags by a range (`GitRepository.spec.ref.semver`).
 
 use super::constraint::{Constraint, ConstraintError};
 use super::version::Version;
 
-/// The tag with the highest version in the range, as Flux chooses it (fluxcd/pkg/git v0.52.0, `cloneSemVer`); none when
-/// no tag is in the range. Tags are short names, without `refs/tags/`; those that are not versions are passed over.
+/// The tag with the highest version in the range, as Flux chooses it (fluxcd/pkg/git v0.52.0, `cloneSemVer`); `None` when
+/// no tag is in the range. Tags are short names, without `refs/tags/`; those that are not versions are skipped.
 ///
 /// Of tags with equal versions, such as `v1.0.0` and `1.0.0+b2`, Flux takes the one whose commit is the latest, and at
-/// equal times an arbitrary one. This one, which knows only names, takes the last in byte order; use [`highest_tags`]
-/// to look at the commits.
+/// equal times an arbitrary one. Without the commits, this takes the last in byte order; use [`highest_tags`]
+/// to compare the commits.
 ///
 /// # Errors
-/// [`ConstraintError`] when the range cannot be read.
+/// [`ConstraintError`] when the range cannot be parsed.
 pub fn latest_tag(range: &str, tags: &[String]) -> Result<Option<String>, ConstraintError> {
     let constraint = Constraint::parse(range)?;
     Ok(highest_tags(&constraint, tags).pop().map(str::to_owned))

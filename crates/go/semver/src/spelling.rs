@@ -1,13 +1,13 @@
-//! The loose spelling that versions and ranges share, taken apart without a regular expression.
+//! The lenient spelling that versions and ranges share, parsed without a regular expression.
 //!
 //! `v? SEGMENT (. SEGMENT)? (. SEGMENT)? (- IDENTIFIERS)? (+ IDENTIFIERS)?`, where a segment is digits in a version and
-//! may hold `x`, `X`, `*` and (an oddity of the original's character class that is kept) `|` in a range. The byte after
+//! may contain `x`, `X`, `*` and (an oddity of the original's character class that is kept) `|` in a range. The byte after
 //! each part decides what comes next, so taking the longest part each time finds what the regular expressions of
 //! Masterminds/semver v3.5.0 (`looseSemVerRegex`, `cvRegex`) find.
 
 use super::identifier::is_identifier_byte;
 
-/// The parts of one version as they were written.
+/// The parts of one version as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spelling<'a> {
     /// All of it, with the `v`.
@@ -25,7 +25,7 @@ pub(super) struct Spelling<'a> {
 }
 
 impl<'a> Spelling<'a> {
-    /// Takes the longest version from the front of `input`, and gives it with what follows it.
+    /// Takes the longest version from the front of `input`, and returns it with the rest.
     pub(super) fn take(input: &'a str, segment: impl Fn(u8) -> bool) -> Option<(Self, &'a str)> {
         let (major, rest) = split_run(input.strip_prefix('v').unwrap_or(input), &segment)?;
         let (minor, rest) = dotted(rest, &segment);
@@ -44,30 +44,30 @@ impl<'a> Spelling<'a> {
         Some((found, rest))
     }
 
-    /// The spelling of a whole version: digits only, and nothing left over.
+    /// The spelling of a whole version: only digits, and nothing left over.
     pub(super) fn of_version(input: &'a str) -> Option<Self> {
         let (found, rest) = Self::take(input, |byte| byte.is_ascii_digit())?;
         rest.is_empty().then_some(found)
     }
 
-    /// The spelling at the front of `input` as a range may have it.
+    /// The spelling at the front of `input` in the form of a range.
     pub(super) fn take_operand(input: &'a str) -> Option<(Self, &'a str)> {
         Self::take(input, |byte| byte.is_ascii_digit() || b"xX*|".contains(&byte))
     }
 }
 
-/// `text` without the white space at its front, as RE2's `\s` has it: no vertical tab, nothing beyond ASCII.
+/// `text` without leading white space, as RE2's `\s` defines it: no vertical tab, nothing beyond ASCII.
 pub(super) fn skip_space(text: &str) -> &str {
     text.trim_start_matches(['\t', '\n', '\x0c', '\r', ' '])
 }
 
-/// The longest run of wanted bytes, and the rest; none when the run is empty. Wanted bytes are ASCII.
+/// The longest run of accepted bytes, and the rest; `None` when the run is empty. Accepted bytes are ASCII.
 fn split_run(text: &str, wanted: impl Fn(u8) -> bool) -> Option<(&str, &str)> {
     let end = text.bytes().position(|byte| !wanted(byte)).unwrap_or(text.len());
     if end == 0 { None } else { text.split_at_checked(end) }
 }
 
-/// A dot and a segment, when both are there.
+/// A dot and a segment, when both are present.
 fn dotted(text: &str, segment: impl Fn(u8) -> bool) -> (Option<&str>, &str) {
     match text.strip_prefix('.').and_then(|after| split_run(after, segment)) {
         Some((found, rest)) => (Some(found), rest),

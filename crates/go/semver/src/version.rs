@@ -1,4 +1,4 @@
-//! Semantic versions as Masterminds/semver v3.5.0 holds and orders them.
+//! Semantic versions as Masterminds/semver v3.5.0 represents and orders them.
 //!
 //! It is laxer than Semantic Versioning 2.0.0: `v1`, `1.2` and `01.2.3` are versions, segments are 64 bits wide, and a
 //! prerelease number that does not fit 64 bits is compared as text.
@@ -47,12 +47,12 @@ impl Version {
         &self.metadata
     }
 
-    /// The text that was read.
+    /// The original text.
     pub fn original(&self) -> &str {
         &self.original
     }
 
-    /// A version of these parts, as they were once read.
+    /// A version of these parts.
     pub fn from_parts(segments: [u64; 3], prerelease: String, metadata: String, original: String) -> Self {
         let [major, minor, patch] = segments;
         Self {

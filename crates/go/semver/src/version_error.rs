@@ -16,7 +16,7 @@ pub enum VersionError {
     /// The text is longer than [`MAX_VERSION_LEN`].
     #[error("version string is too long (max {MAX_VERSION_LEN} bytes)")]
     TooLong,
-    /// A segment holds something else than digits (strict parsing only).
+    /// A segment contains something other than digits (strict parsing only).
     #[error("invalid characters in version")]
     InvalidCharacters,
     /// A number has a leading zero where none is allowed.

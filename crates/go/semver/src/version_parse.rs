@@ -1,15 +1,15 @@
-//! The three ways of reading a version: lenient, strict, and Flux's.
+//! The three ways to parse a version: lenient, strict, and Flux's.
 
 use super::identifier::{check_leading_zero, check_metadata, check_prerelease, is_numeric};
 use super::spelling::Spelling;
 use super::version::Version;
 use super::version_error::{NumberError, VersionError};
 
-/// The longest version that is read, in bytes (Masterminds `MaxVersionLen`).
+/// The longest accepted version, in bytes (Masterminds `MaxVersionLen`).
 pub const MAX_VERSION_LEN: usize = 256;
 
 impl Version {
-    /// Reads a version leniently (Masterminds `NewVersion`): a leading `v`, one or two segments and leading zeros in
+    /// Parses a version leniently (Masterminds `NewVersion`): a leading `v`, one or two segments and leading zeros in
     /// segments are accepted.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Version {
         Ok(version)
     }
 
-    /// Reads a version as Semantic Versioning 2.0.0 has it (Masterminds `StrictNewVersion`).
+    /// Parses a version as Semantic Versioning 2.0.0 specifies (Masterminds `StrictNewVersion`).
     ///
     /// # Errors
     /// [`VersionError`] naming the first fault, in the original's order: metadata, prerelease, segments.
@@ -66,7 +66,7 @@ impl Version {
         })
     }
 
-    /// Reads a Git tag or an artifact's version as Flux does (fluxcd/pkg/version v0.16.0 `ParseVersion`): lenient, but
+    /// Parses a Git tag or an artifact's version as Flux does (fluxcd/pkg/version v0.16.0 `ParseVersion`): lenient, but
     /// with at least two dots, wherever they are.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ mod tests {
             ("v1.2.3", "", "invalid characters in version", ""),
             ("01.2.3", "", "version segment starts with 0", ""),
             ("1.2", "", INVALID, INVALID),
-            // The dots that Flux wants may stand anywhere.
+            // The dots that Flux requires may be anywhere.
             ("1-a.b.c", "", "invalid characters in version", ""),
             ("", INVALID, "version string empty", INVALID),
             ("1.2.3\n", INVALID, "invalid characters in version", INVALID),
