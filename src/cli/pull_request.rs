@@ -8,7 +8,7 @@ use bumpwright_api::{
     API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, api_url, branch_name,
 };
 use bumpwright_connect as connect;
-use bumpwright_forge::{Kind, Login, Repository};
+use bumpwright_forge::{ForgeApi, Login, Repository};
 use bumpwright_git::Remote;
 use bumpwright_update::{PullRequest, forge_kind};
 
@@ -74,14 +74,14 @@ impl Typed<'_> {
         }))
     }
 
-    /// The kind of forge, if a request is wanted.
-    fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<Kind>, String> {
+    /// The API of the forge, if a request is wanted.
+    fn forge_kind(&self, said: &PullRequestAnnotations, remote: &Remote) -> Result<Option<ForgeApi>, String> {
         let host = remote.url.host().unwrap_or_default();
         match (self.args.pull_request, said.kind) {
             (None, None) => Ok(None),
             (Some(Some(forge)), _) => Ok(Some(forge_kind(ForgeKind::from(forge)))),
             (_, Some(kind)) => Ok(Some(forge_kind(kind))),
-            (Some(None), None) => match Kind::of_host(host) {
+            (Some(None), None) => match ForgeApi::of_host(host) {
                 Some(kind) => Ok(Some(kind)),
                 None => Err(format!(
                     "--pull-request: {} does not tell which API it speaks; write --pull-request=github or --pull-request=gitea",

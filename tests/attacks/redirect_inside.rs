@@ -13,7 +13,7 @@ use crate::siege::siege;
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
-use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, World, git_repository};
+use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY, ObjectKind, World, git_repository};
 
 /// An address of the network for documentation (RFC 5737), which counts as outside. It is given to this machine alone, and stays.
 const OUTSIDE: &str = "198.51.100.7";
@@ -76,7 +76,13 @@ impl Inside {
 }
 
 /// Adds an object that asks a server outside; it is refused for where it is led, and the inside is left alone.
-fn attack(name: &str, kind: Kind, words: &str, spec: impl Fn(SocketAddr) -> Json, answer: fn(&Request, &str) -> Reply) {
+fn attack(
+    name: &str,
+    kind: ObjectKind,
+    words: &str,
+    spec: impl Fn(SocketAddr) -> Json,
+    answer: fn(&Request, &str) -> Reply,
+) {
     let Some(siege) = siege() else { return };
     let mallory = World::new(siege.cluster, &format!("mallory-{name}"));
     for way in 0..2 {

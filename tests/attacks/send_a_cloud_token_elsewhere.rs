@@ -14,7 +14,7 @@ use bumpwright_testkit::rsa::Rsa;
 use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tls::Certificates;
 use bumpwright_testkit::world::{
-    AUTOMATION, BUCKET, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY, SECRET, World, automation,
+    AUTOMATION, BUCKET, GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY, ObjectKind, SECRET, World, automation,
     git_repository,
 };
 
@@ -70,7 +70,7 @@ impl Clouds {
     }
 
     /// Waits until an object is refused, by a message that is liked and holds no secret.
-    fn refused(&self, kind: Kind, name: &str, liked: &str) {
+    fn refused(&self, kind: ObjectKind, name: &str, liked: &str) {
         let said = self.ready(kind, name, "False", |_, said| said.contains(liked));
         assert!(!said.contains("hunter2"), "{said}");
         assert!(!self.controller.log().contains("hunter2"), "{}", self.controller.log());

@@ -352,7 +352,7 @@ fn an_object_that_is_deleted_at_work_goes_away() {
     let controller = world.controller(&[]);
     world.await_held();
     assert_eq!(world.delete(IMAGE_REPOSITORY, "slow").status, 200);
-    world.let_go();
+    world.resume();
     world.gone(IMAGE_REPOSITORY, "slow");
     world.settled();
     assert!(controller.is_running());
@@ -375,7 +375,7 @@ fn an_object_that_is_made_anew_at_work_does_not_get_the_status_of_the_old_one() 
     world.gone(IMAGE_REPOSITORY, "slow");
     world.add_image_repository("slow", "new", "1h");
     let made = world.get(IMAGE_REPOSITORY, "slow");
-    world.let_go();
+    world.resume();
     let canonical = format!("{}/new", world.registry.host());
     until("the new one is scanned", || {
         world.get(IMAGE_REPOSITORY, "slow")["status"]["canonicalImageName"] == canonical

@@ -19,7 +19,7 @@ use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tls::Certificates;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{
-    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, Kind, SECRET, SERVICE_ACCOUNT, World,
+    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, ObjectKind, SECRET, SERVICE_ACCOUNT, World,
     automation, git_repository,
 };
 use serde_json::{Value as Json, json};
@@ -214,7 +214,7 @@ impl Clouds {
     }
 
     /// Waits until an object says so of its success, or of its failure.
-    fn says(&self, kind: Kind, name: &str, wanted: &str, message: &str) {
+    fn says(&self, kind: ObjectKind, name: &str, wanted: &str, message: &str) {
         let status = if wanted == "Succeeded" { "True" } else { "False" };
         self.ready(kind, name, status, |reason, said| {
             reason == wanted && said.starts_with(message)

@@ -288,7 +288,7 @@ fn conditions_tell_what_became_of_scans_and_choices() {
         (&json!("True"), &json!("Progressing"))
     );
     assert_eq!(found["message"], "processing object: new generation -1 -> 1");
-    world.let_go();
+    world.resume();
     let scanned = world.ready(IMAGE_REPOSITORY, "app", "True", |reason, _| reason == "Succeeded");
     assert!(scanned.starts_with("successful scan: found 2 tags"), "{scanned}");
     assert!(condition_of(&world.get(IMAGE_REPOSITORY, "app"), "Reconciling").is_none());

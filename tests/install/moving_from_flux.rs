@@ -144,7 +144,7 @@ impl<'a> Moving<'a> {
                 (_, None) => {}
             }
             if let Some(deployment) = wanted.get(name) {
-                deployments::tell(self.cluster, deployment, replicas);
+                deployments::report(self.cluster, deployment, replicas);
             }
         }
     }

@@ -8,32 +8,32 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{CONFIG_MAP, EVENT, GIT_REPOSITORY, KUSTOMIZATION, Kind, SECRET, condition_of};
+use bumpwright_testkit::world::{CONFIG_MAP, EVENT, GIT_REPOSITORY, KUSTOMIZATION, ObjectKind, SECRET, condition_of};
 use serde_json::{Value as Json, json};
 
-const DEPLOYMENT: Kind = Kind {
+const DEPLOYMENT: ObjectKind = ObjectKind {
     api_version: "apps/v1",
     kind: "Deployment",
     plural: "deployments",
 };
-const HELM_RELEASE: Kind = Kind {
+const HELM_RELEASE: ObjectKind = ObjectKind {
     api_version: "helm.toolkit.fluxcd.io/v2",
     kind: "HelmRelease",
     plural: "helmreleases",
 };
-const WIDGET: Kind = Kind {
+const WIDGET: ObjectKind = ObjectKind {
     api_version: "rows.example.com/v1",
     kind: "Widget",
     plural: "widgets",
 };
-const EXTERNAL_ARTIFACT: Kind = Kind {
+const EXTERNAL_ARTIFACT: ObjectKind = ObjectKind {
     api_version: "source.toolkit.fluxcd.io/v1",
     kind: "ExternalArtifact",
     plural: "externalartifacts",
 };
 
 /// A kind without a controller: its status is what a test says, and this one until then.
-fn definition(kind: Kind, status: &Json) -> Json {
+fn definition(kind: ObjectKind, status: &Json) -> Json {
     let (group, version) = kind.api_version.split_once('/').unwrap();
     let (name, list) = (kind.kind, format!("{}List", kind.kind));
     let status = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "default": status});
@@ -54,7 +54,7 @@ fn definition(kind: Kind, status: &Json) -> Json {
     })
 }
 
-fn manifest(kind: Kind, name: &str, fields: Json) -> String {
+fn manifest(kind: ObjectKind, name: &str, fields: Json) -> String {
     let mut object = fields;
     object["apiVersion"] = json!(kind.api_version);
     object["kind"] = json!(kind.kind);

@@ -7,10 +7,10 @@
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, Kind, World};
+use bumpwright_testkit::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, ObjectKind, World};
 use serde_json::{Value as Json, json};
 
-const OLD: Kind = Kind {
+const OLD: ObjectKind = ObjectKind {
     api_version: "kustomize.toolkit.fluxcd.io/v1beta1",
     ..KUSTOMIZATION
 };

@@ -10,7 +10,7 @@ use bumpwright_testkit::http_server::HttpServer;
 use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::waiting::wait_for;
-use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, Kind, SECRET, SERVICE_ACCOUNT};
+use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, ObjectKind, SECRET, SERVICE_ACCOUNT};
 use escapes::{Escape, OTHER, OWN, escapes};
 use serde_json::{Value as Json, json};
 
@@ -22,7 +22,7 @@ const LOCKDOWN: [&str; 4] = [
     "--feature-gates=DirectSourceFetch=true",
 ];
 
-const ROLE_BINDING: Kind = Kind {
+const ROLE_BINDING: ObjectKind = ObjectKind {
     api_version: "rbac.authorization.k8s.io/v1",
     kind: "RoleBinding",
     plural: "rolebindings",

@@ -13,7 +13,9 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::wait_for;
-use bumpwright_testkit::world::{BUCKET, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, World, git_repository};
+use bumpwright_testkit::world::{
+    BUCKET, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, ObjectKind, World, git_repository,
+};
 use serde_json::json;
 
 /// Which half is Flux's.
@@ -23,7 +25,7 @@ enum Real {
     Applier,
 }
 
-const KINDS: [(Kind, &str); 3] = [(GIT_REPOSITORY, "git"), (BUCKET, "bucket"), (OCI_REPOSITORY, "oci")];
+const KINDS: [(ObjectKind, &str); 3] = [(GIT_REPOSITORY, "git"), (BUCKET, "bucket"), (OCI_REPOSITORY, "oci")];
 
 /// Flux's look at their namespace only, and tell nobody.
 const FLUX: [&str; 2] = ["--watch-all-namespaces=false", "--events-addr="];

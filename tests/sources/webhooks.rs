@@ -5,7 +5,7 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::{until, wait_for};
-use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, SECRET, World};
+use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, ObjectKind, SECRET, World};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
 use sha2::Sha256;
@@ -84,7 +84,7 @@ impl<'a> Served<'a> {
         self.send("POST", "/hook/github", &headers, body.as_bytes())
     }
 
-    fn asked(&self, kind: Kind, name: &str) -> Json {
+    fn asked(&self, kind: ObjectKind, name: &str) -> Json {
         self.world.get(kind, name)["metadata"]["annotations"]["reconcile.fluxcd.io/requestedAt"].clone()
     }
 }

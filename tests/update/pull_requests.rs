@@ -1,7 +1,7 @@
 //! `--pull-request` and its annotations: the requests to GitHub and Gitea, one by one, and what people find there.
 
 use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
-use bumpwright_testkit::forge::{Forge, Kind, Pull, refused};
+use bumpwright_testkit::forge::{Forge, ForgeKind, Pull, refused};
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::tls::Certificates;
@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 const MARKED: &[u8] =
     b"kind: App\nmetadata: {name: web}\nimage: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 const TOKEN: &str = "t0ken-of-the-forge";
-const BOTH: [Kind; 2] = [Kind::GitHub, Kind::Gitea];
+const BOTH: [ForgeKind; 2] = [ForgeKind::GitHub, ForgeKind::Gitea];
 
 struct World {
     bench: Bench,
     repo: Repo,
     forge: Forge,
-    kind: Kind,
+    kind: ForgeKind,
 }
 
 /// `main` of `o/app` has one marked file; the policy wants 2.0.0. The token is in the file `token`.
-fn world(kind: Kind) -> World {
+fn world(kind: ForgeKind) -> World {
     let scheme = match kind {
-        Kind::GitHub => "Bearer",
-        Kind::Gitea => "token",
+        ForgeKind::GitHub => "Bearer",
+        ForgeKind::Gitea => "token",
     };
     world_with(kind, &format!("{scheme} {TOKEN}"))
 }
 
-fn world_with(kind: Kind, authorization: &str) -> World {
+fn world_with(kind: ForgeKind, authorization: &str) -> World {
     let bench = Bench::new();
     let repo = bench.repository("o/app.git");
     repo.config("http.receivepack", "true");
@@ -52,8 +52,8 @@ impl World {
 
     fn flag(&self) -> &'static str {
         match self.kind {
-            Kind::GitHub => "--pull-request=github",
-            Kind::Gitea => "--pull-request=gitea",
+            ForgeKind::GitHub => "--pull-request=github",
+            ForgeKind::Gitea => "--pull-request=gitea",
         }
     }
 
@@ -99,8 +99,8 @@ impl World {
     /// `GET pulls?…` as this forge is asked.
     fn listing(&self, state: &str, page: usize) -> String {
         match self.kind {
-            Kind::GitHub => format!("GET pulls?state={state}&head=o%3Aauto&base=main&per_page=50&page={page}"),
-            Kind::Gitea => format!("GET pulls?state={state}&limit=50&page={page}"),
+            ForgeKind::GitHub => format!("GET pulls?state={state}&head=o%3Aauto&base=main&per_page=50&page={page}"),
+            ForgeKind::Gitea => format!("GET pulls?state={state}&limit=50&page={page}"),
         }
     }
 }
@@ -158,7 +158,7 @@ fn a_request_is_opened_once_and_kept_up_to_date() {
 
 #[test]
 fn a_commit_that_is_used_again_keeps_its_title() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     world.kept(&["--message", "First"]);
     assert_eq!(world.kept(&["--message", "Second"])["state"], "unchanged");
     assert_eq!(world.forge.pulls()[0].title, "First");
@@ -222,7 +222,7 @@ fn requests_of_others_are_not_ours() {
         (0..65).for_each(|n| world.forge.open(&format!("topic-{n}"), "main", 1));
         assert_eq!(world.state(), "opened");
         let asked = world.forge.asked();
-        if kind == Kind::Gitea {
+        if kind == ForgeKind::Gitea {
             let pages: Vec<String> = (1..=3).map(|page| world.listing("open", page)).collect();
             assert_eq!(asked[..3], pages);
         }
@@ -265,7 +265,7 @@ fn a_no_is_not_asked_about_again() {
 
 #[test]
 fn at_github_the_commit_tells_as_well_which_request_was_closed() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     world.kept(&[]);
     let head = world.repo.rev("auto").unwrap();
     world.forge.by_hand(|pull| {
@@ -383,7 +383,7 @@ fn two_processes_at_once_open_one() {
 
 #[test]
 fn a_dry_run_asks_nothing_and_needs_no_token() {
-    let world = world(Kind::Gitea);
+    let world = world(ForgeKind::Gitea);
     let url = world.forge.server.url("o/app.git");
     let mut flags = world.flags(&url);
     flags.truncate(flags.len() - 2);
@@ -411,7 +411,7 @@ fn a_dry_run_asks_nothing_and_needs_no_token() {
 
 #[test]
 fn people_are_told_where_it_is() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     let url = world.forge.server.url("o/app.git");
     let told = world.bench.ok(&world.flags(&url));
     let line = "pull request #1 opened: https://forge.example/o/app/pull/1\n";
@@ -454,7 +454,7 @@ fn limits_are_explained() {
 
 #[test]
 fn answers_that_make_no_sense_are_errors() {
-    let world = world(Kind::Gitea);
+    let world = world(ForgeKind::Gitea);
     let page = "<html>".repeat(400_000);
     for (reply, words) in [
         (
@@ -483,7 +483,7 @@ fn answers_that_make_no_sense_are_errors() {
 
 #[test]
 fn the_token_stays_at_the_api() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     let elsewhere = bumpwright_testkit::stub_http::StubHttp::start(|_| Reply::json(&json!([])));
     let location = elsewhere.url("api/v3/repos/o/app/pulls");
     world
@@ -534,15 +534,23 @@ fn with_login(world: &World, more: &[&str], variables: &[(&str, &str)]) -> Ran {
 #[test]
 fn git_s_own_token_serves_the_same_server_and_no_other() {
     for (kind, more, authorization) in [
-        (Kind::GitHub, vec!["--token-file", "token"], format!("Bearer {TOKEN}")),
-        (Kind::Gitea, vec!["--token-file", "token"], format!("token {TOKEN}")),
         (
-            Kind::GitHub,
+            ForgeKind::GitHub,
+            vec!["--token-file", "token"],
+            format!("Bearer {TOKEN}"),
+        ),
+        (
+            ForgeKind::Gitea,
+            vec!["--token-file", "token"],
+            format!("token {TOKEN}"),
+        ),
+        (
+            ForgeKind::GitHub,
             vec!["--username", "bot", "--password-file", "token"],
             format!("Bearer {TOKEN}"),
         ),
         (
-            Kind::Gitea,
+            ForgeKind::Gitea,
             vec!["--username", "bot", "--password-file", "token"],
             "Basic Ym90OnQwa2VuLW9mLXRoZS1mb3JnZQ==".to_owned(),
         ),
@@ -569,7 +577,7 @@ fn git_s_own_token_serves_the_same_server_and_no_other() {
 
 #[test]
 fn a_token_comes_from_the_environment_or_from_helpers() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     let told = with_login(&world, &[], &[]);
     assert!(
         told.code == 2 && told.err.contains("BUMPWRIGHT_PULL_REQUEST_TOKEN"),
@@ -594,9 +602,9 @@ fn the_authority_of_the_git_server_is_trusted_for_its_api() {
     let Some(certificates) = Certificates::make() else {
         return;
     };
-    let mut world = world(Kind::Gitea);
+    let mut world = world(ForgeKind::Gitea);
     let tls = Some(certificates.server_config(false));
-    world.forge = Forge::with(Kind::Gitea, &world.bench.dir, &format!("token {TOKEN}"), tls);
+    world.forge = Forge::with(ForgeKind::Gitea, &world.bench.dir, &format!("token {TOKEN}"), tls);
     world.bench.write("ca.crt", &certificates.ca);
     assert_eq!(world.kept(&["--ca-file", "ca.crt"])["state"], "opened");
     assert!(world.forge.server.url("").starts_with("https://"));
@@ -604,7 +612,7 @@ fn the_authority_of_the_git_server_is_trusted_for_its_api() {
 
 #[test]
 fn what_cannot_be_is_said_before_anything_is_pushed() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     let url = world.forge.server.url("o/app.git");
     let base = ["update", "-f", "p.yaml", "--author", "B <b@e>", "--offline"];
     let token = ["--pull-request-token-file", "token"];
@@ -702,7 +710,7 @@ const ALL: [&str; 6] = ["update", "-f", "p.yaml", "-f", "a.yaml", "--offline"];
 
 #[test]
 fn annotations_do_the_same() {
-    for (kind, name) in [(Kind::GitHub, "github"), (Kind::Gitea, "gitea")] {
+    for (kind, name) in [(ForgeKind::GitHub, "github"), (ForgeKind::Gitea, "gitea")] {
         let world = world(kind);
         world.repo.git(&["branch", "stable", "main"]);
         let all = format!(
@@ -722,7 +730,7 @@ fn annotations_do_the_same() {
         let (_, document) = world.bench.json(&[&ALL[..], &["--pull-request-base", "main"]].concat());
         assert_eq!(document["runs"][0]["pullRequest"]["base"], "main");
         // An API that is named, at another name of the same machine.
-        let version = if kind == Kind::GitHub { "v3" } else { "v1" };
+        let version = if kind == ForgeKind::GitHub { "v3" } else { "v1" };
         let api = format!(
             "http://127.0.0.1:{}/api/{version}/",
             world.forge.server.address().port()
@@ -739,7 +747,7 @@ fn annotations_do_the_same() {
 
 #[test]
 fn annotations_that_do_not_parse_close() {
-    let world = world(Kind::Gitea);
+    let world = world(ForgeKind::Gitea);
     for (annotations, words) in [
         (
             "bumpwright.dev/pull-request: gitlab",
@@ -771,7 +779,7 @@ fn annotations_that_do_not_parse_close() {
 
 #[test]
 fn a_secret_is_not_sent_to_another_server() {
-    let world = world(Kind::Gitea);
+    let world = world(ForgeKind::Gitea);
     annotated(
         &world,
         "bumpwright.dev/pull-request: gitea, bumpwright.dev/pull-request-secret: forge",
@@ -804,7 +812,7 @@ fn a_secret_is_not_sent_to_another_server() {
 
 #[test]
 fn flags_are_for_one_automation() {
-    let world = world(Kind::GitHub);
+    let world = world(ForgeKind::GitHub);
     annotated(&world, "x: y");
     let second = world.bench.read("a.yaml").replace("name: auto,", "name: second,");
     let (_, second) = second.split_once("---\napiVersion: image").unwrap();

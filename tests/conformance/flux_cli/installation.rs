@@ -22,7 +22,7 @@ fn install(cluster: &Cluster, flags: &[&str]) {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     Bench::new().ok(&[&["install", &kubeconfig], flags].concat());
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
-    deployments::tell(cluster, &cluster.get(path), 1);
+    deployments::report(cluster, &cluster.get(path), 1);
 }
 
 /// `flux check` and `flux version` in a cluster that has never seen Flux.

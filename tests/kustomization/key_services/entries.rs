@@ -132,7 +132,7 @@ fn keys_of_others_are_no_matter_of_services() {
         recipient: "age1x".to_owned(),
         enc: String::new(),
     };
-    assert_eq!(failure(&services, &age), "age keys are no matter of a key service");
+    assert_eq!(failure(&services, &age), "age keys are not handled by a key service");
     struct Local;
     impl KeyService for Local {
         fn decrypt(&self, _: &MasterKey) -> Result<zeroize::Zeroizing<Vec<u8>>, KeyError> {

@@ -412,7 +412,7 @@ fn refusals() {
         (Reply::text(200, HUNTER), "it is not JSON (line 1, column 1)"),
         (
             Reply::json(&json!({"authorizationData": HUNTER})),
-            "it lacks what is wanted of it (line 1, column 47)",
+            "it has a missing or invalid field (line 1, column 47)",
         ),
         (
             Reply::text(200, HUNTER).endless(),

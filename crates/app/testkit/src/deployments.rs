@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::apiserver::Cluster;
 
 /// Says of a Deployment, as it was read, that so many replicas of it run.
-pub fn tell(cluster: &Cluster, deployment: &Json, replicas: u64) {
+pub fn report(cluster: &Cluster, deployment: &Json, replicas: u64) {
     let mut deployment = deployment.clone();
     deployment["metadata"]
         .as_object_mut()

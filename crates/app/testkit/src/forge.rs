@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::stub_http::{StubHttp, forward};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ForgeKind {
     GitHub,
     Gitea,
 }
@@ -34,8 +34,8 @@ pub struct Pull {
 /// What answers in the place of the forge.
 type Fault = Box<dyn FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send>;
 
-struct State {
-    kind: Kind,
+struct ForgeState {
+    kind: ForgeKind,
     authorization: String,
     pulls: Vec<Pull>,
     fault: Option<Fault>,
@@ -43,24 +43,24 @@ struct State {
 
 pub struct Forge {
     pub server: StubHttp,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ForgeState>>,
     _git: GitHttp,
 }
 
 impl Forge {
     /// Serves the repositories below `root`. The API wants this `Authorization`.
-    pub fn start(kind: Kind, root: &std::path::Path, authorization: &str) -> Self {
+    pub fn start(kind: ForgeKind, root: &std::path::Path, authorization: &str) -> Self {
         Self::with(kind, root, authorization, None)
     }
 
     pub fn with(
-        kind: Kind,
+        kind: ForgeKind,
         root: &std::path::Path,
         authorization: &str,
         tls: Option<Arc<rustls::ServerConfig>>,
     ) -> Self {
         let git = GitHttp::start(root);
-        let state = Arc::new(Mutex::new(State {
+        let state = Arc::new(Mutex::new(ForgeState {
             kind,
             authorization: authorization.to_owned(),
             pulls: Vec::new(),
@@ -154,7 +154,7 @@ pub fn refused(status: u16, message: &str) -> Reply {
     said(status, &json!({"message": message}))
 }
 
-impl State {
+impl ForgeState {
     fn answer(&mut self, request: &Request) -> Reply {
         if let Some(fault) = &mut self.fault
             && let Some(reply) = fault(request, &mut self.pulls)
@@ -165,8 +165,8 @@ impl State {
             return reply;
         }
         let version = match self.kind {
-            Kind::GitHub => "v3",
-            Kind::Gitea => "v1",
+            ForgeKind::GitHub => "v3",
+            ForgeKind::Gitea => "v1",
         };
         let prefix = format!("/api/{version}/repos/o/app/pulls");
         let Some(below) = request.path.strip_prefix(&prefix) else {
@@ -182,8 +182,8 @@ impl State {
 
     fn check_head(&self, request: &Request) -> Option<Reply> {
         let (accept, version) = match self.kind {
-            Kind::GitHub => ("application/vnd.github+json", Some("2022-11-28")),
-            Kind::Gitea => ("application/json", None),
+            ForgeKind::GitHub => ("application/vnd.github+json", Some("2022-11-28")),
+            ForgeKind::Gitea => ("application/json", None),
         };
         let fits = request.header("accept") == Some(accept)
             && request.header("x-github-api-version") == version
@@ -208,14 +208,14 @@ impl State {
             .collect();
         pulls.reverse();
         let size = match self.kind {
-            Kind::GitHub => {
+            ForgeKind::GitHub => {
                 let (head, base) = (parameter("head").unwrap(), parameter("base").unwrap());
                 let branch = head.strip_prefix("o:").unwrap();
                 pulls.retain(|pull| pull.head == branch && pull.base == base);
                 parameter("per_page").unwrap()
             }
             // A server's own limit counts.
-            Kind::Gitea => parameter("limit")
+            ForgeKind::Gitea => parameter("limit")
                 .unwrap()
                 .parse::<usize>()
                 .unwrap()
@@ -240,8 +240,8 @@ impl State {
     fn show(&self, pull: &Pull) -> Value {
         let repository = |id: u64| json!({"id": id, "full_name": "o/app"});
         let label = match self.kind {
-            Kind::GitHub => format!("o:{}", pull.head),
-            Kind::Gitea => pull.head.clone(),
+            ForgeKind::GitHub => format!("o:{}", pull.head),
+            ForgeKind::Gitea => pull.head.clone(),
         };
         json!({
             "number": pull.number, "title": pull.title, "body": pull.body,
@@ -261,12 +261,12 @@ impl State {
         let same = |pull: &&Pull| pull.open && pull.head == head && pull.base == base && pull.head_repository == 1;
         if self.pulls.iter().any(|pull| same(&pull)) {
             return match self.kind {
-                Kind::GitHub => {
+                ForgeKind::GitHub => {
                     let message = format!("A pull request already exists for o:{head}.");
                     let error = json!({"resource": "PullRequest", "code": "custom", "message": message});
                     said(422, &json!({"message": "Validation Failed", "errors": [error]}))
                 }
-                Kind::Gitea => refused(409, "pull request already exists for these targets"),
+                ForgeKind::Gitea => refused(409, "pull request already exists for these targets"),
             };
         }
         let number = open(&mut self.pulls, (text("title"), text("body")), (head, base), 1);
@@ -284,7 +284,7 @@ impl State {
                 other => panic!("{other} is not to be changed"),
             }
         }
-        let status = if self.kind == Kind::Gitea { 201 } else { 200 };
+        let status = if self.kind == ForgeKind::Gitea { 201 } else { 200 };
         said(status, &self.show(&self.pulls[number - 1]))
     }
 }

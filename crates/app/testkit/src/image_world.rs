@@ -14,12 +14,12 @@ use crate::repo::{Change, Repo};
 use crate::stub_http::StubHttp;
 use crate::waiting::{until, wait_for};
 use crate::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, Kind, World, automation, git_repository, newest,
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, ObjectKind, World, automation, git_repository, newest,
 };
 
 /// What the registry has, and how it is.
 #[derive(Default)]
-struct Shelf {
+struct RegistryState {
     tags: BTreeMap<String, BTreeSet<String>>,
     is_down: bool,
     /// Whoever asks for this one has to wait.
@@ -32,7 +32,7 @@ pub struct ImageWorld<'a> {
     world: World<'a>,
     pub repo: Repo,
     pub registry: StubHttp,
-    shelf: Arc<Mutex<Shelf>>,
+    state: Arc<Mutex<RegistryState>>,
 }
 
 impl<'a> Deref for ImageWorld<'a> {
@@ -54,15 +54,15 @@ impl<'a> ImageWorld<'a> {
 
     /// With tag 1.0.0 in the registry and in Git, and no objects: their kinds need not be there either.
     pub fn bare(cluster: &'a Cluster, namespace: &str) -> Self {
-        let shelf: Arc<Mutex<Shelf>> = Arc::default();
-        let serving = Arc::clone(&shelf);
+        let state: Arc<Mutex<RegistryState>> = Arc::default();
+        let serving = Arc::clone(&state);
         let registry = StubHttp::start(move |request| answer(&serving, &request.path));
         let world = World::new(cluster, namespace);
         let world = Self {
             repo: world.repository("app.git"),
             world,
             registry,
-            shelf,
+            state,
         };
         world.publish("app", "1.0.0");
         let file = world.marked("1.0.0");
@@ -116,8 +116,8 @@ impl<'a> ImageWorld<'a> {
 
     /// Puts a tag into the registry.
     pub fn publish(&self, image: &str, tag: &str) {
-        let mut shelf = self.shelf();
-        shelf.tags.entry(image.to_owned()).or_default().insert(tag.to_owned());
+        let mut state = self.state();
+        state.tags.entry(image.to_owned()).or_default().insert(tag.to_owned());
     }
 
     /// Puts a tag of the image into the registry, and asks for a scan.
@@ -128,29 +128,29 @@ impl<'a> ImageWorld<'a> {
 
     /// Whether the registry answers 503.
     pub fn registry_down(&self, is_down: bool) {
-        self.shelf().is_down = is_down;
+        self.state().is_down = is_down;
     }
 
     /// Lets whoever asks for an image wait until [`ImageWorld::let_go`].
     pub fn hold(&self, image: &str) {
-        self.shelf().held = Some(image.to_owned());
+        self.state().held = Some(image.to_owned());
     }
 
     /// Waits until somebody asks for what is held.
     pub fn await_held(&self) {
-        until("somebody asks for what is held", || self.shelf().waiting > 0);
+        until("the held image is requested", || self.state().waiting > 0);
     }
 
-    pub fn let_go(&self) {
-        self.shelf().held = None;
+    pub fn resume(&self) {
+        self.state().held = None;
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap()
+    fn state(&self) -> MutexGuard<'_, RegistryState> {
+        self.state.lock().unwrap()
     }
 
     /// Waits until `app` of this kind is ready.
-    pub fn app_ready(&self, kind: Kind) {
+    pub fn app_ready(&self, kind: ObjectKind) {
         self.ready(kind, "app", "True", |_, _| true);
     }
 
@@ -191,22 +191,22 @@ pub fn add_choice(world: &World<'_>, name: &str, tag: &str) {
     world.patch_status(IMAGE_POLICY, name, &json!({"latestRef": latest}));
 }
 
-fn answer(shelf: &Mutex<Shelf>, path: &str) -> Reply {
+fn answer(state: &Mutex<RegistryState>, path: &str) -> Reply {
     let image = path
         .strip_prefix("/v2/")
         .and_then(|path| path.strip_suffix("/tags/list"));
-    let is_held = |image: &str| shelf.lock().unwrap().held.as_deref() == Some(image);
+    let is_held = |image: &str| state.lock().unwrap().held.as_deref() == Some(image);
     if let Some(image) = image.filter(|image| is_held(image)) {
-        shelf.lock().unwrap().waiting += 1;
+        state.lock().unwrap().waiting += 1;
         while is_held(image) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        shelf.lock().unwrap().waiting -= 1;
+        state.lock().unwrap().waiting -= 1;
     }
-    let shelf = shelf.lock().unwrap();
+    let state = state.lock().unwrap();
     match image {
-        _ if shelf.is_down => Reply::text(503, "closed for repairs\n"),
-        Some(image) => match shelf.tags.get(image) {
+        _ if state.is_down => Reply::text(503, "closed for repairs\n"),
+        Some(image) => match state.tags.get(image) {
             Some(tags) => Reply::json(&json!({"name": image, "tags": tags})),
             None => Reply::registry_error(404, "NAME_UNKNOWN", "repository name not known to registry"),
         },

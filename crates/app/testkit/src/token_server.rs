@@ -81,7 +81,7 @@ impl Rules {
 /// A running server; it ends when it is dropped. Its requests are those of [`StubHttp`].
 pub struct TokenServer {
     http: StubHttp,
-    office: Arc<Office>,
+    office: Arc<TokenIssuer>,
 }
 
 impl TokenServer {
@@ -91,7 +91,7 @@ impl TokenServer {
 
     /// With TLS.
     pub fn with(tls: Option<Arc<rustls::ServerConfig>>, rules: Rules) -> Self {
-        let office = Arc::new(Office {
+        let office = Arc::new(TokenIssuer {
             key: signing_key(),
             rules: Mutex::new(rules),
         });
@@ -143,12 +143,12 @@ enum Claimant {
     Impostor,
 }
 
-struct Office {
+struct TokenIssuer {
     key: SigningKey,
     rules: Mutex<Rules>,
 }
 
-impl Office {
+impl TokenIssuer {
     fn answer(&self, request: &Request) -> Reply {
         let rules = self.rules.lock().unwrap();
         if let Some(fault) = &rules.fault {

@@ -24,14 +24,14 @@ use crate::waiting::wait_for;
 
 /// Where the API has the objects of a kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct ObjectKind {
     pub api_version: &'static str,
     pub kind: &'static str,
     pub plural: &'static str,
 }
 
-const fn kind(api_version: &'static str, kind: &'static str, plural: &'static str) -> Kind {
-    Kind {
+const fn kind(api_version: &'static str, kind: &'static str, plural: &'static str) -> ObjectKind {
+    ObjectKind {
         api_version,
         kind,
         plural,
@@ -39,18 +39,18 @@ const fn kind(api_version: &'static str, kind: &'static str, plural: &'static st
 }
 
 const IMAGES: &str = "image.toolkit.fluxcd.io/v1";
-pub const IMAGE_REPOSITORY: Kind = kind(IMAGES, "ImageRepository", "imagerepositories");
-pub const IMAGE_POLICY: Kind = kind(IMAGES, "ImagePolicy", "imagepolicies");
-pub const AUTOMATION: Kind = kind(IMAGES, "ImageUpdateAutomation", "imageupdateautomations");
-pub const GIT_REPOSITORY: Kind = kind("source.toolkit.fluxcd.io/v1", "GitRepository", "gitrepositories");
-pub const BUCKET: Kind = kind("source.toolkit.fluxcd.io/v1", "Bucket", "buckets");
-pub const OCI_REPOSITORY: Kind = kind("source.toolkit.fluxcd.io/v1", "OCIRepository", "ocirepositories");
-pub const KUSTOMIZATION: Kind = kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "kustomizations");
-pub const LEASE: Kind = kind("coordination.k8s.io/v1", "Lease", "leases");
-pub const EVENT: Kind = kind("v1", "Event", "events");
-pub const CONFIG_MAP: Kind = kind("v1", "ConfigMap", "configmaps");
-pub const SECRET: Kind = kind("v1", "Secret", "secrets");
-pub const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount", "serviceaccounts");
+pub const IMAGE_REPOSITORY: ObjectKind = kind(IMAGES, "ImageRepository", "imagerepositories");
+pub const IMAGE_POLICY: ObjectKind = kind(IMAGES, "ImagePolicy", "imagepolicies");
+pub const AUTOMATION: ObjectKind = kind(IMAGES, "ImageUpdateAutomation", "imageupdateautomations");
+pub const GIT_REPOSITORY: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "GitRepository", "gitrepositories");
+pub const BUCKET: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "Bucket", "buckets");
+pub const OCI_REPOSITORY: ObjectKind = kind("source.toolkit.fluxcd.io/v1", "OCIRepository", "ocirepositories");
+pub const KUSTOMIZATION: ObjectKind = kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "kustomizations");
+pub const LEASE: ObjectKind = kind("coordination.k8s.io/v1", "Lease", "leases");
+pub const EVENT: ObjectKind = kind("v1", "Event", "events");
+pub const CONFIG_MAP: ObjectKind = kind("v1", "ConfigMap", "configmaps");
+pub const SECRET: ObjectKind = kind("v1", "Secret", "secrets");
+pub const SERVICE_ACCOUNT: ObjectKind = kind("v1", "ServiceAccount", "serviceaccounts");
 
 /// The annotation by which `flux reconcile` asks.
 const REQUESTED: &str = "reconcile.fluxcd.io/requestedAt";
@@ -131,12 +131,12 @@ impl<'a> World<'a> {
     }
 
     /// Applies an object with this spec.
-    pub fn add(&self, kind: Kind, name: &str, spec: Json) {
+    pub fn add(&self, kind: ObjectKind, name: &str, spec: Json) {
         self.put(kind, name, json!({ "spec": spec }));
     }
 
     /// Applies an object with these fields, among them perhaps some of its metadata.
-    pub fn put(&self, kind: Kind, name: &str, mut fields: Json) {
+    pub fn put(&self, kind: ObjectKind, name: &str, mut fields: Json) {
         fields["apiVersion"] = json!(kind.api_version);
         fields["kind"] = json!(kind.kind);
         fields["metadata"]["name"] = json!(name);
@@ -148,12 +148,12 @@ impl<'a> World<'a> {
     }
 
     /// Where the API server has an object.
-    pub fn path(&self, kind: Kind, name: &str) -> String {
+    pub fn path(&self, kind: ObjectKind, name: &str) -> String {
         format!("{}/{name}", self.list_path(kind))
     }
 
     /// Where the API server has all objects of a kind in this namespace.
-    pub fn list_path(&self, kind: Kind) -> String {
+    pub fn list_path(&self, kind: ObjectKind) -> String {
         let root = if kind.api_version.contains('/') { "apis" } else { "api" };
         format!(
             "/{root}/{}/namespaces/{}/{}",
@@ -161,23 +161,23 @@ impl<'a> World<'a> {
         )
     }
 
-    pub fn get(&self, kind: Kind, name: &str) -> Json {
+    pub fn get(&self, kind: ObjectKind, name: &str) -> Json {
         self.cluster.get(&self.path(kind, name))
     }
 
     /// All objects of a kind in this namespace.
-    pub fn list(&self, kind: Kind) -> Vec<Json> {
+    pub fn list(&self, kind: ObjectKind) -> Vec<Json> {
         let mut list = self.cluster.get(&self.list_path(kind));
         serde_json::from_value(list["items"].take()).unwrap()
     }
 
     /// Changes an object by a merge patch.
-    pub fn patch(&self, kind: Kind, name: &str, patch: &Json) {
+    pub fn patch(&self, kind: ObjectKind, name: &str, patch: &Json) {
         self.patch_at(&self.path(kind, name), patch);
     }
 
     /// Changes an object's status, as its controller would.
-    pub fn patch_status(&self, kind: Kind, name: &str, status: &Json) {
+    pub fn patch_status(&self, kind: ObjectKind, name: &str, status: &Json) {
         let path = format!("{}/status", self.path(kind, name));
         self.patch_at(&path, &json!({ "status": status }));
     }
@@ -188,29 +188,29 @@ impl<'a> World<'a> {
     }
 
     /// Asks for a reconciliation at once, as `flux reconcile` does; `at` must be another one each time.
-    pub fn request(&self, kind: Kind, name: &str, at: &str) {
+    pub fn request(&self, kind: ObjectKind, name: &str, at: &str) {
         self.patch(kind, name, &json!({"metadata": {"annotations": {REQUESTED: at}}}));
     }
 
     /// Asks for the deletion of an object.
-    pub fn delete(&self, kind: Kind, name: &str) -> Answer {
+    pub fn delete(&self, kind: ObjectKind, name: &str) -> Answer {
         self.cluster.request("DELETE", &self.path(kind, name), "", "")
     }
 
     /// Waits until an object is gone.
-    pub fn gone(&self, kind: Kind, name: &str) {
+    pub fn gone(&self, kind: ObjectKind, name: &str) {
         self.cluster.gone(&self.path(kind, name));
     }
 
     /// Waits until Ready has this status, and a reason and a message that are liked; gives the message.
-    pub fn ready(&self, kind: Kind, name: &str, status: &str, liked: impl Fn(&str, &str) -> bool) -> String {
+    pub fn ready(&self, kind: ObjectKind, name: &str, status: &str, liked: impl Fn(&str, &str) -> bool) -> String {
         self.condition(kind, name, "Ready", status, liked)
     }
 
     /// As [`World::ready`], for another condition.
     pub fn condition(
         &self,
-        kind: Kind,
+        kind: ObjectKind,
         name: &str,
         condition: &str,
         status: &str,

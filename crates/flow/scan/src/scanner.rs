@@ -11,7 +11,7 @@ use bumpwright_cloud::{
 use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Peer, Proxy, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
-use bumpwright_registry::{Login, LoginError, Places, Registry, UserKeychain};
+use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, UserKeychain};
 
 /// Limit on remembered registries.
 const MOST_REGISTRIES: usize = 256;
@@ -245,7 +245,7 @@ impl Scanner {
         }
         let user = self
             .user
-            .get_or_init(|| UserKeychain::load(&Places::from_environment()));
+            .get_or_init(|| UserKeychain::load(&LoginLocations::from_environment()));
         match user {
             Ok(keychain) => Ok(keychain.login(reference)?),
             Err(error) => Err(error.clone().into()),

@@ -8,7 +8,7 @@ use super::error::RunError;
 use super::job::RemoteJob;
 use bumpwright_api::ForgeKind;
 use bumpwright_edit::Change;
-use bumpwright_forge::{Forge, Kept, Kind, Row, State, Wanted};
+use bumpwright_forge::{Forge, ForgeApi, Kept, PullRequestState, Row, WantedPullRequest};
 
 /// The pull request settings of a run.
 #[derive(Clone, Debug)]
@@ -36,16 +36,19 @@ impl PullRequestReport {
     pub fn word(&self) -> &'static str {
         match self.kept.as_ref().map(|kept| kept.state) {
             None => "planned",
-            Some(State::Opened) => "opened",
-            Some(State::Updated) => "updated",
-            Some(State::Unchanged) => "unchanged",
-            Some(State::Declined) => "declined",
+            Some(PullRequestState::Opened) => "opened",
+            Some(PullRequestState::Updated) => "updated",
+            Some(PullRequestState::Unchanged) => "unchanged",
+            Some(PullRequestState::Declined) => "declined",
         }
     }
 
     /// A note about a request that was declined.
     pub(super) fn note(&self) -> Option<String> {
-        let kept = self.kept.as_ref().filter(|kept| kept.state == State::Declined)?;
+        let kept = self
+            .kept
+            .as_ref()
+            .filter(|kept| kept.state == PullRequestState::Declined)?;
         Some(format!(
             "pull request #{} for the same changes was closed without merging ({}): reopen it there to have them after all",
             kept.number, kept.url
@@ -55,10 +58,10 @@ impl PullRequestReport {
 
 /// The API of a forge, from the settings of objects.
 #[must_use]
-pub fn forge_kind(kind: ForgeKind) -> Kind {
+pub fn forge_kind(kind: ForgeKind) -> ForgeApi {
     match kind {
-        ForgeKind::GitHub => Kind::GitHub,
-        ForgeKind::Gitea => Kind::Gitea,
+        ForgeKind::GitHub => ForgeApi::GitHub,
+        ForgeKind::Gitea => ForgeApi::Gitea,
     }
 }
 
@@ -104,7 +107,7 @@ pub(super) fn keep(
         return Ok(planned);
     };
     let changes: Vec<Row> = changes.iter().map(row).collect();
-    let kept = wanted.forge.keep(&Wanted {
+    let kept = wanted.forge.keep(&WantedPullRequest {
         head: &planned.head,
         base: &planned.base,
         commit: &made.id.to_string(),

@@ -26,7 +26,7 @@ impl Cloud {
         with: &AwsCredentials,
         deadline: Deadline,
     ) -> Result<Answer, CloudError> {
-        let doing = format!("ask AWS KMS in {region} as {}", with.access_key_id);
+        let doing = format!("call AWS KMS in {region} as {}", with.access_key_id);
         let url = endpoint(self.environment(), KMS, region)?;
         let signer = Signer {
             credentials: with,
@@ -35,7 +35,7 @@ impl Cloud {
         };
         let (request, secrets) = signed_post(&signer, &url, "application/x-amz-json-1.1", Some(target), body);
         let secrets: Vec<&Secret> = secrets.iter().collect();
-        self.ask(&doing, request, &secrets, deadline)
+        self.send(&doing, request, &secrets, deadline)
     }
 
     /// Credentials of a role that others take on, kept while they are fresh.

@@ -52,7 +52,7 @@ impl<'a> Arn<'a> {
 }
 
 #[derive(Deserialize)]
-struct Described {
+struct DescribeResponse {
     cluster: Option<Cluster>,
 }
 
@@ -101,12 +101,12 @@ impl Aws<'_> {
         let failed = |error: CloudError| error.within(format!("failed to describe EKS cluster '{}'", place.cluster));
         let cluster = self.describe(arn, credentials).map_err(failed)?;
         let authority = cluster.certificate_authority.and_then(|authority| authority.data);
-        let ca = place.told_authorities("EKS", &authority.unwrap_or_default())?;
+        let ca = place.decoded_authorities("EKS", &authority.unwrap_or_default())?;
         Ok((cluster.endpoint.unwrap_or_default(), ca))
     }
 
     fn describe(&self, arn: Arn<'_>, credentials: &AwsCredentials) -> Result<Cluster, CloudError> {
-        let doing = format!("ask Amazon EKS in {} for it", arn.region);
+        let doing = format!("describe it at Amazon EKS in {}", arn.region);
         let mut url = endpoint(self.environment, EKS, arn.region)?;
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(["clusters", arn.name]);
@@ -125,8 +125,8 @@ impl Aws<'_> {
         let signed = signer.sign(unsigned, SystemTime::now());
         let (request, secrets) = signer.put(signed, Request::get(url.clone()));
         let secrets: Vec<&Secret> = secrets.iter().collect();
-        let answer = self.services.ask(&doing, request, &secrets, self.deadline)?;
-        let described: Described = json(&doing, answer)?;
+        let answer = self.services.send(&doing, request, &secrets, self.deadline)?;
+        let described: DescribeResponse = json(&doing, answer)?;
         let cluster = described.cluster.filter(|cluster| cluster.endpoint.is_some());
         cluster.ok_or_else(|| unusable(&doing, &url, "it has no cluster with an endpoint yet"))
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use url::Url;
 
 use super::aws_sigv4::Signer;
-use super::git_login::Lasting;
+use super::git_login::ExpiringLogin;
 use super::{AwsCredentials, CloudError};
 use bumpwright_http::Login;
 use bumpwright_secret::Secret;
@@ -41,7 +41,7 @@ pub(super) fn region(url: &Url) -> Result<&str, CloudError> {
 ///
 /// # Errors
 /// As [`region`].
-pub(super) fn login(url: &Url, with: &AwsCredentials, at: SystemTime) -> Result<Lasting, CloudError> {
+pub(super) fn login(url: &Url, with: &AwsCredentials, at: SystemTime) -> Result<ExpiringLogin, CloudError> {
     let signer = Signer {
         credentials: with,
         region: region(url)?,
@@ -53,7 +53,7 @@ pub(super) fn login(url: &Url, with: &AwsCredentials, at: SystemTime) -> Result<
     let (date, signature) = signer.sign_for_git(url, at);
     let password = Secret::new(format!("{date}Z{}", signature.expose()));
     let ends = at.checked_add(VALID);
-    Ok(Lasting {
+    Ok(ExpiringLogin {
         login: Login::Basic {
             username: Secret::new(username),
             password,

@@ -73,12 +73,12 @@ impl Aws<'_> {
         }
         let secrets: Vec<&Secret> = token.iter().collect();
         let answer = match url.scheme() {
-            "https" => self.services.ask(DOING, request, &secrets, self.deadline)?,
+            "https" => self.services.send(DOING, request, &secrets, self.deadline)?,
             _ => {
                 self.services
                     .present(&url)
                     .map_err(|why| CloudError::settings(DOING, why))?;
-                let answer = self.services.ask_near(DOING, &request, self.deadline)?;
+                let answer = self.services.send_to_metadata(DOING, &request, self.deadline)?;
                 if !is_ok(&answer) {
                     return Err(refused(DOING, &answer, &secrets));
                 }

@@ -118,7 +118,7 @@ impl Aws<'_> {
             (None, None) => {
                 tried.push("there is no profile \"default\" in ~/.aws".to_owned());
                 Ok(Route {
-                    base: Base::ScannerOptions,
+                    base: Base::Ambient,
                     roles: Vec::new(),
                 })
             }
@@ -141,12 +141,12 @@ impl Aws<'_> {
             Base::Environment => self.keys_of_environment().ok_or_else(|| absent(tried)),
             Base::WebIdentity(identity) => self.assume_role_with_web_identity(identity),
             Base::Process(command) => self.credentials_of_process(command),
-            Base::Container | Base::ScannerOptions if self.names_container() => self.credentials_of_container(),
+            Base::Container | Base::Ambient if self.names_container() => self.credentials_of_container(),
             Base::Container => {
                 tried.push("no container's endpoint is set, though credential_source is EcsContainer".to_owned());
                 Err(absent(tried))
             }
-            Base::Ec2 | Base::ScannerOptions => {
+            Base::Ec2 | Base::Ambient => {
                 tried.push("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and …_FULL_URI are not set".to_owned());
                 match self.credentials_of_instance()? {
                     Ok(credentials) => Ok(credentials),

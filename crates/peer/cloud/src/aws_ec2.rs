@@ -9,7 +9,7 @@ use url::Url;
 use super::CloudError;
 use super::aws_container::Issued;
 use super::aws_credentials::{Aws, AwsCredentials};
-use super::refusal::Refusal;
+use super::refusal::ErrorDetails;
 use super::services::{address, is_ok, json, refused, unusable};
 use bumpwright_http::{Answer, Deadline, Request};
 use bumpwright_secret::Secret;
@@ -51,7 +51,7 @@ impl Aws<'_> {
         let (url, status) = (answer.url.clone(), answer.status);
         let issued: Issued = json(DOING, answer)?;
         if !issued.code.eq_ignore_ascii_case("success") {
-            let said = Refusal {
+            let said = ErrorDetails {
                 code: issued.code,
                 message: issued.message,
             };
@@ -84,18 +84,19 @@ impl Aws<'_> {
         let request = Request::post(joined(base, "latest/api/token")?, "text/plain", "")
             .method(Method::PUT)
             .header("x-aws-ec2-metadata-token-ttl-seconds", "300");
-        let why = match self
-            .services
-            .ask_near(DOING, &request, Deadline::after(TOKEN.min(self.deadline.left())))
-        {
-            Ok(answer) if is_ok(&answer) => {
-                let token = String::from_utf8(answer.body).unwrap_or_default();
-                return Ok(Ok(Some(Secret::new(token))));
-            }
-            Ok(answer) if answer.status == StatusCode::BAD_REQUEST => return Err(refused(DOING, &answer, &[])),
-            Ok(answer) => format!("EC2 metadata gave no token: {}", answer.status),
-            Err(error) => error.to_string(),
-        };
+        let why =
+            match self
+                .services
+                .send_to_metadata(DOING, &request, Deadline::after(TOKEN.min(self.deadline.left())))
+            {
+                Ok(answer) if is_ok(&answer) => {
+                    let token = String::from_utf8(answer.body).unwrap_or_default();
+                    return Ok(Ok(Some(Secret::new(token))));
+                }
+                Ok(answer) if answer.status == StatusCode::BAD_REQUEST => return Err(refused(DOING, &answer, &[])),
+                Ok(answer) => format!("EC2 metadata gave no token: {}", answer.status),
+                Err(error) => error.to_string(),
+            };
         match self.environment.is_true("AWS_EC2_METADATA_V1_DISABLED") {
             true => Ok(Err(format!(
                 "{why}; in a container the machine must allow two hops (http-put-response-hop-limit)"
@@ -109,7 +110,7 @@ impl Aws<'_> {
         if let Some(token) = token {
             request = request.secret_header("x-aws-ec2-metadata-token", token.clone());
         }
-        self.services.ask_near(DOING, &request, self.deadline)
+        self.services.send_to_metadata(DOING, &request, self.deadline)
     }
 }
 

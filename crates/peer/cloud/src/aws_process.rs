@@ -55,7 +55,7 @@ fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
     }
     // Over already, unless it took too long or printed too much.
     let _ = child.kill();
-    let status = child.wait().map_err(|e| format!("its end could not be seen: {e}"))?;
+    let status = child.wait().map_err(|e| format!("its exit status is unknown: {e}"))?;
     let output = output?;
     match (output.len() <= OUTPUT, status.success()) {
         (true, true) => Ok(output),
@@ -65,7 +65,7 @@ fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
 }
 
 fn output(child: &mut Child, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
-    let stdout = child.stdout.take().ok_or("its output could not be had")?;
+    let stdout = child.stdout.take().ok_or("its output is not available")?;
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Zeroizing::new(Vec::with_capacity(8 << 10));

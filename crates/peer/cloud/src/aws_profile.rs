@@ -37,7 +37,7 @@ pub(super) enum Base {
     WebIdentity(WebIdentity),
     Process(String),
     /// The profile says nothing about it: the container's endpoint if the environment names one, else EC2's.
-    ScannerOptions,
+    Ambient,
 }
 
 /// A role that is assumed by a token from a file.
@@ -103,12 +103,12 @@ impl Profiles {
         let section = self
             .0
             .get(name)
-            .ok_or_else(|| format!("its source_profile {name:?} is not there"))?;
+            .ok_or_else(|| format!("its source_profile {name:?} does not exist"))?;
         let profile = Profile { name, section };
         let repeated = seen.contains(&name);
         seen.push(name);
         if seen.len() > LINKS {
-            return Err(format!("more than {LINKS} profiles stand behind it"));
+            return Err(format!("its source_profile chain has more than {LINKS} profiles"));
         }
         let keys = profile.keys()?;
         // A profile that is its own source gives its keys, without its role.
@@ -129,8 +129,8 @@ impl Profiles {
                 roles: Vec::new(),
             },
         };
-        if route.base == Base::ScannerOptions && seen.len() > 1 {
-            return Err(format!("its source_profile {name:?} holds no credentials"));
+        if route.base == Base::Ambient && seen.len() > 1 {
+            return Err(format!("its source_profile {name:?} has no credentials"));
         }
         // A web identity is a role already.
         let own_web_identity = source.is_none() && matches!(route.base, Base::WebIdentity(_));
@@ -184,7 +184,7 @@ impl<'a> Profile<'a> {
         };
         if self.get("mfa_serial").is_some() {
             return Err(format!(
-                "profile {:?} wants a code (mfa_serial), which nobody can be asked for; {}",
+                "profile {:?} requires a code (mfa_serial), for which there is no prompt; {}",
                 self.name,
                 self.export()
             ));
@@ -251,9 +251,7 @@ impl<'a> Profile<'a> {
                 self.export()
             ));
         }
-        Ok(self
-            .owned("credential_process")
-            .map_or(Base::ScannerOptions, Base::Process))
+        Ok(self.owned("credential_process").map_or(Base::Ambient, Base::Process))
     }
 }
 
@@ -406,7 +404,7 @@ sso_region = x
         assert_eq!(
             route("default").unwrap().unwrap(),
             Route {
-                base: Base::ScannerOptions,
+                base: Base::Ambient,
                 roles: vec![]
             }
         );
@@ -421,10 +419,10 @@ sso_region = x
         let rows = [
             ("half", "has only one of aws_access_key_id and aws_secret_access_key"),
             ("sso", "signs in with a browser, which is not supported; run `eval"),
-            ("mfa", "wants a code (mfa_serial)"),
+            ("mfa", "requires a code (mfa_serial)"),
             ("norole", "lacks role_arn"),
-            ("lost", "its source_profile \"nobody\" is not there"),
-            ("loop1", "its source_profile \"loop1\" holds no credentials"),
+            ("lost", "its source_profile \"nobody\" does not exist"),
+            ("loop1", "its source_profile \"loop1\" has no credentials"),
             ("both", "only one of source_profile, credential_source"),
         ];
         for (name, expected) in rows {

@@ -126,7 +126,7 @@ impl Aws<'_> {
             Secret::new("{}"),
         );
         let secrets: Vec<&Secret> = secrets.iter().collect();
-        let answer = self.services.ask(&doing, request, &secrets, self.deadline)?;
+        let answer = self.services.send(&doing, request, &secrets, self.deadline)?;
         let data = match registry {
             AwsRegistry::Public => json::<Public>(&doing, answer)?.authorization_data,
             AwsRegistry::Private { .. } => json::<Private>(&doing, answer)?.authorization_data.into_iter().next(),

@@ -44,7 +44,7 @@ impl Aws<'_> {
         ]);
         let url = self.sts()?;
         let request = Request::post(url, FORM, body);
-        let answer = self.services.ask(&doing, request, &[token], self.deadline)?;
+        let answer = self.services.send(&doing, request, &[token], self.deadline)?;
         credentials(&doing, answer)
     }
 
@@ -68,7 +68,7 @@ impl Aws<'_> {
         };
         let (request, secrets) = signed_post(&signer, &url, FORM, None, form(&fields));
         let secrets: Vec<&Secret> = secrets.iter().collect();
-        let answer = self.services.ask(&doing, request, &secrets, self.deadline)?;
+        let answer = self.services.send(&doing, request, &secrets, self.deadline)?;
         credentials(&doing, answer)
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::azure_registry::described;
+use super::azure_registry::custom_cloud;
 use super::cluster_login::{ClusterLogin, ClusterPlace, ClusterRequest, ReadKubeconfig, canonical, no_token};
 use super::services::{address, json};
 use super::{AzureCloud, Cloud, CloudError, Environment, fields};
@@ -21,17 +21,17 @@ const SERVER: &str = "6dae42f8-4368-4678-94ff-3960e28e3630/.default";
 const VERSION: &str = "api-version=2022-04-01";
 
 /// Azure's resource manager.
-struct Manager {
+struct ResourceManager {
     endpoint: Url,
     /// Whom its tokens are for.
     scope: String,
 }
 
-impl Manager {
+impl ResourceManager {
     /// That of the cloud that the environment names (`azcore`, `arm/runtime`). Flux asks the public one whatever the cloud.
     fn of(environment: &Environment) -> Result<Self, CloudError> {
         let host = environment.get("AZURE_AUTHORITY_HOST").unwrap_or_default();
-        let (endpoint, audience) = match described(environment)? {
+        let (endpoint, audience) = match custom_cloud(environment)? {
             Some(own) => own.manager()?,
             None => {
                 let (endpoint, audience) = match host {
@@ -56,7 +56,7 @@ impl Manager {
 }
 
 #[derive(Deserialize)]
-struct Described {
+struct ManagedCluster {
     #[serde(default)]
     properties: Properties,
 }
@@ -93,8 +93,8 @@ impl Cloud {
         };
         let token = entra(SERVER)?;
         let found = place.completed(|| {
-            let manager = Manager::of(self.environment())?;
-            let asking = Asking {
+            let manager = ResourceManager::of(self.environment())?;
+            let asking = ClusterQuery {
                 cloud: self,
                 place,
                 token: &entra(&manager.scope)?.token,
@@ -108,20 +108,20 @@ impl Cloud {
 }
 
 /// A cluster that the resource manager is asked about.
-struct Asking<'a> {
+struct ClusterQuery<'a> {
     cloud: &'a Cloud,
     place: &'a ClusterPlace,
     token: &'a Secret,
-    manager: Manager,
+    manager: ResourceManager,
     deadline: Deadline,
 }
 
-impl Asking<'_> {
+impl ClusterQuery<'_> {
     fn found(&self, read: ReadKubeconfig) -> Result<(String, String), CloudError> {
         let cluster = &self.place.cluster;
         check(cluster)?;
-        let described: Described = self
-            .get(Request::get, "", "ask Azure's resource manager for it")
+        let described: ManagedCluster = self
+            .get(Request::get, "", "describe it at Azure's resource manager")
             .map_err(|error| error.within("failed to describe AKS cluster"))?;
         if described.properties.entra.is_none_or(|profile| profile.is_null()) {
             return Err(CloudError::Unfit(format!(
@@ -137,7 +137,7 @@ impl Asking<'_> {
                 Some(canonical(given).map_err(failed)?)
             }
         };
-        let doing = "ask Azure's resource manager for its kubeconfigs";
+        let doing = "get its kubeconfigs from Azure's resource manager";
         let post = |url| Request::post(url, "application/json", "");
         let listed: Credentials = self.get(post, "/listClusterUserCredential", doing)?;
         self.chosen(wanted.as_deref(), listed.kubeconfigs.unwrap_or_default(), read)
@@ -159,7 +159,7 @@ impl Asking<'_> {
         let bearer = Secret::new(format!("Bearer {}", self.token.expose()));
         let request = request(url).header("accept", "application/json");
         let request = request.authorization(bearer.clone());
-        let answer = self.cloud.ask(doing, request, &[self.token, &bearer], self.deadline)?;
+        let answer = self.cloud.send(doing, request, &[self.token, &bearer], self.deadline)?;
         json(doing, answer)
     }
 
@@ -198,7 +198,7 @@ impl Kubeconfig {
     fn text(&self) -> Result<Secret, String> {
         let encoded = self.value.as_ref().map_or("", Secret::expose);
         let bytes = STANDARD.decode(encoded).map(Zeroizing::new);
-        let bytes = bytes.map_err(|_| "it is no Base64".to_owned())?;
+        let bytes = bytes.map_err(|_| "it is not valid Base64".to_owned())?;
         let text = std::str::from_utf8(&bytes).map_err(|_| "it is not UTF-8".to_owned())?;
         Ok(Secret::new(text))
     }
@@ -279,7 +279,7 @@ mod tests {
                 "https://management.core.usgovcloudapi.net//.default",
             ),
         ] {
-            let manager = Manager::of(&Environment::from_iter([("AZURE_AUTHORITY_HOST", authority)])).unwrap();
+            let manager = ResourceManager::of(&Environment::from_iter([("AZURE_AUTHORITY_HOST", authority)])).unwrap();
             assert_eq!((manager.endpoint.as_str(), manager.scope.as_str()), (endpoint, scope));
         }
     }

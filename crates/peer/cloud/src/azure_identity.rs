@@ -57,7 +57,7 @@ struct Proof<'a> {
     client: &'a str,
     /// Who issues its tokens, instead of whom the environment names.
     authority: Option<&'a str>,
-    how: How<'a>,
+    how: ProofMethod<'a>,
 }
 
 /// An application or a managed identity that a Secret describes (`spec.secretRef` of a Bucket).
@@ -112,7 +112,7 @@ impl EntraProof {
     }
 }
 
-enum How<'a> {
+enum ProofMethod<'a> {
     Secret(&'a Secret),
     /// A signed assertion.
     Assertion(&'a Secret),
@@ -168,7 +168,7 @@ impl Azure<'_> {
             tenant,
             client,
             authority: None,
-            how: How::Assertion(assertion),
+            how: ProofMethod::Assertion(assertion),
         };
         self.issued(&proof, scope)
     }
@@ -197,7 +197,7 @@ impl Azure<'_> {
                 tenant,
                 authority,
                 secret,
-            } => issued(tenant, authority, How::Secret(secret)),
+            } => issued(tenant, authority, ProofMethod::Secret(secret)),
             EntraProof::Certificate {
                 tenant,
                 authority,
@@ -207,7 +207,7 @@ impl Azure<'_> {
                 let endpoint = self.endpoint(tenant, authority.as_deref())?;
                 let assertion = assertion_of_certificate(&client.id, &endpoint, pem, *send_chain)
                     .map_err(|detail| CloudError::settings("clientCertificate", detail))?;
-                issued(tenant, authority, How::Assertion(&assertion))
+                issued(tenant, authority, ProofMethod::Assertion(&assertion))
             }
         }
     }
@@ -219,7 +219,7 @@ impl Azure<'_> {
                 tenant,
                 client,
                 authority: None,
-                how: How::Secret(&Secret::new(secret)),
+                how: ProofMethod::Secret(&Secret::new(secret)),
             };
             return self.issued(&proof, scope).map(Some);
         }
@@ -252,11 +252,11 @@ impl Azure<'_> {
             ("scope", scope),
         ];
         let secret = match proof.how {
-            How::Secret(secret) => {
+            ProofMethod::Secret(secret) => {
                 fields.push(("client_secret", secret.expose()));
                 secret
             }
-            How::Assertion(assertion) => {
+            ProofMethod::Assertion(assertion) => {
                 fields.extend([
                     ("client_assertion_type", ASSERTION),
                     ("client_assertion", assertion.expose()),
@@ -266,7 +266,7 @@ impl Azure<'_> {
         };
         let request = Request::post(self.endpoint(proof.tenant, proof.authority)?, FORM, form(&fields));
         let start = SystemTime::now();
-        let answer = self.services.ask(&doing, request, &[secret], self.deadline)?;
+        let answer = self.services.send(&doing, request, &[secret], self.deadline)?;
         access_token(&doing, answer, start)
     }
 

@@ -45,7 +45,7 @@ impl Azure<'_> {
             request = request.secret_header(name, secret.clone());
         }
         let start = SystemTime::now();
-        let answer = self.services.ask_near(&doing, &request, self.deadline)?;
+        let answer = self.services.send_to_metadata(&doing, &request, self.deadline)?;
         if !is_ok(&answer) {
             let secrets: Vec<&Secret> = secret.iter().map(|(_, secret)| secret).collect();
             return Err(refused(&doing, &answer, &secrets));

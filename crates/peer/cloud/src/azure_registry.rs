@@ -29,7 +29,7 @@ pub(super) struct AzureRegistry {
 /// A cloud of one's own (Azure Stack Hub), as `AZURE_ENVIRONMENT_FILEPATH` describes it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Described {
+pub(super) struct CustomCloud {
     #[serde(default, rename = "containerRegistryDNSSuffix")]
     registry_suffix: String,
     #[serde(default)]
@@ -38,7 +38,7 @@ pub(super) struct Described {
     token_audience: String,
 }
 
-impl Described {
+impl CustomCloud {
     /// The resource manager, and whom its tokens are for.
     pub(super) fn manager(self) -> Result<(String, String), CloudError> {
         if self.resource_manager_endpoint.is_empty() || self.token_audience.is_empty() {
@@ -54,12 +54,14 @@ impl AzureRegistry {
     /// [`CloudError::Unfit`] for other hosts, with Flux' text; [`CloudError::Settings`] when the file that describes
     /// the cloud cannot be used.
     pub(super) fn parse(host: &str, environment: &Environment) -> Result<Self, CloudError> {
-        let described = described(environment)?;
+        let custom_cloud = custom_cloud(environment)?;
         let known = SUFFIXES
             .iter()
             .any(|suffix| host.strip_suffix(suffix).is_some_and(|name| !name.is_empty()));
         if !known || !is_host(host) {
-            let own = described.as_ref().map(|described| described.registry_suffix.as_str());
+            let own = custom_cloud
+                .as_ref()
+                .map(|custom_cloud| custom_cloud.registry_suffix.as_str());
             match own {
                 Some("") => {
                     return Err(CloudError::settings(
@@ -85,9 +87,9 @@ impl AzureRegistry {
             Some("us") if known => AzureCloud::Government,
             _ => AzureCloud::Public,
         };
-        let scope = match described {
+        let scope = match custom_cloud {
             None => "https://containerregistry.azure.net/.default".to_owned(),
-            Some(described) => format!("{}/.default", described.manager()?.0),
+            Some(custom_cloud) => format!("{}/.default", custom_cloud.manager()?.0),
         };
         Ok(Self {
             host: host.to_owned(),
@@ -131,7 +133,7 @@ impl Azure<'_> {
             ("access_token", token.expose()),
         ];
         let request = Request::post(url.clone(), FORM, form(&fields)).header("accept", "application/json");
-        let answer = self.services.ask(&doing, request, &[token], self.deadline)?;
+        let answer = self.services.send(&doing, request, &[token], self.deadline)?;
         let exchanged: Exchanged = json(&doing, answer)?;
         let password = exchanged
             .refresh_token
@@ -145,7 +147,7 @@ impl Azure<'_> {
 }
 
 /// The cloud of one's own that the environment names.
-pub(super) fn described(environment: &Environment) -> Result<Option<Described>, CloudError> {
+pub(super) fn custom_cloud(environment: &Environment) -> Result<Option<CustomCloud>, CloudError> {
     let Some(path) = environment.get(FILE) else {
         return Ok(None);
     };

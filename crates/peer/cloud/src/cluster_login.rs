@@ -118,7 +118,7 @@ impl ClusterPlace {
 
     /// The authorities that a cloud tells in Base64 of PEM, as text; empty where others are given. `what` names the cluster's
     /// kind.
-    pub(super) fn told_authorities(&self, what: &str, encoded: &str) -> Result<String, CloudError> {
+    pub(super) fn decoded_authorities(&self, what: &str, encoded: &str) -> Result<String, CloudError> {
         if !self.ca.is_empty() {
             return Ok(String::new());
         }
@@ -126,7 +126,7 @@ impl ClusterPlace {
         let text = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
         text.ok_or_else(|| {
             let doing = format!("failed to decode {what} CA certificate");
-            CloudError::settings(doing, "it is no Base64 of PEM")
+            CloudError::settings(doing, "it is not Base64 of PEM")
         })
     }
 }

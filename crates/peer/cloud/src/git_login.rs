@@ -59,7 +59,7 @@ impl fmt::Display for GitIdentity {
 
 /// A login and its end, if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lasting {
+pub(super) struct ExpiringLogin {
     pub(super) login: Login,
     pub(super) expires: Option<SystemTime>,
 }
@@ -153,7 +153,7 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
         if let Some(refused) = refused {
-            self.let_go(refused);
+            self.forget_login(refused);
         }
         match identity {
             GitIdentity::GitHubApp(app) => self.github_login(app, deadline),
@@ -170,7 +170,7 @@ impl Cloud {
         let make = || app.login(self.services(), deadline);
         let kept = self
             .kept
-            .get(("git", &key), deadline, |made: &Lasting| made.expires, make);
+            .get(("git", &key), deadline, |made: &ExpiringLogin| made.expires, make);
         kept.map(|kept| kept.login)
     }
 
@@ -204,7 +204,7 @@ impl Cloud {
                 let make = || aws_codecommit::login(url, &with, SystemTime::now());
                 let kept = self
                     .kept
-                    .get(("git", &key), deadline, |made: &Lasting| made.expires, make);
+                    .get(("git", &key), deadline, |made: &ExpiringLogin| made.expires, make);
                 kept.map(|kept| kept.login)
             }
         }

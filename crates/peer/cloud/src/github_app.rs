@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::git_login::Lasting;
+use super::git_login::ExpiringLogin;
 use super::services::{Services, json as read_json, unusable};
 use super::{CloudError, fields, jwt};
 use bumpwright_http::{Deadline, Login, Request, shown};
@@ -58,7 +58,7 @@ pub struct GitHubAppSettings {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct FoundInstallation {
     id: i64,
 }
 
@@ -115,7 +115,7 @@ impl GitHubApp {
     ///
     /// # Errors
     /// When GitHub does not know the installation or refuses.
-    pub(super) fn login(&self, services: &Services, deadline: Deadline) -> Result<Lasting, CloudError> {
+    pub(super) fn login(&self, services: &Services, deadline: Deadline) -> Result<ExpiringLogin, CloudError> {
         let own = self.own_token(SystemTime::now())?;
         let installation = match &self.installation {
             Installation::Id(id) => *id,
@@ -125,9 +125,9 @@ impl GitHubApp {
         let id = installation.to_string();
         let url = self.address(&["app", "installations", &id, "access_tokens"])?;
         let request = authorized(Request::post(url.clone(), "application/json", ""), &own);
-        let issued: Issued = read_json(&doing, services.ask(&doing, request, &[&own], deadline)?)?;
+        let issued: Issued = read_json(&doing, services.send(&doing, request, &[&own], deadline)?)?;
         let token = issued.token.ok_or_else(|| unusable(&doing, &url, "it has no token"))?;
-        Ok(Lasting {
+        Ok(ExpiringLogin {
             login: Login::Basic {
                 username: Secret::new(USERNAME),
                 password: token,
@@ -147,7 +147,7 @@ impl GitHubApp {
         let find = |kind: &str, doing: &str| {
             let url = self.address(&[kind, owner, "installation"])?;
             let request = authorized(Request::get(url), own);
-            let found: Found = read_json(doing, services.ask(doing, request, &[own], deadline)?)?;
+            let found: FoundInstallation = read_json(doing, services.send(doing, request, &[own], deadline)?)?;
             Ok::<_, CloudError>(found.id)
         };
         let of_organization = match find("orgs", "failed to find organization installation") {

@@ -51,19 +51,19 @@ impl Cloud {
         check(name)?;
         let failed = |error: CloudError| error.within(format!("failed to describe GKE cluster '{name}'"));
         let cluster = self.ask_google(name, token, deadline).map_err(failed)?;
-        let ca = place.told_authorities("GKE", &cluster.master_auth.cluster_ca_certificate)?;
+        let ca = place.decoded_authorities("GKE", &cluster.master_auth.cluster_ca_certificate)?;
         Ok((cluster.endpoint, ca))
     }
 
     fn ask_google(&self, name: &str, token: &Secret, deadline: Deadline) -> Result<Cluster, CloudError> {
-        let doing = "ask Google Kubernetes Engine for it";
+        let doing = "describe it at Google Kubernetes Engine";
         let mut url = or_usual(self.google_container(), "https://container.googleapis.com")?;
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push("v1").extend(name.split('/'));
         }
         let bearer = Secret::new(format!("Bearer {}", token.expose()));
         let request = Request::get(url.clone()).authorization(bearer.clone());
-        let answer = self.ask(doing, request, &[token, &bearer], deadline)?;
+        let answer = self.send(doing, request, &[token, &bearer], deadline)?;
         let cluster: Cluster = json(doing, answer)?;
         match cluster.endpoint.is_empty() {
             true => Err(unusable(doing, &url, "it has no endpoint yet")),

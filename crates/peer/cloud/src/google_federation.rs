@@ -33,12 +33,12 @@ pub(super) struct Federation<'a> {
 /// The token from elsewhere.
 pub(super) enum Subject<'a> {
     Token(&'a Secret),
-    Source(&'a Source),
+    Credential(&'a CredentialSource),
 }
 
 /// Where a credentials file says that the token is.
 #[derive(Default, Deserialize)]
-pub(super) struct Source {
+pub(super) struct CredentialSource {
     #[serde(default)]
     file: String,
     #[serde(default)]
@@ -110,7 +110,7 @@ impl<'a> Federation<'a> {
                 "" => endpoints.google_sts().map_err(|e| e.to_string())?,
                 text => url("token_url", text)?,
             },
-            subject: Subject::Source(source),
+            subject: Subject::Credential(source),
             impersonation: impersonation.map(|url| (url, file.service_account_impersonation.token_lifetime_seconds)),
             client: file
                 .client_secret
@@ -134,7 +134,7 @@ impl Google<'_> {
     pub(super) fn federated(&self, federation: &Federation<'_>) -> Result<AccessToken, CloudError> {
         let subject = match &federation.subject {
             Subject::Token(token) => (*token).clone(),
-            Subject::Source(source) => self.subject_token(source)?,
+            Subject::Credential(source) => self.subject_token(source)?,
         };
         let token = self.exchanged(federation, &subject)?;
         match &federation.impersonation {
@@ -168,7 +168,7 @@ impl Google<'_> {
             secrets.push(secret);
         }
         let start = SystemTime::now();
-        let answer = self.services.ask(&doing, request, &secrets, self.deadline)?;
+        let answer = self.services.send(&doing, request, &secrets, self.deadline)?;
         let token = access_token(&doing, answer, start)?;
         match token.expires {
             Some(_) => Ok(token),
@@ -200,7 +200,7 @@ impl Google<'_> {
         };
         let request = Request::post(url.clone(), "application/json", body.to_string())
             .authorization(Zeroizing::new(format!("Bearer {}", with.expose())).as_str());
-        let answer = self.services.ask(&doing, request, &[with], self.deadline)?;
+        let answer = self.services.send(&doing, request, &[with], self.deadline)?;
         let body: Impersonated = read_json(&doing, answer)?;
         let token = body
             .access_token
@@ -213,7 +213,7 @@ impl Google<'_> {
         })
     }
 
-    fn subject_token(&self, source: &Source) -> Result<Secret, CloudError> {
+    fn subject_token(&self, source: &CredentialSource) -> Result<Secret, CloudError> {
         let wrong = |detail: &str| CloudError::settings("credential_source of the Google credentials file", detail);
         if source.environment_id.starts_with("aws") {
             return Err(wrong(
@@ -248,7 +248,7 @@ impl Google<'_> {
         }
     }
 
-    fn subject_token_of_url(&self, source: &Source) -> Result<Secret, CloudError> {
+    fn subject_token_of_url(&self, source: &CredentialSource) -> Result<Secret, CloudError> {
         const DOING: &str = "get a token to exchange for one of Google's";
         let url = address("credential_source.url of the Google credentials file", &source.url)?;
         let mut request = Request::get(url.clone());
@@ -267,7 +267,7 @@ impl Google<'_> {
             secrets.push(value);
         }
         let secrets: Vec<&Secret> = secrets.iter().collect();
-        let answer = self.services.ask(DOING, request, &secrets, self.deadline)?;
+        let answer = self.services.send(DOING, request, &secrets, self.deadline)?;
         let text = String::from_utf8(answer.body).map_err(|_| unusable(DOING, &url, "it is not UTF-8"))?;
         Ok(Secret::new(text))
     }

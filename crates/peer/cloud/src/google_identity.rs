@@ -11,7 +11,7 @@ use url::Url;
 
 use super::endpoints::or_usual;
 use super::form::{FORM, form};
-use super::google_federation::{Federation, Source};
+use super::google_federation::{CredentialSource, Federation};
 use super::services::{Services, address, no_json};
 use super::token::{AccessToken, access_token};
 use super::{CloudError, Endpoints, Environment, fields, files, jwt};
@@ -70,7 +70,7 @@ pub(super) struct CredentialsFile {
     #[serde(default)]
     pub(super) workforce_pool_user_project: String,
     #[serde(default)]
-    pub(super) credential_source: Option<Source>,
+    pub(super) credential_source: Option<CredentialSource>,
     #[serde(default)]
     source_credentials: Option<Box<CredentialsFile>>,
 }
@@ -213,7 +213,7 @@ impl Google<'_> {
         let doing = format!("get a Google access token as {}", file.client_email);
         let fields = [("assertion", assertion.expose()), ("grant_type", GRANT)];
         let request = Request::post(url, FORM, form(&fields));
-        let answer = self.services.ask(&doing, request, &[&assertion, key], self.deadline)?;
+        let answer = self.services.send(&doing, request, &[&assertion, key], self.deadline)?;
         access_token(&doing, answer, start)
     }
 
@@ -231,7 +231,7 @@ impl Google<'_> {
         ];
         let request = Request::post(self.token_url(&file.token_uri)?, FORM, form(&fields));
         let start = SystemTime::now();
-        let answer = self.services.ask(doing, request, &[refresh, secret], self.deadline)?;
+        let answer = self.services.send(doing, request, &[refresh, secret], self.deadline)?;
         access_token(doing, answer, start)
     }
 
@@ -248,7 +248,7 @@ impl Google<'_> {
         let start = SystemTime::now();
         let answer = self
             .services
-            .ask(doing, request, &[refresh, secret, &login], self.deadline)?;
+            .send(doing, request, &[refresh, secret, &login], self.deadline)?;
         access_token(doing, answer, start)
     }
 

@@ -71,7 +71,7 @@ impl Google<'_> {
     fn metadata(&self, doing: &str, url: Url) -> Result<Result<Answer, String>, CloudError> {
         let place = url.origin().ascii_serialization();
         let request = Request::get(url).header("metadata-flavor", "Google");
-        let answer = self.services.ask_near(doing, &request, self.deadline)?;
+        let answer = self.services.send_to_metadata(doing, &request, self.deadline)?;
         match (answer.header("metadata-flavor"), is_ok(&answer)) {
             (Some("Google"), true) => Ok(Ok(answer)),
             (Some("Google"), false) => Err(refused(doing, &answer, &[])),

@@ -12,7 +12,7 @@ use super::aws_credentials::{Aws, AwsCredentials};
 use super::aws_registry::AwsRegistry;
 use super::azure_identity::{Azure, AzureCloud, EntraClient, EntraProof};
 use super::azure_registry::AzureRegistry;
-use super::git_login::Lasting;
+use super::git_login::ExpiringLogin;
 use super::google_identity::{CredentialsFile, Google};
 use super::services::Services;
 use super::token::AccessToken;
@@ -37,13 +37,13 @@ pub struct RegistryLogin {
 /// of one's own (`spec.proxySecretRef`), make another one. A clone is the same one.
 #[derive(Clone, Debug)]
 pub struct Cloud {
-    world: Arc<World>,
+    context: Arc<LoginContext>,
     pub(super) kept: Scope,
 }
 
 /// What there is to find identities in, and to reach services by.
 #[derive(Debug)]
-pub(super) struct World {
+pub(super) struct LoginContext {
     environment: Environment,
     endpoints: Endpoints,
     pub(super) services: Services,
@@ -61,7 +61,7 @@ impl Cloud {
     #[must_use]
     pub fn sharing(cache: &TokenCache, environment: Environment, endpoints: Endpoints, peer: Peer) -> Self {
         Self {
-            world: Arc::new(World {
+            context: Arc::new(LoginContext {
                 environment,
                 endpoints,
                 services: Services::new(peer),
@@ -74,32 +74,32 @@ impl Cloud {
     #[must_use]
     pub fn asked_by(&self, requester: Requester) -> Self {
         Self {
-            world: Arc::clone(&self.world),
+            context: Arc::clone(&self.context),
             kept: self.kept.asked_by(requester),
         }
     }
 
     /// A variable of the environment that identities come from.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.world.environment.get(name)
+        self.context.environment.get(name)
     }
 
     /// Where Google Cloud Storage is, if not where it usually is.
     pub fn google_storage(&self) -> Option<&Url> {
-        self.world.endpoints.google_storage.as_ref()
+        self.context.endpoints.google_storage.as_ref()
     }
 
     /// Where Google Kubernetes Engine is, if not where it usually is.
     pub(super) fn google_container(&self) -> Option<&Url> {
-        self.world.endpoints.google_container.as_ref()
+        self.context.endpoints.google_container.as_ref()
     }
 
     pub(super) fn environment(&self) -> &Environment {
-        &self.world.environment
+        &self.context.environment
     }
 
     pub(super) fn services(&self) -> &Services {
-        &self.world.services
+        &self.context.services
     }
 
     /// Sends requests as those for tokens are sent: the same trust, the same proxy, ten seconds for each at most.
@@ -111,14 +111,14 @@ impl Cloud {
     ///
     /// # Errors
     /// [`CloudError::Net`] and [`CloudError::Refused`], without any of the secrets.
-    pub fn ask(
+    pub fn send(
         &self,
         doing: &str,
         request: Request,
         secrets: &[&Secret],
         deadline: Deadline,
     ) -> Result<Answer, CloudError> {
-        self.services().ask(doing, request, secrets, deadline)
+        self.services().send(doing, request, secrets, deadline)
     }
 
     /// A login at a registry of the provider (N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
@@ -136,7 +136,7 @@ impl Cloud {
         match provider {
             Provider::Aws => self.aws_registry_login(&AwsRegistry::parse(registry_host)?, service_account, deadline),
             Provider::Azure => {
-                let registry = AzureRegistry::parse(registry_host, &self.world.environment)?;
+                let registry = AzureRegistry::parse(registry_host, &self.context.environment)?;
                 self.azure_registry_login(&registry, service_account, deadline)
             }
             Provider::Gcp => {
@@ -198,9 +198,9 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<AccessToken, CloudError> {
         let google = Google {
-            environment: &self.world.environment,
-            endpoints: &self.world.endpoints,
-            services: &self.world.services,
+            environment: &self.context.environment,
+            endpoints: &self.context.endpoints,
+            services: &self.context.services,
             deadline,
         };
         let make = || match service_account {
@@ -223,9 +223,9 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<AccessToken, CloudError> {
         let google = Google {
-            environment: &self.world.environment,
-            endpoints: &self.world.endpoints,
-            services: &self.world.services,
+            environment: &self.context.environment,
+            endpoints: &self.context.endpoints,
+            services: &self.context.services,
             deadline,
         };
         let name = format!("key {}", fingerprint(key.expose()));
@@ -271,8 +271,8 @@ impl Cloud {
     }
 
     /// Lets go what a server refused, and what it was made of.
-    pub(super) fn let_go(&self, refused: &Login) {
-        self.kept.let_go(|kept: &Lasting| kept.login == *refused);
+    pub(super) fn forget_login(&self, refused: &Login) {
+        self.kept.let_go(|kept: &ExpiringLogin| kept.login == *refused);
         match refused {
             Login::Bearer { token } => self.kept.let_go(|kept: &AccessToken| kept.token == *token),
             Login::Basic { username, password } => {
@@ -321,7 +321,7 @@ impl Cloud {
             let token = token.map_err(no_identity)?;
             let azure = self.azure(registry.cloud, deadline);
             azure
-                .registry_login(registry, &token.token, &self.world.endpoints)
+                .registry_login(registry, &token.token, &self.context.endpoints)
                 .map_err(no_login)
         };
         self.kept
@@ -330,9 +330,9 @@ impl Cloud {
 
     pub(super) fn aws<'a>(&'a self, region: &'a str, deadline: Deadline) -> Aws<'a> {
         Aws {
-            environment: &self.world.environment,
-            endpoints: &self.world.endpoints,
-            services: &self.world.services,
+            environment: &self.context.environment,
+            endpoints: &self.context.endpoints,
+            services: &self.context.services,
             region,
             deadline,
         }
@@ -340,8 +340,8 @@ impl Cloud {
 
     fn azure(&self, cloud: AzureCloud, deadline: Deadline) -> Azure<'_> {
         Azure {
-            environment: &self.world.environment,
-            services: &self.world.services,
+            environment: &self.context.environment,
+            services: &self.context.services,
             cloud,
             deadline,
         }

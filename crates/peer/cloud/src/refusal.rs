@@ -10,12 +10,12 @@ use bumpwright_secret::Secret;
 
 /// A service's own code and words; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ErrorDetails {
     pub(super) code: String,
     pub(super) message: String,
 }
 
-impl Refusal {
+impl ErrorDetails {
     pub(super) fn error(self, doing: &str, url: &Url, status: StatusCode) -> CloudError {
         CloudError::Refused {
             doing: doing.to_owned(),
@@ -29,17 +29,17 @@ impl Refusal {
 
 /// What a refusal says. Services echo what they were sent (AWS: the request that a signature should have been for), so
 /// `secrets` are taken out of it before it is cut to a length.
-pub(super) fn refusal(answer: &Answer, secrets: &[&Secret]) -> Refusal {
+pub(super) fn error_details(answer: &Answer, secrets: &[&Secret]) -> ErrorDetails {
     let body = String::from_utf8_lossy(&answer.body);
     let found = match serde_json::from_str::<Value>(&body) {
         Ok(document) => in_json(&document, answer.header("x-amzn-errortype")),
         Err(_) if body.trim_start().starts_with('<') => in_xml(&body),
-        Err(_) => Refusal {
+        Err(_) => ErrorDetails {
             code: String::new(),
             message: body.into_owned(),
         },
     };
-    Refusal {
+    ErrorDetails {
         code: scrubbed(&found.code, secrets.iter().copied()),
         message: scrubbed(&found.message, secrets.iter().copied()),
     }
@@ -48,7 +48,7 @@ pub(super) fn refusal(answer: &Answer, secrets: &[&Secret]) -> Refusal {
 /// AWS: `__type`, `message` or `Message`; OAuth 2.0 (RFC 6749, *Error Response*): `error`, `error_description`;
 /// Google's interfaces: `error: {status, message}`; registries: `errors: [{code, message}]`; AWS' endpoints for containers:
 /// `code`, `message`.
-fn in_json(document: &Value, header: Option<&str>) -> Refusal {
+fn in_json(document: &Value, header: Option<&str>) -> ErrorDetails {
     let error = document.get("error");
     let of_list = document.get("errors").and_then(|errors| errors.get(0));
     let text = |parent: Option<&Value>, names: &[&str]| {
@@ -69,15 +69,15 @@ fn in_json(document: &Value, header: Option<&str>) -> Refusal {
         .unwrap_or_default();
     // com.amazonaws.ecr#AccessDeniedException, AccessDeniedException:http://…
     let bare = code.rsplit('#').next().and_then(|code| code.split(':').next());
-    Refusal {
+    ErrorDetails {
         code: bare.unwrap_or_default().to_owned(),
         message,
     }
 }
 
 /// AWS' query protocol; a web page says nothing.
-fn in_xml(document: &str) -> Refusal {
-    Refusal {
+fn in_xml(document: &str) -> ErrorDetails {
+    ErrorDetails {
         code: xml::text(document, &["Error", "Code"]).unwrap_or_default(),
         message: xml::text(document, &["Error", "Message"]).unwrap_or_default(),
     }
@@ -153,7 +153,7 @@ mod tests {
             ("", "", ""),
         ];
         for (body, code, message) in rows {
-            let found = refusal(&answer(body), &[]);
+            let found = error_details(&answer(body), &[]);
             assert_eq!((found.code.as_str(), found.message.as_str()), (code, message), "{body}");
         }
     }
@@ -166,9 +166,9 @@ mod tests {
             "a".repeat(1900),
             token.expose()
         );
-        let found = refusal(&answer(&body), &[&token, &Secret::new("t0k")]);
+        let found = error_details(&answer(&body), &[&token, &Secret::new("t0k")]);
         assert!(found.message.ends_with("should be ***"), "{}", found.message);
-        let found = refusal(&answer("got client_secret=a%2Bb%3D and a+b="), &[&Secret::new("a+b=")]);
+        let found = error_details(&answer("got client_secret=a%2Bb%3D and a+b="), &[&Secret::new("a+b=")]);
         assert_eq!(found.message, "got client_secret=*** and ***");
     }
 }

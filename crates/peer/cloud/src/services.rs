@@ -12,7 +12,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::CloudError;
-use super::refusal::{is_passing, refusal};
+use super::refusal::{error_details, is_passing};
 use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
@@ -61,7 +61,7 @@ impl Services {
     ///
     /// # Errors
     /// [`CloudError::Net`] and [`CloudError::Refused`].
-    pub(super) fn ask(
+    pub(super) fn send(
         &self,
         doing: &str,
         request: Request,
@@ -78,7 +78,7 @@ impl Services {
             if answer.status.is_success() {
                 return Ok(answer);
             }
-            let said = refusal(&answer, secrets);
+            let said = error_details(&answer, secrets);
             if !is_passing(answer.status, &said.code) || pause > Duration::from_secs(1) || pause >= deadline.left() {
                 return Err(said.error(doing, &answer.url, answer.status));
             }
@@ -91,7 +91,12 @@ impl Services {
     ///
     /// # Errors
     /// [`CloudError::Net`].
-    pub(super) fn ask_near(&self, doing: &str, request: &Request, deadline: Deadline) -> Result<Answer, CloudError> {
+    pub(super) fn send_to_metadata(
+        &self,
+        doing: &str,
+        request: &Request,
+        deadline: Deadline,
+    ) -> Result<Answer, CloudError> {
         let request = request.clone().limit(ANSWER);
         self.near.send(&request, deadline).map_err(|cause| CloudError::Net {
             doing: doing.to_owned(),
@@ -160,7 +165,7 @@ pub(super) fn addresses(endpoint: &Url) -> std::io::Result<Vec<SocketAddr>> {
 
 /// The error for an answer that says no.
 pub(super) fn refused(doing: &str, answer: &Answer, secrets: &[&Secret]) -> CloudError {
-    refusal(answer, secrets).error(doing, &answer.url, answer.status)
+    error_details(answer, secrets).error(doing, &answer.url, answer.status)
 }
 
 /// An answer that cannot be used.
@@ -185,7 +190,9 @@ pub(super) fn json<T: DeserializeOwned>(doing: &str, answer: Answer) -> Result<T
 pub(super) fn no_json(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
-        serde_json::error::Category::Data => format!("it lacks what is wanted of it (line {line}, column {column})"),
+        serde_json::error::Category::Data => {
+            format!("it has a missing or invalid field (line {line}, column {column})")
+        }
         _ => format!("it is not JSON (line {line}, column {column})"),
     }
 }

@@ -8,7 +8,7 @@ use ureq::http::Method;
 use url::Url;
 
 use super::error::{place, refusal};
-use super::{ForgeError, Kind, Repository};
+use super::{ForgeApi, ForgeError, Repository};
 use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, basic_header, scrubbed};
 use bumpwright_secret::Secret;
 
@@ -44,15 +44,15 @@ impl Login {
     }
 
     /// The `Authorization` header. What stands for a password at GitHub is always a token, which its API wants as such.
-    fn header(&self, kind: Kind) -> Option<Secret> {
+    fn header(&self, kind: ForgeApi) -> Option<Secret> {
         let scheme = |scheme: &str, token: &Secret| Secret::new(format!("{scheme} {}", token.expose()));
         Some(match (self, kind) {
             (Self::Nobody, _) => return None,
-            (Self::Token(token), Kind::GitHub) | (Self::Basic { password: token, .. }, Kind::GitHub) => {
+            (Self::Token(token), ForgeApi::GitHub) | (Self::Basic { password: token, .. }, ForgeApi::GitHub) => {
                 scheme("Bearer", token)
             }
-            (Self::Token(token), Kind::Gitea) => scheme("token", token),
-            (Self::Basic { username, password }, Kind::Gitea) => basic_header(username, password),
+            (Self::Token(token), ForgeApi::Gitea) => scheme("token", token),
+            (Self::Basic { username, password }, ForgeApi::Gitea) => basic_header(username, password),
         })
     }
 }
@@ -60,7 +60,7 @@ impl Login {
 /// A repository at a forge, with what is needed to ask its API. Its calls block.
 #[derive(Debug)]
 pub struct Forge {
-    pub(super) kind: Kind,
+    pub(super) kind: ForgeApi,
     pub(super) repository: Repository,
     login: Login,
     client: Client,
@@ -69,7 +69,7 @@ pub struct Forge {
 
 /// A pull request as both APIs give it.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Found {
+pub(super) struct PullRequest {
     pub(super) number: u64,
     pub(super) title: String,
     #[serde(default)]
@@ -78,13 +78,13 @@ pub(super) struct Found {
     /// When it was merged; none when it is open or was closed.
     #[serde(default)]
     pub(super) merged_at: Option<String>,
-    pub(super) head: End,
-    base: End,
+    pub(super) head: BranchEnd,
+    base: BranchEnd,
 }
 
 /// One end of a pull request.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct End {
+pub(super) struct BranchEnd {
     /// The branch; at Gitea `refs/pull/N/head` once it is gone.
     #[serde(rename = "ref")]
     reference: String,
@@ -102,7 +102,7 @@ struct RepositoryId {
     id: u64,
 }
 
-impl Found {
+impl PullRequest {
     /// Whether it asks for `head` to be merged into `base`, both of this repository.
     pub(super) fn joins(&self, head: &str, base: &str) -> bool {
         let is_head = self.head.reference == head || self.head.label.as_deref() == Some(head);
@@ -112,7 +112,7 @@ impl Found {
 
 /// What is sent to open a request.
 #[derive(Serialize)]
-pub(super) struct New<'a> {
+pub(super) struct NewPullRequest<'a> {
     pub(super) title: &'a str,
     pub(super) head: &'a str,
     pub(super) base: &'a str,
@@ -121,7 +121,7 @@ pub(super) struct New<'a> {
 
 /// What is sent to change one: only what is to be changed.
 #[derive(Serialize)]
-pub(super) struct Edit<'a> {
+pub(super) struct PullRequestEdit<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) title: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ pub(super) struct Edit<'a> {
 
 /// What became of a request to open one.
 pub(super) enum Opened {
-    Found(Found),
+    PullRequest(PullRequest),
     /// There is one, or somebody else has opened one in between.
     Exists(ForgeError),
 }
@@ -138,7 +138,7 @@ pub(super) enum Opened {
 impl Forge {
     /// A forge behind `peer`. Nothing is connected yet.
     #[must_use]
-    pub fn new(kind: Kind, repository: Repository, login: Login, peer: Peer) -> Self {
+    pub fn new(kind: ForgeApi, repository: Repository, login: Login, peer: Peer) -> Self {
         Self {
             kind,
             repository,
@@ -155,7 +155,7 @@ impl Forge {
     }
 
     /// The open request from `head` to `base`.
-    pub(super) fn open_request(&self, head: &str, base: &str) -> Result<Option<Found>, ForgeError> {
+    pub(super) fn open_request(&self, head: &str, base: &str) -> Result<Option<PullRequest>, ForgeError> {
         let attempt = format!("look for a pull request from {head} to {base}");
         for page in 1..=OPEN_PAGES {
             let url = self.list("open", head, base, page);
@@ -175,12 +175,12 @@ impl Forge {
     }
 
     /// One page of requests, newest first, and whether there may be more. GitHub chooses by branches itself.
-    pub(super) fn page(&self, attempt: &str, url: Url) -> Result<(Vec<Found>, bool), ForgeError> {
-        let (found, answer): (Vec<Found>, Answer) = self.ask(attempt, Request::get(url))?;
+    pub(super) fn page(&self, attempt: &str, url: Url) -> Result<(Vec<PullRequest>, bool), ForgeError> {
+        let (found, answer): (Vec<PullRequest>, Answer) = self.send_json(attempt, Request::get(url))?;
         let linked = answer.header("link").is_some_and(|link| link.contains("rel=\"next\""));
         // A server may give fewer on a page than it was asked for: `Link` says whether there is a next one, and where
         // a proxy has taken that away, a page with nothing on it.
-        let more = linked || (answer.header("link").is_none() && self.kind == Kind::Gitea && found.len() >= PAGE);
+        let more = linked || (answer.header("link").is_none() && self.kind == ForgeApi::Gitea && found.len() >= PAGE);
         Ok((found, more))
     }
 
@@ -190,12 +190,12 @@ impl Forge {
         let mut query = url.query_pairs_mut();
         query.append_pair("state", state);
         match self.kind {
-            Kind::GitHub => {
+            ForgeApi::GitHub => {
                 let head = format!("{}:{head}", self.repository.owner);
                 query.append_pair("head", &head).append_pair("base", base);
                 query.append_pair("per_page", &PAGE.to_string());
             }
-            Kind::Gitea => {
+            ForgeApi::Gitea => {
                 query.append_pair("limit", &PAGE.to_string());
             }
         }
@@ -205,12 +205,12 @@ impl Forge {
     }
 
     /// Opens a request. It is sent once: a broken connection leaves open whether there is one now, and the next run looks.
-    pub(super) fn open(&self, new: &New<'_>) -> Result<Opened, ForgeError> {
+    pub(super) fn open(&self, new: &NewPullRequest<'_>) -> Result<Opened, ForgeError> {
         let attempt = format!("open a pull request from {} to {}", new.head, new.base);
         let request = Request::post(self.repository.url(&["pulls"]), "application/json", json(new));
         let answer = self.send(&attempt, request)?;
         if answer.status.is_success() {
-            return self.read(&attempt, &answer).map(Opened::Found);
+            return self.read(&attempt, &answer).map(Opened::PullRequest);
         }
         let refused = refusal(&attempt, &answer, &self.login, self.kind);
         // GitHub: 422 for all that is not valid; Gitea: 409 for this alone.
@@ -226,16 +226,16 @@ impl Forge {
     }
 
     /// Changes a request.
-    pub(super) fn edit(&self, number: u64, edit: &Edit<'_>) -> Result<Found, ForgeError> {
+    pub(super) fn edit(&self, number: u64, edit: &PullRequestEdit<'_>) -> Result<PullRequest, ForgeError> {
         let url = self.repository.url(&["pulls", &number.to_string()]);
         let request = Request::post(url, "application/json", json(edit))
             .method(Method::PATCH)
             .repeatable();
         let attempt = format!("update pull request #{number}");
-        self.ask(&attempt, request).map(|(found, _)| found)
+        self.send_json(&attempt, request).map(|(found, _)| found)
     }
 
-    fn ask<T: DeserializeOwned>(&self, attempt: &str, request: Request) -> Result<(T, Answer), ForgeError> {
+    fn send_json<T: DeserializeOwned>(&self, attempt: &str, request: Request) -> Result<(T, Answer), ForgeError> {
         let answer = self.send(attempt, request)?;
         if !answer.status.is_success() {
             return Err(refusal(attempt, &answer, &self.login, self.kind));
@@ -257,10 +257,10 @@ impl Forge {
 
     fn send(&self, attempt: &str, request: Request) -> Result<Answer, ForgeError> {
         let mut request = match self.kind {
-            Kind::GitHub => request
+            ForgeApi::GitHub => request
                 .header("accept", "application/vnd.github+json")
                 .header("x-github-api-version", "2022-11-28"),
-            Kind::Gitea => request.header("accept", "application/json"),
+            ForgeApi::Gitea => request.header("accept", "application/json"),
         };
         if let Some(header) = self.login.header(self.kind) {
             request = request.authorization(header);

@@ -1,8 +1,8 @@
 //! Requests that somebody has closed without merging them: a no, which is not asked about again.
 
-use super::api::Found;
+use super::api::PullRequest;
 use super::description::{Content, content_of};
-use super::{Forge, ForgeError, Kind};
+use super::{Forge, ForgeApi, ForgeError};
 
 /// Pages of closed requests that are looked through, newest first. GitHub chooses by branches itself and needs one; at
 /// Gitea all closed requests of the repository come, and a no that is older than these is forgotten.
@@ -18,7 +18,7 @@ impl Forge {
         (head, base): (&str, &str),
         content: &Content,
         commit: &str,
-    ) -> Result<Option<Found>, ForgeError> {
+    ) -> Result<Option<PullRequest>, ForgeError> {
         let attempt = format!("look for closed pull requests from {head} to {base}");
         for page in 1..=CLOSED_PAGES {
             let url = self.list("closed", head, base, page);
@@ -26,7 +26,7 @@ impl Forge {
             if let Some(closed) = found.into_iter().find(|found| found.joins(head, base)) {
                 let same = match content_of(closed.body.as_deref().unwrap_or_default()) {
                     Some(known) => known == *content,
-                    None => self.kind == Kind::GitHub && closed.head.sha == commit,
+                    None => self.kind == ForgeApi::GitHub && closed.head.sha == commit,
                 };
                 return Ok(Some(closed).filter(|closed| same && closed.merged_at.is_none()));
             }

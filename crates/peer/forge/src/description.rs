@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Wanted;
+use super::WantedPullRequest;
 use super::markdown::{code, fence};
 
 const BEGIN: &str = "<!-- bumpwright:begin ";
@@ -67,13 +67,13 @@ pub(super) fn is_ours(title: &str, body: &str) -> bool {
 
 /// Our block, not yet in a body.
 pub(super) struct Description<'a> {
-    wanted: &'a Wanted<'a>,
+    wanted: &'a WantedPullRequest<'a>,
     title: &'a str,
     content: &'a Content,
 }
 
 impl<'a> Description<'a> {
-    pub(super) fn new(wanted: &'a Wanted<'a>, title: &'a str, content: &'a Content) -> Self {
+    pub(super) fn new(wanted: &'a WantedPullRequest<'a>, title: &'a str, content: &'a Content) -> Self {
         Self { wanted, title, content }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     fn body(changes: &[Row], message: &str, old: &str) -> String {
-        let wanted = Wanted {
+        let wanted = WantedPullRequest {
             head: "auto",
             base: "main",
             commit: "c",

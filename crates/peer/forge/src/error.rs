@@ -3,7 +3,7 @@
 use ureq::http::StatusCode;
 use url::Url;
 
-use super::Kind;
+use super::ForgeApi;
 use super::api::Login;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Answer, NetError, scrubbed, shown};
@@ -55,7 +55,7 @@ pub enum ForgeError {
         /// What is wrong with the answer.
         detail: String,
         /// The kind of the forge.
-        kind: Kind,
+        kind: ForgeApi,
     },
     /// More requests than are read.
     #[error("cannot {attempt}: {url}: more than {limit} open ones")]
@@ -70,7 +70,7 @@ pub enum ForgeError {
 }
 
 /// What an answer that is no success means.
-pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: Kind) -> ForgeError {
+pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: ForgeApi) -> ForgeError {
     let said = match said(answer, login) {
         empty if empty.is_empty() => empty,
         said => format!(": {said}"),
@@ -119,12 +119,12 @@ fn limited(answer: &Answer) -> Option<String> {
     }))
 }
 
-fn hint(status: StatusCode, login: &Login, kind: Kind) -> &'static str {
+fn hint(status: StatusCode, login: &Login, kind: ForgeApi) -> &'static str {
     match (status.as_u16(), login, kind) {
         (401 | 403 | 404, Login::Nobody, _) => "; no token was sent",
         (401, ..) => "; the token is wrong or has expired",
-        (403, _, Kind::GitHub) => "; the token needs write access to pull requests",
-        (403, _, Kind::Gitea) => "; the token needs the scope write:repository",
+        (403, _, ForgeApi::GitHub) => "; the token needs write access to pull requests",
+        (403, _, ForgeApi::Gitea) => "; the token needs the scope write:repository",
         (404, ..) => "; there is no such repository or branch, the token may not see it, or the API is elsewhere",
         (301 | 302 | 307 | 308, ..) => "; the repository has moved: give its new address",
         _ => "",

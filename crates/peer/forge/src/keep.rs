@@ -1,6 +1,6 @@
 //! One open request for a branch: opened when there is none, updated when it says something else.
 
-use super::api::{Edit, Found, New, Opened};
+use super::api::{NewPullRequest, Opened, PullRequest, PullRequestEdit};
 use super::description::{Content, Description, is_ours};
 use super::{Forge, ForgeError, Row};
 
@@ -9,7 +9,7 @@ const LONGEST_TITLE: usize = 255;
 
 /// What a request is to ask for.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct WantedPullRequest<'a> {
     /// The branch with the changes.
     pub head: &'a str,
     /// The branch that they are to be merged into.
@@ -30,12 +30,12 @@ pub struct Kept {
     /// Where people see it.
     pub url: String,
     /// What happened.
-    pub state: State,
+    pub state: PullRequestState,
 }
 
 /// What happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum PullRequestState {
     /// There was none.
     Opened,
     /// Title or description say something else now.
@@ -52,24 +52,24 @@ impl Forge {
     ///
     /// # Errors
     /// [`ForgeError`] when the forge cannot be asked or refuses. Nothing is half done then: asking again is safe.
-    pub fn keep(&self, wanted: &Wanted<'_>) -> Result<Kept, ForgeError> {
+    pub fn keep(&self, wanted: &WantedPullRequest<'_>) -> Result<Kept, ForgeError> {
         let content = Content::of(wanted.changes);
         if let Some(open) = self.open_request(wanted.head, wanted.base)? {
             return self.revise(open, wanted, &content);
         }
         if let Some(closed) = self.declined((wanted.head, wanted.base), &content, wanted.commit)? {
-            return Ok(kept(closed, State::Declined));
+            return Ok(kept(closed, PullRequestState::Declined));
         }
         let title = title(wanted.message);
         let body = Description::new(wanted, &title, &content).into_body("");
-        let new = New {
+        let new = NewPullRequest {
             title: &title,
             head: wanted.head,
             base: wanted.base,
             body: &body,
         };
         match self.open(&new)? {
-            Opened::Found(found) => Ok(kept(found, State::Opened)),
+            Opened::PullRequest(found) => Ok(kept(found, PullRequestState::Opened)),
             // Another process was faster.
             Opened::Exists(refused) => match self.open_request(wanted.head, wanted.base)? {
                 Some(open) => self.revise(open, wanted, &content),
@@ -79,24 +79,24 @@ impl Forge {
     }
 
     /// Changes what differs, if anything does.
-    fn revise(&self, open: Found, wanted: &Wanted<'_>, content: &Content) -> Result<Kept, ForgeError> {
+    fn revise(&self, open: PullRequest, wanted: &WantedPullRequest<'_>, content: &Content) -> Result<Kept, ForgeError> {
         let old = open.body.as_deref().unwrap_or_default();
         let ours = title(wanted.message);
         let new_title = Some(ours.as_str()).filter(|ours| is_ours(&open.title, old) && *ours != open.title.trim());
         let body = Description::new(wanted, &ours, content).into_body(old);
         let new_body = Some(body.as_str()).filter(|new| !same_lines(new, old));
         if new_title.is_none() && new_body.is_none() {
-            return Ok(kept(open, State::Unchanged));
+            return Ok(kept(open, PullRequestState::Unchanged));
         }
-        let edit = Edit {
+        let edit = PullRequestEdit {
             title: new_title,
             body: new_body,
         };
-        Ok(kept(self.edit(open.number, &edit)?, State::Updated))
+        Ok(kept(self.edit(open.number, &edit)?, PullRequestState::Updated))
     }
 }
 
-fn kept(found: Found, state: State) -> Kept {
+fn kept(found: PullRequest, state: PullRequestState) -> Kept {
     Kept {
         number: found.number,
         url: found.html_url,

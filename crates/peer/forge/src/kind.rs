@@ -4,14 +4,14 @@ use std::fmt;
 
 /// The APIs that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ForgeApi {
     /// GitHub, GitHub Enterprise Cloud and Server.
     GitHub,
     /// Gitea and Forgejo.
     Gitea,
 }
 
-impl Kind {
+impl ForgeApi {
     /// The kind of a host, where its name alone makes it sure.
     #[must_use]
     pub fn of_host(host: &str) -> Option<Self> {
@@ -21,7 +21,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ForgeApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::GitHub => "github",

@@ -19,6 +19,6 @@ mod repository;
 pub use api::{Forge, Login};
 pub use description::Row;
 pub use error::ForgeError;
-pub use keep::{Kept, State, Wanted};
-pub use kind::Kind;
+pub use keep::{Kept, PullRequestState, WantedPullRequest};
+pub use kind::ForgeApi;
 pub use repository::{GitAddress, InvalidAddress, Repository};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use url::Url;
 
-use super::Kind;
+use super::ForgeApi;
 use bumpwright_http::{decoded, shown};
 
 /// The address of a repository as Git has it, without user information.
@@ -41,7 +41,7 @@ pub enum InvalidAddress {
         /// The path.
         path: String,
         /// The kind of the forge.
-        kind: Kind,
+        kind: ForgeApi,
     },
     /// The host is no host of a URL.
     #[error("no API can be derived from the host {host:?}; give its URL")]
@@ -56,7 +56,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`InvalidAddress`] when the path is not `OWNER/NAME` (at Gitea in a folder of a web server: `…/OWNER/NAME`).
-    pub fn locate(kind: Kind, git: GitAddress<'_>, api: Option<&Url>) -> Result<Self, InvalidAddress> {
+    pub fn locate(kind: ForgeApi, git: GitAddress<'_>, api: Option<&Url>) -> Result<Self, InvalidAddress> {
         let path = match git {
             GitAddress::Web(url) => url.path(),
             GitAddress::Ssh { path, .. } => path,
@@ -70,7 +70,7 @@ impl Repository {
         let (Some(name), Some(owner)) = (name, parts.pop()) else {
             return Err(bad());
         };
-        let in_folder = kind == Kind::Gitea && (matches!(git, GitAddress::Web(_)) || api.is_some());
+        let in_folder = kind == ForgeApi::Gitea && (matches!(git, GitAddress::Web(_)) || api.is_some());
         let dotted = |part: &str| matches!(part, "" | "." | ".." | "~");
         if dotted(name) || dotted(owner) || !(parts.is_empty() || in_folder) {
             return Err(bad());
@@ -130,7 +130,7 @@ impl fmt::Display for Repository {
 
 /// The API of a server: GitHub's own have a host for it, GitHub Enterprise Server `/api/v3`, Gitea `/api/v1` below the
 /// folder that it is installed in.
-fn api_of(kind: Kind, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, InvalidAddress> {
+fn api_of(kind: ForgeApi, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, InvalidAddress> {
     let (host, origin) = match git {
         GitAddress::Web(url) => (url.host_str().unwrap_or_default(), Some(url)),
         GitAddress::Ssh { host, .. } => (host, None),
@@ -138,8 +138,8 @@ fn api_of(kind: Kind, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, Inval
     let lower = host.to_ascii_lowercase();
     let bad = |_| InvalidAddress::Host { host: host.to_owned() };
     let own = match kind {
-        Kind::GitHub if lower.ends_with(".ghe.com") => Some(format!("https://api.{lower}")),
-        Kind::GitHub if Kind::of_host(&lower).is_some() => Some("https://api.github.com".to_owned()),
+        ForgeApi::GitHub if lower.ends_with(".ghe.com") => Some(format!("https://api.{lower}")),
+        ForgeApi::GitHub if ForgeApi::of_host(&lower).is_some() => Some("https://api.github.com".to_owned()),
         _ => None,
     };
     if let Some(own) = own {
@@ -151,8 +151,8 @@ fn api_of(kind: Kind, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, Inval
         None => Url::parse(&format!("https://{lower}")).map_err(bad)?,
     };
     let version = match kind {
-        Kind::GitHub => "v3",
-        Kind::Gitea => "v1",
+        ForgeApi::GitHub => "v3",
+        ForgeApi::Gitea => "v1",
     };
     api.set_path(&[folder, &["api", version]].concat().join("/"));
     Ok(api)
@@ -170,12 +170,12 @@ fn without_slash(api: &Url) -> Url {
 mod tests {
     use super::*;
 
-    fn web(kind: Kind, url: &str) -> Result<String, InvalidAddress> {
+    fn web(kind: ForgeApi, url: &str) -> Result<String, InvalidAddress> {
         let url = Url::parse(url).unwrap();
         Repository::locate(kind, GitAddress::Web(&url), None).map(|found| found.url(&["pulls"]).to_string())
     }
 
-    fn ssh(kind: Kind, host: &str, path: &str) -> Result<String, InvalidAddress> {
+    fn ssh(kind: ForgeApi, host: &str, path: &str) -> Result<String, InvalidAddress> {
         let git = GitAddress::Ssh { host, path };
         Repository::locate(kind, git, None).map(|found| found.url(&["pulls"]).to_string())
     }
@@ -184,32 +184,32 @@ mod tests {
     fn the_api_is_where_such_forges_have_it() {
         for (kind, url, api) in [
             (
-                Kind::GitHub,
+                ForgeApi::GitHub,
                 "https://github.com/o/fleet.git",
                 "https://api.github.com/repos/o/fleet/pulls",
             ),
             (
-                Kind::GitHub,
+                ForgeApi::GitHub,
                 "https://acme.ghe.com/o/fleet",
                 "https://api.acme.ghe.com/repos/o/fleet/pulls",
             ),
             (
-                Kind::GitHub,
+                ForgeApi::GitHub,
                 "https://ghe.example:8443/o/f.git",
                 "https://ghe.example:8443/api/v3/repos/o/f/pulls",
             ),
             (
-                Kind::Gitea,
+                ForgeApi::Gitea,
                 "https://codeberg.org/o/f.git",
                 "https://codeberg.org/api/v1/repos/o/f/pulls",
             ),
             (
-                Kind::Gitea,
+                ForgeApi::Gitea,
                 "http://h:3000/git/o/f.git",
                 "http://h:3000/git/api/v1/repos/o/f/pulls",
             ),
             (
-                Kind::Gitea,
+                ForgeApi::Gitea,
                 "https://h/a/b/o/my%20f",
                 "https://h/a/b/api/v1/repos/o/my%20f/pulls",
             ),
@@ -218,25 +218,25 @@ mod tests {
         }
         for (kind, host, path, api) in [
             (
-                Kind::GitHub,
+                ForgeApi::GitHub,
                 "github.com",
                 "o/fleet.git",
                 "https://api.github.com/repos/o/fleet/pulls",
             ),
             (
-                Kind::GitHub,
+                ForgeApi::GitHub,
                 "ssh.github.com",
                 "/o/fleet.git",
                 "https://api.github.com/repos/o/fleet/pulls",
             ),
             (
-                Kind::Gitea,
+                ForgeApi::Gitea,
                 "git.example",
                 "/o/f.git",
                 "https://git.example/api/v1/repos/o/f/pulls",
             ),
             (
-                Kind::Gitea,
+                ForgeApi::Gitea,
                 "fd00::1",
                 "o/f",
                 "https://[fd00::1]/api/v1/repos/o/f/pulls",
@@ -249,15 +249,15 @@ mod tests {
     #[test]
     fn what_is_no_repository_is_refused() {
         for (kind, url) in [
-            (Kind::GitHub, "https://github.com/o"),
-            (Kind::GitHub, "https://github.com/a/o/f"),
-            (Kind::Gitea, "https://h/"),
-            (Kind::Gitea, "https://h/o/.git"),
+            (ForgeApi::GitHub, "https://github.com/o"),
+            (ForgeApi::GitHub, "https://github.com/a/o/f"),
+            (ForgeApi::Gitea, "https://h/"),
+            (ForgeApi::Gitea, "https://h/o/.git"),
         ] {
             assert!(matches!(web(kind, url), Err(InvalidAddress::Path { .. })), "{url}");
         }
-        assert!(ssh(Kind::Gitea, "h", "srv/git/o/f.git").is_err());
-        assert!(ssh(Kind::Gitea, "h", "~/f.git").is_err());
+        assert!(ssh(ForgeApi::Gitea, "h", "srv/git/o/f.git").is_err());
+        assert!(ssh(ForgeApi::Gitea, "h", "~/f.git").is_err());
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
             host: "git.example",
             path: "srv/o/f.git",
         };
-        let found = Repository::locate(Kind::Gitea, git, Some(&api)).unwrap();
+        let found = Repository::locate(ForgeApi::Gitea, git, Some(&api)).unwrap();
         assert_eq!(found.url(&[]).as_str(), "https://git.example/forge/api/v1/repos/o/f");
         assert!(found.is_served_by(git));
         let other = GitAddress::Ssh {
@@ -281,7 +281,7 @@ mod tests {
     fn the_api_of_github_belongs_to_github() {
         for host in ["github.com", "ssh.github.com", "acme.ghe.com"] {
             let git = GitAddress::Ssh { host, path: "o/f" };
-            let found = Repository::locate(Kind::GitHub, git, None).unwrap();
+            let found = Repository::locate(ForgeApi::GitHub, git, None).unwrap();
             assert!(found.is_served_by(git), "{host}");
             let evil = GitAddress::Ssh {
                 host: "evil.example",

@@ -13,9 +13,9 @@ use gix::odb::pack::index::File as Index;
 
 use super::layout::{Refs, remove};
 use super::lock::FileLock;
-use super::mirror::State;
+use super::mirror::MirrorState;
 use super::pack::{header, type_and_size};
-use super::store::Storing;
+use super::store::PackStore;
 use super::{EntryKind, GitError, ObjectId, Objects};
 use bumpwright_budget::{Budget, Held};
 
@@ -26,7 +26,7 @@ const MANY: usize = 32;
 const TOO_MANY: usize = 256;
 
 /// How long that waiting may take; a thread that holds objects of an earlier fetch would wait for itself.
-const PATIENCE: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// How much of an object is deflated at once.
 const PIECE: usize = 64 * 1024;
@@ -34,7 +34,7 @@ const PIECE: usize = 64 * 1024;
 /// More named commits than this are forgotten, so that their trees can be dropped.
 const MAX_PINS: usize = 16;
 
-impl State {
+impl MirrorState {
     /// Consolidates the packs when there are many and nobody is reading. This is housekeeping: when it fails the mirror
     /// works as before, or is marked for a rebuild if objects turn out to be damaged.
     pub(super) fn consolidate_if_due(&self, budget: &Budget) {
@@ -83,7 +83,7 @@ impl State {
         let since = Instant::now();
         loop {
             let alone = FileLock::try_exclusive(&self.layout.lease())?;
-            if alone.is_some() || packs <= TOO_MANY || since.elapsed() > PATIENCE {
+            if alone.is_some() || packs <= TOO_MANY || since.elapsed() > MAX_WAIT {
                 return Ok(alone);
             }
             sleep(Duration::from_millis(10));
@@ -144,7 +144,7 @@ impl State {
         let folder = self.layout.packs();
         let mut name = None;
         if !ids.all.is_empty() {
-            let storing = Storing {
+            let storing = PackStore {
                 folder: &folder,
                 bases: None,
                 hash,

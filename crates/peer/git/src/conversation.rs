@@ -10,12 +10,12 @@ use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
 /// What is remembered of a server that speaks version 2, so that it need not be greeted again: in the process, and in a
 /// file of the mirror for the next one. A wrong memory costs one request ([`Conversation::list`]).
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownServer {
     file: PathBuf,
     capabilities: Mutex<Option<Capabilities>>,
 }
 
-impl Known {
+impl KnownServer {
     /// What `file` says, if it is there and can be read.
     pub(super) fn load(file: PathBuf) -> Self {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -51,7 +51,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 
 /// What the server speaks.
 #[derive(Clone, Debug)]
-pub(super) enum Speaks {
+pub(super) enum ServerProtocol {
     V2(Capabilities),
     /// Versions 0 and 1, with the capabilities of the advertisement.
     V0(Vec<String>, gix::hash::Kind),
@@ -60,9 +60,9 @@ pub(super) enum Speaks {
 /// An open conversation.
 pub(super) struct Conversation<'a> {
     transport: &'a dyn Transport,
-    known: &'a Known,
+    known: &'a KnownServer,
     connection: Box<dyn Connection>,
-    speaks: Speaks,
+    speaks: ServerProtocol,
     /// The references of a server that lists them unasked.
     advertised: Option<Listing>,
     remembered: bool,
@@ -70,12 +70,12 @@ pub(super) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     /// Connects, and reads the greeting unless the server is known already and need not be greeted.
-    pub(super) fn start(transport: &'a dyn Transport, known: &'a Known) -> Result<Self, GitError> {
+    pub(super) fn start(transport: &'a dyn Transport, known: &'a KnownServer) -> Result<Self, GitError> {
         let connection = transport.connect(Service::UploadPack, Protocol::V2)?;
         if connection.stateless()
             && let Some(capabilities) = known.get()
         {
-            let speaks = Speaks::V2(capabilities);
+            let speaks = ServerProtocol::V2(capabilities);
             return Ok(Self {
                 transport,
                 known,
@@ -90,13 +90,13 @@ impl<'a> Conversation<'a> {
 
     fn greet(
         transport: &'a dyn Transport,
-        known: &'a Known,
+        known: &'a KnownServer,
         mut connection: Box<dyn Connection>,
     ) -> Result<Self, GitError> {
         let (speaks, advertised) = match read_greeting(connection.advertisement()?)? {
             Greeting::V2(capabilities) => {
                 known.set(Some(capabilities.clone()));
-                (Speaks::V2(capabilities), None)
+                (ServerProtocol::V2(capabilities), None)
             }
             Greeting::V0 {
                 listing,
@@ -104,7 +104,7 @@ impl<'a> Conversation<'a> {
                 hash,
             } => {
                 known.set(None);
-                (Speaks::V0(capabilities, hash), Some(listing))
+                (ServerProtocol::V0(capabilities, hash), Some(listing))
             }
         };
         Ok(Self {
@@ -136,14 +136,14 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    pub(super) fn speaks(&self) -> &Speaks {
+    pub(super) fn speaks(&self) -> &ServerProtocol {
         &self.speaks
     }
 
     pub(super) fn hash(&self) -> gix::hash::Kind {
         match &self.speaks {
-            Speaks::V2(capabilities) => capabilities.hash,
-            Speaks::V0(_, hash) => *hash,
+            ServerProtocol::V2(capabilities) => capabilities.hash,
+            ServerProtocol::V0(_, hash) => *hash,
         }
     }
 
@@ -166,7 +166,7 @@ impl<'a> Conversation<'a> {
         if let Some(listing) = &self.advertised {
             return Ok(listing.clone());
         }
-        let Speaks::V2(capabilities) = &self.speaks else {
+        let ServerProtocol::V2(capabilities) = &self.speaks else {
             return Ok(Listing::default());
         };
         let body = ls_refs(capabilities, prefixes);

@@ -7,7 +7,7 @@ pub(super) enum DeltaError {
     #[error("it is for a base of another size")]
     Base,
     /// It ends inside an instruction, or gives fewer or more bytes than it says.
-    #[error("it does not give what it announces")]
+    #[error("it does not make the size that it announces")]
     Length,
     /// It copies from where the base has nothing.
     #[error("it copies from behind the end of its base")]

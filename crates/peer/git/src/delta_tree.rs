@@ -44,7 +44,7 @@ const STEP: u64 = LARGE;
 
 /// Where a pack is taken in.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct Workspace<'a> {
     /// Its bytes.
     pub(super) file: &'a File,
     /// Where temporary files may be.
@@ -57,7 +57,7 @@ pub(super) struct Place<'a> {
 
 /// The deltas of a pack by what they are made on.
 pub(super) struct DeltaTree<'a> {
-    place: Place<'a>,
+    workspace: Workspace<'a>,
     /// Entry of the base and entry of the delta, sorted.
     on_entry: Vec<(u32, u32)>,
     /// Id of the base and entry of the delta, sorted.
@@ -81,7 +81,7 @@ pub(super) struct Tail {
 }
 
 impl<'a> DeltaTree<'a> {
-    pub(super) fn new(place: Place<'a>, received: &mut Received) -> Result<Self, UnpackError> {
+    pub(super) fn new(workspace: Workspace<'a>, received: &mut Received) -> Result<Self, UnpackError> {
         let deltas = |(at, entry): (usize, &PackEntry)| {
             (entry.form == Form::OnEntry).then(|| (entry.base, u32::try_from(at).unwrap_or(u32::MAX)))
         };
@@ -90,22 +90,22 @@ impl<'a> DeltaTree<'a> {
             .iter()
             .filter(|entry| entry.form == Form::OnEntry)
             .count();
-        let held = place.job.memory.hold(length(count * 8 + received.on_id.len()))?;
+        let held = workspace.job.memory.hold(length(count * 8 + received.on_id.len()))?;
         let mut on_entry = Vec::with_capacity(count);
         on_entry.extend(received.entries.iter().enumerate().filter_map(deltas));
         on_entry.sort_unstable();
         let mut on_id = std::mem::take(&mut received.on_id);
         on_id.sort_unstable();
         Ok(Self {
-            place,
+            workspace,
             on_entry,
             given: on_id.iter().map(|_| AtomicBool::new(false)).collect(),
             on_id,
             tail: Mutex::new(Tail {
                 end: received.end,
                 moved: Vec::new(),
-                held: place.job.memory.nothing(),
-                spooled: place.job.spool.nothing(),
+                held: workspace.job.memory.nothing(),
+                spooled: workspace.job.spool.nothing(),
             }),
             _held: held,
         })
@@ -123,7 +123,7 @@ impl<'a> DeltaTree<'a> {
     /// Adds an object at the end of the pack.
     pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
         let mut tail = lock(&self.tail);
-        let (entry, end) = append(self.place.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
+        let (entry, end) = append(self.workspace.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
         // How small it deflates shows when it is there.
         let taken = end.saturating_sub(tail.end);
         tail.spooled.grow(taken)?;
@@ -191,7 +191,7 @@ impl<'a> DeltaTree<'a> {
     }
 
     fn check_time(&self) -> Result<(), UnpackError> {
-        match &self.place.until {
+        match &self.workspace.until {
             Some(deadline) if deadline.passed() => Err(UnpackError::Late),
             _ => Ok(()),
         }
@@ -224,7 +224,7 @@ impl Children {
 }
 
 /// An object that others are made on.
-pub(super) struct Made {
+pub(super) struct DeltaBase {
     pub(super) bytes: Bytes,
     pub(super) size: u64,
     /// How many deltas lead here from a whole entry.
@@ -278,11 +278,11 @@ impl<'a> Worker<'a> {
             delta: Vec::new(),
             found: Vec::new(),
             // A delta is in memory besides.
-            held: tree.place.job.memory.hold(STEP)?,
+            held: tree.workspace.job.memory.hold(STEP)?,
             used: STEP,
             scratch: None,
             top: 0,
-            spooled: tree.place.job.spool.nothing(),
+            spooled: tree.workspace.job.spool.nothing(),
         })
     }
 
@@ -350,14 +350,14 @@ impl<'a> Worker<'a> {
     }
 
     /// A whole entry as a base.
-    fn whole(&mut self, entry: &PackEntry) -> Result<Made, UnpackError> {
+    fn whole(&mut self, entry: &PackEntry) -> Result<DeltaBase, UnpackError> {
         let bytes = if entry.size <= LARGE {
             self.take(entry.size)?;
             let mut bytes = Vec::new();
-            inflate_at(self.tree.place.file, &mut self.inflate, entry, &mut bytes)?;
+            inflate_at(self.tree.workspace.file, &mut self.inflate, entry, &mut bytes)?;
             Bytes::Memory(bytes)
         } else {
-            let (pack, at) = (self.tree.place.file, self.top);
+            let (pack, at) = (self.tree.workspace.file, self.top);
             self.spooled.reach(at + entry.size, STEP)?;
             let mut to = FileAt {
                 file: self.scratch()?,
@@ -367,7 +367,7 @@ impl<'a> Worker<'a> {
             self.top = to.at;
             Bytes::Scratch(at)
         };
-        Ok(Made {
+        Ok(DeltaBase {
             bytes,
             size: entry.size,
             deltas: 0,
@@ -377,17 +377,17 @@ impl<'a> Worker<'a> {
     }
 
     /// The object that a delta makes of `base`.
-    fn made(&mut self, at: u32, kind: Kind, base: &Made) -> Result<(Made, ObjectId), UnpackError> {
+    fn made(&mut self, at: u32, kind: Kind, base: &DeltaBase) -> Result<(DeltaBase, ObjectId), UnpackError> {
         self.tree.check_time()?;
         let entry = usize::try_from(at).ok().and_then(|at| self.shared.entries.get(at));
-        let entry = *entry.ok_or_else(|| UnpackError::pack("an entry is not there"))?;
+        let entry = *entry.ok_or_else(|| UnpackError::pack("an entry is missing"))?;
         let wrong =
             |why: DeltaError| UnpackError::Pack(format!("the delta at {} cannot be applied: {why}", entry.offset));
         let mut size = u64::MAX;
         if let Bytes::Memory(bytes) = &base.bytes
             && entry.size <= LARGE
         {
-            inflate_at(self.tree.place.file, &mut self.inflate, &entry, &mut self.delta)?;
+            inflate_at(self.tree.workspace.file, &mut self.inflate, &entry, &mut self.delta)?;
             size = Delta::read(&self.delta, bytes.len()).map_err(wrong)?.size;
         }
         let (bytes, size, id) = match &base.bytes {
@@ -397,7 +397,7 @@ impl<'a> Worker<'a> {
                 let mut made = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
                 let delta = Delta::read(&self.delta, bytes.len()).map_err(wrong)?;
                 delta.apply(bytes, &mut made).map_err(wrong)?;
-                let mut hasher = object_hasher(kind, size, self.tree.place.hash);
+                let mut hasher = object_hasher(kind, size, self.tree.workspace.hash);
                 hasher.update(&made);
                 (Bytes::Memory(made), size, finished(hasher)?)
             }
@@ -405,7 +405,7 @@ impl<'a> Worker<'a> {
         };
         let is_large = base.size.max(entry.size).max(size) > LARGE;
         let (deltas, way) = (base.deltas + 1, base.way.saturating_add(entry.size));
-        let made = Made {
+        let made = DeltaBase {
             bytes,
             size,
             deltas,
@@ -423,14 +423,14 @@ impl<'a> Worker<'a> {
         &mut self,
         entry: &PackEntry,
         kind: Kind,
-        base: &Made,
+        base: &DeltaBase,
     ) -> Result<(Bytes, u64, ObjectId), UnpackError> {
         let (tree, at) = (self.tree, self.top);
-        let mut delta = large_delta::LargeDelta::open(tree.place.file, entry)?;
+        let mut delta = large_delta::LargeDelta::open(tree.workspace.file, entry)?;
         let size = delta.size(base)?;
         self.is_taken(kind, size)?;
         self.spooled.reach(at.saturating_add(size), STEP)?;
-        let mut hasher = object_hasher(kind, size, tree.place.hash);
+        let mut hasher = object_hasher(kind, size, tree.workspace.hash);
         let scratch = self.scratch()?;
         delta.apply(base, scratch, at, &mut hasher, &|| tree.check_time())?;
         let id = finished(hasher)?;
@@ -447,11 +447,11 @@ impl<'a> Worker<'a> {
     /// Whether an object of this size may be made.
     fn is_taken(&self, kind: Kind, size: u64) -> Result<(), UnpackError> {
         check_size(kind, size)?;
-        Ok(self.tree.place.job.bytes.take(size)?)
+        Ok(self.tree.workspace.job.bytes.take(size)?)
     }
 
     /// Adds an object as a whole entry.
-    fn keep_whole(&mut self, at: u32, kind: Kind, made: &Made) -> Result<(), UnpackError> {
+    fn keep_whole(&mut self, at: u32, kind: Kind, made: &DeltaBase) -> Result<(), UnpackError> {
         let tree = self.tree;
         let entry = match &made.bytes {
             Bytes::Memory(bytes) => tree.append((kind, made.size), &mut bytes.as_slice()),
@@ -471,7 +471,7 @@ impl<'a> Worker<'a> {
     /// The temporary file, which has no name.
     fn scratch(&mut self) -> Result<&File, UnpackError> {
         if self.scratch.is_none() {
-            let file = tempfile::tempfile_in(self.tree.place.folder).map_err(UnpackError::Write)?;
+            let file = tempfile::tempfile_in(self.tree.workspace.folder).map_err(UnpackError::Write)?;
             self.scratch = Some(file);
         }
         let missing = || UnpackError::Write(io::ErrorKind::NotFound.into());
@@ -484,7 +484,7 @@ impl<'a> Worker<'a> {
         self.held.reach(self.used, STEP)
     }
 
-    fn give_back(&mut self, made: &Made) {
+    fn give_back(&mut self, made: &DeltaBase) {
         if let Bytes::Memory(_) = made.bytes {
             self.used = self.used.saturating_sub(made.size);
             let spare = self.held.bytes().saturating_sub(self.used);

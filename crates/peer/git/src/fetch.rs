@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::conversation::{Conversation, Speaks};
+use super::conversation::{Conversation, ServerProtocol};
 use super::layout::{Refs, bound};
 use super::listing::Listing;
 use super::mirror::Mirror;
 use super::resolve::{Resolved, commit_of, prefixes};
-use super::store::{StoreError, Stored, Storing};
+use super::store::{PackStore, StoreError, StoredPack};
 use super::transfer::{Answer, Depth, Request, transfer};
 use super::unpack::UnpackError;
 use super::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
@@ -57,7 +57,7 @@ impl Mirror {
             other => other,
         }?;
         let objects = self.state.objects(talk.hash())?.within(&self.budget, self.until());
-        let wanted = Wanted::new(&resolved, &listing, also, &objects);
+        let wanted = WantedRefs::new(&resolved, &listing, also, &objects);
         let transferred = self.obtain(&mut talk, &objects, &wanted, deadline)?;
         talk.finish();
         let commit = objects.peel(resolved.object)?;
@@ -89,7 +89,7 @@ impl Mirror {
         &self,
         talk: &mut Conversation<'_>,
         objects: &Objects,
-        wanted: &Wanted,
+        wanted: &WantedRefs,
         deadline: Deadline,
     ) -> Result<bool, GitError> {
         let layout = &self.state.layout;
@@ -186,14 +186,14 @@ impl Mirror {
         talk: &mut Conversation<'_>,
         objects: &Objects,
         refs: &Refs,
-        bare: &Bare,
+        bare: &BareCommit,
         refusal: GitError,
     ) -> Result<Transferred, GitError> {
         let not_found = || GitError::CommitNotFound {
             id: bare.id.to_string(),
             detail: refusal.to_string(),
         };
-        let (Speaks::V0(..), Some((_, tip))) = (talk.speaks(), &bare.branch) else {
+        let (ServerProtocol::V0(..), Some((_, tip))) = (talk.speaks(), &bare.branch) else {
             return Err(not_found());
         };
         talk.reconnect()?;
@@ -244,10 +244,10 @@ impl Mirror {
         talk: &mut Conversation<'_>,
         objects: &Objects,
         request: &Request,
-    ) -> Result<Answer<Stored>, GitError> {
+    ) -> Result<Answer<StoredPack>, GitError> {
         self.state.grown.store(true, Ordering::Relaxed);
         let (folder, job) = (self.state.layout.packs(), self.job());
-        let storing = Storing {
+        let storing = PackStore {
             folder: &folder,
             bases: (!request.have.is_empty()).then_some(objects),
             hash: objects.hash(),
@@ -274,7 +274,7 @@ impl Mirror {
     fn remember(
         &self,
         objects: &Objects,
-        wanted: &Wanted,
+        wanted: &WantedRefs,
         shallow: &[ObjectId],
         unshallow: &[ObjectId],
     ) -> Result<(), GitError> {
@@ -294,24 +294,24 @@ impl Mirror {
 }
 
 /// A pack in place, new boundaries, boundaries that are none any more.
-type Transferred = (Stored, Vec<ObjectId>, Vec<ObjectId>);
+type Transferred = (StoredPack, Vec<ObjectId>, Vec<ObjectId>);
 
 /// A commit that the user named.
-struct Bare {
+struct BareCommit {
     id: ObjectId,
     branch: Option<(String, ObjectId)>,
 }
 
 /// What the mirror's references should say after the fetch.
-struct Wanted {
+struct WantedRefs {
     /// Values to have, with their objects.
     fetch: BTreeMap<String, ObjectId>,
     /// References that the remote does not have.
     gone: Vec<String>,
-    bare: Option<Bare>,
+    bare: Option<BareCommit>,
 }
 
-impl Wanted {
+impl WantedRefs {
     fn new(resolved: &Resolved, listing: &Listing, also: &[Also], objects: &Objects) -> Self {
         let mut wanted = Self {
             fetch: BTreeMap::new(),
@@ -319,7 +319,7 @@ impl Wanted {
             bare: None,
         };
         if resolved.bare {
-            wanted.bare = Some(Bare {
+            wanted.bare = Some(BareCommit {
                 id: resolved.object,
                 branch: resolved.branch.clone(),
             });

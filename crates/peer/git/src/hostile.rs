@@ -23,7 +23,7 @@ use super::pktline::{PacketReader, PacketWriter};
 use super::report::Report;
 use super::send::Receiver;
 use super::sideband::SideBand;
-use super::store::Storing;
+use super::store::PackStore;
 use super::{CommitInfo, ObjectId, Objects, Tree};
 use bumpwright_budget::{Budget, Budgets, FETCH_MEMORY, Memory};
 
@@ -92,7 +92,7 @@ fn stored_in(folder: &Path, mut bytes: Vec<u8>, budget: &Budget) -> Result<(), S
     let mut hasher = gix::hash::hasher(Hash::Sha1);
     hasher.update(&bytes);
     bytes.extend_from_slice(hasher.try_finalize().unwrap().as_bytes());
-    let storing = Storing {
+    let storing = PackStore {
         folder,
         bases: None,
         hash: Hash::Sha1,
@@ -105,23 +105,23 @@ fn stored_in(folder: &Path, mut bytes: Vec<u8>, budget: &Budget) -> Result<(), S
 
 /// An entry: a blob, or a delta on an earlier one.
 #[derive(Clone, Debug)]
-enum Given {
+enum TestEntry {
     /// So many bytes that begin with this one.
     Blob(u8, usize),
     /// On the earlier entry with this index, or the last one: copies from there to there, and a byte between.
     Delta(Option<prop::sample::Index>, Vec<(usize, usize)>),
 }
 
-fn given(most: usize) -> impl Strategy<Value = Given> {
+fn given(most: usize) -> impl Strategy<Value = TestEntry> {
     let copies = prop::collection::vec((0..most, 1..most), 1..4);
     prop_oneof![
-        1 => (any::<u8>(), 0..most).prop_map(|(first, size)| Given::Blob(first, size)),
-        3 => (any::<prop::sample::Index>(), copies).prop_map(|(base, copies)| Given::Delta(Some(base), copies)),
+        1 => (any::<u8>(), 0..most).prop_map(|(first, size)| TestEntry::Blob(first, size)),
+        3 => (any::<prop::sample::Index>(), copies).prop_map(|(base, copies)| TestEntry::Delta(Some(base), copies)),
     ]
 }
 
 /// A pack with these entries, without its checksum, and the objects in it.
-fn pack_of(given: &[Given]) -> (Vec<u8>, Vec<Vec<u8>>) {
+fn pack_of(given: &[TestEntry]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut bytes = header(u32::try_from(given.len()).unwrap()).to_vec();
     let mut objects: Vec<Vec<u8>> = Vec::new();
     let mut places = Vec::new();
@@ -129,7 +129,7 @@ fn pack_of(given: &[Given]) -> (Vec<u8>, Vec<Vec<u8>>) {
     for one in given {
         places.push(bytes.len());
         match one {
-            Given::Delta(base, copies) if !objects.is_empty() => {
+            TestEntry::Delta(base, copies) if !objects.is_empty() => {
                 let last = objects.len() - 1;
                 let at = base.map_or(last, |base| base.index(objects.len()));
                 let (delta, object) = delta_on(&objects[at], copies);
@@ -144,10 +144,10 @@ fn pack_of(given: &[Given]) -> (Vec<u8>, Vec<Vec<u8>>) {
                 bytes.extend(&entry[head..]);
                 objects.push(object);
             }
-            Given::Blob(..) | Given::Delta(..) => {
+            TestEntry::Blob(..) | TestEntry::Delta(..) => {
                 let (first, size) = match one {
-                    Given::Blob(first, size) => (*first, *size),
-                    Given::Delta(..) => (7, 100),
+                    TestEntry::Blob(first, size) => (*first, *size),
+                    TestEntry::Delta(..) => (7, 100),
                 };
                 let object: Vec<u8> = (0..size).map(|n| first.wrapping_add((n / 7) as u8)).collect();
                 encoder.encode(gix::objs::Kind::Blob, &object, &mut bytes).unwrap();
@@ -209,7 +209,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
 }
 
 /// All objects of a pack come out again, for Git and for us, and none is a delta that takes much to read.
-fn comes_out_again(given: &[Given]) {
+fn comes_out_again(given: &[TestEntry]) {
     let folder = tempfile::tempdir().unwrap();
     git(folder.path(), &["init", "--quiet", "--bare", "."]);
     let (bytes, objects) = pack_of(given);
@@ -248,11 +248,11 @@ fn comes_out_again(given: &[Given]) {
 /// Large objects as bases, as deltas and small ones of large ones; and a long way of small deltas.
 #[test]
 fn what_is_large_or_far_is_kept_whole() {
-    let on_last = |copies: Vec<(usize, usize)>| Given::Delta(None, copies);
-    let mut entries = vec![Given::Blob(1, 3 << 20), on_last(vec![(5, 2 << 20), (0, 3 << 20)])];
+    let on_last = |copies: Vec<(usize, usize)>| TestEntry::Delta(None, copies);
+    let mut entries = vec![TestEntry::Blob(1, 3 << 20), on_last(vec![(5, 2 << 20), (0, 3 << 20)])];
     entries.push(on_last(vec![(1 << 20, 100)]));
     entries.push(on_last(vec![(3, 50)]));
-    entries.push(Given::Blob(2, 2000));
+    entries.push(TestEntry::Blob(2, 2000));
     entries.extend((0..300).map(|n| on_last(vec![(n % 7, 1990)])));
     comes_out_again(&entries);
 }

@@ -15,7 +15,7 @@ use super::http_error::failed;
 use super::remote::{Auth, Remote};
 use super::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{
-    Agents, Deadline, Fetched, Login, NoAgent, WORDS, bare, basic_header, gone, location, server_text, trusted,
+    AgentError, Agents, Deadline, Fetched, Login, WORDS, bare, basic_header, gone, location, server_text, trusted,
 };
 use bumpwright_secret::Secret;
 
@@ -29,12 +29,12 @@ struct Http {
     /// Without user information and without a slash at its end.
     base: Url,
     agents: Agents,
-    memory: Mutex<Memory>,
+    memory: Mutex<ServerFacts>,
 }
 
 /// What was learnt from the server and saves requests later.
 #[derive(Default)]
-struct Memory {
+struct ServerFacts {
     /// Where the last advertisement was redirected to.
     moved: Option<Url>,
     /// What a credential helper gave and the server took, and for which origin.
@@ -333,19 +333,21 @@ impl Http {
         self.remote.url.to_string()
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, ServerFacts> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For the repository's address, and for where its server has led from there.
     fn agent(&self, target: &Url, deadline: Deadline) -> Result<Agent, TransportError> {
-        self.agents.led(&self.base, target, deadline).map_err(|why| match why {
-            NoAgent::Settings(detail) => TransportError::Config {
-                url: self.shown(),
-                detail,
-            },
-            NoAgent::Inside(inside) => self.connect_error(&inside.to_string()),
-        })
+        self.agents
+            .redirected(&self.base, target, deadline)
+            .map_err(|why| match why {
+                AgentError::Settings(detail) => TransportError::Config {
+                    url: self.shown(),
+                    detail,
+                },
+                AgentError::PrivateAddress(inside) => self.connect_error(&inside.to_string()),
+            })
     }
 
     /// The header for credentials that were given, if they may go to `target`: never to another host or from https

@@ -8,7 +8,7 @@ use flate2::bufread::ZlibDecoder;
 use gix::hash::Hasher;
 
 use super::delta::{DeltaError, copied, size};
-use super::delta_tree::{Bytes, Made};
+use super::delta_tree::{Bytes, DeltaBase};
 use super::pack_entry::{FileAt, inflating};
 use super::unpack::{PackEntry, UnpackError};
 
@@ -40,7 +40,7 @@ impl<'a> LargeDelta<'a> {
     }
 
     /// Reads its head: how many bytes it makes of the base.
-    pub(super) fn size(&mut self, base: &Made) -> Result<u64, UnpackError> {
+    pub(super) fn size(&mut self, base: &DeltaBase) -> Result<u64, UnpackError> {
         if self.number()? != base.size {
             return Err(self.wrong(DeltaError::Base));
         }
@@ -76,7 +76,7 @@ impl<'a> LargeDelta<'a> {
     /// Writes what it makes of the base to `scratch`, from `at` on. `go_on` is asked from time to time.
     pub(super) fn apply(
         &mut self,
-        base: &Made,
+        base: &DeltaBase,
         scratch: &File,
         at: u64,
         hasher: &mut Hasher,
@@ -107,7 +107,7 @@ impl<'a> LargeDelta<'a> {
             } else {
                 let new = piece.get_mut(..usize::from(instruction)).unwrap_or_default();
                 self.fill(new)?;
-                out.put(new).map_err(|why| self.told(why))?;
+                out.put(new).map_err(|why| self.failure(why))?;
             }
         }
         if out.left > 0 {
@@ -118,7 +118,7 @@ impl<'a> LargeDelta<'a> {
 
     fn copy(
         &self,
-        base: &Made,
+        base: &DeltaBase,
         scratch: &File,
         (start, length): (usize, usize),
         piece: &mut [u8],
@@ -132,7 +132,7 @@ impl<'a> LargeDelta<'a> {
         let from = match &base.bytes {
             Bytes::Memory(bytes) => {
                 let bytes = bytes.get(start..end).ok_or_else(outside)?;
-                return out.put(bytes).map_err(|why| self.told(why));
+                return out.put(bytes).map_err(|why| self.failure(why));
             }
             Bytes::Scratch(from) => *from,
         };
@@ -141,14 +141,14 @@ impl<'a> LargeDelta<'a> {
             let count = left.min(piece.len());
             let part = piece.get_mut(..count).unwrap_or_default();
             scratch.read_exact_at(part, at).map_err(UnpackError::Write)?;
-            out.put(part).map_err(|why| self.told(why))?;
+            out.put(part).map_err(|why| self.failure(why))?;
             at += u64::try_from(count).unwrap_or(0);
             left -= count;
         }
         Ok(())
     }
 
-    fn told(&self, why: PutError) -> UnpackError {
+    fn failure(&self, why: PutError) -> UnpackError {
         match why {
             PutError::TooMuch => self.wrong(DeltaError::Length),
             PutError::Write(error) => UnpackError::Write(error),

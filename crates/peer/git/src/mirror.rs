@@ -16,11 +16,11 @@ use gix::hash::Kind as Hash;
 use gix::odb::Store;
 use gix::odb::store::init::{Options as StoreOptions, Slots};
 
-use super::conversation::Known;
+use super::conversation::KnownServer;
 use super::layout::{Identity, Layout, make_folder};
 use super::lock::FileLock;
 use super::push::KnownReceiver;
-use super::store::Storing;
+use super::store::PackStore;
 use super::{GitError, Objects, Pack, Transport};
 use bumpwright_budget::{Budget, Gate, Job};
 use bumpwright_http::Deadline;
@@ -44,7 +44,7 @@ impl Default for MirrorOptions {
 /// A bare repository in a storage folder, for one remote. One value serves several threads; several processes may use
 /// the same folder. It is a cache: when it is damaged it is rebuilt from the remote.
 pub struct Mirror {
-    pub(super) state: Arc<State>,
+    pub(super) state: Arc<MirrorState>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) budget: Budget,
     /// What its fetches have used up together with others, when they are parts of one job.
@@ -53,10 +53,10 @@ pub struct Mirror {
 }
 
 /// What the mirrors of one folder share in this process.
-pub(super) struct State {
+pub(super) struct MirrorState {
     pub(super) layout: Layout,
     pub(super) options: MirrorOptions,
-    pub(super) known: Known,
+    pub(super) known: KnownServer,
     pub(super) receiver: KnownReceiver,
     /// Only one thread transfers at a time: the others find what it brought.
     pub(super) transferring: Gate,
@@ -64,12 +64,12 @@ pub(super) struct State {
     pub(super) tips_only: AtomicBool,
     /// Packs were added since they were last counted.
     pub(super) grown: AtomicBool,
-    opened: Mutex<Option<Opened>>,
+    opened: Mutex<Option<OpenPacks>>,
 }
 
 /// The packs of one making of the folder.
 #[derive(Clone)]
-struct Opened {
+struct OpenPacks {
     store: Arc<Store>,
     identity: Identity,
     /// Something in it is missing or cannot be read. Belongs to this making: a reader of an older one cannot make a
@@ -79,7 +79,7 @@ struct Opened {
 
 /// A mirror through which nobody talks: it keeps what is known, and no connection with its buffers and credentials.
 #[derive(Clone)]
-pub struct MirrorAtRest(Arc<State>);
+pub struct MirrorAtRest(Arc<MirrorState>);
 
 impl MirrorAtRest {
     /// The mirror, talking through this.
@@ -135,8 +135,8 @@ impl Mirror {
         make_folder(layout.root())?;
         // Housekeeping: what cannot be tidied up harms nobody.
         let _ = layout.tidy();
-        let known = Known::load(layout.root().join("server"));
-        let state = State {
+        let known = KnownServer::load(layout.root().join("server"));
+        let state = MirrorState {
             options,
             known,
             receiver: KnownReceiver::default(),
@@ -216,7 +216,7 @@ impl Mirror {
     /// [`GitError::Storage`], [`GitError::Damaged`].
     pub fn store(&self, objects: &Objects, pack: &Pack) -> Result<(), GitError> {
         self.state.grown.store(true, Ordering::Relaxed);
-        let storing = Storing {
+        let storing = PackStore {
             folder: &self.state.layout.packs(),
             bases: None,
             hash: objects.hash(),
@@ -227,7 +227,7 @@ impl Mirror {
     }
 }
 
-impl State {
+impl MirrorState {
     /// Access to the objects; the folder is made or made anew when it is not a mirror of this format or is damaged.
     pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
         let root = self.layout.root();
@@ -249,7 +249,7 @@ impl State {
         Ok(Objects::new(&opened.store, None, opened.damaged, self.layout.packs()))
     }
 
-    fn open(&self, hash: Hash) -> Result<Opened, GitError> {
+    fn open(&self, hash: Hash) -> Result<OpenPacks, GitError> {
         let mut slot = lock(&self.opened);
         let damaged = slot.as_ref().filter(|opened| opened.damaged.load(Ordering::Relaxed));
         let damaged = damaged.map(|opened| opened.identity.clone());
@@ -272,7 +272,7 @@ impl State {
         let objects = self.layout.objects();
         let store = Store::at_opts(objects.clone(), hash, &mut std::iter::empty(), options);
         let store = Arc::new(store.map_err(GitError::storage("open", &objects))?);
-        let opened = Opened {
+        let opened = OpenPacks {
             store,
             identity,
             damaged: Arc::default(),

@@ -53,7 +53,7 @@ impl std::fmt::Debug for Objects {
 
 /// A file or folder that a path led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundEntry {
     /// What it is.
     pub kind: EntryKind,
     /// The object.
@@ -245,8 +245,8 @@ impl Objects {
     ///
     /// # Errors
     /// [`GitError::Damaged`] when a tree on the way cannot be read.
-    pub fn find(&self, tree: ObjectId, path: &[u8]) -> Result<Option<Found>, GitError> {
-        let mut found = Found {
+    pub fn find(&self, tree: ObjectId, path: &[u8]) -> Result<Option<FoundEntry>, GitError> {
+        let mut found = FoundEntry {
             kind: EntryKind::Tree,
             id: tree,
         };
@@ -256,7 +256,7 @@ impl Objects {
             }
             let tree = self.tree(found.id)?;
             let Some(entry) = tree.find(name)? else { return Ok(None) };
-            found = Found {
+            found = FoundEntry {
                 kind: entry.kind,
                 id: entry.id,
             };

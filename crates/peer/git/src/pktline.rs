@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use super::sideband::Words;
+use super::sideband::ServerText;
 use super::{GitError, TransportError};
 
 /// The longest packet, with its four length digits.
@@ -78,7 +78,7 @@ pub(super) fn text(data: &[u8]) -> Result<&[u8], GitError> {
     if let Some(words) = data.strip_prefix(b"ERR ") {
         return Err(GitError::protocol(format!(
             "the server refuses: {}",
-            Words::clean(words)
+            ServerText::clean(words)
         )));
     }
     Ok(data.strip_suffix(b"\n").unwrap_or(data))

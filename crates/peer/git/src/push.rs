@@ -6,7 +6,7 @@ use super::conversation::Conversation;
 use super::layout::bound;
 use super::listing::{Greeting, Listing, read_greeting};
 use super::mirror::{Mirror, lock};
-use super::report::{Became, Report, Verdict};
+use super::report::{HookOutcome, Report, Verdict};
 use super::send::{Receiver, body, check};
 use super::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportError};
 
@@ -47,7 +47,7 @@ pub struct PushStatus {
     /// same for all updates of a push.
     pub said: String,
     /// What the server's hook made of it, when it says so.
-    pub became: Option<Became>,
+    pub became: Option<HookOutcome>,
 }
 
 /// What the process remembers of a server's `git-receive-pack`.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::http::HttpTransport;
 use super::process::ProcessTransport;
-use super::remote_url::{Place, RemoteUrl};
+use super::remote_url::{Location, RemoteUrl};
 use super::ssh::SshTransport;
 use super::{Transport, TransportError};
 use bumpwright_http::{Fetched, Peer, Proxy, Tls};
@@ -121,9 +121,9 @@ pub enum KnownHosts {
 /// [`TransportError::Config`] when the settings cannot work: unreadable keys or certificates, credentials of another
 /// kind than the address.
 pub fn open(remote: &Remote) -> Result<Box<dyn Transport>, TransportError> {
-    match remote.url.place() {
-        Place::Local(path) => Ok(Box::new(ProcessTransport::new(&remote.url, path, remote.timeout))),
-        Place::Http(base) => Ok(Box::new(HttpTransport::new(remote, base)?)),
-        Place::Ssh { host, port, path } => Ok(Box::new(SshTransport::new(remote, host, *port, path)?)),
+    match remote.url.location() {
+        Location::Local(path) => Ok(Box::new(ProcessTransport::new(&remote.url, path, remote.timeout))),
+        Location::Http(base) => Ok(Box::new(HttpTransport::new(remote, base)?)),
+        Location::Ssh { host, port, path } => Ok(Box::new(SshTransport::new(remote, host, *port, path)?)),
     }
 }

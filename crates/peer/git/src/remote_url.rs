@@ -30,12 +30,12 @@ pub struct RemoteUrl {
     shown: String,
     user: Option<String>,
     password: Option<Secret>,
-    place: Place,
+    location: Location,
 }
 
 /// The part that each transport needs, without user information.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// An absolute path.
     Local(PathBuf),
     /// Without a slash at its end.
@@ -76,11 +76,11 @@ impl RemoteUrl {
     /// The kind of the address.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
-        match &self.place {
-            Place::Local(_) => Scheme::Local,
-            Place::Http(url) if url.scheme() == "https" => Scheme::Https,
-            Place::Http(_) => Scheme::Http,
-            Place::Ssh { .. } => Scheme::Ssh,
+        match &self.location {
+            Location::Local(_) => Scheme::Local,
+            Location::Http(url) if url.scheme() == "https" => Scheme::Https,
+            Location::Http(_) => Scheme::Http,
+            Location::Ssh { .. } => Scheme::Ssh,
         }
     }
 
@@ -99,42 +99,42 @@ impl RemoteUrl {
     /// The host name; none for a local path.
     #[must_use]
     pub fn host(&self) -> Option<&str> {
-        match &self.place {
-            Place::Local(_) => None,
-            Place::Http(url) => url.host_str(),
-            Place::Ssh { host, .. } => Some(host),
+        match &self.location {
+            Location::Local(_) => None,
+            Location::Http(url) => url.host_str(),
+            Location::Ssh { host, .. } => Some(host),
         }
     }
 
     /// The address without user information, where it is `http://` or `https://`.
     #[must_use]
     pub fn web(&self) -> Option<&Url> {
-        match &self.place {
-            Place::Http(url) => Some(url),
-            Place::Local(_) | Place::Ssh { .. } => None,
+        match &self.location {
+            Location::Http(url) => Some(url),
+            Location::Local(_) | Location::Ssh { .. } => None,
         }
     }
 
     /// The path as the program at the other end of SSH gets it.
     #[must_use]
     pub fn ssh_path(&self) -> Option<&str> {
-        match &self.place {
-            Place::Ssh { path, .. } => Some(path),
-            Place::Local(_) | Place::Http(_) => None,
+        match &self.location {
+            Location::Ssh { path, .. } => Some(path),
+            Location::Local(_) | Location::Http(_) => None,
         }
     }
 
     /// The absolute path of a local repository.
     #[must_use]
     pub fn local_path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Local(path) => Some(path),
-            Place::Http(_) | Place::Ssh { .. } => None,
+        match &self.location {
+            Location::Local(path) => Some(path),
+            Location::Http(_) | Location::Ssh { .. } => None,
         }
     }
 
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
     }
 
     fn from_url(text: &str, scheme: &str) -> Result<Self, TransportError> {
@@ -171,7 +171,7 @@ impl RemoteUrl {
             shown: text.to_owned(),
             user: None,
             password: None,
-            place: Place::Local(path),
+            location: Location::Local(path),
         })
     }
 
@@ -198,7 +198,7 @@ impl RemoteUrl {
             shown,
             user,
             password,
-            place: Place::Http(url),
+            location: Location::Http(url),
         })
     }
 
@@ -227,7 +227,7 @@ impl RemoteUrl {
             shown: shown.into(),
             user,
             password: None,
-            place: Place::Ssh {
+            location: Location::Ssh {
                 host,
                 port: url.port(),
                 path,
@@ -252,7 +252,7 @@ impl RemoteUrl {
         let shown = text
             .strip_prefix(login)
             .map_or_else(String::new, |rest| format!("{host}{rest}"));
-        let place = Place::Ssh {
+        let location = Location::Ssh {
             host: host.to_ascii_lowercase(),
             port: None,
             path: path.to_owned(),
@@ -261,7 +261,7 @@ impl RemoteUrl {
             shown,
             user,
             password: None,
-            place,
+            location,
         })
     }
 }
@@ -322,8 +322,8 @@ mod tests {
     fn ssh(text: &str) -> (Option<String>, String, Option<u16>, String) {
         let url = RemoteUrl::parse(text).unwrap();
         let user = url.user().map(str::to_owned);
-        match url.place {
-            Place::Ssh { host, port, path } => (user, host, port, path),
+        match url.location {
+            Location::Ssh { host, port, path } => (user, host, port, path),
             other => panic!("{other:?}"),
         }
     }

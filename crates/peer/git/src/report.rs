@@ -7,7 +7,7 @@ use super::GitError;
 use super::listing::short;
 use super::pktline::PacketReader;
 use super::send::Receiver;
-use super::sideband::{SideBand, Words};
+use super::sideband::{ServerText, SideBand};
 use super::transfer::stopped;
 
 /// Parts of the reasons that servers give when somebody else was faster: git (all versions), JGit and Gerrit, GitHub,
@@ -47,7 +47,7 @@ pub(super) enum Verdict {
 /// What a server's hook made of an update that was done (gitprotocol-pack, *Report Status*, version 2): AGit's
 /// `refs/for/…` becomes a pull request with a reference of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Became {
+pub struct HookOutcome {
     /// The reference that it changed, when it is another one.
     pub reference: Option<String>,
     /// Whether that reference is new; `None` when nothing is said of what it held.
@@ -56,7 +56,7 @@ pub struct Became {
     pub forced: bool,
 }
 
-impl Became {
+impl HookOutcome {
     /// Takes an `option` line's rest into account.
     fn add(&mut self, option: &str) {
         match option.split_once(' ').unwrap_or((option, "")) {
@@ -74,7 +74,7 @@ pub(super) struct Report {
     /// `None` when the objects were taken.
     unpack: Option<String>,
     refs: BTreeMap<String, Option<String>>,
-    became: BTreeMap<String, Became>,
+    became: BTreeMap<String, HookOutcome>,
     /// The server's words, cleaned.
     pub(super) words: String,
 }
@@ -116,7 +116,7 @@ impl Report {
             match word {
                 "unpack" => {
                     unpacked = true;
-                    report.unpack = (rest != "ok").then(|| Words::clean(rest.as_bytes()));
+                    report.unpack = (rest != "ok").then(|| ServerText::clean(rest.as_bytes()));
                 }
                 "ok" => {
                     report.refs.insert(rest.to_owned(), None);
@@ -125,7 +125,7 @@ impl Report {
                 "ng" => {
                     done = None;
                     let (name, reason) = rest.split_once(' ').unwrap_or((rest, "no reason given"));
-                    let reason = Words::clean(reason.as_bytes());
+                    let reason = ServerText::clean(reason.as_bytes());
                     report.refs.insert(name.to_owned(), Some(reason));
                 }
                 "option" => {
@@ -145,7 +145,7 @@ impl Report {
     }
 
     /// What the server's hook made of one reference, when it says so.
-    pub(super) fn became(&self, reference: &str) -> Option<&Became> {
+    pub(super) fn became(&self, reference: &str) -> Option<&HookOutcome> {
         self.became.get(reference)
     }
 
@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(reason(&report, "refs/heads/b"), ("hook declined".to_owned(), false));
         assert_eq!(reason(&report, "refs/heads/c"), ("no reason given".to_owned(), false));
         assert!(reason(&report, "refs/heads/d").1);
-        let other = Became {
+        let other = HookOutcome {
             reference: Some("refs/heads/other".to_owned()),
-            ..Became::default()
+            ..HookOutcome::default()
         };
         assert_eq!(report.became("refs/heads/a"), Some(&other));
         assert_eq!(report.became("refs/heads/b"), None);
@@ -241,7 +241,7 @@ mod tests {
             "option refname refs/pull/5/head\n",
         ]);
         let report = Report::read(&bytes[..], &receiver(false)).unwrap();
-        let made = |name: &str, created, forced| Became {
+        let made = |name: &str, created, forced| HookOutcome {
             reference: Some(name.to_owned()),
             created: Some(created),
             forced,

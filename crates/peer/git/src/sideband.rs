@@ -13,7 +13,7 @@ pub(super) struct SideBand<'p, R> {
     data: Vec<u8>,
     at: usize,
     ended: bool,
-    words: Words,
+    words: ServerText,
     /// Stops the transfer when the server counts more objects than this.
     object_limit: Option<u64>,
     /// Why it stopped. Readers below wrap what they are given, so the original is kept here.
@@ -38,7 +38,7 @@ impl<'p, R: BufRead> SideBand<'p, R> {
             data: Vec::new(),
             at: 0,
             ended: false,
-            words: Words::default(),
+            words: ServerText::default(),
             object_limit,
             failure: None,
         }
@@ -77,7 +77,7 @@ impl<'p, R: BufRead> SideBand<'p, R> {
                 }
             }
             Packet::Data([3, words @ ..]) => {
-                return Err(io::Error::other(Stopped::Fatal(Words::clean(words))));
+                return Err(io::Error::other(Stopped::Fatal(ServerText::clean(words))));
             }
             Packet::Data(b"") => {}
             // Version 0 sends its last acknowledgments in front of the bands.
@@ -85,7 +85,7 @@ impl<'p, R: BufRead> SideBand<'p, R> {
             Packet::Data(line) if line.starts_with(b"ACK ") => {}
             Packet::Data(other) => {
                 let words = other.strip_prefix(b"ERR ").unwrap_or(other);
-                return Err(io::Error::other(Stopped::Fatal(Words::clean(words))));
+                return Err(io::Error::other(Stopped::Fatal(ServerText::clean(words))));
             }
         }
         Ok(())
@@ -121,12 +121,12 @@ impl<R: BufRead> Read for SideBand<'_, R> {
 
 /// The first part of what a server said.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct ServerText {
     bytes: Vec<u8>,
     cut: bool,
 }
 
-impl Words {
+impl ServerText {
     pub(super) fn push(&mut self, more: &[u8]) {
         let room = WORDS_LIMIT - self.bytes.len().min(WORDS_LIMIT);
         self.cut |= more.len() > room;
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn endless_words_are_cut() {
-        let mut words = Words::default();
+        let mut words = ServerText::default();
         for _ in 0..2_000 {
             words.push(&[b'x'; 1_000]);
         }

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use super::remote::Remote;
-use super::ssh_session::{Guard, Route};
+use super::ssh_session::{HostKeyCheck, Route};
 use super::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{Deadline, server_text};
 
@@ -43,7 +43,7 @@ struct Shared {
     path: String,
     timeout: Duration,
     /// Logged in, and without a channel at the moment.
-    idle: Mutex<VecDeque<(Handle<Guard>, Instant)>>,
+    idle: Mutex<VecDeque<(Handle<HostKeyCheck>, Instant)>>,
     /// OpenSSH drops connections when many log in at the same moment (`MaxStartups`, 10).
     handshakes: Semaphore,
     /// Always there, but for the moment of dropping.
@@ -122,7 +122,7 @@ impl Shared {
         &self,
         service: Service,
         protocol: Protocol,
-    ) -> Result<(Handle<Guard>, Channel<Msg>), TransportError> {
+    ) -> Result<(Handle<HostKeyCheck>, Channel<Msg>), TransportError> {
         let (session, channel) = match self.reuse().await {
             Some(both) => both,
             None => {
@@ -151,7 +151,7 @@ impl Shared {
         Ok((session, channel))
     }
 
-    async fn open(&self) -> Result<(Handle<Guard>, Channel<Msg>), TransportError> {
+    async fn open(&self) -> Result<(Handle<HostKeyCheck>, Channel<Msg>), TransportError> {
         let session = self.route.connect().await?;
         let channel = session.channel_open_session().await;
         Ok((
@@ -161,13 +161,13 @@ impl Shared {
     }
 
     /// A channel on a kept connection, if there is one that still works.
-    async fn reuse(&self) -> Option<(Handle<Guard>, Channel<Msg>)> {
+    async fn reuse(&self) -> Option<(Handle<HostKeyCheck>, Channel<Msg>)> {
         let session = self.take_idle()?;
         let channel = session.channel_open_session().await.ok()?;
         Some((session, channel))
     }
 
-    fn take_idle(&self) -> Option<Handle<Guard>> {
+    fn take_idle(&self) -> Option<Handle<HostKeyCheck>> {
         let mut idle = lock(&self.idle);
         idle.retain(|(session, since)| since.elapsed() < IDLE && !session.is_closed());
         idle.pop_back().map(|(session, _)| session)
@@ -317,7 +317,7 @@ impl BufRead for Program {
 struct SshConnection {
     program: Program,
     write: ChannelWriteHalf<Msg>,
-    session: Option<Handle<Guard>>,
+    session: Option<Handle<HostKeyCheck>>,
 }
 
 impl Connection for SshConnection {

@@ -114,7 +114,7 @@ impl Route {
     }
 
     /// Connects, checks the host key and logs in. Dropping the future gives up.
-    pub(crate) async fn connect(&self) -> Result<Handle<Guard>, TransportError> {
+    pub(crate) async fn connect(&self) -> Result<Handle<HostKeyCheck>, TransportError> {
         let stream = match &self.proxy {
             Some(proxy) => proxy.tunnel(&self.host, self.port).await,
             None => TcpStream::connect((self.host.as_str(), self.port))
@@ -139,18 +139,18 @@ impl Route {
             inactivity_timeout,
             ..client::Config::default()
         };
-        let mut session = client::connect_stream(Arc::new(config), stream, Guard(keys))
+        let mut session = client::connect_stream(Arc::new(config), stream, HostKeyCheck(keys))
             .await
             .map_err(|e| match e {
-                Refusal::HostKey(detail) => TransportError::HostKey {
+                HandshakeError::HostKey(detail) => TransportError::HostKey {
                     url: self.url.clone(),
                     detail,
                 },
-                Refusal::Ssh(russh::Error::InactivityTimeout) => TransportError::Timeout {
+                HandshakeError::Ssh(russh::Error::InactivityTimeout) => TransportError::Timeout {
                     url: self.url.clone(),
                     limit: self.timeout,
                 },
-                Refusal::Ssh(e) => self.connect_error(&format!("the SSH handshake failed: {e}")),
+                HandshakeError::Ssh(e) => self.connect_error(&format!("the SSH handshake failed: {e}")),
             })?;
         self.log_in(&mut session).await?;
         Ok(session)
@@ -167,7 +167,7 @@ impl Route {
         }
     }
 
-    async fn log_in(&self, session: &mut Handle<Guard>) -> Result<(), TransportError> {
+    async fn log_in(&self, session: &mut Handle<HostKeyCheck>) -> Result<(), TransportError> {
         let mut tried = Vec::new();
         let done = match &self.login {
             Login::None => session.authenticate_none(&self.user).await.map(|r| r.success()),
@@ -202,7 +202,7 @@ impl Route {
 
     async fn log_in_as_user(
         &self,
-        session: &mut Handle<Guard>,
+        session: &mut Handle<HostKeyCheck>,
         files: &[PathBuf],
         only_files: bool,
         tried: &mut Vec<String>,
@@ -251,29 +251,29 @@ impl Route {
 }
 
 /// Checks the server's key while the handshake runs.
-pub(crate) struct Guard(HostKeys);
+pub(crate) struct HostKeyCheck(HostKeys);
 
 /// Why a handshake was given up.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum HandshakeError {
     HostKey(String),
     Ssh(russh::Error),
 }
 
-impl From<russh::Error> for Refusal {
+impl From<russh::Error> for HandshakeError {
     fn from(error: russh::Error) -> Self {
         Self::Ssh(error)
     }
 }
 
-impl client::Handler for Guard {
-    type Error = Refusal;
+impl client::Handler for HostKeyCheck {
+    type Error = HandshakeError;
 
-    async fn check_server_key(&mut self, offered: &PublicKeyOrCertificate) -> Result<bool, Refusal> {
+    async fn check_server_key(&mut self, offered: &PublicKeyOrCertificate) -> Result<bool, HandshakeError> {
         self.0
             .check(&offered.public_key())
             .map(|()| true)
-            .map_err(Refusal::HostKey)
+            .map_err(HandshakeError::HostKey)
     }
 }
 
@@ -373,7 +373,7 @@ fn describe(key: &PublicKey) -> String {
     format!("{} {}", key.algorithm(), key.fingerprint(HashAlg::Sha256))
 }
 
-async fn offer(session: &mut Handle<Guard>, user: &str, key: Arc<PrivateKey>) -> Result<bool, russh::Error> {
+async fn offer(session: &mut Handle<HostKeyCheck>, user: &str, key: Arc<PrivateKey>) -> Result<bool, russh::Error> {
     let hash = hash_for(session, &key.algorithm()).await;
     let result = session
         .authenticate_publickey(user, PrivateKeyWithHashAlg::new(key, hash))
@@ -382,7 +382,7 @@ async fn offer(session: &mut Handle<Guard>, user: &str, key: Arc<PrivateKey>) ->
 }
 
 /// RSA signs with SHA-2: SHA-1 is refused by servers of today. Other keys have their hash built in.
-async fn hash_for(session: &Handle<Guard>, algorithm: &Algorithm) -> Option<HashAlg> {
+async fn hash_for(session: &Handle<HostKeyCheck>, algorithm: &Algorithm) -> Option<HashAlg> {
     if !matches!(algorithm, Algorithm::Rsa { .. }) {
         return None;
     }

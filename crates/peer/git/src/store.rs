@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use gix::hash::Kind as Hash;
 use tempfile::NamedTempFile;
 
-use super::delta_tree::{DeltaTree, Place, Tail};
+use super::delta_tree::{DeltaTree, Tail, Workspace};
 use super::pack_entry::sum_of;
 use super::pack_index::{Indexed, write_index};
 use super::unpack::{PackEntry, Received, UnpackError, finished, receive};
@@ -26,20 +26,20 @@ pub(super) const UNFINISHED: &str = "incoming-";
 /// A pack that is in place. Its `.keep` file stands until [`Stored::release`], as Git does it, so that nobody who
 /// cleans up takes it for garbage before a reference leads to it. One that is never released is taken away again.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct StoredPack {
     /// The name without an extension; `None` when the pack held nothing.
     pub(super) name: Option<String>,
     keep: Option<PathBuf>,
 }
 
-impl Stored {
+impl StoredPack {
     /// Takes the `.keep` file away.
     pub(super) fn release(mut self) -> Result<(), GitError> {
         self.keep.take().map_or(Ok(()), |keep| super::layout::remove(&keep))
     }
 }
 
-impl Drop for Stored {
+impl Drop for StoredPack {
     fn drop(&mut self) {
         let Some(keep) = &self.keep else { return };
         // The index first: a pack without one is not looked at. What stays is found when the mirror is opened.
@@ -51,7 +51,7 @@ impl Drop for Stored {
 
 /// Where packs are stored, and within what bounds.
 #[derive(Clone, Copy)]
-pub(super) struct Storing<'a> {
+pub(super) struct PackStore<'a> {
     pub(super) folder: &'a Path,
     /// Where a thin pack finds what it leaves out.
     pub(super) bases: Option<&'a Objects>,
@@ -61,9 +61,9 @@ pub(super) struct Storing<'a> {
     pub(super) until: Option<Deadline>,
 }
 
-impl Storing<'_> {
+impl PackStore<'_> {
     /// Writes a pack and its index into the folder.
-    pub(super) fn store(&self, pack: &mut dyn io::BufRead) -> Result<Stored, StoreError> {
+    pub(super) fn store(&self, pack: &mut dyn io::BufRead) -> Result<StoredPack, StoreError> {
         let folder = self.folder;
         let storing = |error| StoreError::Folder(GitError::storage("write", folder)(error));
         let fresh = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(storing)?;
@@ -73,7 +73,7 @@ impl Storing<'_> {
         };
         let mut received = receive(pack, fresh.as_file(), self.hash, self.job).map_err(unpack)?;
         if received.entries.is_empty() {
-            return Ok(Stored { name: None, keep: None });
+            return Ok(StoredPack { name: None, keep: None });
         }
         self.resolve(&mut received, fresh.as_file()).map_err(unpack)?;
         let mut index = NamedTempFile::with_prefix_in(UNFINISHED, folder).map_err(storing)?;
@@ -83,14 +83,14 @@ impl Storing<'_> {
 
     /// Gives each delta its id. What is made on objects outside the pack gets these objects into it.
     fn resolve(&self, received: &mut Received, file: &File) -> Result<(), UnpackError> {
-        let place = Place {
+        let workspace = Workspace {
             file,
             folder: self.folder,
             hash: self.hash,
             job: self.job,
             until: self.until,
         };
-        let tree = DeltaTree::new(place, received)?;
+        let tree = DeltaTree::new(workspace, received)?;
         let own = received.entries.len();
         tree.resolve(received, 0..own)?;
         loop {
@@ -244,10 +244,10 @@ fn seal(received: &mut Received, file: &File, hash: Hash) -> Result<(), UnpackEr
 
 /// Puts both files where they belong, the index last: a pack without one is not looked at. A reference will lead here, so
 /// the bytes have to be on disk before.
-fn place(folder: &Path, pack: NamedTempFile, index: NamedTempFile, checksum: &ObjectId) -> io::Result<Stored> {
+fn place(folder: &Path, pack: NamedTempFile, index: NamedTempFile, checksum: &ObjectId) -> io::Result<StoredPack> {
     let name = format!("pack-{checksum}");
     let path = |extension: &str| folder.join(format!("{name}.{extension}"));
-    let mut stored = Stored {
+    let mut stored = StoredPack {
         name: Some(name.clone()),
         keep: None,
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Cursor, Read};
 
-use super::conversation::{Conversation, Speaks};
+use super::conversation::{Conversation, ServerProtocol};
 use super::layout::parse_id;
 use super::listing::{AGENT, Capabilities, short};
 use super::pktline::{Packet, PacketReader, PacketWriter, broken, text};
@@ -59,8 +59,8 @@ pub(super) fn transfer<T>(
 ) -> Result<Answer<T>, GitError> {
     let hash = conversation.hash();
     let (body, v2, cuts) = match conversation.speaks() {
-        Speaks::V2(known) => (body_v2(known, request), true, known.shallow),
-        Speaks::V0(offered, _) => (
+        ServerProtocol::V2(known) => (body_v2(known, request), true, known.shallow),
+        ServerProtocol::V0(offered, _) => (
             body_v0(offered, request)?,
             false,
             offered.iter().any(|c| c == "shallow"),

@@ -298,7 +298,7 @@ impl Stream<'_> {
         while more {
             let byte = self.byte()?;
             if shift > 56 {
-                return Err(UnpackError::pack("an entry is larger than can be"));
+                return Err(UnpackError::pack("the size of an entry is not valid"));
             }
             size |= u64::from(byte & 0x7f) << shift;
             shift += 7;
@@ -317,7 +317,7 @@ impl Stream<'_> {
                 .checked_add(1)
                 .and_then(|distance| distance.checked_mul(128))
                 .map(|distance| distance | u64::from(byte & 0x7f))
-                .ok_or_else(|| UnpackError::pack("a base is further away than can be"))?;
+                .ok_or_else(|| UnpackError::pack("the offset of a base is not valid"))?;
         }
         offset
             .checked_sub(distance)

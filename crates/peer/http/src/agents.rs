@@ -19,12 +19,12 @@ use super::inside::{Networks, network, network_of};
 #[derive(Debug)]
 pub struct Agents {
     peer: Peer,
-    kept: Mutex<Vec<(Way, Agent)>>,
+    kept: Mutex<Vec<(AgentKey, Agent)>>,
 }
 
 /// What tells one agent of a peer from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
+struct AgentKey {
     secure: bool,
     proxied: bool,
     /// The networks inside that it reaches; none for all.
@@ -33,19 +33,19 @@ struct Way {
 
 /// Why there is no agent for an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoAgent {
+pub enum AgentError {
     /// Certificates or the proxy's address cannot be used.
     #[error("{0}")]
     Settings(String),
     /// A server has led to this host.
     #[error(transparent)]
-    Inside(#[from] Inside),
+    PrivateAddress(#[from] PrivateAddress),
 }
 
 /// A server has led to this host, which is inside, and the server is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refused to go where the server leads, to {0}: a private or link-local address")]
-pub struct Inside(String);
+pub struct PrivateAddress(String);
 
 impl Agents {
     /// Those of a peer. Nothing is read yet.
@@ -67,7 +67,7 @@ impl Agents {
     ///
     /// # Errors
     /// [`NoAgent::Settings`]
-    pub fn to(&self, target: &Url) -> Result<Agent, NoAgent> {
+    pub fn to(&self, target: &Url) -> Result<Agent, AgentError> {
         self.agent(target, None)
     }
 
@@ -77,7 +77,7 @@ impl Agents {
     ///
     /// # Errors
     /// [`NoAgent`]; without a proxy it is the request that fails with [`Inside`].
-    pub fn led(&self, named: &Url, target: &Url, deadline: Deadline) -> Result<Agent, NoAgent> {
+    pub fn redirected(&self, named: &Url, target: &Url, deadline: Deadline) -> Result<Agent, AgentError> {
         if named.host() == target.host() {
             return self.to(target);
         }
@@ -92,7 +92,7 @@ impl Agents {
     }
 
     /// The networks inside that a server is in.
-    fn networks(&self, server: &Url, deadline: Deadline) -> Result<Networks, NoAgent> {
+    fn networks(&self, server: &Url, deadline: Deadline) -> Result<Networks, AgentError> {
         let host = server.host();
         if !matches!(host, Some(Host::Domain(_))) || self.through_proxy(server)? {
             return Ok(Networks::default().with(host.as_ref().and_then(network_of)));
@@ -115,12 +115,12 @@ impl Agents {
         }))
     }
 
-    fn through_proxy(&self, target: &Url) -> Result<bool, NoAgent> {
-        through_proxy(&self.peer, target).map_err(NoAgent::Settings)
+    fn through_proxy(&self, target: &Url) -> Result<bool, AgentError> {
+        through_proxy(&self.peer, target).map_err(AgentError::Settings)
     }
 
-    fn agent(&self, target: &Url, reach: Option<Networks>) -> Result<Agent, NoAgent> {
-        let way = Way {
+    fn agent(&self, target: &Url, reach: Option<Networks>) -> Result<Agent, AgentError> {
+        let way = AgentKey {
             secure: target.scheme() == "https",
             proxied: self.through_proxy(target)?,
             reach,
@@ -129,24 +129,24 @@ impl Agents {
         if let Some((_, agent)) = kept.iter().find(|(known, _)| *known == way) {
             return Ok(agent.clone());
         }
-        let made = agent(&self.peer, target, Guard { reach }).map_err(NoAgent::Settings)?;
+        let made = agent(&self.peer, target, GuardedResolver { reach }).map_err(AgentError::Settings)?;
         kept.push((way, made.clone()));
         Ok(made)
     }
 }
 
-fn inside(host: &str) -> Inside {
-    Inside(host.to_owned())
+fn inside(host: &str) -> PrivateAddress {
+    PrivateAddress(host.to_owned())
 }
 
 /// Finds no addresses inside but those of the networks within reach.
 #[derive(Debug)]
-struct Guard {
+struct GuardedResolver {
     /// None for all.
     reach: Option<Networks>,
 }
 
-impl Resolver for Guard {
+impl Resolver for GuardedResolver {
     fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = DefaultResolver::default().resolve(uri, config, timeout)?;
         let Some(reach) = self.reach else { return Ok(found) };
@@ -163,7 +163,7 @@ impl Resolver for Guard {
 }
 
 /// The agent's error, where a server has led inside.
-pub(super) fn led_inside(error: &ureq::Error) -> Option<&Inside> {
+pub(super) fn redirected_inside(error: &ureq::Error) -> Option<&PrivateAddress> {
     match error {
         ureq::Error::Other(error) => error.downcast_ref(),
         _ => None,
@@ -200,7 +200,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let target = url(&format!("http://{host}:{port}/"));
-        let agent = direct().led(&url(named), &target, soon()).unwrap();
+        let agent = direct().redirected(&url(named), &target, soon()).unwrap();
         std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.read(&mut [0; 1024]);
@@ -210,7 +210,7 @@ mod tests {
         });
         match agent.get(target.as_str()).call() {
             Ok(_) => Ok(()),
-            Err(error) => Err(led_inside(&error).unwrap().to_string()),
+            Err(error) => Err(redirected_inside(&error).unwrap().to_string()),
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
             proxy: Some(Proxy::at("http://10.0.0.1:3128")),
             ..Peer::default()
         });
-        let led = |named: &str, target: &str| agents.led(&url(named), &url(target), soon()).map(drop);
+        let led = |named: &str, target: &str| agents.redirected(&url(named), &url(target), soon()).map(drop);
         for target in [
             "http://localhost/",
             "http://169.254.169.254/latest",
@@ -246,7 +246,7 @@ mod tests {
             "http://[::ffff:10.0.0.9]/",
         ] {
             let refused = led("https://git.example.com/a.git", target);
-            assert!(matches!(refused, Err(NoAgent::Inside(_))), "{target}");
+            assert!(matches!(refused, Err(AgentError::PrivateAddress(_))), "{target}");
         }
         led("https://git.example.com/", "https://other.example.com/").unwrap();
         led("http://a.default.svc/", "http://b.default.svc/").unwrap();

@@ -8,7 +8,7 @@ use ureq::{Agent, Body};
 use url::Url;
 
 use super::agent::Peer;
-use super::agents::{Agents, NoAgent, led_inside};
+use super::agents::{AgentError, Agents, redirected_inside};
 use super::error::shown;
 use super::explain::gone;
 use super::retry_policy::{RetryPolicy, asked, means_later};
@@ -90,10 +90,10 @@ impl Client {
 
     fn opened(&self, request: &Request, deadline: Deadline, most: Option<Duration>) -> Result<Opened, NetError> {
         let once = || {
-            let led = self.follow(request, deadline, most)?;
-            Ok(match led.response.status() {
-                StatusCode::OK => Opened::of(led.response, led.url, led.redirected, led.deadline),
-                _ => Opened::refused(led.read(request.limit)?),
+            let followed = self.follow(request, deadline, most)?;
+            Ok(match followed.response.status() {
+                StatusCode::OK => Opened::of(followed.response, followed.url, followed.redirected, followed.deadline),
+                _ => Opened::refused(followed.read(request.limit)?),
             })
         };
         self.patiently(request, deadline, once, |opened: &Opened| &opened.answer)
@@ -124,14 +124,19 @@ impl Client {
     }
 
     /// Gives the last answer. One request takes `most` at most.
-    fn follow(&self, request: &Request, deadline: Deadline, most: Option<Duration>) -> Result<Led, NetError> {
+    fn follow(
+        &self,
+        request: &Request,
+        deadline: Deadline,
+        most: Option<Duration>,
+    ) -> Result<FollowedResponse, NetError> {
         let mut target = bare(&request.url);
         for redirects in 0..=REDIRECTS {
             let deadline = most.map_or(deadline, |most| deadline.within(most));
             let response = self.send_once(request, &target, deadline)?;
             match location(&target, &response).filter(|next| follows(request, response.status(), next)) {
                 None => {
-                    return Ok(Led {
+                    return Ok(FollowedResponse {
                         response,
                         url: target,
                         redirected: redirects > 0,
@@ -155,7 +160,7 @@ impl Client {
             }
             other => other,
         };
-        result.map_err(|error| match led_inside(&error) {
+        result.map_err(|error| match redirected_inside(&error) {
             Some(inside) => NetError::Redirect {
                 url: shown(request.named()),
                 detail: inside.to_string(),
@@ -182,7 +187,7 @@ impl Client {
             Ok(head) => head,
             Err(e) => return Ok(Err(e.into())),
         };
-        self.sent.tell();
+        self.sent.notify();
         Ok(match &request.body {
             Some(body) => {
                 let request = head.map(|()| body.expose().as_bytes());
@@ -193,16 +198,18 @@ impl Client {
     }
 
     fn agent(&self, named: &Url, target: &Url, deadline: Deadline) -> Result<Agent, NetError> {
-        self.agents.led(named, target, deadline).map_err(|why| match why {
-            NoAgent::Settings(detail) => NetError::Config {
-                url: shown(target),
-                detail,
-            },
-            NoAgent::Inside(inside) => NetError::Redirect {
-                url: shown(named),
-                detail: inside.to_string(),
-            },
-        })
+        self.agents
+            .redirected(named, target, deadline)
+            .map_err(|why| match why {
+                AgentError::Settings(detail) => NetError::Config {
+                    url: shown(target),
+                    detail,
+                },
+                AgentError::PrivateAddress(inside) => NetError::Redirect {
+                    url: shown(named),
+                    detail: inside.to_string(),
+                },
+            })
     }
 }
 
@@ -252,14 +259,14 @@ fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
 }
 
 /// Where redirects have led.
-struct Led {
+struct FollowedResponse {
     response: Response<Body>,
     url: Url,
     redirected: bool,
     deadline: Deadline,
 }
 
-impl Led {
+impl FollowedResponse {
     fn read(self, limit: usize) -> Result<Answer, NetError> {
         let (head, body) = self.response.into_parts();
         let mut bytes = Vec::new();

@@ -38,7 +38,7 @@ impl Deadline {
     /// What is left; zero when it has passed, or the thread's job was called off.
     #[must_use]
     pub fn left(&self) -> Duration {
-        if Job::is_pointless() {
+        if Job::current_is_cancelled() {
             return Duration::ZERO;
         }
         self.at.saturating_duration_since(Instant::now())

@@ -5,7 +5,7 @@ use std::io;
 
 use url::{Url, form_urlencoded};
 
-use super::{Deadline, Inside};
+use super::{Deadline, PrivateAddress};
 use bumpwright_secret::Secret;
 
 /// How much of a server's words goes into an error, in bytes.
@@ -35,7 +35,7 @@ pub fn explain(error: ureq::Error, deadline: Deadline) -> Fault {
         ureq::Error::ConnectProxyFailed(e) => format!("the proxy refused: {}", server_text(e.as_bytes(), WORDS)),
         ureq::Error::Io(e) => explain_io(&e),
         ureq::Error::Rustls(e) => explain_tls(&e.to_string()),
-        ureq::Error::Other(e) if e.is::<Inside>() => e.to_string(),
+        ureq::Error::Other(e) if e.is::<PrivateAddress>() => e.to_string(),
         other => other.to_string(),
     })
 }

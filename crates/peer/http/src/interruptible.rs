@@ -24,18 +24,18 @@ pub(super) fn connector() -> impl Connector {
 struct Interruptible;
 
 impl<In: Transport> Connector<In> for Interruptible {
-    type Out = Attentive<In>;
+    type Out = InterruptibleTransport<In>;
 
     fn connect(&self, _: &ConnectionDetails<'_>, chained: Option<In>) -> Result<Option<Self::Out>, Error> {
-        Ok(chained.map(Attentive))
+        Ok(chained.map(InterruptibleTransport))
     }
 }
 
 /// A connection that looks up from time to time.
 #[derive(Debug)]
-struct Attentive<T>(T);
+struct InterruptibleTransport<T>(T);
 
-impl<T: Transport> Transport for Attentive<T> {
+impl<T: Transport> Transport for InterruptibleTransport<T> {
     fn buffers(&mut self) -> &mut dyn Buffers {
         self.0.buffers()
     }
@@ -51,7 +51,7 @@ impl<T: Transport> Transport for Attentive<T> {
         let began = Instant::now();
         let limit: Duration = *timeout.after;
         loop {
-            if job.is_off() {
+            if job.is_cancelled() {
                 return Err(Error::Timeout(timeout.reason));
             }
             let left = limit.saturating_sub(began.elapsed());

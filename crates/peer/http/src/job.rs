@@ -32,13 +32,13 @@ impl Job {
     }
 
     /// Nobody wants it done any more: for those who work for it all deadlines have passed.
-    pub fn call_off(&self) {
+    pub fn cancel(&self) {
         self.off.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was called off.
     #[must_use]
-    pub fn is_off(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.off.load(Ordering::Relaxed)
     }
 
@@ -51,7 +51,7 @@ impl Job {
     /// Works for this job on this thread.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.with_borrow_mut(|current| current.replace(self.clone()));
-        let _back = Back(before);
+        let _back = JobGuard(before);
         work()
     }
 
@@ -71,7 +71,7 @@ impl Job {
             return thread::sleep(pause);
         };
         let began = Instant::now();
-        while !job.is_off() {
+        while !job.is_cancelled() {
             let left = pause.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return;
@@ -81,8 +81,8 @@ impl Job {
     }
 
     /// Whether the job of this thread was called off.
-    pub(super) fn is_pointless() -> bool {
-        CURRENT.with_borrow(|current| current.as_ref().is_some_and(Self::is_off))
+    pub(super) fn current_is_cancelled() -> bool {
+        CURRENT.with_borrow(|current| current.as_ref().is_some_and(Self::is_cancelled))
     }
 
     /// When the job of this thread has to be over.
@@ -92,9 +92,9 @@ impl Job {
 }
 
 /// Gives a thread its former job back.
-struct Back(Option<Job>);
+struct JobGuard(Option<Job>);
 
-impl Drop for Back {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         let before = self.0.take();
         CURRENT.with_borrow_mut(|current| *current = before);
@@ -122,7 +122,7 @@ mod tests {
                 assert_eq!(Deadline::after(Duration::from_secs(1)).limit(), Duration::from_secs(1));
             });
             assert!(Deadline::after(minute).left() > Duration::from_secs(50));
-            job.call_off();
+            job.cancel();
             assert!(outer.passed());
             assert!(Deadline::after(minute).passed());
             let began = Instant::now();

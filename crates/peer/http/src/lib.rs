@@ -24,7 +24,7 @@ mod tls;
 mod web;
 
 pub use agent::{Peer, proxy_of_environment};
-pub use agents::{Agents, Inside, NoAgent};
+pub use agents::{AgentError, Agents, PrivateAddress};
 pub use client::Client;
 pub use deadline::Deadline;
 pub use error::{NetError, shown};

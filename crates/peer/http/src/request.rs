@@ -65,7 +65,7 @@ impl Request {
     /// Says that the address was given by a server, which was asked because the settings name `named`: it leads there only where
     /// a redirect would.
     #[must_use]
-    pub fn led_from(mut self, named: Url) -> Self {
+    pub fn redirected_from(mut self, named: Url) -> Self {
         self.named = Some(named);
         self
     }

@@ -66,10 +66,10 @@ pub(super) fn asked(answer: &Answer) -> Option<Duration> {
 /// A pause that chance takes from a range, so that many who wait for one thing do not come back at once.
 #[must_use]
 pub fn pause_between(least: Duration, most: Duration) -> Duration {
-    let mut dice = [0; 4];
+    let mut random = [0; 4];
     // Without dice the longest pause is as good as any.
-    let _ = getrandom::fill(&mut dice);
-    let share = f64::from(u32::from_ne_bytes(dice)) / f64::from(u32::MAX);
+    let _ = getrandom::fill(&mut random);
+    let share = f64::from(u32::from_ne_bytes(random)) / f64::from(u32::MAX);
     most - most.saturating_sub(least).mul_f64(share)
 }
 

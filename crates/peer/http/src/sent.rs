@@ -10,20 +10,20 @@ pub struct Sent(Option<Arc<dyn Fn() + Send + Sync>>);
 impl Sent {
     /// Tells `told`.
     #[must_use]
-    pub fn new(told: impl Fn() + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(told)))
+    pub fn new(hook: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hook)))
     }
 
     /// A request is sent now.
-    pub fn tell(&self) {
-        if let Some(told) = &self.0 {
-            told();
+    pub fn notify(&self) {
+        if let Some(hook) = &self.0 {
+            hook();
         }
     }
 }
 
 impl fmt::Debug for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Sent(told)" } else { "Sent" })
+        f.write_str(if self.0.is_some() { "Sent(hook)" } else { "Sent" })
     }
 }

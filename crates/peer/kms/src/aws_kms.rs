@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::aws_refusal::{no_credentials, refused};
 use super::encoded::decode;
-use super::services::{Asking, Plain};
+use super::services::{KeyRequest, Plaintext};
 use bumpwright_cloud::AwsCredentials;
 use bumpwright_gostd::Base64;
 use bumpwright_re2::{Budget, Regexp};
@@ -36,8 +36,8 @@ struct Decrypted {
     plaintext: Zeroizing<String>,
 }
 
-impl Asking<'_> {
-    pub(super) fn aws_kms(&self, key: AwsKey<'_>) -> Result<Plain, KeyError> {
+impl KeyRequest<'_> {
+    pub(super) fn aws_kms(&self, key: AwsKey<'_>) -> Result<Plaintext, KeyError> {
         let blob = decode(key.enc.as_bytes(), Base64::Standard)
             .map_err(|e| KeyError::new(format!("error base64-decoding encrypted data key: {e}")))?;
         let region = region(key.arn).ok_or_else(|| KeyError::new(format!("no valid ARN found in '{}'", key.arn)))?;

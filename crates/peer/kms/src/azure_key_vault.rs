@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::azure_challenge::Challenge;
 use super::azure_refusal::refused;
 use super::encoded::{decode, encode_raw_url};
-use super::services::{Asking, Plain};
+use super::services::{KeyRequest, Plaintext};
 use bumpwright_cloud::{AzureCloud, EntraProof};
 use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, Request};
@@ -57,8 +57,8 @@ struct Decrypted {
     value: Zeroizing<String>,
 }
 
-impl Asking<'_> {
-    pub(super) fn azure_key_vault(&self, key: AzureKey<'_>) -> Result<Plain, KeyError> {
+impl KeyRequest<'_> {
+    pub(super) fn azure_key_vault(&self, key: AzureKey<'_>) -> Result<Plaintext, KeyError> {
         let blob = decode(key.enc.as_bytes(), Base64::RawUrl)
             .map_err(|e| KeyError::new(format!("failed to base64 decode Azure Key Vault encrypted key: {e}")))?;
         self.decrypted(key, &blob).map_err(|said| {
@@ -71,7 +71,7 @@ impl Asking<'_> {
         })
     }
 
-    fn decrypted(&self, key: AzureKey<'_>, blob: &[u8]) -> Result<Plain, String> {
+    fn decrypted(&self, key: AzureKey<'_>, blob: &[u8]) -> Result<Plaintext, String> {
         let url = address(key)?;
         let known = self.challenges.get(&url);
         let challenge = match &known {

@@ -7,7 +7,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::encoded::{decode, encode};
-use super::services::{Asking, Plain};
+use super::services::{KeyRequest, Plaintext};
 use bumpwright_cloud::{CloudError, google_kms};
 use bumpwright_gostd::{Base64, quote};
 use bumpwright_http::Request;
@@ -20,8 +20,8 @@ struct Decrypted {
     plaintext: Zeroizing<String>,
 }
 
-impl Asking<'_> {
-    pub(super) fn gcp_kms(&self, resource: &str, enc: &str) -> Result<Plain, KeyError> {
+impl KeyRequest<'_> {
+    pub(super) fn gcp_kms(&self, resource: &str, enc: &str) -> Result<Plaintext, KeyError> {
         let no_service = |why: String| KeyError::new(format!("cannot create GCP KMS service: {why}"));
         if !is_key(resource) {
             return Err(no_service(format!("no valid resource ID found in {}", quote(resource))));
@@ -47,7 +47,7 @@ impl Asking<'_> {
         let doing = "decrypt with Google Cloud KMS";
         let answer = self
             .cloud
-            .ask(doing, request, &[&token, &bearer], self.deadline)
+            .send(doing, request, &[&token, &bearer], self.deadline)
             .map_err(|e| failed(refused(e)))?;
         let body = Zeroizing::new(answer.body);
         let unread = || {

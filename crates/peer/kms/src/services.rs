@@ -16,7 +16,7 @@ use bumpwright_http::Deadline;
 use bumpwright_sops::{KeyError, KeyService, MasterKey};
 
 /// A data key, which is wiped.
-pub(super) type Plain = Zeroizing<Vec<u8>>;
+pub(super) type Plaintext = Zeroizing<Vec<u8>>;
 
 /// The most that one master key takes, with logins and repetitions.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -80,8 +80,8 @@ impl Services {
 }
 
 impl KeyService for Services {
-    fn decrypt(&self, key: &MasterKey) -> Result<Plain, KeyError> {
-        let asking = Asking {
+    fn decrypt(&self, key: &MasterKey) -> Result<Plaintext, KeyError> {
+        let request = KeyRequest {
             cloud: &self.cloud,
             given: &self.given,
             account: &self.account,
@@ -98,20 +98,20 @@ impl KeyService for Services {
                 context,
                 enc,
                 ..
-            } => asking.aws_kms(AwsKey {
+            } => request.aws_kms(AwsKey {
                 arn,
                 role,
                 context,
                 enc,
             }),
-            MasterKey::GcpKms { resource_id, enc, .. } => asking.gcp_kms(resource_id, enc),
+            MasterKey::GcpKms { resource_id, enc, .. } => request.gcp_kms(resource_id, enc),
             MasterKey::AzureKv {
                 vault_url,
                 name,
                 version,
                 enc,
                 ..
-            } => asking.azure_key_vault(AzureKey {
+            } => request.azure_key_vault(AzureKey {
                 vault: vault_url,
                 name,
                 version,
@@ -123,7 +123,7 @@ impl KeyService for Services {
                 key_name,
                 enc,
                 ..
-            } => asking.vault(VaultKey {
+            } => request.vault(VaultKey {
                 server: address,
                 engine: engine_path,
                 name: key_name,
@@ -133,7 +133,7 @@ impl KeyService for Services {
                 "Huawei Cloud KMS is not supported; encrypt the data key for another master key as well",
             )),
             MasterKey::Age { .. } | MasterKey::Pgp { .. } => Err(KeyError::new(format!(
-                "{} keys are no matter of a key service",
+                "{} keys are not handled by a key service",
                 key.kind()
             ))),
         }
@@ -142,7 +142,7 @@ impl KeyService for Services {
 
 /// One decryption.
 #[derive(Clone, Copy)]
-pub(super) struct Asking<'s> {
+pub(super) struct KeyRequest<'s> {
     pub(super) cloud: &'s Cloud,
     pub(super) given: &'s StaticCredentials,
     account: &'s Result<Option<WorkloadIdentity>, CloudError>,
@@ -153,7 +153,7 @@ pub(super) struct Asking<'s> {
     pub(super) deadline: Deadline,
 }
 
-impl<'s> Asking<'s> {
+impl<'s> KeyRequest<'s> {
     /// The ServiceAccount that is asked for; none for this process.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use serde_json::json;
 use ureq::http::{Method, StatusCode};
 use url::Url;
 
-use super::services::{Asking, Plain};
+use super::services::{KeyRequest, Plaintext};
 use super::vault_answer::data_key;
 use super::vault_path::{address, decryption};
 use super::vault_settings::{VaultSettings, allowed, own_token, own_token_of_list};
@@ -28,8 +28,8 @@ pub(super) struct VaultKey<'k> {
     pub(super) enc: &'k str,
 }
 
-impl Asking<'_> {
-    pub(super) fn vault(&self, key: VaultKey<'_>) -> Result<Plain, KeyError> {
+impl KeyRequest<'_> {
+    pub(super) fn vault(&self, key: VaultKey<'_>) -> Result<Plaintext, KeyError> {
         let path = decryption(key.engine, key.name).map_err(KeyError::new)?;
         allowed(self.cloud, key.server).map_err(KeyError::new)?;
         let settings = self.vault.get_or_init(|| VaultSettings::read(self.cloud));
@@ -72,7 +72,7 @@ impl Asking<'_> {
         body: &Secret,
         token: Option<&Secret>,
     ) -> Result<Answer, String> {
-        let answer = self.patiently(settings, &put(url, body, settings, token))?;
+        let answer = self.send_with_retries(settings, &put(url, body, settings, token))?;
         if !settings.redirects || !matches!(answer.status.as_u16(), 301 | 302 | 307) {
             return Ok(answer);
         }
@@ -82,12 +82,12 @@ impl Asking<'_> {
             ("http", "http") | (_, "https") => {}
             _ => return Err("redirect would cause protocol downgrade".to_owned()),
         }
-        let request = put(location, body, settings, token).led_from(answer.url);
-        self.patiently(settings, &request)
+        let request = put(location, body, settings, token).redirected_from(answer.url);
+        self.send_with_retries(settings, &request)
     }
 
     /// A server that lags behind others (412) is asked again as well.
-    fn patiently(&self, settings: &VaultSettings, request: &Request) -> Result<Answer, String> {
+    fn send_with_retries(&self, settings: &VaultSettings, request: &Request) -> Result<Answer, String> {
         let mut left = settings.retries;
         loop {
             let answer = settings

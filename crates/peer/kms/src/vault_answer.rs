@@ -6,7 +6,7 @@ use ureq::http::StatusCode;
 use zeroize::Zeroizing;
 
 use super::encoded::decode;
-use super::services::Plain;
+use super::services::Plaintext;
 use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, scrubbed};
 use bumpwright_secret::Secret;
@@ -15,7 +15,7 @@ use bumpwright_secret::Secret;
 ///
 /// # Errors
 /// In the words of the library.
-pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plain, String> {
+pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext, String> {
     let status = answer.status;
     if status.is_success() || status.is_redirection() {
         return plaintext(data(&Zeroizing::new(answer.body))?);
@@ -118,7 +118,7 @@ fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     }
 }
 
-fn plaintext(data: Option<Map<String, Value>>) -> Result<Plain, String> {
+fn plaintext(data: Option<Map<String, Value>>) -> Result<Plaintext, String> {
     let data = data.ok_or(EMPTY)?;
     let text = match data.into_iter().find(|(name, _)| name == "plaintext") {
         None => return Err("no decrypted data".to_owned()),
@@ -137,7 +137,7 @@ fn first(body: &[u8]) -> Result<Value, String> {
         Some(Err(e)) if e.is_eof() => Err("unexpected EOF".to_owned()),
         // The parser's own words may quote the answer.
         Some(Err(e)) => Err(format!(
-            "the answer is no JSON (line {}, column {})",
+            "the answer is not JSON (line {}, column {})",
             e.line(),
             e.column()
         )),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::encoded::decode;
-use super::services::Asking;
+use super::services::KeyRequest;
 use super::vault_answer::client_token;
 use super::vault_path::address;
 use super::vault_settings::VaultSettings;
@@ -48,11 +48,11 @@ impl fmt::Debug for VaultLogins {
 #[derive(Debug)]
 pub(super) struct LoggedIn {
     logins: VaultLogins,
-    state: Mutex<State>,
+    state: Mutex<LoginState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LoginState {
     /// Where to log in, by server.
     paths: Option<BTreeMap<String, String>>,
     tokens: BTreeMap<String, Secret>,
@@ -70,7 +70,12 @@ impl LoggedIn {
     ///
     /// # Errors
     /// In Flux's words.
-    pub(super) fn token(&self, asking: &Asking<'_>, settings: &VaultSettings, server: &str) -> Result<Secret, String> {
+    pub(super) fn token(
+        &self,
+        request: &KeyRequest<'_>,
+        settings: &VaultSettings,
+        server: &str,
+    ) -> Result<Secret, String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
         if let Some(token) = state.tokens.get(server) {
@@ -87,12 +92,12 @@ impl LoggedIn {
                 logins.name
             ));
         };
-        let jwt = (logins.issue)(server, asking.deadline)
+        let jwt = (logins.issue)(server, request.deadline)
             .map_err(|error| format!("failed to issue Kubernetes token for Vault authentication: {error}"))?;
         let (namespace, name) =
             account_of(&jwt).map_err(|error| format!("failed to derive Vault role for authentication: {error}"))?;
         let role = format!("{namespace}_{name}");
-        let token = asking.vault_login(
+        let token = request.vault_login(
             settings,
             &Login {
                 server,
@@ -188,7 +193,7 @@ struct Login<'l> {
     jwt: Secret,
 }
 
-impl Asking<'_> {
+impl KeyRequest<'_> {
     fn vault_login(&self, settings: &VaultSettings, login: &Login<'_>) -> Result<Secret, String> {
         let Login {
             server,

@@ -5,8 +5,8 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::Deserialize;
 
-use super::answered::{self, Answer, Answered, Unread};
-use super::client::{Cluster, PATIENCE, within};
+use super::answered::{self, Answer, Answered, ReadError};
+use super::client::{Cluster, REQUEST_TIMEOUT, within};
 use super::error::ClusterError;
 use bumpwright_budget::{Exceeded, Held};
 
@@ -16,7 +16,7 @@ const WORDS: usize = 16 << 10;
 
 /// A request about an object, or a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ask<'a> {
+pub(super) struct ApiCall<'a> {
     pub(super) method: &'a Method,
     /// Path and query.
     pub(super) path: &'a str,
@@ -27,7 +27,7 @@ pub(super) struct Ask<'a> {
     pub(super) body: &'a [u8],
 }
 
-impl<'a> Ask<'a> {
+impl<'a> ApiCall<'a> {
     pub(super) const fn get(path: &'a str) -> Self {
         Self {
             method: &Method::GET,
@@ -53,53 +53,53 @@ struct Status {
 impl Cluster {
     /// Sends a request and reads its answer, which must find room in the share of memory of whoever asks. Once more with what is on
     /// disk now, when the server does not know us.
-    pub(super) async fn answer<T: Answer>(&self, ask: Ask<'_>) -> Result<Answered<T>, ClusterError> {
-        let (bytes, room) = match self.bytes(ask).await {
+    pub(super) async fn answer<T: Answer>(&self, call: ApiCall<'_>) -> Result<Answered<T>, ClusterError> {
+        let (bytes, room) = match self.bytes(call).await {
             Err(error) if error.is_unauthorized() => {
                 self.renew().await;
-                self.bytes(ask).await?
+                self.bytes(call).await?
             }
             bytes => bytes?,
         };
         answered::read(&bytes, room).map_err(|error| match error {
-            Unread::Exceeded(cause) => self.too_much(ask, cause),
-            Unread::Malformed(error) => {
-                ClusterError::Unreachable(format!("{} {}: unreadable answer: {error}", ask.method, ask.path))
+            ReadError::Exceeded(cause) => self.too_much(call, cause),
+            ReadError::Malformed(error) => {
+                ClusterError::Unreachable(format!("{} {}: unreadable answer: {error}", call.method, call.path))
             }
         })
     }
 
-    async fn bytes(&self, ask: Ask<'_>) -> Result<(Vec<u8>, Held), ClusterError> {
-        let mut request = Request::builder().method(ask.method).uri(ask.path);
-        if !ask.accept.is_empty() {
-            request = request.header("accept", ask.accept);
+    async fn bytes(&self, call: ApiCall<'_>) -> Result<(Vec<u8>, Held), ClusterError> {
+        let mut request = Request::builder().method(call.method).uri(call.path);
+        if !call.accept.is_empty() {
+            request = request.header("accept", call.accept);
         }
-        if !ask.content_type.is_empty() {
-            request = request.header("content-type", ask.content_type);
+        if !call.content_type.is_empty() {
+            request = request.header("content-type", call.content_type);
         }
         let request = request
-            .body(Body::from(ask.body.to_vec()))
-            .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", ask.method, ask.path)))?;
-        self.turn().await?;
+            .body(Body::from(call.body.to_vec()))
+            .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", call.method, call.path)))?;
+        self.wait_for_turn().await?;
         let client = self.client();
         let mut room = self.budget.memory.nothing();
-        let received = within(PATIENCE, async {
+        let received = within(REQUEST_TIMEOUT, async {
             let (head, body) = client.send(request).await?.into_parts();
             Ok((head.status, received(head.status, body, &mut room).await?))
         });
         let (status, body) = received.await?;
-        let body = body.map_err(|cause| self.too_much(ask, cause))?;
+        let body = body.map_err(|cause| self.too_much(call, cause))?;
         match status.is_success() {
             true => Ok((body, room)),
-            false => Err(refusal(ask, status, &body)),
+            false => Err(refusal(call, status, &body)),
         }
     }
 
     /// That there is no room for an answer: of which server, to what.
-    pub(super) fn too_much(&self, ask: Ask<'_>, cause: Exceeded) -> ClusterError {
-        let (path, _) = ask.path.split_once('?').unwrap_or((ask.path, ""));
+    pub(super) fn too_much(&self, call: ApiCall<'_>, cause: Exceeded) -> ClusterError {
+        let (path, _) = call.path.split_once('?').unwrap_or((call.path, ""));
         ClusterError::TooMuch {
-            what: format!("the answer of {} to {} {path}", self.identity(), ask.method),
+            what: format!("the answer of {} to {} {path}", self.identity(), call.method),
             cause,
         }
     }
@@ -129,11 +129,11 @@ async fn received(
 }
 
 /// What a refusal says. What is no `Status` is put into words as apimachinery does (`errors.NewGenericServerResponse`).
-fn refusal(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
+fn refusal(call: ApiCall<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
     let status = serde_json::from_slice::<Status>(body).ok();
     let (reason, message) = match status.filter(|status| status.kind == "Status") {
         Some(status) => (status.reason, status.message),
-        None => generic(ask, code, body),
+        None => generic(call, code, body),
     };
     let (reason, message) = (cut(reason), cut(message));
     if code == StatusCode::CONFLICT && reason != "AlreadyExists" {
@@ -156,7 +156,7 @@ fn cut(mut words: String) -> String {
     words
 }
 
-fn generic(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> (String, String) {
+fn generic(call: ApiCall<'_>, code: StatusCode, body: &[u8]) -> (String, String) {
     let (reason, message) = match code.as_u16() {
         401 => (
             "Unauthorized",
@@ -199,7 +199,7 @@ fn generic(ask: Ask<'_>, code: StatusCode, body: &[u8]) -> (String, String) {
         _ => {
             let text = String::from_utf8_lossy(body);
             let why = match text.trim() {
-                "" => format!("the server answered {} {} with status {code}", ask.method, ask.path),
+                "" => format!("the server answered {} {} with status {code}", call.method, call.path),
                 text => format!("an error on the server ({text:?}) has prevented the request from succeeding"),
             };
             let reason = if code.is_server_error() { "InternalError" } else { "" };

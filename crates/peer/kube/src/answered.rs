@@ -39,9 +39,9 @@ impl<T> DerefMut for Answered<T> {
 }
 
 /// Reads what was sent. `room` holds its bytes; there is room for what they become before they are read.
-pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T>, Unread> {
-    room.grow(T::most(bytes)).map_err(Unread::Exceeded)?;
-    let value: T = serde_json::from_slice(bytes).map_err(Unread::Malformed)?;
+pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T>, ReadError> {
+    room.grow(T::most(bytes)).map_err(ReadError::Exceeded)?;
+    let value: T = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
     room.shrink(room.bytes().saturating_sub(value.weight()));
     Ok(Answered { value, held: room })
 }
@@ -70,7 +70,7 @@ impl<T> Answered<T> {
 }
 
 /// Why an answer is none.
-pub(super) enum Unread {
+pub(super) enum ReadError {
     Exceeded(Exceeded),
     Malformed(serde_json::Error),
 }
@@ -157,8 +157,8 @@ mod tests {
         drop(answer);
         assert_eq!(memory.held(), 0);
         let maps = format!("[{}{{}}]", r#"{"a":0},"#.repeat(1000));
-        assert!(matches!(read(&maps), Err(Unread::Exceeded(_))));
-        assert!(matches!(read("{"), Err(Unread::Malformed(_))));
+        assert!(matches!(read(&maps), Err(ReadError::Exceeded(_))));
+        assert!(matches!(read("{"), Err(ReadError::Malformed(_))));
         assert_eq!(memory.held(), 0);
     }
 

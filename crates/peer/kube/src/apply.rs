@@ -35,7 +35,7 @@ impl Cluster {
         let request = request.map_err(|error| ClusterError::Unreachable(error.to_string()))?;
         // The server reads YAML itself, so what it gets is what `--export` prints.
         let request = request.map(|_| manifest.as_bytes().to_vec());
-        self.turn().await?;
+        self.wait_for_turn().await?;
         bounded(self.client().request::<DynamicObject>(request)).await.map(drop)
     }
 
@@ -44,7 +44,7 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn managers(&self, kind: &'static Kind, name: &ObjectName) -> Result<Option<Vec<String>>, ClusterError> {
-        self.turn().await?;
+        self.wait_for_turn().await?;
         let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
         Ok(found.map(|object| {
             let fields = object.metadata.managed_fields.unwrap_or_default();

@@ -135,7 +135,7 @@ impl Cache {
             let old = objects.insert(Arc::clone(&after));
             drop(objects);
             if let Some(old) = old {
-                self.tell(&Change::Updated(old, after));
+                self.notify(&Change::Updated(old, after));
             }
         }
     }
@@ -210,7 +210,7 @@ impl Cache {
             Event::Init => staged.clear(),
             Event::InitApply(object) => {
                 staged.insert(Object::name_of(&object));
-                self.put(object, Source::List);
+                self.put(object, ObjectSource::List);
             }
             Event::InitDone => {
                 let gone = self.list(|object| !staged.contains(&object.name));
@@ -218,38 +218,38 @@ impl Cache {
                 staged.clear();
                 self.listed.send_replace(true);
             }
-            Event::Apply(object) => self.put(object, Source::Watch),
+            Event::Apply(object) => self.put(object, ObjectSource::Watch),
             Event::Delete(object) => self.drop_object(&Object::name_of(&object)),
         }
     }
 
-    fn put(&self, object: Received, source: Source) {
+    fn put(&self, object: Received, source: ObjectSource) {
         // Most of what a watch tells are our own writes, which are known: nothing is packed for them.
         let known = self.get(&Object::name_of(&object));
-        if known.is_some_and(|known| !is_news(&known, Version::of(&object), source)) {
+        if known.is_some_and(|known| !is_newer(&known, SeenVersion::of(&object), source)) {
             return;
         }
         let object = Arc::new(Object::of(object));
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let known = objects.by_name.get(&object.name);
-        if known.is_some_and(|known| !is_news(known, Version::from(&*object), source)) {
+        if known.is_some_and(|known| !is_newer(known, SeenVersion::from(&*object), source)) {
             return;
         }
         let old = objects.remove(&object.name);
         if self.room.is_some_and(|room| objects.bytes + object.weight() > room) {
             drop(objects);
-            old.into_iter().for_each(|old| self.tell(&Change::Deleted(old)));
+            old.into_iter().for_each(|old| self.notify(&Change::Deleted(old)));
             return;
         }
         objects.insert(Arc::clone(&object));
         drop(objects);
         match old {
-            Some(old) if old.uid == object.uid => self.tell(&Change::Updated(old, object)),
+            Some(old) if old.uid == object.uid => self.notify(&Change::Updated(old, object)),
             Some(old) => {
-                self.tell(&Change::Deleted(old));
-                self.tell(&Change::Added(object));
+                self.notify(&Change::Deleted(old));
+                self.notify(&Change::Added(object));
             }
-            None => self.tell(&Change::Added(object)),
+            None => self.notify(&Change::Added(object)),
         }
     }
 
@@ -258,11 +258,11 @@ impl Cache {
         let old = objects.remove(name);
         drop(objects);
         if let Some(old) = old {
-            self.tell(&Change::Deleted(old));
+            self.notify(&Change::Deleted(old));
         }
     }
 
-    fn tell(&self, change: &Change) {
+    fn notify(&self, change: &Change) {
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.iter().for_each(|listener| listener(change));
     }
@@ -313,18 +313,18 @@ fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
 
 /// Where an object comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum ObjectSource {
     List,
     Watch,
 }
 
 /// What tells one state of an object from another.
-struct Version<'a> {
+struct SeenVersion<'a> {
     uid: &'a str,
     resource: &'a str,
 }
 
-impl<'a> Version<'a> {
+impl<'a> SeenVersion<'a> {
     fn of(object: &'a Received) -> Self {
         let metadata = &object.metadata;
         Self {
@@ -334,7 +334,7 @@ impl<'a> Version<'a> {
     }
 }
 
-impl<'a> From<&'a Object> for Version<'a> {
+impl<'a> From<&'a Object> for SeenVersion<'a> {
     fn from(object: &'a Object) -> Self {
         Self {
             uid: &object.uid,
@@ -345,11 +345,11 @@ impl<'a> From<&'a Object> for Version<'a> {
 
 /// Whether what is seen says something that is not known. Our own writes are taken in before the watch tells of them, so
 /// what a watch brings may be older. A list is always right: versions go back when a cluster is restored from a backup.
-fn is_news(known: &Object, seen: Version<'_>, source: Source) -> bool {
+fn is_newer(known: &Object, seen: SeenVersion<'_>, source: ObjectSource) -> bool {
     let number = |version: &str| version.parse::<u64>().ok();
     let other = known.uid != seen.uid || known.resource_version != seen.resource;
     let older = known.uid == seen.uid && number(&known.resource_version) > number(seen.resource);
-    other && (source == Source::List || !older)
+    other && (source == ObjectSource::List || !older)
 }
 
 fn is_unauthorized(error: &watcher::Error) -> bool {

@@ -29,7 +29,7 @@ use bumpwright_budget::Budget;
 use bumpwright_http::Proxy;
 
 /// How long the API server may take to answer a plain request.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the answer to
 /// a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
@@ -72,7 +72,7 @@ pub struct Scope {
 #[derive(Clone)]
 pub struct Cluster {
     connect: Connect,
-    told: OnAnswer,
+    on_answer: OnAnswer,
     limit: Limit,
     pub(super) fence: Fence,
     clients: Shared,
@@ -113,10 +113,10 @@ impl Cluster {
     ///
     /// # Errors
     /// [`ClusterError::Connect`]
-    pub async fn connect(connect: &Connect, told: OnAnswer) -> Result<Self, ClusterError> {
+    pub async fn connect(connect: &Connect, on_answer: OnAnswer) -> Result<Self, ClusterError> {
         let limit = Limit::new(connect.pace);
-        let clients = Clients::new(connect, &told, &limit).await?;
-        Ok(Self::of(clients, connect.clone(), told, limit, true))
+        let clients = Clients::new(connect, &on_answer, &limit).await?;
+        Ok(Self::of(clients, connect.clone(), on_answer, limit, true))
     }
 
     /// A server whose settings are not on disk, through a proxy if one is given. `layer` is put over its clients.
@@ -124,7 +124,7 @@ impl Cluster {
         config: Config,
         proxy: Option<&Proxy>,
         layer: impl Fn(Client) -> Client,
-        told: OnAnswer,
+        on_answer: OnAnswer,
     ) -> Result<Self, ClusterError> {
         // At the pace of a Go client.
         let connect = Connect {
@@ -137,17 +137,17 @@ impl Cluster {
             watching,
             host,
             place,
-        } = Clients::of(config, proxy, &told, &limit)?;
+        } = Clients::of(config, proxy, &on_answer, &limit)?;
         let clients = Clients {
             plain: layer(plain),
             watching: layer(watching),
             host,
             place,
         };
-        Ok(Self::of(clients, connect, told, limit, false))
+        Ok(Self::of(clients, connect, on_answer, limit, false))
     }
 
-    fn of(clients: Clients, connect: Connect, told: OnAnswer, limit: Limit, renewable: bool) -> Self {
+    fn of(clients: Clients, connect: Connect, on_answer: OnAnswer, limit: Limit, renewable: bool) -> Self {
         let place = Arc::clone(&clients.place);
         Self {
             clients: Arc::new(RwLock::new(clients)),
@@ -157,7 +157,7 @@ impl Cluster {
             discovery: Arc::default(),
             budget: Budget::default(),
             connect,
-            told,
+            on_answer,
             limit,
             fence: Fence::default(),
             renewable,
@@ -206,7 +206,7 @@ impl Cluster {
     /// once a minute. What cannot be read leaves everything as it was.
     pub(super) async fn renew(&self) {
         if self.renewable
-            && let Ok(clients) = Clients::new(&self.connect, &self.told, &self.limit).await
+            && let Ok(clients) = Clients::new(&self.connect, &self.on_answer, &self.limit).await
         {
             *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
         }
@@ -251,29 +251,29 @@ impl Cluster {
     ///
     /// # Errors
     /// [`ClusterError::Deposed`]
-    pub(super) async fn turn(&self) -> Result<(), ClusterError> {
+    pub(super) async fn wait_for_turn(&self) -> Result<(), ClusterError> {
         self.limit.wait().await;
         self.fence.check()
     }
 
     /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
     /// does not know us.
-    async fn ask<K, T, Asked>(
+    async fn request<K, T, Response>(
         &self,
         kind: &Kind,
         namespace: &str,
-        ask: impl Fn(Api<K>) -> Asked,
+        call: impl Fn(Api<K>) -> Response,
     ) -> Result<T, ClusterError>
     where
         K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
-        Asked: Future<Output = Result<T, kube::Error>>,
+        Response: Future<Output = Result<T, kube::Error>>,
     {
         let once = || async {
             // A lease that waits for its turn is lost.
             if kind.kind != LEASE.kind {
-                self.turn().await?;
+                self.wait_for_turn().await?;
             }
-            bounded(ask(api(&self.clients().plain, kind, namespace))).await
+            bounded(call(api(&self.clients().plain, kind, namespace))).await
         };
         match once().await {
             Err(error) if error.is_unauthorized() => {
@@ -291,7 +291,7 @@ impl Cluster {
     pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
         path_segment::checked(name)?;
         let found = self
-            .ask(kind, &name.namespace, |api: Api<Received>| async move {
+            .request(kind, &name.namespace, |api: Api<Received>| async move {
                 api.get_opt(&name.name).await
             })
             .await?;
@@ -328,8 +328,8 @@ impl Cluster {
     ) -> Result<Object, ClusterError> {
         path_segment::checked(name)?;
         let params = &managed_by(manager);
-        let ask = |api: Api<Received>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
-        self.ask(kind, &name.namespace, ask).await.map(Object::of)
+        let call = |api: Api<Received>| async move { api.patch(&name.name, params, &Patch::Merge(patch)).await };
+        self.request(kind, &name.namespace, call).await.map(Object::of)
     }
 
     /// Changes the status of an object by a merge patch.
@@ -345,8 +345,8 @@ impl Cluster {
     ) -> Result<Object, ClusterError> {
         path_segment::checked(name)?;
         let params = &managed_by(manager);
-        let ask = |api: Api<Received>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
-        self.ask(kind, &name.namespace, ask).await.map(Object::of)
+        let call = |api: Api<Received>| async move { api.patch_status(&name.name, params, &Patch::Merge(patch)).await };
+        self.request(kind, &name.namespace, call).await.map(Object::of)
     }
 
     /// Makes an object.
@@ -359,8 +359,8 @@ impl Cluster {
             name: ObjectName::new(namespace, ""),
             error: error.to_string(),
         })?;
-        let ask = |api: Api<DynamicObject>| async move { api.create(&PostParams::default(), object).await };
-        self.ask(kind, namespace, ask).await.map(drop)
+        let call = |api: Api<DynamicObject>| async move { api.create(&PostParams::default(), object).await };
+        self.request(kind, namespace, call).await.map(drop)
     }
 
     /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), good for an hour or what the server
@@ -380,10 +380,10 @@ impl Cluster {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": audiences },
         });
         let params = PostParams::default();
-        self.turn().await?;
+        self.wait_for_turn().await?;
         // Into any JSON: the client logs answers that do not fit their type.
         let answer = api.create_subresource("token", &name.name, &params, &request);
-        let mut answer: Value = within(timeout.min(PATIENCE), answer).await?;
+        let mut answer: Value = within(timeout.min(REQUEST_TIMEOUT), answer).await?;
         match answer.pointer_mut("/status/token").map(Value::take) {
             Some(Value::String(token)) if !token.is_empty() => Ok(Zeroizing::new(token)),
             _ => Err(ClusterError::Unreadable {
@@ -396,7 +396,7 @@ impl Cluster {
 }
 
 impl Clients {
-    async fn new(connect: &Connect, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
+    async fn new(connect: &Connect, on_answer: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         let file = match (&connect.kubeconfig, &connect.context) {
             (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
@@ -415,14 +415,19 @@ impl Clients {
             None => Config::infer().await.map_err(|e| failed(&e))?,
         };
         let proxy = given_proxy(config.proxy_url.as_ref());
-        Self::of(config, proxy.as_ref(), told, limit)
+        Self::of(config, proxy.as_ref(), on_answer, limit)
     }
 
-    fn of(mut config: Config, proxy: Option<&Proxy>, told: &OnAnswer, limit: &Limit) -> Result<Self, ClusterError> {
+    fn of(
+        mut config: Config,
+        proxy: Option<&Proxy>,
+        on_answer: &OnAnswer,
+        limit: &Limit,
+    ) -> Result<Self, ClusterError> {
         // A watch is silent for long; its own timeout is the server's.
         config.read_timeout = None;
-        config.write_timeout = Some(PATIENCE);
-        config.connect_timeout = Some(PATIENCE);
+        config.write_timeout = Some(REQUEST_TIMEOUT);
+        config.connect_timeout = Some(REQUEST_TIMEOUT);
         let host = config
             .cluster_url
             .authority()
@@ -432,7 +437,7 @@ impl Clients {
         let client = |config: Config, waits: bool| -> Result<Client, ClusterError> {
             let client = proxied::stack(config, proxy).map_err(ClusterError::Connect)?;
             let watch = Watch {
-                told: Arc::clone(told),
+                on_answer: Arc::clone(on_answer),
                 host: Arc::clone(&host),
                 limit: limit.clone(),
                 waits,
@@ -482,7 +487,7 @@ where
 
 /// A request that ends.
 pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
-    within(PATIENCE, request).await
+    within(REQUEST_TIMEOUT, request).await
 }
 
 /// A request that ends in time.

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::answer::Ask;
+use super::answer::ApiCall;
 use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::error::ClusterError;
@@ -248,7 +248,7 @@ impl Cluster {
             kind: gvk.kind.clone(),
             api_version: gvk.api_version(),
         };
-        match self.answer::<ResourceList>(Ask::get(&gvk.base())).await {
+        match self.answer::<ResourceList>(ApiCall::get(&gvk.base())).await {
             Ok(list) => self.discovery.put(gvk, list.into_value()).ok_or_else(no_match),
             Err(error) if error.is_not_found() => Err(no_match()),
             Err(error) => Err(error),
@@ -282,7 +282,7 @@ impl Cluster {
         if group.is_empty() {
             return Ok(vec!["v1".to_owned()]);
         }
-        match self.answer::<Group>(Ask::get(&format!("/apis/{group}"))).await {
+        match self.answer::<Group>(ApiCall::get(&format!("/apis/{group}"))).await {
             Ok(group) => {
                 let versions = group.into_value().versions.into_iter();
                 Ok(versions.map(|listed| listed.version).take(VERSIONS).collect())
@@ -297,7 +297,7 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn open_api(&self, gvk: &GroupVersionKind) -> Result<Option<Answered<Value>>, ClusterError> {
-        match self.answer(Ask::get(&format!("/openapi/v3{}", gvk.base()))).await {
+        match self.answer(ApiCall::get(&format!("/openapi/v3{}", gvk.base()))).await {
             Ok(document) => Ok(Some(document)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use url::form_urlencoded::Serializer;
 
-use super::answer::Ask;
+use super::answer::ApiCall;
 use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::discovery::Resource;
@@ -106,7 +106,7 @@ impl Cluster {
     /// # Errors
     /// One for which [`ClusterError::is_not_found`] holds when it is not there, and whatever else the server says.
     pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Answered<Value>, ClusterError> {
-        self.answer(Ask::get(&resource.path(name)?)).await
+        self.answer(ApiCall::get(&resource.path(name)?)).await
     }
 
     /// Reads the metadata of an object, with its `apiVersion` and `kind`.
@@ -119,11 +119,11 @@ impl Cluster {
         name: &ObjectName,
     ) -> Result<Answered<Value>, ClusterError> {
         let path = resource.path(name)?;
-        let ask = Ask {
+        let call = ApiCall {
             accept: METADATA,
-            ..Ask::get(&path)
+            ..ApiCall::get(&path)
         };
-        self.answer(ask).await
+        self.answer(call).await
     }
 
     /// Applies an object server-side, and gives what came of it.
@@ -140,11 +140,11 @@ impl Cluster {
         let dry_run = how.dry_run.then_some(("dryRun", "All"));
         let query = [("fieldManager", how.manager), ("force", "true")];
         let path = with_query(&resource.path(name)?, query.into_iter().chain(dry_run));
-        self.answer(Ask {
+        self.answer(ApiCall {
             method: &Method::PATCH,
             content_type: "application/apply-patch+yaml",
             body: object.to_string().as_bytes(),
-            ..Ask::get(&path)
+            ..ApiCall::get(&path)
         })
         .await
     }
@@ -161,11 +161,11 @@ impl Cluster {
         patch: &Value,
     ) -> Result<Answered<Value>, ClusterError> {
         let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
-        self.answer(Ask {
+        self.answer(ApiCall {
             method: &Method::PATCH,
             content_type: "application/json-patch+json",
             body: patch.to_string().as_bytes(),
-            ..Ask::get(&path)
+            ..ApiCall::get(&path)
         })
         .await
     }
@@ -185,13 +185,13 @@ impl Cluster {
             options.insert("preconditions".to_owned(), json!({"uid": how.uid}));
         }
         let (path, body) = (resource.path(name)?, options.to_string());
-        let ask = Ask {
+        let call = ApiCall {
             method: &Method::DELETE,
             content_type: "application/json",
             body: body.as_bytes(),
-            ..Ask::get(&path)
+            ..ApiCall::get(&path)
         };
-        self.answer::<Value>(ask).await.map(drop)
+        self.answer::<Value>(call).await.map(drop)
     }
 
     /// The versions of all objects of a kind with some labels, in a namespace or in all.
@@ -245,9 +245,9 @@ impl Cluster {
         take: impl Fn(T) -> U,
     ) -> Result<Answered<Vec<U>>, ClusterError> {
         let collection = resource.collection(namespace)?;
-        let asked = Ask::get(&collection);
+        let call = ApiCall::get(&collection);
         let all = Answered::empty(Vec::new(), &self.budget.memory);
-        let mut all = all.map_err(|cause| self.too_much(asked, cause))?;
+        let mut all = all.map_err(|cause| self.too_much(call, cause))?;
         let count = self.budget.entries.counter();
         let mut next = String::new();
         let end = Instant::now() + LONGEST;
@@ -255,11 +255,11 @@ impl Cluster {
             let from = (!next.is_empty()).then_some(("continue", next.as_str()));
             let query = [("labelSelector", labels), ("limit", PAGE)];
             let path = with_query(&collection, query.into_iter().chain(from));
-            let ask = Ask {
+            let call = ApiCall {
                 accept,
-                ..Ask::get(&path)
+                ..ApiCall::get(&path)
             };
-            let mut page: Answered<List<T>> = self.answer(ask).await?;
+            let mut page: Answered<List<T>> = self.answer(call).await?;
             let items = page.items.as_ref().map_or(0, Vec::len);
             next = std::mem::take(&mut page.metadata.next);
             let taken = count.take(items as u64).and_then(|()| {
@@ -267,7 +267,7 @@ impl Cluster {
                     all.extend(page.items.into_iter().flatten().map(&take));
                 })
             });
-            taken.map_err(|cause| self.too_much(asked, cause))?;
+            taken.map_err(|cause| self.too_much(call, cause))?;
             if next.is_empty() {
                 return Ok(all);
             }

@@ -21,7 +21,7 @@ impl Fence {
     }
 
     /// A lease is given back: nothing is done by it any more.
-    pub(super) fn give_back(&self, lease: &ObjectName) {
+    pub(super) fn release(&self, lease: &ObjectName) {
         self.lock().remove(lease);
     }
 
@@ -71,7 +71,7 @@ mod tests {
         fence.hold(&other, soon);
         assert!(fence.check().is_ok(), "renewed");
         fence.hold(&other, now);
-        fence.give_back(&other);
+        fence.release(&other);
         assert!(fence.check().is_ok(), "given back");
     }
 }

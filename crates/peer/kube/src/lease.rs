@@ -30,24 +30,24 @@ pub struct Lease {
 
 /// What was seen of the lease, and when by our own clock: clocks of others are not trusted.
 #[derive(Default)]
-struct Seen {
+struct SeenLease {
     record: Option<(String, String)>,
     at: Option<Instant>,
 }
 
 /// Who has the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
+enum Holder {
     Ours,
     Others,
     /// Somebody wrote at the same time.
     Contested,
 }
 
-fn held(written: Result<(), ClusterError>) -> Result<Held, ClusterError> {
+fn held(written: Result<(), ClusterError>) -> Result<Holder, ClusterError> {
     match written {
-        Ok(()) => Ok(Held::Ours),
-        Err(ClusterError::Conflict(_)) => Ok(Held::Contested),
+        Ok(()) => Ok(Holder::Ours),
+        Err(ClusterError::Conflict(_)) => Ok(Holder::Contested),
         Err(error) => Err(error),
     }
 }
@@ -55,12 +55,12 @@ fn held(written: Result<(), ClusterError>) -> Result<Held, ClusterError> {
 impl Lease {
     /// Waits until the lease is ours.
     pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str)) {
-        let mut seen = Seen::default();
+        let mut seen = SeenLease::default();
         loop {
             let began = Instant::now();
             match self.attempt(cluster, &mut seen).await {
-                Ok(Held::Ours) => return cluster.fence.hold(&self.name, began + self.duration),
-                Ok(Held::Others | Held::Contested) => {}
+                Ok(Holder::Ours) => return cluster.fence.hold(&self.name, began + self.duration),
+                Ok(Holder::Others | Holder::Contested) => {}
                 Err(error) => failed(&format!("lease {}: {error}", self.name)),
             }
             tokio::time::sleep(self.retry).await;
@@ -69,7 +69,7 @@ impl Lease {
 
     /// Renews the lease until that fails for too long, or somebody else has it.
     pub async fn keep(&self, cluster: &Cluster, failed: impl Fn(&str)) {
-        let mut seen = Seen::default();
+        let mut seen = SeenLease::default();
         let mut renewed = Instant::now();
         while renewed.elapsed() < self.renew_deadline {
             tokio::time::sleep(self.retry).await;
@@ -79,13 +79,13 @@ impl Lease {
             // One connection on which nothing comes any more may not take all the time there is.
             let timeout = left.min((self.renew_deadline / 3).max(self.retry));
             match tokio::time::timeout(timeout, self.attempt(cluster, &mut seen)).await {
-                Ok(Ok(Held::Ours)) => {
+                Ok(Ok(Holder::Ours)) => {
                     renewed = began;
                     cluster.fence.hold(&self.name, began + self.duration);
                 }
-                Ok(Ok(Held::Others)) => return cluster.fence.hold(&self.name, began),
+                Ok(Ok(Holder::Others)) => return cluster.fence.hold(&self.name, began),
                 // Somebody wrote to it between our reading and our writing; the next attempt sees who.
-                Ok(Ok(Held::Contested)) => {}
+                Ok(Ok(Holder::Contested)) => {}
                 Ok(Err(error)) => failed(&format!("lease {}: {error}", self.name)),
                 Err(_) => failed(&format!(
                     "lease {}: the API server did not answer within {:.1} seconds",
@@ -102,7 +102,7 @@ impl Lease {
     /// Whatever the server says.
     pub async fn release(&self, cluster: &Cluster) -> Result<(), ClusterError> {
         let object = cluster.get(&LEASE, &self.name).await?;
-        cluster.fence.give_back(&self.name);
+        cluster.fence.release(&self.name);
         if text(&object, "holderIdentity") != self.identity {
             return Ok(());
         }
@@ -115,7 +115,7 @@ impl Lease {
     }
 
     /// Takes or renews the lease, unless somebody else has it.
-    async fn attempt(&self, cluster: &Cluster, seen: &mut Seen) -> Result<Held, ClusterError> {
+    async fn attempt(&self, cluster: &Cluster, seen: &mut SeenLease) -> Result<Holder, ClusterError> {
         let object = match cluster.get(&LEASE, &self.name).await {
             Ok(object) => object,
             Err(error) if error.is_not_found() => {
@@ -140,7 +140,7 @@ impl Lease {
         let duration = duration.map_or(self.duration, Duration::from_secs);
         let alive = seen.at.is_some_and(|at| at.elapsed() < duration);
         if !holder.is_empty() && holder != self.identity && alive {
-            return Ok(Held::Others);
+            return Ok(Holder::Others);
         }
         let spec = self.spec(&object, holder != self.identity);
         held(self.write(cluster, &object, &spec).await)

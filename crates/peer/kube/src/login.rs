@@ -32,11 +32,11 @@ pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<S
 /// The tokens of a server.
 pub(super) struct Login {
     source: TokenSource,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedToken>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedToken {
     token: Option<(Secret, Instant)>,
     refused: Option<Secret>,
 }

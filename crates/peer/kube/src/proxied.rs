@@ -25,7 +25,7 @@ use tower::util::BoxService;
 use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _};
 use url::{Host, Url};
 
-use super::client::PATIENCE;
+use super::client::REQUEST_TIMEOUT;
 use super::error::full;
 use bumpwright_http::{Proxy, ProxyParts, proxy_of_environment};
 
@@ -145,8 +145,8 @@ impl Service<Uri> for Tunnels {
     }
 
     fn call(&mut self, server: Uri) -> Self::Future {
-        let opened = tokio::time::timeout(PATIENCE, self.clone().open(server));
-        let late = || format!("the proxy did not answer within {} seconds", PATIENCE.as_secs());
+        let opened = tokio::time::timeout(REQUEST_TIMEOUT, self.clone().open(server));
+        let late = || format!("the proxy did not answer within {} seconds", REQUEST_TIMEOUT.as_secs());
         async move { opened.await.map_err(|_| late())?.map_err(BoxError::from) }.boxed()
     }
 }

@@ -32,7 +32,7 @@ impl Cluster {
     ///
     /// # Errors
     /// [`ClusterError::Remote`], in the words of Go's libraries where they are known.
-    pub async fn from_kubeconfig(text: &str, rules: RemoteRules, told: OnAnswer) -> Result<Self, ClusterError> {
+    pub async fn from_kubeconfig(text: &str, rules: RemoteRules, on_answer: OnAnswer) -> Result<Self, ClusterError> {
         let mut file = read(text).map_err(ClusterError::Remote)?;
         stands_for_itself(&file).map_err(ClusterError::Remote)?;
         is_usable(&file).map_err(ClusterError::Remote)?;
@@ -40,7 +40,7 @@ impl Cluster {
         let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
-        Self::of_config(config, proxy.as_ref(), |client| client, told)
+        Self::of_config(config, proxy.as_ref(), |client| client, on_answer)
     }
 
     /// The cluster at `https://…`, with these authorities (PEM; without them the system's), for which tokens come from elsewhere.
@@ -51,7 +51,7 @@ impl Cluster {
         address: &str,
         authorities: Option<&str>,
         tokens: TokenSource,
-        told: OnAnswer,
+        on_answer: OnAnswer,
     ) -> Result<Self, ClusterError> {
         let url = address.parse();
         let url =
@@ -62,7 +62,7 @@ impl Cluster {
             .transpose()
             .map_err(ClusterError::Remote)?;
         let login = Login::new(tokens);
-        Self::of_config(config, None, |client| login.layer(client), told)
+        Self::of_config(config, None, |client| login.layer(client), on_answer)
     }
 }
 
@@ -82,7 +82,7 @@ pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), Strin
     let ca = ca.map(|data| {
         let bytes = STANDARD.decode(data).ok();
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.ok_or("its certificate-authority-data is no Base64 of PEM")
+        text.ok_or("its certificate-authority-data is not Base64 of PEM")
     });
     Ok((cluster.server.clone().unwrap_or_default(), ca.transpose()?))
 }
@@ -130,7 +130,7 @@ fn read(text: &str) -> Result<Kubeconfig, String> {
         "" | "null" => "{}",
         json => json,
     };
-    serde_json::from_str(file).map_err(|error| format!("the kubeconfig is not one: {error}"))
+    serde_json::from_str(file).map_err(|error| format!("the kubeconfig is not valid: {error}"))
 }
 
 /// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the way to a server.

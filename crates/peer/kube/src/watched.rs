@@ -18,7 +18,7 @@ pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 /// Puts [`Watched`] around a client's service.
 #[derive(Clone)]
 pub(super) struct Watch {
-    pub(super) told: OnAnswer,
+    pub(super) on_answer: OnAnswer,
     pub(super) host: Arc<str>,
     pub(super) limit: Limit,
     /// Whether requests wait here for their turn. Others wait before the time counts that they may take.
@@ -65,14 +65,14 @@ where
             }
             answer.await
         };
-        let tell = move |answer: &Result<S::Response, S::Error>| {
+        let report = move |answer: &Result<S::Response, S::Error>| {
             let code = answer.as_ref().map(Response::status);
             let code = code.as_ref().map_or("<error>", |status| status.as_str());
-            (watch.told)(code, &watch.host, method.as_str());
+            (watch.on_answer)(code, &watch.host, method.as_str());
             if let Ok(answer) = answer {
                 watch.limit.see(answer.headers());
             }
         };
-        answer.inspect(tell).boxed()
+        answer.inspect(report).boxed()
     }
 }

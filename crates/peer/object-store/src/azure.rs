@@ -37,7 +37,7 @@ pub(super) struct Azure {
 }
 
 /// A request that is ready to be sent, and what must not come back in an error.
-struct Ready {
+struct SignedRequest {
     request: Request,
     secrets: Vec<Secret>,
 }
@@ -64,7 +64,7 @@ impl Azure {
 
     pub(super) fn exists(&self, deadline: Deadline) -> Result<bool, ObjectError> {
         let query = [("comp", "list"), ("maxresults", "1"), ("restype", "container")];
-        match self.ask(&query, deadline) {
+        match self.send(&query, deadline) {
             Ok(_) => Ok(true),
             Err(ObjectError::Refused { code, .. }) if code == "ContainerNotFound" => Ok(false),
             Err(ObjectError::Refused { code, status, text }) if code == "AuthenticationFailed" => {
@@ -83,7 +83,7 @@ impl Azure {
         query.extend(from.map(|from| ("marker", from)));
         query.extend(Some(("prefix", prefix)).filter(|_| !prefix.is_empty()));
         query.push(("restype", "container"));
-        let answer = self.ask(&query, deadline)?;
+        let answer = self.send(&query, deadline)?;
         let unusable = |detail| ObjectError::answer(shown(&answer.url), detail);
         let document = std::str::from_utf8(&answer.body).map_err(|_| unusable("it is not UTF-8"))?;
         azure_list::page(document).map_err(unusable)
@@ -101,7 +101,7 @@ impl Azure {
         Ok(Contents::new(object, etag, true, body))
     }
 
-    fn ask(&self, query: &[(&str, &str)], deadline: Deadline) -> Result<Answer, ObjectError> {
+    fn send(&self, query: &[(&str, &str)], deadline: Deadline) -> Result<Answer, ObjectError> {
         let ready = self.ready(self.url(None, query)?, deadline)?;
         let answer = self
             .client
@@ -138,7 +138,7 @@ impl Azure {
         Ok(url)
     }
 
-    fn ready(&self, url: Url, deadline: Deadline) -> Result<Ready, ObjectError> {
+    fn ready(&self, url: Url, deadline: Deadline) -> Result<SignedRequest, ObjectError> {
         let headers = [("x-ms-date", now()), ("x-ms-version", VERSION.to_owned())];
         let mut secrets = Vec::new();
         let authorization = match &self.login {
@@ -167,7 +167,7 @@ impl Azure {
             secrets.push(value.clone());
             request = request.authorization(value);
         }
-        Ok(Ready { request, secrets })
+        Ok(SignedRequest { request, secrets })
     }
 }
 

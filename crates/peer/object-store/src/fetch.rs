@@ -37,7 +37,7 @@ pub fn fetch(
     deadline: Deadline,
 ) -> Result<Vec<String>, BucketError> {
     let work = work(bucket, index, limits)?;
-    let fetching = Fetching {
+    let fetching = FetchJob {
         bucket,
         store,
         deadline,
@@ -100,7 +100,7 @@ fn too_much(bucket: &Bucket, limits: Limits) -> BucketError {
     }
 }
 
-struct Fetching<'f> {
+struct FetchJob<'f> {
     bucket: &'f Bucket,
     store: &'f Store<'f>,
     deadline: Deadline,
@@ -113,7 +113,7 @@ struct Fetching<'f> {
     outcomes: Mutex<Vec<(String, Outcome)>>,
 }
 
-impl Fetching<'_> {
+impl FetchJob<'_> {
     fn run(&self) {
         while !self.stop.load(Ordering::Relaxed) {
             let next = self.work.lock().unwrap_or_else(PoisonError::into_inner).next();

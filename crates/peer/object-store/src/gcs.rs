@@ -24,11 +24,11 @@ pub(super) struct Gcs {
     client: Client,
     base: Url,
     bucket: String,
-    who: Who,
+    who: GcsLogin,
 }
 
 #[derive(Debug)]
-enum Who {
+enum GcsLogin {
     /// An emulator knows nobody.
     Nobody,
     Key {
@@ -87,11 +87,11 @@ impl Gcs {
                     true => host.to_owned(),
                     false => format!("http://{host}"),
                 };
-                (text, Who::Nobody)
+                (text, GcsLogin::Nobody)
             }
             None => {
                 let given = settings.cloud.google_storage().map(ToString::to_string);
-                (given.unwrap_or_else(|| USUAL.to_owned()), Who::of(settings)?)
+                (given.unwrap_or_else(|| USUAL.to_owned()), GcsLogin::of(settings)?)
             }
         };
         if let Some(secret) = &settings.secret {
@@ -113,7 +113,7 @@ impl Gcs {
             None,
             &[("alt", "json"), ("prettyPrint", "false"), ("projection", "full")],
         )?;
-        match self.ask(url, deadline) {
+        match self.send(url, deadline) {
             Ok(_) => Ok(true),
             Err(ObjectError::Refused { status: 404, .. }) => Ok(false),
             Err(error) => Err(error),
@@ -125,7 +125,7 @@ impl Gcs {
         let mut query = vec![("alt", "json"), ("fields", fields)];
         query.extend(from.map(|from| ("pageToken", from)));
         query.extend([("prefix", prefix), ("prettyPrint", "false"), ("projection", "noAcl")]);
-        let listed: Listed = json(&self.ask(self.url(Some(""), &query)?, deadline)?)?;
+        let listed: Listed = json(&self.send(self.url(Some(""), &query)?, deadline)?)?;
         Ok(Page {
             objects: listed.items.into_iter().map(Item::object).collect(),
             next: Some(listed.next).filter(|next| !next.is_empty()),
@@ -142,7 +142,7 @@ impl Gcs {
             }
         }
         let query = [("alt", "json"), ("prettyPrint", "false"), ("projection", "full")];
-        let answer = self.ask(self.url(Some(&object.key), &query)?, deadline);
+        let answer = self.send(self.url(Some(&object.key), &query)?, deadline);
         let item: Item = json(&answer.map_err(missing)?)?;
         self.generation(&item.object(), limit, deadline)
     }
@@ -198,7 +198,7 @@ impl Gcs {
         })
     }
 
-    fn ask(&self, url: Url, deadline: Deadline) -> Result<Answer, ObjectError> {
+    fn send(&self, url: Url, deadline: Deadline) -> Result<Answer, ObjectError> {
         let (request, token) = self.request(url, deadline)?;
         let answer = self
             .client
@@ -211,7 +211,7 @@ impl Gcs {
     }
 }
 
-impl Who {
+impl GcsLogin {
     fn of(settings: &Settings) -> Result<Self, BucketError> {
         let cloud = settings.cloud.clone();
         Ok(match &settings.secret {

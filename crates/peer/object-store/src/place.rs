@@ -19,7 +19,7 @@ pub(super) fn place(key: &str) -> Result<String, String> {
         return Err(format!("it has a part of {} bytes, 255 at most", part.len()));
     }
     match parts.is_empty() {
-        true => Err("it names nothing".to_owned()),
+        true => Err("it has no name".to_owned()),
         false => Ok(parts.join("/")),
     }
 }

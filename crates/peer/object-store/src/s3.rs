@@ -8,9 +8,9 @@ use url::Url;
 
 use super::object::{Object, Page};
 use super::s3_address::{Endpoint, check_bucket_name};
-use super::s3_list::{self, Version, unquoted};
+use super::s3_list::{self, ListVersion, unquoted};
 use super::s3_login::Login;
-use super::s3_refusal::Refusal;
+use super::s3_refusal::S3Error;
 use super::{BucketError, Contents, ObjectError, Settings};
 use bumpwright_cloud::aws_sigv4::{CONTENT_HASH, EMPTY_HASH, S3 as SERVICE, Signer, Unsigned};
 use bumpwright_cloud::{AwsCredentials, xml};
@@ -38,7 +38,7 @@ pub(super) struct S3 {
 
 /// What is asked: the object, if it is one, and the query.
 #[derive(Clone, Copy, Debug)]
-struct Asked<'a> {
+struct S3Call<'a> {
     method: &'static str,
     key: Option<&'a str>,
     query: &'a [(&'a str, &'a str)],
@@ -46,7 +46,7 @@ struct Asked<'a> {
 }
 
 /// A request that is ready to be sent, and what must not come back in an error.
-struct Ready {
+struct SignedRequest {
     request: Request,
     secrets: Vec<Secret>,
 }
@@ -68,13 +68,13 @@ impl S3 {
     }
 
     pub(super) fn exists(&self, deadline: Deadline) -> Result<bool, ObjectError> {
-        let asked = Asked {
+        let call = S3Call {
             method: "HEAD",
             key: None,
             query: &[],
             limit: PAGE,
         };
-        match self.ask(asked, deadline) {
+        match self.send(call, deadline) {
             Ok(_) => Ok(true),
             Err(ObjectError::Refused { code, .. }) if code == "NoSuchBucket" => Ok(false),
             Err(error) => Err(error),
@@ -83,16 +83,16 @@ impl S3 {
 
     pub(super) fn page(&self, prefix: &str, from: Option<&str>, deadline: Deadline) -> Result<Page, ObjectError> {
         let version = match self.endpoint.is_google() {
-            true => Version::V1,
-            false => Version::V2,
+            true => ListVersion::V1,
+            false => ListVersion::V2,
         };
-        let asked = Asked {
+        let call = S3Call {
             method: "GET",
             key: None,
             query: &s3_list::query(version, prefix, from),
             limit: PAGE,
         };
-        let answer = self.ask(asked, deadline)?;
+        let answer = self.send(call, deadline)?;
         let unusable = |detail| ObjectError::answer(shown(&answer.url), detail);
         let document = std::str::from_utf8(&answer.body).map_err(|_| unusable("it is not UTF-8"))?;
         s3_list::page(version, document).map_err(unusable)
@@ -103,19 +103,19 @@ impl S3 {
         if object.key.trim().is_empty() {
             return Err(ObjectError::Unfit("Object name cannot be empty".to_owned()));
         }
-        let asked = Asked {
+        let call = S3Call {
             method: "GET",
             key: Some(&object.key),
             query: &[],
             limit,
         };
-        let body = self.with_region(asked, deadline, |ready| self.client.stream(&ready.request, deadline))?;
+        let body = self.with_region(call, deadline, |ready| self.client.stream(&ready.request, deadline))?;
         let etag = unquoted(body.header("etag").unwrap_or_default()).to_owned();
         Ok(Contents::new(object, etag, true, body))
     }
 
-    fn ask(&self, asked: Asked<'_>, deadline: Deadline) -> Result<Answer, ObjectError> {
-        self.with_region(asked, deadline, |ready| {
+    fn send(&self, call: S3Call<'_>, deadline: Deadline) -> Result<Answer, ObjectError> {
+        self.with_region(call, deadline, |ready| {
             let answer = self.client.send(&ready.request, deadline)?;
             Ok(match answer.status {
                 StatusCode::OK => Ok(answer),
@@ -127,22 +127,22 @@ impl S3 {
     /// Sends a request; once more when the answer tells that the bucket is in another region than was thought.
     fn with_region<T>(
         &self,
-        asked: Asked<'_>,
+        call: S3Call<'_>,
         deadline: Deadline,
-        send: impl Fn(&Ready) -> Result<Result<T, Answer>, NetError>,
+        send: impl Fn(&SignedRequest) -> Result<Result<T, Answer>, NetError>,
     ) -> Result<T, ObjectError> {
         let mut again = self.region.is_none();
         loop {
             let credentials = self.login.credentials(deadline)?;
             let region = self.region(credentials.as_ref(), deadline)?;
-            let url = self.endpoint.url(&self.bucket, &region, asked.key, asked.query)?;
-            let ready = ready(asked, &url, &region, credentials.as_ref());
+            let url = self.endpoint.url(&self.bucket, &region, call.key, call.query)?;
+            let ready = ready(call, &url, &region, credentials.as_ref());
             let sent = send(&ready).map_err(|e| e.reworded(|text| scrubbed(text, &ready.secrets)))?;
             let answer = match sent {
                 Ok(done) => return Ok(done),
                 Err(answer) => answer,
             };
-            let refusal = Refusal::of(&answer, asked.key.is_some(), &ready.secrets);
+            let refusal = S3Error::of(&answer, call.key.is_some(), &ready.secrets);
             if !std::mem::take(&mut again) || !names_another_region(&refusal, &region) {
                 return Err(refusal.error());
             }
@@ -171,20 +171,20 @@ impl S3 {
 
     fn ask_region(&self, credentials: Option<&AwsCredentials>, deadline: Deadline) -> Result<String, ObjectError> {
         let query = [("location", "")];
-        let asked = Asked {
+        let call = S3Call {
             method: "GET",
             key: None,
             query: &query,
             limit: PAGE,
         };
         let url = self.endpoint.url_without_region(&self.bucket, &query)?;
-        let ready = ready(asked, &url, USUAL_REGION, credentials);
+        let ready = ready(call, &url, USUAL_REGION, credentials);
         let answer = self
             .client
             .send(&ready.request, deadline)
             .map_err(|e| e.reworded(|text| scrubbed(text, &ready.secrets)))?;
         if answer.status != StatusCode::OK {
-            let refusal = Refusal::of(&answer, false, &ready.secrets);
+            let refusal = S3Error::of(&answer, false, &ready.secrets);
             return match (refusal.code.as_str(), refusal.region.as_str(), refusal.server.as_str()) {
                 ("NotImplemented", _, "AmazonSnowball") => Ok("snowball".to_owned()),
                 ("NotImplemented", _, "cloudflare") => Ok(USUAL_REGION.to_owned()),
@@ -206,19 +206,19 @@ impl S3 {
     }
 }
 
-fn names_another_region(refusal: &Refusal, asked: &str) -> bool {
+fn names_another_region(refusal: &S3Error, requested: &str) -> bool {
     let codes = ["AuthorizationHeaderMalformed", "InvalidRegion", "AccessDenied"];
-    codes.contains(&refusal.code.as_str()) && !refusal.region.is_empty() && refusal.region != asked
+    codes.contains(&refusal.code.as_str()) && !refusal.region.is_empty() && refusal.region != requested
 }
 
-fn ready(asked: Asked<'_>, url: &Url, region: &str, credentials: Option<&AwsCredentials>) -> Ready {
-    let request = match asked.method {
+fn ready(call: S3Call<'_>, url: &Url, region: &str, credentials: Option<&AwsCredentials>) -> SignedRequest {
+    let request = match call.method {
         "HEAD" => Request::head(url.clone()),
         _ => Request::get(url.clone()),
     };
-    let request = request.limit(asked.limit).without_redirects();
+    let request = request.limit(call.limit).without_redirects();
     let Some(credentials) = credentials else {
-        return Ready {
+        return SignedRequest {
             request,
             secrets: Vec::new(),
         };
@@ -229,12 +229,12 @@ fn ready(asked: Asked<'_>, url: &Url, region: &str, credentials: Option<&AwsCred
         service: SERVICE,
     };
     let unsigned = Unsigned {
-        method: asked.method,
+        method: call.method,
         url,
         headers: &[(CONTENT_HASH, EMPTY_HASH)],
         body: b"",
     };
     let signed = signer.sign(unsigned, SystemTime::now());
     let (request, secrets) = signer.put(signed, request.header(CONTENT_HASH, EMPTY_HASH));
-    Ready { request, secrets }
+    SignedRequest { request, secrets }
 }

@@ -6,7 +6,7 @@ use bumpwright_http::decoded;
 
 /// How a list is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum ListVersion {
     /// With tokens.
     V2,
     /// With the last key of the page before, which Google's S3 interface wants.
@@ -14,11 +14,11 @@ pub(super) enum Version {
 }
 
 /// What a page is asked for with. The order is that of the names.
-pub(super) fn query<'q>(version: Version, prefix: &'q str, from: Option<&'q str>) -> Vec<(&'static str, &'q str)> {
+pub(super) fn query<'q>(version: ListVersion, prefix: &'q str, from: Option<&'q str>) -> Vec<(&'static str, &'q str)> {
     let token = |name| from.map(|from| (name, from));
     let mut query: Vec<(&str, &str)> = Vec::new();
     match version {
-        Version::V2 => {
+        ListVersion::V2 => {
             query.extend(token("continuation-token"));
             query.extend([
                 ("delimiter", ""),
@@ -27,7 +27,7 @@ pub(super) fn query<'q>(version: Version, prefix: &'q str, from: Option<&'q str>
                 ("list-type", "2"),
             ]);
         }
-        Version::V1 => {
+        ListVersion::V1 => {
             query.extend([("delimiter", ""), ("encoding-type", "url")]);
             query.extend(token("marker"));
         }
@@ -37,7 +37,7 @@ pub(super) fn query<'q>(version: Version, prefix: &'q str, from: Option<&'q str>
 }
 
 #[derive(Default)]
-struct Found {
+struct ListParser {
     objects: Vec<Object>,
     object: Object,
     truncated: bool,
@@ -52,9 +52,9 @@ struct Found {
 ///
 /// # Errors
 /// In words.
-pub(super) fn page(version: Version, document: &str) -> Result<Page, &'static str> {
+pub(super) fn page(version: ListVersion, document: &str) -> Result<Page, &'static str> {
     let mut events = Events::new(document);
-    let mut found = Found::default();
+    let mut found = ListParser::default();
     while let Some(event) = events.next() {
         match (event, events.path()) {
             (Event::Begin, ["ListBucketResult", "Contents"]) => found.object = Object::default(),
@@ -65,7 +65,7 @@ pub(super) fn page(version: Version, document: &str) -> Result<Page, &'static st
     if !found.complete {
         return Err("it is not a complete list of objects");
     }
-    let Found {
+    let ListParser {
         mut objects,
         truncated,
         escaped,
@@ -80,17 +80,17 @@ pub(super) fn page(version: Version, document: &str) -> Result<Page, &'static st
     }
     let next = match (version, truncated) {
         (_, false) => None,
-        (Version::V2, true) if token.is_empty() => {
+        (ListVersion::V2, true) if token.is_empty() => {
             return Err("Truncated response should have continuation token set");
         }
-        (Version::V2, true) => Some(token),
-        (Version::V1, true) if !marker.is_empty() => Some(if escaped { unescaped(&marker) } else { marker }),
-        (Version::V1, true) => Some(objects.last().ok_or("it is an empty page before others")?.key.clone()),
+        (ListVersion::V2, true) => Some(token),
+        (ListVersion::V1, true) if !marker.is_empty() => Some(if escaped { unescaped(&marker) } else { marker }),
+        (ListVersion::V1, true) => Some(objects.last().ok_or("it is an empty page before others")?.key.clone()),
     };
     Ok(Page { objects, next })
 }
 
-fn take(found: &mut Found, path: &[&str], text: String) -> Result<(), &'static str> {
+fn take(found: &mut ListParser, path: &[&str], text: String) -> Result<(), &'static str> {
     match path {
         ["Contents", "Key"] => found.object.key = text,
         ["Contents", "ETag"] => unquoted(&text).clone_into(&mut found.object.etag),
@@ -139,7 +139,7 @@ mod tests {
             "<Error><Code>x</Code></Error>",
             &bomb,
         ] {
-            assert!(page(Version::V2, document).is_err(), "{document:.60}");
+            assert!(page(ListVersion::V2, document).is_err(), "{document:.60}");
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
                  <Contents><Key>a%2Bb+c%0A&amp;</Key><ETag>&quot;e&quot;</ETag><Size>3</Size></Contents>\
                  </ListBucketResult>"
             );
-            page(Version::V2, &document).unwrap().objects.remove(0)
+            page(ListVersion::V2, &document).unwrap().objects.remove(0)
         };
         assert_eq!(list("url").key, "a+b c\n&");
         assert_eq!(list("").key, "a%2Bb+c%0A&");

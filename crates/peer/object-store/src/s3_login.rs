@@ -128,12 +128,12 @@ impl Ldap {
         if let Some(credentials) = kept.as_ref().filter(alive) {
             return Ok(credentials.clone());
         }
-        let credentials = self.ask(deadline)?;
+        let credentials = self.request_credentials(deadline)?;
         *kept = Some(credentials.clone());
         Ok(credentials)
     }
 
-    fn ask(&self, deadline: Deadline) -> Result<AwsCredentials, ObjectError> {
+    fn request_credentials(&self, deadline: Deadline) -> Result<AwsCredentials, ObjectError> {
         let escaped = |text: &Secret| {
             let bytes = Zeroizing::new(query_escape(text.expose().as_bytes()));
             Secret::new(String::from_utf8_lossy(&bytes))

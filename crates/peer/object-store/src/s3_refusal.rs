@@ -7,7 +7,7 @@ use bumpwright_secret::Secret;
 
 /// Code, words and region of a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct S3Error {
     pub(super) status: u16,
     pub(super) code: String,
     pub(super) message: String,
@@ -46,7 +46,7 @@ const TEXTS: [(&str, &str); 11] = [
     ),
 ];
 
-impl Refusal {
+impl S3Error {
     /// `for_object` tells what a bare 404 means: `HEAD` has no body.
     pub(super) fn of(answer: &Answer, for_object: bool, secrets: &[Secret]) -> Self {
         let body = String::from_utf8_lossy(&answer.body);

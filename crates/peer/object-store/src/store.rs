@@ -13,11 +13,11 @@ use bumpwright_http::Deadline;
 #[derive(Debug)]
 pub struct Bucket {
     name: String,
-    kept: Kept,
+    kept: Provider,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum Provider {
     S3(S3),
     Gcs(Gcs),
     Azure(Azure),
@@ -30,9 +30,9 @@ impl Bucket {
     /// [`BucketError`] for settings that cannot be used.
     pub fn open(settings: &Settings, deadline: Deadline) -> Result<Self, BucketError> {
         let kept = match settings.provider {
-            BucketProvider::Gcp => Kept::Gcs(Gcs::open(settings)?),
-            BucketProvider::Azure => Kept::Azure(Azure::open(settings)?),
-            BucketProvider::Aws | BucketProvider::Generic => Kept::S3(S3::open(settings, deadline)?),
+            BucketProvider::Gcp => Provider::Gcs(Gcs::open(settings)?),
+            BucketProvider::Azure => Provider::Azure(Azure::open(settings)?),
+            BucketProvider::Aws | BucketProvider::Generic => Provider::S3(S3::open(settings, deadline)?),
         };
         Ok(Self {
             name: settings.bucket.clone(),
@@ -52,9 +52,9 @@ impl Bucket {
     /// [`ObjectError`] when that cannot be said.
     pub fn exists(&self, deadline: Deadline) -> Result<bool, ObjectError> {
         match &self.kept {
-            Kept::S3(s3) => s3.exists(deadline),
-            Kept::Gcs(gcs) => gcs.exists(deadline),
-            Kept::Azure(azure) => azure.exists(deadline),
+            Provider::S3(s3) => s3.exists(deadline),
+            Provider::Gcs(gcs) => gcs.exists(deadline),
+            Provider::Azure(azure) => azure.exists(deadline),
         }
     }
 
@@ -66,7 +66,7 @@ impl Bucket {
             prefix: prefix.to_owned(),
             deadline,
             page: Vec::new().into_iter(),
-            next: Next::First,
+            next: NextPage::First,
         }
     }
 
@@ -76,17 +76,17 @@ impl Bucket {
     /// [`ObjectError`], which tells when it [is missing](ObjectError::is_missing).
     pub fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         match &self.kept {
-            Kept::S3(s3) => s3.get(object, limit, deadline),
-            Kept::Gcs(gcs) => gcs.get(object, limit, deadline),
-            Kept::Azure(azure) => azure.get(object, limit, deadline),
+            Provider::S3(s3) => s3.get(object, limit, deadline),
+            Provider::Gcs(gcs) => gcs.get(object, limit, deadline),
+            Provider::Azure(azure) => azure.get(object, limit, deadline),
         }
     }
 
     fn page(&self, prefix: &str, from: Option<&str>, deadline: Deadline) -> Result<Page, ObjectError> {
         match &self.kept {
-            Kept::S3(s3) => s3.page(prefix, from, deadline),
-            Kept::Gcs(gcs) => gcs.page(prefix, from, deadline),
-            Kept::Azure(azure) => azure.page(prefix, from, deadline),
+            Provider::S3(s3) => s3.page(prefix, from, deadline),
+            Provider::Gcs(gcs) => gcs.page(prefix, from, deadline),
+            Provider::Azure(azure) => azure.page(prefix, from, deadline),
         }
     }
 }
@@ -98,11 +98,11 @@ pub struct Objects<'b> {
     prefix: String,
     deadline: Deadline,
     page: vec::IntoIter<Object>,
-    next: Next,
+    next: NextPage,
 }
 
 #[derive(Debug)]
-enum Next {
+enum NextPage {
     First,
     From(String),
     Nothing,
@@ -116,10 +116,10 @@ impl Iterator for Objects<'_> {
             if let Some(object) = self.page.next() {
                 return Some(Ok(object));
             }
-            let from = match std::mem::replace(&mut self.next, Next::Nothing) {
-                Next::First => None,
-                Next::From(token) => Some(token),
-                Next::Nothing => return None,
+            let from = match std::mem::replace(&mut self.next, NextPage::Nothing) {
+                NextPage::First => None,
+                NextPage::From(token) => Some(token),
+                NextPage::Nothing => return None,
             };
             let page = match self.bucket.page(&self.prefix, from.as_deref(), self.deadline) {
                 Ok(page) => page,
@@ -134,7 +134,7 @@ impl Iterator for Objects<'_> {
                         detail,
                     )));
                 }
-                Some(token) => self.next = Next::From(token),
+                Some(token) => self.next = NextPage::From(token),
                 None => {}
             }
             self.page = page.objects.into_iter();

@@ -5,7 +5,7 @@ use ureq::http::Method;
 
 use super::RegistryError;
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read};
-use super::session::{Ask, Session};
+use super::session::{Query, Session};
 use bumpwright_gostd::{RFC_3339, Time};
 
 /// The largest configuration, in bytes.
@@ -64,7 +64,7 @@ fn of_config(session: &mut Session<'_>, digest: &str) -> Result<Option<Time>, Re
     struct Config {
         created: String,
     }
-    let blob = Ask {
+    let blob = Query {
         method: Method::GET,
         url: session.endpoint(&format!("blobs/{digest}"))?,
         accept: None,

@@ -11,7 +11,7 @@ use super::RegistryError;
 use super::image::Layer;
 use super::manifest::hex;
 use super::refusal::unanswered;
-use super::session::{Ask, Session};
+use super::session::{Query, Session};
 use bumpwright_gostd::quote;
 use bumpwright_http::{Incoming, NetError};
 use bumpwright_secret::Secret;
@@ -22,7 +22,7 @@ const LARGEST_REFUSAL: usize = 1 << 20;
 /// A blob that comes in. It gives no byte more than its size, and its end comes only when all bytes were right: what was read before
 /// an error is of no use. Errors hold a [`RegistryError`].
 pub struct Blob {
-    source: Source,
+    source: BlobSource,
     hash: Sha256,
     digest: String,
     size: u64,
@@ -32,13 +32,13 @@ pub struct Blob {
     secrets: Vec<Secret>,
 }
 
-enum Source {
+enum BlobSource {
     Embedded(Cursor<Vec<u8>>),
     Registry(Box<Incoming>, Url),
 }
 
 impl Blob {
-    fn new(source: Source, layer: &Layer, secrets: Vec<Secret>) -> Self {
+    fn new(source: BlobSource, layer: &Layer, secrets: Vec<Secret>) -> Self {
         Self {
             source,
             hash: Sha256::new(),
@@ -52,8 +52,8 @@ impl Blob {
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<usize, io::Error> {
         match &mut self.source {
-            Source::Embedded(bytes) => bytes.read(buffer),
-            Source::Registry(body, url) => body.read(buffer).map_err(|error| {
+            BlobSource::Embedded(bytes) => bytes.read(buffer),
+            BlobSource::Registry(body, url) => body.read(buffer).map_err(|error| {
                 let kind = error.kind();
                 match error.downcast::<NetError>() {
                     Ok(error) => io::Error::new(kind, unanswered(error, url, &self.secrets)),
@@ -114,16 +114,16 @@ impl fmt::Debug for Blob {
 /// Begins to read a layer.
 pub(super) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob, RegistryError> {
     if let Some(data) = &layer.data {
-        let source = Source::Embedded(Cursor::new(data.clone()));
+        let source = BlobSource::Embedded(Cursor::new(data.clone()));
         return Ok(Blob::new(source, layer, Vec::new()));
     }
-    let ask = Ask {
+    let query = Query {
         method: Method::GET,
         url: session.endpoint(&format!("blobs/{}", layer.digest))?,
         accept: None,
         limit: LARGEST_REFUSAL,
     };
-    let (answer, body) = session.open_body(&ask)?;
+    let (answer, body) = session.open_body(&query)?;
     let length = answer
         .header("content-length")
         .and_then(|length| length.parse::<u64>().ok());
@@ -134,7 +134,7 @@ pub(super) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob,
             layer.size
         ))),
         _ => {
-            let source = Source::Registry(Box::new(body), ask.url);
+            let source = BlobSource::Registry(Box::new(body), query.url);
             Ok(Blob::new(source, layer, session.secrets()))
         }
     }
@@ -153,7 +153,7 @@ mod tests {
             size,
             ..Layer::default()
         };
-        let mut blob = Blob::new(Source::Embedded(Cursor::new(content.to_vec())), &layer, Vec::new());
+        let mut blob = Blob::new(BlobSource::Embedded(Cursor::new(content.to_vec())), &layer, Vec::new());
         let mut bytes = Vec::new();
         match blob.read_to_end(&mut bytes) {
             Ok(_) => Ok(bytes),

@@ -143,7 +143,7 @@ impl CredentialHelpers {
     /// # Errors
     ///
     /// [`HelperError`]; the same again when asked again.
-    pub fn ask(&self, name: &str, server: &str) -> Answer {
+    pub fn get(&self, name: &str, server: &str) -> Answer {
         let key = (name.to_owned(), server.to_owned());
         let slot = Arc::clone(
             self.answers
@@ -334,7 +334,7 @@ esac
     fn answers_and_failures() {
         let folder = folder();
         let helpers = CredentialHelpers::new(folder.path().into(), Duration::from_secs(20));
-        let ask = |server: &str| helpers.ask("test", server).map_err(|error| error.to_string());
+        let ask = |server: &str| helpers.get("test", server).map_err(|error| error.to_string());
         let known = HelperLogin::Password {
             username: "me".to_owned(),
             password: "hunter2".into(),
@@ -373,7 +373,7 @@ esac
         let helpers = CredentialHelpers::new(folder.path().into(), Duration::from_millis(300));
         let started = Instant::now();
         for server in ["hanging.io", "daemon.io"] {
-            let error = helpers.ask("test", server).unwrap_err();
+            let error = helpers.get("test", server).unwrap_err();
             assert!(matches!(error, HelperError::Late { .. }), "{error}");
         }
         assert!(started.elapsed() < Duration::from_secs(20));
@@ -384,12 +384,12 @@ esac
         let helpers = CredentialHelpers::new("relative::.".into(), Duration::from_secs(1));
         for name in ["", "../../bin/sh", "a/b", "a b", "a\\b", "é"] {
             assert_eq!(
-                helpers.ask(name, "h.io"),
+                helpers.get(name, "h.io"),
                 Err(HelperError::Name { name: name.to_owned() }),
                 "{name}"
             );
         }
-        let error = helpers.ask("absent", "h.io").unwrap_err().to_string();
+        let error = helpers.get("absent", "h.io").unwrap_err().to_string();
         assert!(
             error.starts_with("the credential helper docker-credential-absent that"),
             "{error}"

@@ -3,7 +3,7 @@
 use ureq::http::Method;
 
 use super::RegistryError;
-use super::manifest::{ask, is_sha256, of_image, same, sha256};
+use super::manifest::{is_sha256, of_image, query, same, sha256};
 use super::session::Session;
 use bumpwright_policy::Identifier;
 
@@ -17,7 +17,7 @@ const SIGNED: &str = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 /// When the manifest cannot be had, or is not the one that was asked for by its digest.
 pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let image = session.image;
-    let head = ask(session, Method::HEAD, image.identifier().as_str())?;
+    let head = query(session, Method::HEAD, image.identifier().as_str())?;
     let answer = match session.fetch(&head) {
         Err(error) if matches!(error.status(), Some(405 | 501)) => None,
         other => Some(other?),
@@ -44,7 +44,7 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
 /// # Errors
 /// As [`of`].
 pub(super) fn of_pull(session: &mut Session<'_>) -> Result<String, RegistryError> {
-    let head = ask(session, Method::HEAD, session.image.identifier().as_str())?;
+    let head = query(session, Method::HEAD, session.image.identifier().as_str())?;
     match session.fetch(&head) {
         Ok(answer) => match answer
             .header("docker-content-digest")

@@ -64,11 +64,11 @@ impl DockerConfig {
     pub fn login<E>(
         &self,
         reference: &Reference,
-        mut ask: impl FnMut(&str, &str) -> Result<Option<HelperLogin>, E>,
+        mut get: impl FnMut(&str, &str) -> Result<Option<HelperLogin>, E>,
     ) -> Result<Login, E> {
         let repository = reference.context();
         let entry = match self.file.helpers.get(&repository) {
-            Some(helper) => self.look_up(&repository, &repository, helper, &mut ask)?,
+            Some(helper) => self.look_up(&repository, &repository, helper, &mut get)?,
             None => self.look_up(&repository, &repository, &self.file.store, &mut |_, _| Ok(None))?,
         };
         if !entry.is_empty() {
@@ -77,7 +77,7 @@ impl DockerConfig {
         let registry = reference.registry();
         let server = if registry == HUB.0 { HUB.1 } else { registry };
         let helper = self.file.helpers.get(server).unwrap_or(&self.file.store);
-        let entry = self.look_up(server, &repository, helper, &mut ask)?;
+        let entry = self.look_up(server, &repository, helper, &mut get)?;
         if entry.is_empty() && registry == HUB.0 && helper.is_empty() {
             return Ok(self
                 .hub_entry(&reference.repository())
@@ -92,7 +92,7 @@ impl DockerConfig {
         server: &str,
         repository: &str,
         helper: &str,
-        ask: &mut impl FnMut(&str, &str) -> Result<Option<HelperLogin>, E>,
+        get: &mut impl FnMut(&str, &str) -> Result<Option<HelperLogin>, E>,
     ) -> Result<AuthEntry, E> {
         if let Some(entry) = self.environment.get(server) {
             return Ok(entry.clone());
@@ -101,7 +101,7 @@ impl DockerConfig {
         if helper.is_empty() {
             return Ok(entry.cloned().unwrap_or_default());
         }
-        Ok(combined(entry, ask(helper, server)?))
+        Ok(combined(entry, get(helper, server)?))
     }
 
     /// The file's entry for a server; else one whose host is the server, whatever else its key says: docker takes any of

@@ -1,6 +1,6 @@
 //! Why a registry could not be asked, or did not say what was wanted.
 
-use super::Refusal;
+use super::ErrorResponse;
 use bumpwright_http::NetError;
 
 /// Why a registry could not be asked, or did not say what was wanted. No variant ever holds a secret.
@@ -21,7 +21,7 @@ pub enum RegistryError {
     },
     /// The answer is an error.
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<ErrorResponse>),
     /// The challenge of the registry cannot be met.
     #[error("{0}")]
     Challenge(String),
@@ -99,8 +99,8 @@ impl RegistryError {
     }
 }
 
-impl From<Refusal> for RegistryError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ErrorResponse> for RegistryError {
+    fn from(refusal: ErrorResponse) -> Self {
         Self::Refused(Box::new(refusal))
     }
 }

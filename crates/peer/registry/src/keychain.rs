@@ -23,13 +23,13 @@ const DOCKERCFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
 pub struct Keychain {
     /// In the order in which they are tried.
     entries: Vec<(UrlPattern, AuthEntry)>,
-    unused: Vec<Unused>,
+    unused: Vec<UnusedSecret>,
 }
 
 /// A Secret that gives no login at all. The controller passes over it in silence and goes on without; so does
 /// [`Keychain`], but one can ask.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unused {
+pub enum UnusedSecret {
     /// It has a type that holds no logins.
     #[error(
         "secret '{name}' is of type '{kind}' and gives no login; it must be of type \
@@ -95,7 +95,7 @@ impl Keychain {
 
     /// The Secrets that give no login.
     #[must_use]
-    pub fn unused(&self) -> &[Unused] {
+    pub fn unused(&self) -> &[UnusedSecret] {
         &self.unused
     }
 }
@@ -111,19 +111,19 @@ impl fmt::Debug for Keychain {
 }
 
 /// What is in a Secret under the key that belongs to its type.
-fn auths(secret: &PullSecret<'_>, unused: &mut Vec<Unused>) -> Result<Auths, SecretError> {
+fn auths(secret: &PullSecret<'_>, unused: &mut Vec<UnusedSecret>) -> Result<Auths, SecretError> {
     let name = || secret.name.to_owned();
     let (key, value) = match secret.kind {
         kind if kind == CONFIG_JSON.0 => (CONFIG_JSON.1, secret.config_json),
         kind if kind == DOCKERCFG.0 => (DOCKERCFG.1, secret.dockercfg),
         kind => {
             let kind = kind.to_owned();
-            unused.push(Unused::Kind { name: name(), kind });
+            unused.push(UnusedSecret::Kind { name: name(), kind });
             return Ok(Auths::new());
         }
     };
     let Some(text) = value.filter(|text| !text.is_empty()) else {
-        unused.push(Unused::Key { name: name(), key });
+        unused.push(UnusedSecret::Key { name: name(), key });
         return Ok(Auths::new());
     };
     let auths = match key == CONFIG_JSON.1 {
@@ -136,7 +136,7 @@ fn auths(secret: &PullSecret<'_>, unused: &mut Vec<Unused>) -> Result<Auths, Sec
         fault,
     })?;
     if auths.is_empty() {
-        unused.push(Unused::Servers { name: name(), key });
+        unused.push(UnusedSecret::Servers { name: name(), key });
     }
     Ok(auths)
 }

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256, Sha512};
 use ureq::http::Method;
 
 use super::RegistryError;
-use super::session::{Ask, Session};
+use super::session::{Query, Session};
 use bumpwright_http::Answer;
 use bumpwright_policy::Identifier;
 
@@ -57,8 +57,8 @@ pub(super) struct Platform {
 ///
 /// # Errors
 /// When that gives no address.
-pub(super) fn ask(session: &Session<'_>, method: Method, identifier: &str) -> Result<Ask, RegistryError> {
-    Ok(Ask {
+pub(super) fn query(session: &Session<'_>, method: Method, identifier: &str) -> Result<Query, RegistryError> {
+    Ok(Query {
         method,
         url: session.endpoint(&format!("manifests/{identifier}"))?,
         accept: Some(ACCEPT),
@@ -72,7 +72,7 @@ pub(super) fn ask(session: &Session<'_>, method: Method, identifier: &str) -> Re
 /// When it cannot be had, or is another one.
 pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryError> {
     let image = session.image;
-    let answer = session.fetch(&ask(session, Method::GET, image.identifier().as_str())?)?;
+    let answer = session.fetch(&query(session, Method::GET, image.identifier().as_str())?)?;
     if let Identifier::Digest(wanted) = image.identifier() {
         check("manifest", wanted, &answer.body, session)?;
     }
@@ -84,7 +84,7 @@ pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryErro
 /// # Errors
 /// As [`of_image`].
 pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answer, RegistryError> {
-    let answer = session.fetch(&ask(session, Method::GET, digest)?)?;
+    let answer = session.fetch(&query(session, Method::GET, digest)?)?;
     check("manifest", digest, &answer.body, session)?;
     Ok(answer)
 }

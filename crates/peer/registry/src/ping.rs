@@ -9,7 +9,7 @@ use url::Url;
 
 use super::address::{Scheme, endpoint};
 use super::challenge::{Challenge, challenges, chosen};
-use super::{Refusal, RegistryError};
+use super::{ErrorResponse, RegistryError};
 use bumpwright_http::{Answer, Client, Deadline, Job, NetError, Request};
 
 /// How long a local registry has for an answer over TLS before it is asked in plain HTTP too.
@@ -47,7 +47,7 @@ pub(super) fn ping(
 ) -> Result<Access, RegistryError> {
     match local {
         true => race(client, registry, deadline),
-        false => ask(
+        false => probe(
             client,
             Request::get(endpoint(Scheme::Https, registry, "/v2/")?),
             deadline,
@@ -64,7 +64,7 @@ fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Acce
     let racer = Arc::clone(client);
     // It ends with the deadline. Nobody may be listening any more.
     let job = Job::current().unwrap_or_default();
-    let started = thread::Builder::new().spawn(move || job.run(|| sender.send(ask(&racer, secure, deadline))));
+    let started = thread::Builder::new().spawn(move || job.run(|| sender.send(probe(&racer, secure, deadline))));
     let late = || NetError::Timeout {
         url: format!("https://{registry}/v2/"),
         limit: deadline.limit(),
@@ -74,7 +74,7 @@ fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Acce
         Ok(Ok(Err(error))) => Some(error),
         _ => None,
     };
-    let http = match ask(client, plain, deadline) {
+    let http = match probe(client, plain, deadline) {
         Ok(access) => return Ok(access),
         Err(error) => error,
     };
@@ -92,11 +92,11 @@ fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Acce
     })
 }
 
-fn ask(client: &Client, request: Request, deadline: Deadline) -> Result<Access, RegistryError> {
+fn probe(client: &Client, request: Request, deadline: Deadline) -> Result<Access, RegistryError> {
     let answer = client.send(&request.limit(LIMIT), deadline)?;
     match answer.status.as_u16() {
         200 | 401 => Ok(access(&answer)),
-        _ => Err(Refusal::of(&Method::GET, &answer, &[]).into()),
+        _ => Err(ErrorResponse::of(&Method::GET, &answer, &[]).into()),
     }
 }
 

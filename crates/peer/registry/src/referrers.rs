@@ -3,8 +3,8 @@
 use ureq::http::{Method, StatusCode};
 
 use super::RegistryError;
-use super::manifest::{LIMIT, ask, is_sha256};
-use super::session::{Ask, Session};
+use super::manifest::{LIMIT, is_sha256, query};
+use super::session::{Query, Session};
 use bumpwright_gostd::quote;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -14,7 +14,7 @@ pub(super) fn of(session: &mut Session<'_>, digest: &str) -> Result<Option<Vec<u
     let Some(hex) = digest.strip_prefix("sha256:").filter(|_| is_sha256(digest)) else {
         return Err(RegistryError::Image(format!("unsupported hash: {}", quote(digest))));
     };
-    let listed = session.ask(&Ask {
+    let listed = session.query(&Query {
         method: Method::GET,
         url: session.endpoint(&format!("referrers/{digest}"))?,
         accept: Some(INDEX),
@@ -25,7 +25,7 @@ pub(super) fn of(session: &mut Session<'_>, digest: &str) -> Result<Option<Vec<u
         StatusCode::OK | StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST | StatusCode::NOT_ACCEPTABLE => {}
         _ => return Err(session.refused(&Method::GET, &listed)),
     }
-    let tagged = session.ask(&ask(session, Method::GET, &format!("sha256-{hex}"))?)?;
+    let tagged = session.query(&query(session, Method::GET, &format!("sha256-{hex}"))?)?;
     match tagged.status {
         StatusCode::OK => Ok(Some(tagged.body)),
         StatusCode::NOT_FOUND => Ok(None),

@@ -18,7 +18,7 @@ const BODY: usize = 64 << 10;
 
 /// An answer of another status than the wanted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorResponse {
     /// Method and address, after redirects; `GET https://ghcr.io/v2/acme/app/tags/list?n=1000`.
     pub request: String,
     /// The status.
@@ -28,13 +28,13 @@ pub struct Refusal {
     said: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ErrorResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.request, self.said)
     }
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// `secrets` are those that the server has seen: it must not be able to put them into a message.
     pub(super) fn of(method: &Method, answer: &Answer, secrets: &[Secret]) -> Self {
         let body = answer.body.get(..BODY).unwrap_or(&answer.body);
@@ -200,11 +200,11 @@ mod tests {
                 r#"unexpected status code 499 : {"errors":["x"]}"#,
             ),
         ] {
-            let refusal = Refusal::of(&Method::GET, &answer(status, body), &[]);
+            let refusal = ErrorResponse::of(&Method::GET, &answer(status, body), &[]);
             let expected = format!("GET https://r.example/v2/a/tags/list?n=1000: {expected}");
             assert_eq!(refusal.to_string(), expected, "{body}");
         }
-        let head = Refusal::of(&Method::HEAD, &answer(404, ""), &[]).to_string();
+        let head = ErrorResponse::of(&Method::HEAD, &answer(404, ""), &[]).to_string();
         assert!(
             head.ends_with("404 Not Found (HEAD responses have no body, use GET for details)"),
             "{head}"
@@ -215,9 +215,14 @@ mod tests {
     fn a_server_cannot_give_secrets_away() {
         let secrets = [Secret::new("hunter2"), Secret::new("e")];
         let body = "you said Bearer hunter2\x1b[31m, hunter2";
-        let text = Refusal::of(&Method::GET, &answer(403, body), &secrets).to_string();
+        let text = ErrorResponse::of(&Method::GET, &answer(403, body), &secrets).to_string();
         assert!(text.ends_with(": you said Bearer ***[31m, ***"), "{text}");
         let long = "x".repeat(1 << 20);
-        assert!(Refusal::of(&Method::GET, &answer(403, &long), &[]).to_string().len() < 3000);
+        assert!(
+            ErrorResponse::of(&Method::GET, &answer(403, &long), &[])
+                .to_string()
+                .len()
+                < 3000
+        );
     }
 }

@@ -7,8 +7,8 @@ use super::challenge::{Challenge, challenges, chosen};
 use super::ping::Access;
 use super::realm::Realm;
 use super::refusal::{request, unanswered};
-use super::token::{Token, Wanted, secrets};
-use super::{Login, Refusal, Registry, RegistryError};
+use super::token::{Token, TokenRequest, secrets};
+use super::{ErrorResponse, Login, Registry, RegistryError};
 use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, basic_header, scrubbed};
 use bumpwright_policy::Reference;
 use bumpwright_secret::Secret;
@@ -18,7 +18,7 @@ const LONGEST_SCOPE: usize = 4 << 10;
 
 /// One question.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct Query {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) accept: Option<&'static str>,
@@ -94,11 +94,11 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When there is no answer, no token for it, or the answer is an error.
-    pub(super) fn fetch(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
-        let answer = self.ask(ask)?;
+    pub(super) fn fetch(&mut self, query: &Query) -> Result<Answer, RegistryError> {
+        let answer = self.query(query)?;
         match answer.status {
             StatusCode::OK => Ok(answer),
-            _ => Err(self.refused(&ask.method, &answer)),
+            _ => Err(self.refused(&query.method, &answer)),
         }
     }
 
@@ -106,61 +106,66 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// As [`Session::fetch`].
-    pub(super) fn open_body(&mut self, ask: &Ask) -> Result<(Answer, Incoming), RegistryError> {
-        let Opened { answer, body } = self.asked(ask, Client::open, |opened| &opened.answer)?;
+    pub(super) fn open_body(&mut self, query: &Query) -> Result<(Answer, Incoming), RegistryError> {
+        let Opened { answer, body } = self.authorized(query, Client::open, |opened| &opened.answer)?;
         match body {
             Some(body) => Ok((answer, body)),
-            None => Err(self.refused(&ask.method, &answer)),
+            None => Err(self.refused(&query.method, &answer)),
         }
     }
 
     /// An answer that is an error.
     pub(super) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
-        Refusal::of(method, answer, &self.secrets()).into()
+        ErrorResponse::of(method, answer, &self.secrets()).into()
     }
 
     /// The answer to a question, whatever it is.
     ///
     /// # Errors
     /// When there is no answer, or no token for it.
-    pub(super) fn ask(&mut self, ask: &Ask) -> Result<Answer, RegistryError> {
-        self.asked(ask, Client::send, |answer| answer)
+    pub(super) fn query(&mut self, query: &Query) -> Result<Answer, RegistryError> {
+        self.authorized(query, Client::send, |answer| answer)
     }
 
     /// A refused token is renewed once. Only the registry itself is shown anything, and only its challenges count.
-    fn asked<T>(&mut self, ask: &Ask, send: Sending<T>, answer: fn(&T) -> &Answer) -> Result<T, RegistryError> {
-        let own = self.is_own(&ask.url);
+    fn authorized<T>(
+        &mut self,
+        query: &Query,
+        send: Sending<T>,
+        answer: fn(&T) -> &Answer,
+    ) -> Result<T, RegistryError> {
+        let own = self.is_own(&query.url);
         let authorization = if own { self.authorization(None, &[])? } else { None };
-        let first = self.send(ask, authorization, send)?;
+        let first = self.send(query, authorization, send)?;
         let found = answer(&first);
         if found.status != StatusCode::UNAUTHORIZED || !own || !self.is_own(&found.url) {
             return Ok(first);
         }
         match self.renewed(&challenges(&found.headers))? {
-            Some(authorization) => self.send(ask, Some(authorization), send),
+            Some(authorization) => self.send(query, Some(authorization), send),
             None => Ok(first),
         }
     }
 
-    fn send<T>(&self, ask: &Ask, authorization: Option<Secret>, send: Sending<T>) -> Result<T, RegistryError> {
-        let mut request = match ask.method {
-            Method::HEAD => Request::head(ask.url.clone()),
-            _ => Request::get(ask.url.clone()),
+    fn send<T>(&self, query: &Query, authorization: Option<Secret>, send: Sending<T>) -> Result<T, RegistryError> {
+        let mut request = match query.method {
+            Method::HEAD => Request::head(query.url.clone()),
+            _ => Request::get(query.url.clone()),
         };
-        if let Some(accept) = ask.accept {
+        if let Some(accept) = query.accept {
             request = request.header("accept", accept);
         }
         if let Some(authorization) = authorization {
             request = request.authorization(authorization);
         }
         // Pages and blobs are where the registry says.
-        let request = request.limit(ask.limit).led_from(self.base.clone());
+        let request = request.limit(query.limit).redirected_from(self.base.clone());
         let result = send(self.registry.client(), &request, self.deadline);
         if let Err(NetError::Broken { .. }) = result {
             // It may be spoken to in another way by the next time.
             self.registry.forget(self.image.registry());
         }
-        result.map_err(|error| unanswered(error, &ask.url, &self.secrets()))
+        result.map_err(|error| unanswered(error, &query.url, &self.secrets()))
     }
 
     /// What to show for a challenge in the middle of a conversation: tokens expire, and some registries want a login or
@@ -205,7 +210,7 @@ impl<'a> Session<'a> {
         let value = match (&self.realm, self.login) {
             (_, Login::RegistryToken(token)) => bearer(token),
             (Some(realm), login) => {
-                let wanted = Wanted {
+                let wanted = TokenRequest {
                     realm,
                     scope: &format!("repository:{}:pull", self.image.repository()),
                     login,

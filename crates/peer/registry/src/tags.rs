@@ -10,7 +10,7 @@ use url::Url;
 use super::RegistryError;
 use super::address::{query, shown};
 use super::link::next_page;
-use super::session::{Ask, Session};
+use super::session::{Query, Session};
 use bumpwright_http::Answer;
 
 /// How many tags a page has: no registry takes more than this, and Amazon's refuses larger numbers.
@@ -34,9 +34,9 @@ const BYTES: usize = 256 << 20;
 pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryError> {
     let first = session.endpoint("tags/list")?;
     let mut list = List::default();
-    let mut asked = HashSet::new();
+    let mut listed = HashSet::new();
     let mut next = Some(Page::after(&first, None));
-    while let Some(page) = next.take_if(|page| asked.insert(page.url.to_string())) {
+    while let Some(page) = next.take_if(|page| listed.insert(page.url.to_string())) {
         let Some(answer) = page.fetch(session)? else {
             break;
         };
@@ -51,7 +51,7 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
             None if count == PAGE && grown => Some(Page::after(&first, last)),
             None => None,
         };
-        if next.is_some() && asked.len() >= PAGES {
+        if next.is_some() && listed.len() >= PAGES {
             let what = format!("the list of tags has more than {PAGES} pages");
             return Err(too_much(session, &answer, what));
         }
@@ -98,13 +98,13 @@ impl Page {
 
     /// None for a page that was a guess and that the registry does not know.
     fn fetch(&self, session: &mut Session<'_>) -> Result<Option<Answer>, RegistryError> {
-        let ask = Ask {
+        let query = Query {
             method: Method::GET,
             url: self.url.clone(),
             accept: None,
             limit: LARGEST_PAGE,
         };
-        match session.fetch(&ask) {
+        match session.fetch(&query) {
             Err(error) if self.guessed && matches!(error.status(), Some(400 | 404 | 405 | 416 | 422 | 501)) => Ok(None),
             other => other.map(Some),
         }

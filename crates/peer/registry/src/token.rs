@@ -14,7 +14,7 @@ use super::flight::Flight;
 use super::realm::Realm;
 use super::refusal::unanswered;
 use super::token_answer::TokenAnswer;
-use super::{Login, Refusal, RegistryError};
+use super::{ErrorResponse, Login, RegistryError};
 use bumpwright_gostd::query_escape;
 use bumpwright_http::{Client, Deadline, NetError, Request, basic_header};
 use bumpwright_secret::Secret;
@@ -30,7 +30,7 @@ const KEPT: usize = 512;
 
 /// What a token is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct TokenRequest<'a> {
     pub(super) realm: &'a Realm,
     /// `repository:acme/app:pull`
     pub(super) scope: &'a str,
@@ -52,7 +52,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    fn is_good(&self, wanted: &Wanted<'_>) -> bool {
+    fn is_good(&self, wanted: &TokenRequest<'_>) -> bool {
         self.until > Instant::now()
             && wanted.refused.is_none_or(|refused| refused.text != self.text)
             && wanted.more.iter().all(|scope| self.scopes.contains(scope))
@@ -73,7 +73,12 @@ impl Tokens {
     ///
     /// # Errors
     /// When the token server gives none.
-    pub(super) fn get(&self, client: &Client, wanted: &Wanted<'_>, deadline: Deadline) -> Result<Token, RegistryError> {
+    pub(super) fn get(
+        &self,
+        client: &Client,
+        wanted: &TokenRequest<'_>,
+        deadline: Deadline,
+    ) -> Result<Token, RegistryError> {
         let late = || {
             RegistryError::Net(NetError::Timeout {
                 url: wanted.realm.url.origin().ascii_serialization(),
@@ -85,7 +90,7 @@ impl Tokens {
             .get(deadline, |token| token.is_good(wanted), fly, late)
     }
 
-    fn flight(&self, wanted: &Wanted<'_>) -> Arc<Flight<Token>> {
+    fn flight(&self, wanted: &TokenRequest<'_>) -> Arc<Flight<Token>> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
         if flights.len() >= KEPT {
             let now = Instant::now();
@@ -95,7 +100,7 @@ impl Tokens {
     }
 }
 
-fn key(wanted: &Wanted<'_>) -> Key {
+fn key(wanted: &TokenRequest<'_>) -> Key {
     let mut hash = Sha256::new();
     let login = match wanted.login {
         Login::Anonymous => ["anonymous", "", ""],
@@ -112,7 +117,7 @@ fn key(wanted: &Wanted<'_>) -> Key {
 }
 
 /// The new scopes come first: some servers look at one only.
-fn scopes(wanted: &Wanted<'_>, old: Option<&Token>) -> Vec<String> {
+fn scopes(wanted: &TokenRequest<'_>, old: Option<&Token>) -> Vec<String> {
     let mut scopes = old.map_or_else(|| vec![wanted.scope.to_owned()], |token| token.scopes.clone());
     for scope in wanted.more {
         if !scopes.contains(scope) && scopes.len() < MOST_SCOPES {
@@ -122,7 +127,12 @@ fn scopes(wanted: &Wanted<'_>, old: Option<&Token>) -> Vec<String> {
     scopes
 }
 
-fn fetch(client: &Client, wanted: &Wanted<'_>, old: Option<Token>, deadline: Deadline) -> Result<Token, RegistryError> {
+fn fetch(
+    client: &Client,
+    wanted: &TokenRequest<'_>,
+    old: Option<Token>,
+    deadline: Deadline,
+) -> Result<Token, RegistryError> {
     let scopes = scopes(wanted, old.as_ref());
     let asked = Instant::now();
     let exchange = Exchange {
@@ -156,7 +166,7 @@ fn fetch(client: &Client, wanted: &Wanted<'_>, old: Option<Token>, deadline: Dea
 /// One question to a token server.
 struct Exchange<'a> {
     client: &'a Client,
-    wanted: &'a Wanted<'a>,
+    wanted: &'a TokenRequest<'a>,
     scopes: &'a [String],
     deadline: Deadline,
 }
@@ -170,7 +180,7 @@ impl Exchange<'_> {
         pairs.extend(self.scopes.iter().map(|scope| ("scope".to_owned(), scope.clone())));
         pairs.push(("service".to_owned(), realm.service.clone()));
         url.set_query(query(pairs).as_deref());
-        let mut request = Request::get(url).limit(LIMIT).led_from(realm.registry.clone());
+        let mut request = Request::get(url).limit(LIMIT).redirected_from(realm.registry.clone());
         let mut secrets = secrets(self.wanted.login);
         if let Some(value) = authorization {
             secrets.extend(value.expose().split(' ').next_back().map(Secret::from));
@@ -193,7 +203,7 @@ impl Exchange<'_> {
         let form = "application/x-www-form-urlencoded";
         // A token server says the same to the same question.
         let request = Request::post(realm.url.clone(), form, body).repeatable().limit(LIMIT);
-        let request = request.led_from(realm.registry.clone());
+        let request = request.redirected_from(realm.registry.clone());
         self.send(&Method::POST, &request, std::slice::from_ref(refresh))
     }
 
@@ -202,7 +212,7 @@ impl Exchange<'_> {
         let answer = answer.map_err(|error| unanswered(error, request.url(), secrets))?;
         match answer.status.as_u16() {
             200 => TokenAnswer::read(method, answer, secrets),
-            _ => Err(Refusal::of(method, &answer, secrets).into()),
+            _ => Err(ErrorResponse::of(method, &answer, secrets).into()),
         }
     }
 }

@@ -52,7 +52,7 @@ impl TokenAnswer {
             let place = format!("line {}, column {}", error.line(), error.column());
             wrong(
                 &answer,
-                format!("the token server's answer is not the JSON that it should be ({place})"),
+                format!("the token server's answer is not the expected JSON ({place})"),
             )
         })?;
         let secret = |text: Option<String>| text.map(Secret::new).filter(|secret| !secret.is_empty());

@@ -21,11 +21,11 @@ use bumpwright_secret::Secret;
 /// The largest file that is read, in bytes.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 /// How long a helper may take: someone may have to unlock a keyring.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HELPER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where the user's logins may be; none for a variable that is not set or empty.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct LoginLocations {
     /// `$DOCKER_CONFIG`: the folder of `config.json`.
     pub docker_config: Option<PathBuf>,
     /// `$HOME`, for `.docker/config.json`.
@@ -40,7 +40,7 @@ pub struct Places {
     pub path: OsString,
 }
 
-impl Places {
+impl LoginLocations {
     /// What this process was started with.
     #[must_use]
     pub fn from_environment() -> Self {
@@ -91,7 +91,7 @@ impl UserKeychain {
     /// # Errors
     ///
     /// [`LoginError`] for a file or a variable that cannot be read.
-    pub fn load(places: &Places) -> Result<Self, LoginError> {
+    pub fn load(places: &LoginLocations) -> Result<Self, LoginError> {
         let config = match places.file() {
             Some(path) => read(&path)?,
             None => DockerConfig::default(),
@@ -104,7 +104,7 @@ impl UserKeychain {
         };
         Ok(Self {
             config,
-            helpers: CredentialHelpers::new(places.path.clone(), PATIENCE),
+            helpers: CredentialHelpers::new(places.path.clone(), HELPER_TIMEOUT),
         })
     }
 
@@ -114,8 +114,8 @@ impl UserKeychain {
     ///
     /// [`LoginError::Helper`]
     pub fn login(&self, reference: &Reference) -> Result<Login, LoginError> {
-        let ask = |helper: &str, server: &str| self.helpers.ask(helper, server);
-        Ok(self.config.login(reference, ask)?)
+        let get = |helper: &str, server: &str| self.helpers.get(helper, server);
+        Ok(self.config.login(reference, get)?)
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
         .unwrap();
     }
 
-    fn user(places: &Places) -> String {
+    fn user(places: &LoginLocations) -> String {
         let reference = Reference::parse("h.io/app", Validation::Weak).unwrap();
         match UserKeychain::load(places).unwrap().login(&reference).unwrap() {
             Login::Basic { username, .. } => username,
@@ -174,10 +174,10 @@ mod tests {
     fn which_file_counts() {
         let root = tempfile::tempdir().unwrap();
         let at = |path: &str| Some(root.path().join(path));
-        let mut places = Places {
+        let mut places = LoginLocations {
             home: at("home"),
             runtime_dir: at("run"),
-            ..Places::default()
+            ..LoginLocations::default()
         };
         assert_eq!(user(&places), "Anonymous");
         write(root.path(), "run/containers/auth.json", "podman");
@@ -204,9 +204,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("config.json");
         fs::write(&path, "{\n\"auths\": 5}").unwrap();
-        let places = Places {
+        let places = LoginLocations {
             docker_config: Some(root.path().to_owned()),
-            ..Places::default()
+            ..LoginLocations::default()
         };
         let error = UserKeychain::load(&places).unwrap_err().to_string();
         assert_eq!(
@@ -216,9 +216,9 @@ mod tests {
                 path.display()
             )
         );
-        let places = Places {
+        let places = LoginLocations {
             auth_config: Some("{\"auths\":".into()),
-            ..Places::default()
+            ..LoginLocations::default()
         };
         let error = UserKeychain::load(&places).unwrap_err().to_string();
         assert_eq!(

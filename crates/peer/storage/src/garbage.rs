@@ -28,7 +28,7 @@ impl Default for Retention {
 
 /// Something below the folder of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FolderEntry {
     /// Below that folder.
     pub path: PathBuf,
     /// When it was written last.
@@ -44,10 +44,16 @@ pub struct Found {
 /// its name and however deep. Of files that were written at the same moment only the last is seen by the second rule, as
 /// source-controller finds them by that moment. Files beyond `limit` are not seen at all.
 #[must_use]
-pub fn garbage(found: &[Found], current: &Path, now: SystemTime, retention: &Retention, limit: usize) -> Vec<PathBuf> {
+pub fn garbage(
+    found: &[FolderEntry],
+    current: &Path,
+    now: SystemTime,
+    retention: &Retention,
+    limit: usize,
+) -> Vec<PathBuf> {
     let files = found.iter().filter(|one| one.is_file && !is_lock(&one.path));
-    let mut files: Vec<&Found> = files.take(limit).collect();
-    let is_expired = |one: &Found| now.duration_since(one.modified).is_ok_and(|age| age > retention.ttl);
+    let mut files: Vec<&FolderEntry> = files.take(limit).collect();
+    let is_expired = |one: &FolderEntry| now.duration_since(one.modified).is_ok_and(|age| age > retention.ttl);
     let expired = files.iter().filter(|one| one.path != current && is_expired(one));
     let mut garbage: Vec<PathBuf> = expired.map(|one| one.path.clone()).collect();
     if files.len() - garbage.len() < retention.records {

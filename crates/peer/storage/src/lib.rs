@@ -38,7 +38,7 @@ pub use address::{AddressError, advertised_host, host_name};
 pub use bumpwright_artifact::{Algorithm, Digest, DigestError};
 pub use collect::Collected;
 pub use error::StorageError;
-pub use garbage::{Found, GARBAGE_COUNT_LIMIT, Retention, garbage};
+pub use garbage::{FolderEntry, GARBAGE_COUNT_LIMIT, Retention, garbage};
 pub use layout::{ArtifactPath, Folder, LATEST, NameError};
 pub use read::VerifiedReader;
 pub use server::{FileServer, Limits, ListenError, listen};

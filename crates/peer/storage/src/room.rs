@@ -11,12 +11,12 @@ use crate::layout::Folder;
 
 /// What is taken, in bytes, by the folder of each object.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Quota {
     most: u64,
     folders: Mutex<HashMap<String, u64>>,
 }
 
-impl Room {
+impl Quota {
     /// Room of so many bytes, of which nothing is known to be taken.
     pub(crate) fn of(most: u64) -> Self {
         Self {

@@ -12,7 +12,7 @@ use crate::garbage::Retention;
 use crate::identity::Identity;
 use crate::layout::{ArtifactPath, Folder, NameError, PARTIAL};
 use crate::locks::Locks;
-use crate::room::Room;
+use crate::room::Quota;
 use crate::step::Steps;
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
@@ -48,13 +48,13 @@ pub(crate) struct Inner {
     /// Who reads a file to check it, by path. It is taken before `changing`, never after.
     pub(crate) checking: Locks,
     pub(crate) steps: Steps,
-    pub(crate) room: Room,
-    known: Mutex<HashMap<ArtifactPath, Known>>,
+    pub(crate) room: Quota,
+    known: Mutex<HashMap<ArtifactPath, KnownFile>>,
 }
 
 /// What is known of a file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownFile {
     /// Of what was written, or of what a status says was.
     pub(crate) expected: Option<Digest>,
     /// The file as it was when it was read last, and its digest.
@@ -81,7 +81,7 @@ impl Storage {
         }
         let storage = Self {
             inner: Arc::new(Inner {
-                room: Room::of(settings.room),
+                room: Quota::of(settings.room),
                 settings,
                 changing: Locks::default(),
                 checking: Locks::default(),
@@ -186,7 +186,7 @@ impl Storage {
         }
     }
 
-    pub(crate) fn known(&self) -> MutexGuard<'_, HashMap<ArtifactPath, Known>> {
+    pub(crate) fn known(&self) -> MutexGuard<'_, HashMap<ArtifactPath, KnownFile>> {
         self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

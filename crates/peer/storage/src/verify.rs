@@ -10,7 +10,7 @@ use crate::error::StorageError;
 use crate::identity::Identity;
 use crate::layout::ArtifactPath;
 use crate::read::open_regular;
-use crate::storage::{Known, Storage};
+use crate::storage::{KnownFile, Storage};
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
 
@@ -104,7 +104,7 @@ impl Storage {
         let after = file.metadata().map_err(StorageError::file("read", &name))?;
         if Identity::of(&after) == identity && identity.is_settled(SystemTime::now()) {
             let mut known = self.known();
-            let known: &mut Known = known.entry(path.clone()).or_default();
+            let known: &mut KnownFile = known.entry(path.clone()).or_default();
             known.expected.get_or_insert_with(|| digest.clone());
             known.seen = Some((identity, digest.clone()));
         }
@@ -213,7 +213,7 @@ mod tests {
         // As if it had been read long after it was written, and had another digest.
         let other: Digest = format!("sha256:{}", "0".repeat(64)).parse().unwrap();
         let identity = storage.served(&path).unwrap().identity;
-        let known = Known {
+        let known = KnownFile {
             expected: Some(other.clone()),
             seen: Some((identity, other.clone())),
         };

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StorageError;
-use crate::garbage::Found;
+use crate::garbage::FolderEntry;
 use crate::storage::is_partial;
 
 /// Everything below a folder but what is in the making; nothing when it is not there. Links are not followed. What goes
 /// while it is looked at is passed over.
-pub(crate) fn walk(folder: &Path) -> Result<Vec<Found>, StorageError> {
+pub(crate) fn walk(folder: &Path) -> Result<Vec<FolderEntry>, StorageError> {
     let mut found = Vec::new();
     // Folders that are begun, each with what is left of it, last first.
     let mut left = vec![names(folder, Path::new(""))?];
@@ -28,7 +28,7 @@ pub(crate) fn walk(folder: &Path) -> Result<Vec<Found>, StorageError> {
         if metadata.is_dir() {
             left.push(names(folder, &path)?);
         }
-        found.push(Found {
+        found.push(FolderEntry {
             path,
             modified: metadata.modified().map_err(StorageError::file("look at", whole))?,
             is_file: !metadata.is_dir() && !metadata.is_symlink(),

@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 use crate::error::StorageError;
 use crate::layout::{ArtifactPath, Folder, PARTIAL};
 use crate::step::Step;
-use crate::storage::{Known, Storage};
+use crate::storage::{KnownFile, Storage};
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Digest, Digester};
 
@@ -116,7 +116,7 @@ impl Storage {
             self.known().insert(path.clone(), before);
         }
         renamed?;
-        let known = Known {
+        let known = KnownFile {
             expected: Some(written.digest.clone()),
             seen: None,
         };
@@ -249,9 +249,9 @@ impl Write for Sink {
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(e),
             Err(e) => {
-                let told = e.kind().into();
+                let reported = e.kind().into();
                 self.fault = Some(Fault::System(e));
-                Err(told)
+                Err(reported)
             }
         }
     }

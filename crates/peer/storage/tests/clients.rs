@@ -157,7 +157,7 @@ fn the_end_waits_for_answers_and_not_for_idle_clients() {
     let mut first = [0; 17];
     busy.stream.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK\r\n");
-    serving.tell_to_stop();
+    serving.signal_stop();
     assert!(idle.is_over());
     let mut rest = Vec::new();
     busy.stream.read_to_end(&mut rest).unwrap();

@@ -40,7 +40,7 @@ const DIFFERENCES: &[(&str, u16, &str)] = &[
     ("name-slash", 404, LISTING),
     ("other-tenant", 404, LISTING),
     ("index", 404, LISTING),
-    ("lock", 404, "locks are nobody's business"),
+    ("lock", 404, "locks are not served"),
     ("file-slash", 404, CLEAN),
     ("dots", 404, CLEAN),
     ("dots-out", 404, CLEAN),
@@ -48,17 +48,17 @@ const DIFFERENCES: &[(&str, u16, &str)] = &[
     ("encoded-dots", 404, CLEAN),
     ("two-slashes", 404, CLEAN),
     ("two-slashes-inside", 404, CLEAN),
-    ("long-name", 404, "a name that cannot be is not there"),
-    ("long-path", 404, "a name that cannot be is not there"),
+    ("long-name", 404, "names that are not valid do not exist"),
+    ("long-path", 404, "names that are not valid do not exist"),
     (
         "folded-header",
         400,
-        "nobody sends them, and proxies read them in different ways",
+        "no client sends them, and proxies interpret them in different ways",
     ),
 ];
 const METHOD: &str = "Go's file server answers all methods as GET";
-const LISTING: &str = "folders are not listed to anybody";
-const CLEAN: &str = "paths are taken as they are; Go redirects, or resolves what is encoded";
+const LISTING: &str = "folders are not listed";
+const CLEAN: &str = "paths are not normalized; Go redirects, or resolves what is encoded";
 
 /// The files of the recording.
 fn recorded_world() -> World {
@@ -94,7 +94,7 @@ fn recorded(row: &Value) -> Answer {
 }
 
 /// What tells answers apart for a client: not the tag, where Go has none, and not the length of an error.
-fn told(answer: &Answer, with_tag: bool) -> (u16, Vec<String>, String) {
+fn relevant(answer: &Answer, with_tag: bool) -> (u16, Vec<String>, String) {
     let mut headers = answer.headers.clone();
     headers.retain(|line| {
         let is_error = answer.status >= 400 && line.starts_with("Content-Length");
@@ -120,20 +120,20 @@ fn answers_are_those_of_source_controller_but_for_the_named_ones() {
         }
         // The tags of the recording are those of one file.
         let is_tagged = !request.contains("empty");
-        let expected = told(&recorded(&row["tagged"]), is_tagged);
-        match told(&ours, is_tagged) == expected {
+        let expected = relevant(&recorded(&row["tagged"]), is_tagged);
+        match relevant(&ours, is_tagged) == expected {
             true => alike += 1,
             false => faults.push(format!(
                 "{id}\n  ours {:?}\n  Go's {expected:?}",
-                told(&ours, is_tagged)
+                relevant(&ours, is_tagged)
             )),
         }
         // Without tags in the request it makes no difference that source-controller has none.
         if !request.contains("sha256:") {
-            let plain = told(&recorded(&row["plain"]), false);
+            let plain = relevant(&recorded(&row["plain"]), false);
             let is_304 = ours.status == 304;
             assert!(
-                is_304 || told(&ours, false) == plain || faults.iter().any(|fault| fault.starts_with(id)),
+                is_304 || relevant(&ours, false) == plain || faults.iter().any(|fault| fault.starts_with(id)),
                 "{id}"
             );
         }
@@ -163,7 +163,7 @@ fn nothing_tells_a_folder_that_is_there_from_one_that_is_not() {
     for (there, absent) in there.iter().zip(absent) {
         let there = serving.get(there);
         assert_eq!(there.status, 404);
-        assert_eq!(told(&there, true), told(&serving.get(absent), true));
+        assert_eq!(relevant(&there, true), relevant(&serving.get(absent), true));
     }
     let root = serving.get("/");
     assert!(!String::from_utf8_lossy(&root.body).contains("gitrepository"));

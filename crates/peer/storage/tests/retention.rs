@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bumpwright_storage::{Found, Retention, garbage};
+use bumpwright_storage::{FolderEntry, Retention, garbage};
 use serde_json::Value;
 use support::{World, podinfo, rows, texts, world};
 
@@ -68,11 +68,11 @@ fn garbage_is_what_source_controller_takes_for_it() {
     let (mut removing, now) = (0, SystemTime::now());
     for row in &rows {
         // WalkDir's order: a folder, then what is in it, by name.
-        let mut found: Vec<Found> = row["entries"]
+        let mut found: Vec<FolderEntry> = row["entries"]
             .as_array()
             .into_iter()
             .flatten()
-            .map(|entry| Found {
+            .map(|entry| FolderEntry {
                 path: PathBuf::from(entry["path"].as_str().unwrap()),
                 modified: now - millis(&entry["ageMs"]),
                 is_file: entry["kind"] == "file",

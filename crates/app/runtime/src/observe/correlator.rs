@@ -56,8 +56,8 @@ pub enum Correlated {
 /// Remembers what was written. Memory is bounded: texts are kept as hashes.
 #[derive(Debug)]
 pub struct Correlator {
-    similar: Recency<Key, Similar>,
-    written: Recency<Key, Written>,
+    similar: Recency<Key, SimilarEvents>,
+    written: Recency<Key, WrittenEvent>,
     paces: Recency<Key, TokenBucket>,
 }
 
@@ -66,14 +66,14 @@ type Key = [u8; 32];
 
 /// Events that differ by their message alone.
 #[derive(Debug)]
-struct Similar {
+struct SimilarEvents {
     messages: BTreeSet<Key>,
     last: i64,
 }
 
 /// An Event in the cluster.
 #[derive(Debug)]
-struct Written {
+struct WrittenEvent {
     name: String,
     first: i64,
     count: u32,
@@ -119,7 +119,7 @@ impl Correlator {
         let reporting = if event.reporting { event.component.as_str() } else { "" };
         let group = key_of(&event, &["similar", &event.reason, reporting]);
         let message: Key = Sha256::digest(event.message.as_bytes()).into();
-        let fresh = |similar: &&mut Similar| now.saturating_sub(similar.last) <= QUIET;
+        let fresh = |similar: &&mut SimilarEvents| now.saturating_sub(similar.last) <= QUIET;
         let mut messages = match self.similar.get(&group).filter(fresh) {
             Some(similar) => std::mem::take(&mut similar.messages),
             None => BTreeSet::new(),
@@ -129,7 +129,7 @@ impl Correlator {
         if many {
             messages.remove(&message);
         }
-        self.similar.put(group, Similar { messages, last: now });
+        self.similar.put(group, SimilarEvents { messages, last: now });
         match many {
             true => (event.combined(now), group),
             false => {
@@ -146,7 +146,7 @@ impl Correlator {
             event.first = written.first;
             event.count = written.count.saturating_add(1);
         }
-        let written = Written {
+        let written = WrittenEvent {
             name: event.name.clone(),
             first: event.first,
             count: event.count,

@@ -85,22 +85,22 @@ pub struct EventSink {
 }
 
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<SinkState>,
     changed: Condvar,
     /// By what became of the events.
     dropped: Counter,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: VecDeque<Waiting>,
+struct SinkState {
+    waiting: VecDeque<WaitingEvent>,
     bytes: usize,
     sending: bool,
     /// Set when the process ends: until then what is waiting is sent, once each.
     ends: Option<Deadline>,
 }
 
-struct Waiting {
+struct WaitingEvent {
     body: String,
     /// For errors, with the object's name.
     log: Log,
@@ -158,7 +158,7 @@ impl EventSink {
             return self.queue.drop_event(&log, why);
         }
         state.bytes += body.len();
-        state.waiting.push_back(Waiting { body, log });
+        state.waiting.push_back(WaitingEvent { body, log });
         self.queue.changed.notify_all();
     }
 
@@ -183,7 +183,7 @@ impl EventSink {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -193,7 +193,7 @@ impl Queue {
     }
 
     /// The next event, or none when there will be no more.
-    fn next(&self) -> Option<Waiting> {
+    fn next(&self) -> Option<WaitingEvent> {
         let mut state = self.lock();
         state.sending = false;
         self.changed.notify_all();
@@ -243,7 +243,7 @@ struct Sender {
 }
 
 /// What one try came to.
-enum Try {
+enum Attempt {
     Done,
     /// With what went wrong, and the pause that the server asks for.
     Again(String, Option<Duration>),
@@ -258,13 +258,13 @@ impl Sender {
         }
     }
 
-    fn deliver(&self, event: &Waiting) {
+    fn deliver(&self, event: &WaitingEvent) {
         let mut pause = self.retries.first;
         for number in 1.. {
             let (problem, asked) = match self.attempt(&event.body) {
-                Try::Done => return,
-                Try::Hopeless(problem) => return event.log.error(&problem, "unable to record event"),
-                Try::Again(problem, asked) => (problem, asked),
+                Attempt::Done => return,
+                Attempt::Hopeless(problem) => return event.log.error(&problem, "unable to record event"),
+                Attempt::Again(problem, asked) => (problem, asked),
             };
             let wait = asked.unwrap_or(pause).min(self.retries.most);
             if number >= self.retries.tries || !self.queue.pause(wait) {
@@ -279,7 +279,7 @@ impl Sender {
         }
     }
 
-    fn attempt(&self, body: &str) -> Try {
+    fn attempt(&self, body: &str) -> Attempt {
         let deadline = Deadline::after(REQUEST_TIME);
         let deadline = self.queue.ends().map_or(deadline, |ends| deadline.within(ends.left()));
         // The receiver tells duplicates by itself, so that a request may be sent twice.
@@ -289,15 +289,17 @@ impl Sender {
         match self.client.send(&request, deadline) {
             Ok(answer) => self.judge(&answer),
             // A port where nobody listens is one where somebody will, once the receiver has been started again.
-            Err(error @ (NetError::Broken { .. } | NetError::Timeout { .. })) => Try::Again(error.to_string(), None),
+            Err(error @ (NetError::Broken { .. } | NetError::Timeout { .. })) => {
+                Attempt::Again(error.to_string(), None)
+            }
             Err(error) => {
                 self.failed.increment();
-                Try::Hopeless(error.to_string())
+                Attempt::Hopeless(error.to_string())
             }
         }
     }
 
-    fn judge(&self, answer: &Answer) -> Try {
+    fn judge(&self, answer: &Answer) -> Attempt {
         match answer.status.as_u16() {
             200..=299 => self.sent.increment(),
             429 => self.duplicate.increment(),
@@ -306,16 +308,16 @@ impl Sender {
                 let asked = asked
                     .and_then(|seconds| seconds.trim().parse().ok())
                     .map(Duration::from_secs);
-                return Try::Again(format!("unexpected HTTP status {}", answer.status), asked);
+                return Attempt::Again(format!("unexpected HTTP status {}", answer.status), asked);
             }
             // Flux passes over these in silence.
             _ => {
                 self.refused.increment();
                 let url = shown(&self.url);
-                return Try::Hopeless(format!("POST {url}: HTTP status {} {}", answer.status, answer.words()));
+                return Attempt::Hopeless(format!("POST {url}: HTTP status {} {}", answer.status, answer.words()));
             }
         }
-        Try::Done
+        Attempt::Done
     }
 }
 

@@ -15,12 +15,12 @@ pub(super) struct LogWriter {
 }
 
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<WriterState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WriterState {
     lines: VecDeque<String>,
     /// Of the lines.
     bytes: usize,
@@ -89,14 +89,14 @@ impl Drop for LogWriter {
     }
 }
 
-impl State {
+impl WriterState {
     fn has_work(&self) -> bool {
         self.writing || self.unreported > 0 || !self.lines.is_empty()
     }
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WriterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -29,10 +29,10 @@ type Check = dyn Fn() -> Result<(), String> + Send + Sync;
 ///
 /// Without any, the answer is `ok`, as there is somebody to give it.
 #[derive(Clone, Default)]
-pub struct Checks(Arc<RwLock<Named>>);
+pub struct Checks(Arc<RwLock<NamedChecks>>);
 
 #[derive(Default)]
-struct Named {
+struct NamedChecks {
     health: Vec<(String, Arc<Check>)>,
     readiness: Vec<(String, Arc<Check>)>,
 }

@@ -47,7 +47,7 @@ impl Subscriber for Bridge {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut words = Words::default();
+        let mut words = MessageVisitor::default();
         event.record(&mut words);
         let log = self.0.with("target", event.metadata().target());
         log.debug(&(words.message + &words.fields));
@@ -60,12 +60,12 @@ impl Subscriber for Bridge {
 
 /// The message, and behind it the fields as `key=value`.
 #[derive(Default)]
-struct Words {
+struct MessageVisitor {
     message: String,
     fields: String,
 }
 
-impl Visit for Words {
+impl Visit for MessageVisitor {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "message" => self.message.push_str(value),

@@ -317,7 +317,7 @@ impl<R: Reconcile> Driver<R> {
         };
         let new_event = self.reconciler.conclude(&mut status, &outcome);
         // The outcome of a cancelled reconciliation is not recorded, but what it knows of the cluster is kept.
-        let is_wanted = !permit.job.is_off();
+        let is_wanted = !permit.job.is_cancelled();
         if let Some(new_event) = new_event.filter(|_| is_wanted) {
             self.record(&object, new_event, log);
         }

@@ -35,9 +35,9 @@ pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent
 
 /// Writes Events into the cluster, in order, until nobody tells any more. One that the API server does not take is lost, as
 /// with Go's client: events are a courtesy.
-pub async fn deliver(cluster: Cluster, mut told: mpsc::Receiver<ClusterEvent>, log: Log) {
+pub async fn deliver(cluster: Cluster, mut events: mpsc::Receiver<ClusterEvent>, log: Log) {
     let mut correlator = Correlator::new();
-    while let Some(event) = told.recv().await {
+    while let Some(event) = events.recv().await {
         let written = match correlator.observe(event, SystemTime::now()) {
             Correlated::Drop => Ok(()),
             Correlated::Create { namespace, event } => cluster.create(&EVENT, &namespace, &event).await,
@@ -55,11 +55,11 @@ pub async fn deliver(cluster: Cluster, mut told: mpsc::Receiver<ClusterEvent>, l
             }
         };
         if let Err(error) = written {
-            tell(&log, &error);
+            report(&log, &error);
         }
     }
 }
 
-fn tell(log: &Log, error: &ClusterError) {
+fn report(log: &Log, error: &ClusterError) {
     log.with("error", error.to_string()).debug("unable to write event");
 }

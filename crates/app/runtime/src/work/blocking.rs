@@ -7,12 +7,12 @@ use super::permits::WorkerPermit;
 
 tokio::task_local! {
     /// The permit of the current reconciliation.
-    static PLACE: Arc<WorkerPermit>;
+    static PERMIT: Arc<WorkerPermit>;
 }
 
 /// Runs a reconciliation under its permit.
 pub async fn at<T>(permit: Arc<WorkerPermit>, request: impl Future<Output = T>) -> T {
-    PLACE.scope(permit, request).await
+    PERMIT.scope(permit, request).await
 }
 
 /// Runs `work` on a thread that may block. It may leave something behind, so the reconciliation does not end before it.
@@ -20,7 +20,7 @@ pub async fn at<T>(permit: Arc<WorkerPermit>, request: impl Future<Output = T>) 
 /// # Errors
 /// When it panics: the object is tried again, and the process lives on.
 pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let kept = PLACE.try_with(WorkerPermit::keep).ok();
+    let kept = PERMIT.try_with(WorkerPermit::keep).ok();
     let keeping = move || {
         let _kept = kept;
         work()
@@ -29,7 +29,7 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
 }
 
 async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let permit = PLACE.try_with(Arc::clone).ok();
+    let permit = PERMIT.try_with(Arc::clone).ok();
     let caught = move || {
         let caught = || catch_unwind(AssertUnwindSafe(work)).map_err(|_| "panicked".to_owned());
         match &permit {
@@ -49,7 +49,7 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
 /// # Errors
 /// As [`run`], and when the reconciliation is cancelled.
 pub async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-    let Ok(permit) = PLACE.try_with(Arc::clone) else {
+    let Ok(permit) = PERMIT.try_with(Arc::clone) else {
         return on_a_thread(work).await;
     };
     tokio::select! {

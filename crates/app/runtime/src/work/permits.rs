@@ -62,21 +62,21 @@ pub struct WorkerPermit {
     pub job: Job,
     is_cancelled: watch::Sender<bool>,
     parked: ParkedRequests,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<HeldPermit>>,
     /// Cloned by threads whose work leaves something behind.
     keeping: Arc<()>,
 }
 
 /// What a reconciliation holds: a worker's permit, or one of the parked.
 #[derive(Debug)]
-struct Held {
+struct HeldPermit {
     is_working: bool,
     queue: Arc<Queue>,
     namespace: String,
     permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Held {
+impl Drop for HeldPermit {
     fn drop(&mut self) {
         if self.is_working {
             self.queue.parked(&self.namespace);
@@ -88,7 +88,7 @@ impl Drop for Held {
 impl WorkerPermit {
     /// A worker's permit for an object of the namespace that the queue gave out.
     pub fn new(worker: OwnedSemaphorePermit, parked: &ParkedRequests, queue: &Arc<Queue>, namespace: &str) -> Self {
-        let held = Held {
+        let held = HeldPermit {
             is_working: true,
             queue: Arc::clone(queue),
             namespace: namespace.to_owned(),
@@ -126,7 +126,7 @@ impl WorkerPermit {
 
     /// Cancels the reconciliation, since its object is deleted.
     pub fn cancel(&self) {
-        self.job.call_off();
+        self.job.cancel();
         self.is_cancelled.send_replace(true);
     }
 
@@ -168,7 +168,7 @@ impl WorkerPermit {
         true
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+    fn held(&self) -> MutexGuard<'_, Option<HeldPermit>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

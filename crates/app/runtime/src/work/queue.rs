@@ -57,7 +57,7 @@ pub struct Queue {
     backoff: Backoff,
     share: Share,
     metrics: ControllerMetrics,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Notify,
     closing: Notify,
     /// Somebody wants an object that is at work.
@@ -65,7 +65,7 @@ pub struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     ready: NamespaceQueues,
     /// Those in `ready`, and those at work that have to be looked at again.
     wanted: BTreeSet<ObjectName>,
@@ -119,7 +119,7 @@ impl Queue {
     /// Queues an object, for a revision only if one is given.
     fn add_to(
         &self,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, QueueState>,
         name: ObjectName,
         cause: impl FnOnce() -> String,
         revision: Option<&str>,
@@ -315,12 +315,12 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     /// True when it was not queued before.
     fn want(&mut self, name: ObjectName) -> bool {
         self.wanted_for.remove(&name);

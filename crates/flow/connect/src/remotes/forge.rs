@@ -1,6 +1,6 @@
 //! The forge of a remote, for pull requests.
 
-use bumpwright_forge::{Forge, GitAddress, Kind, Login, Repository};
+use bumpwright_forge::{Forge, ForgeApi, GitAddress, Login, Repository};
 use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
@@ -9,7 +9,7 @@ use bumpwright_secret::Secret;
 ///
 /// # Errors
 /// A remote that is a local path.
-pub fn forge(kind: Kind, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, String> {
+pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, String> {
     let own = repository.is_served_by(git_address(remote)?);
     let mut peer = Peer {
         timeout: remote.timeout,

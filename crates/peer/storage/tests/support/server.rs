@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::World;
 
 /// How long a client waits for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server on a thread of its own; it stops when this is dropped.
 pub struct Serving {
@@ -62,8 +62,8 @@ impl Serving {
 
     pub fn connect(&self) -> Client {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(CLIENT_TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(CLIENT_TIMEOUT)).unwrap();
         Client {
             stream: BufReader::new(stream),
         }
@@ -83,13 +83,13 @@ impl Serving {
     }
 
     /// Tells the server to stop, without waiting for it.
-    pub fn tell_to_stop(&mut self) {
+    pub fn signal_stop(&mut self) {
         drop(self.stop.take());
     }
 
     /// Waits until the server has stopped.
     pub fn join(&mut self) {
-        self.tell_to_stop();
+        self.signal_stop();
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }
@@ -98,7 +98,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.tell_to_stop();
+        self.signal_stop();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
