@@ -12,8 +12,8 @@ use super::{GitError, ObjectId};
 const MAX_WALK: usize = 10_000;
 
 impl Mirror {
-    /// True when `new` is `old` or descends from it. The mirror looks at what it has; at the edge of its history it asks
-    /// the server. False also when neither can tell.
+    /// True when `new` is `old` or descends from it, by the mirror's commits and, at the edge of its history, by an answer
+    /// of the server. False also when neither is enough.
     ///
     /// # Errors
     /// [`GitError::Transport`], [`GitError::Damaged`], [`GitError::Storage`].
@@ -42,8 +42,8 @@ impl Mirror {
         Ok(false)
     }
 
-    /// Asks for `old` in the name of somebody who has `new`: the pack is empty when `new` leads to all that `old` is.
-    /// Any other pack is not taken.
+    /// Requests `old` and claims to have `new`: the pack is empty when `old` is part of the history of `new`.
+    /// Any other pack is refused.
     fn server_sees(&self, old: ObjectId, new: ObjectId) -> Result<bool, GitError> {
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let request = Request {

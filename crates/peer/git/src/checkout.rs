@@ -8,11 +8,11 @@ pub type ChooseTag<'a> = &'a (dyn Fn(&[String]) -> Option<String> + Sync);
 /// Which commit to look at (GitRepository `.spec.ref`).
 #[derive(Clone)]
 pub enum Checkout<'a> {
-    /// What the remote's HEAD points at; `main`, then `master`, when the remote does not tell.
+    /// What the remote's HEAD points at; `main`, then `master`, when the remote does not say.
     Default,
     /// A branch, by its short name.
     Branch(String),
-    /// A tag, by its short name. An annotated tag gives the commit that it is about.
+    /// A tag, by its short name. An annotated tag stands for its commit.
     Tag(String),
     /// The tag that `choose` picks.
     Semver {
@@ -27,7 +27,7 @@ pub enum Checkout<'a> {
     Commit {
         /// The id.
         id: String,
-        /// The short name of a branch that is known to hold it, for servers that give only the tips of references.
+        /// The short name of a branch that holds it, for servers that send only the tips of references.
         branch: Option<String>,
     },
 }
@@ -57,7 +57,7 @@ pub struct Also {
 /// A commit that the mirror holds, with its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
-    /// The full name of the reference that led here; empty for a commit that was asked for without a branch.
+    /// The full name of its reference; empty for a commit that was requested without a branch.
     pub reference: String,
     /// The commit.
     pub commit: ObjectId,
@@ -72,18 +72,18 @@ pub struct RemoteRef {
     pub reference: String,
     /// What it points at (peeled), `None` when the remote does not have it.
     pub commit: Option<ObjectId>,
-    /// What it holds, which is what a push has to expect: `commit`, or the tag object of an annotated tag.
+    /// Its value, which a push has to expect: `commit`, or the tag object of an annotated tag.
     pub object: Option<ObjectId>,
 }
 
-/// What a fetch gives.
+/// The result of a fetch.
 #[derive(Debug)]
 pub struct Fetched {
-    /// What was asked for.
+    /// The requested commit.
     pub tip: Tip,
-    /// The other references, in the order in which they were asked for.
+    /// The other references, in the order of the request.
     pub also: Vec<RemoteRef>,
-    /// Access to the objects. While this value or a clone of it lives, no other process drops objects from the mirror.
+    /// Access to the objects. While this value or a clone of it lives, no process drops objects from the mirror.
     pub objects: Objects,
     /// True when objects were transferred.
     pub transferred: bool,

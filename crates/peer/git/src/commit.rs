@@ -2,7 +2,7 @@
 
 use super::{GitError, ObjectId};
 
-/// Who did it, and when.
+/// An author or committer, with the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// The name; may be empty.
@@ -11,7 +11,7 @@ pub struct Person {
     pub email: String,
     /// Seconds since 1970-01-01 UTC.
     pub seconds: i64,
-    /// Offset from UTC in minutes, as it is shown: `+0130` is 90.
+    /// Offset from UTC in minutes, as shown: `+0130` is 90.
     pub offset_minutes: i32,
 }
 
@@ -22,11 +22,11 @@ pub struct Commit {
     pub tree: ObjectId,
     /// The parents, first parent first.
     pub parents: Vec<ObjectId>,
-    /// Who made the change.
+    /// The author of the change.
     pub author: Person,
-    /// Who made the commit.
+    /// The creator of the commit.
     pub committer: Person,
-    /// The message; its bytes are kept as they are, also an empty one and one without a final newline.
+    /// The message; its bytes are kept, also when it is empty or has no final newline.
     pub message: Vec<u8>,
     /// A detached signature over [`Commit::payload`], in its armour (`gpgsig` header).
     pub signature: Option<String>,
@@ -66,7 +66,7 @@ impl Commit {
 }
 
 /// The bytes of a commit object with a signature over them added, as git does it: the last header, its lines folded.
-/// Repositories with SHA-256 have their own name for it (git, *hash-function-transition*).
+/// Repositories with SHA-256 use a header name of their own (git, *hash-function-transition*).
 #[must_use]
 pub fn add_signature(commit: &[u8], signature: &str) -> Vec<u8> {
     const SHA256_TREE: usize = "tree ".len() + 64;
@@ -81,7 +81,7 @@ pub fn add_signature(commit: &[u8], signature: &str) -> Vec<u8> {
 }
 
 impl Person {
-    /// `name <email> seconds offset`, without the characters that would end a part early. All else stays as it is.
+    /// `name <email> seconds offset`, without the characters that would end a part early.
     fn line(&self) -> String {
         let clean = |text: &str| -> String { text.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect() };
         let (sign, minutes) = if self.offset_minutes < 0 {
@@ -99,20 +99,20 @@ impl Person {
     }
 }
 
-/// The parts of a commit that exists.
+/// The parts of an existing commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
     /// The root tree.
     pub tree: ObjectId,
     /// The parents, first parent first.
     pub parents: Vec<ObjectId>,
-    /// The author line: `name <email> seconds offset`, as it is.
+    /// The author line as written: `name <email> seconds offset`.
     pub author: Vec<u8>,
     /// The committer line.
     pub committer: Vec<u8>,
     /// The committer's time in seconds since 1970-01-01 UTC; 0 when it cannot be read.
     pub seconds: i64,
-    /// Whether it carries a signature, of whomever.
+    /// Whether it carries a signature, valid or not.
     pub signed: bool,
     /// The message.
     pub message: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Many small packs become few: the cost of a look-up must not grow with the number of runs.
+//! Consolidation of many small packs into few: the cost of a look-up must not grow with the number of runs.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read, Write};
@@ -19,23 +19,23 @@ use super::store::PackStore;
 use super::{EntryKind, GitError, ObjectId, Objects};
 use bumpwright_budget::{Budget, Held};
 
-/// More packs than this are consolidated when nobody else is at work.
+/// More packs than this are consolidated when no reader is active.
 const MANY: usize = 32;
 
 /// More packs than this are worth waiting for.
 const TOO_MANY: usize = 256;
 
-/// How long that waiting may take; a thread that holds objects of an earlier fetch would wait for itself.
+/// Limit of that wait: a thread that holds objects of an earlier fetch would wait for itself.
 const MAX_WAIT: Duration = Duration::from_millis(200);
 
-/// How much of an object is deflated at once.
+/// Bytes of an object that are deflated at once.
 const PIECE: usize = 64 * 1024;
 
 /// More named commits than this are forgotten, so that their trees can be dropped.
 const MAX_PINS: usize = 16;
 
 impl MirrorState {
-    /// Consolidates the packs when there are many and nobody is reading. This is housekeeping: when it fails the mirror
+    /// Consolidates the packs when there are many and no reader is active. This is housekeeping: after a failure the mirror
     /// works as before, or is marked for a rebuild if objects turn out to be damaged.
     pub(super) fn consolidate_if_due(&self, budget: &Budget) {
         if !self.grown.swap(false, Ordering::Relaxed) {
@@ -48,7 +48,7 @@ impl MirrorState {
         }
     }
 
-    /// False when it is due but others are at work.
+    /// False when it is due but readers are active.
     fn consolidate(&self, budget: &Budget) -> Result<bool, GitError> {
         let Some(hash) = self.layout.identity().map(|identity| identity.hash) else {
             return Ok(true);
@@ -90,7 +90,7 @@ impl MirrorState {
         }
     }
 
-    /// Copies what is in `merged` and not in `kept` into one pack.
+    /// Copies the objects of `merged` that are not in `kept` into one pack.
     fn merge(&self, objects: &Objects, kept: &[String], merged: &[String]) -> Result<(), GitError> {
         let open = |name: &String| {
             let path = self.layout.packs().join(format!("{name}.idx"));
@@ -109,7 +109,7 @@ impl MirrorState {
         self.replace(objects, ids, merged)
     }
 
-    /// Keeps the tips of the references with their trees, without history: the rest is what old tips have left behind.
+    /// Keeps the tips of the references with their trees, without history; the rest belongs to old tips.
     fn keep_tips(&self, objects: &Objects, packs: &[String]) -> Result<(), GitError> {
         let mut refs = self.layout.refs(objects.hash());
         forget_pins(&mut refs);
@@ -138,7 +138,7 @@ impl MirrorState {
         self.replace(objects, ids, packs)
     }
 
-    /// Writes a pack with `ids`, then removes `old` packs and what interrupted writers have left.
+    /// Writes a pack with `ids`, then removes `old` packs and leftovers of interrupted writers.
     fn replace(&self, objects: &Objects, ids: Ids, old: &[String]) -> Result<(), GitError> {
         let hash = objects.hash();
         let folder = self.layout.packs();
@@ -158,7 +158,7 @@ impl MirrorState {
         }
         let old = old.iter().filter(|old| Some(*old) != name.as_ref());
         for stem in old {
-            // The index first: a pack without one is not looked at.
+            // The index first: a pack without one is ignored.
             for extension in ["idx", "pack", "keep"] {
                 remove(&folder.join(format!("{stem}.{extension}")))?;
             }
@@ -166,7 +166,7 @@ impl MirrorState {
         self.sweep()
     }
 
-    /// Removes files that belong to no pack. Nobody else is at work.
+    /// Removes files that belong to no pack. No reader is active.
     fn sweep(&self) -> Result<(), GitError> {
         let folder = self.layout.packs();
         let whole: BTreeSet<String> = self
@@ -192,8 +192,8 @@ impl MirrorState {
     }
 }
 
-/// How many of the largest packs stay as they are: each that is at least twice as large as all smaller ones together. So
-/// an object is copied a number of times that grows with the logarithm of the mirror.
+/// How many of the largest packs stay unchanged: each that is at least twice as large as all smaller ones together. So
+/// the number of copies of an object grows with the logarithm of the mirror.
 fn kept_packs(sizes: &[u64]) -> usize {
     let mut smaller: u64 = sizes.iter().sum();
     sizes
@@ -219,10 +219,10 @@ struct Ids {
 }
 
 impl Ids {
-    /// Memory for so many more is taken at once.
+    /// Memory is reserved for so many ids at once.
     const STEP: usize = 1024;
 
-    /// What one takes, at most: a set of them is half empty at worst.
+    /// Memory of one id, at most: a set of them is half empty at worst.
     const ONE: u64 = 80;
 
     fn new(objects: &Objects) -> Result<Self, GitError> {
@@ -246,7 +246,7 @@ fn too_many(bound: bumpwright_budget::Exceeded) -> GitError {
     GitError::exceeded("the objects of a mirror", bound)
 }
 
-/// Adds a tree and all that is below it.
+/// Adds a tree and everything below it.
 fn collect_tree(objects: &Objects, tree: ObjectId, ids: &mut Ids) -> Result<(), GitError> {
     let is_there = |id: ObjectId| !id.is_empty_tree() || objects.contains(id);
     let mut queue = Vec::new();
@@ -260,7 +260,7 @@ fn collect_tree(objects: &Objects, tree: ObjectId, ids: &mut Ids) -> Result<(), 
             if entry.kind == EntryKind::Submodule || is_tree && !is_there(entry.id) {
                 continue;
             }
-            // What is known is not gone through again, however often it is there.
+            // A known tree is not walked again, however often it occurs.
             if ids.insert(entry.id)? && is_tree {
                 queue.push(entry.id);
             }
@@ -269,12 +269,12 @@ fn collect_tree(objects: &Objects, tree: ObjectId, ids: &mut Ids) -> Result<(), 
     Ok(())
 }
 
-/// A pack that is made while it is read, so that neither it nor an object is in memory as a whole.
+/// A pack that is generated while it is read, so that neither it nor an object is in memory as a whole.
 struct PackStream {
     objects: Objects,
     ids: std::collections::btree_set::IntoIter<ObjectId>,
     _held: Held,
-    /// The object that is being written.
+    /// The current object.
     open: Option<Box<dyn Read + Send>>,
     deflate: ZlibEncoder<Vec<u8>>,
     hasher: Option<Hasher>,
@@ -359,14 +359,14 @@ impl Read for PackStream {
 }
 
 impl Objects {
-    /// True when the commits that `tips` lead to are there with all that is in their trees.
+    /// True when the commits of `tips` and everything in their trees are present.
     pub(super) fn are_whole<'a>(&self, mut tips: impl Iterator<Item = &'a ObjectId>) -> bool {
         let Ok(mut ids) = Ids::new(self) else { return false };
         let mut collect = |tip: ObjectId| collect_tree(self, self.commit(self.peel(tip)?)?.tree, &mut ids);
         tips.all(|tip| collect(*tip).is_ok()) && ids.all.iter().all(|id| self.contains(*id))
     }
 
-    /// Adds the tags between an object and the commit that it leads to.
+    /// Adds the tags between an object and its commit.
     fn tags(&self, id: ObjectId, ids: &mut Ids) -> Result<(), GitError> {
         let mut next = Some(id);
         while let Some(id) = next {
@@ -388,7 +388,7 @@ mod tests {
         // The fresh mirror stays, the small ones are merged.
         assert_eq!(kept_packs(&[1_000, 10, 10, 10]), 1);
         assert_eq!(kept_packs(&[1_000, 100, 10, 10, 10]), 2);
-        // The small ones have grown to half of it: then all is written anew.
+        // The small ones have grown to half of it: all are rewritten.
         assert_eq!(kept_packs(&[1_000, 300, 300]), 0);
         assert_eq!(kept_packs(&[10, 10]), 0);
         assert_eq!(kept_packs(&[10]), 1);

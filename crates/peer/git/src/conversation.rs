@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use super::listing::{Capabilities, Greeting, Listing, ls_refs, read_greeting, read_ls_refs};
 use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
 
-/// What is remembered of a server that speaks version 2, so that it need not be greeted again: in the process, and in a
-/// file of the mirror for the next one. A wrong memory costs one request ([`Conversation::list`]).
+/// The capabilities of a server that speaks version 2, remembered so that the greeting can be skipped: in the process, and in
+/// a file of the mirror for the next process. A stale record costs one request ([`Conversation::list`]).
 #[derive(Debug)]
 pub(super) struct KnownServer {
     file: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct KnownServer {
 }
 
 impl KnownServer {
-    /// What `file` says, if it is there and can be read.
+    /// Reads `file`, if it exists and is valid.
     pub(super) fn load(file: PathBuf) -> Self {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let capabilities = Mutex::new(Capabilities::remembered(&text));
@@ -49,7 +49,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     fresh.persist(file).map(drop).map_err(|error| error.error)
 }
 
-/// What the server speaks.
+/// The protocol version of the server.
 #[derive(Clone, Debug)]
 pub(super) enum ServerProtocol {
     V2(Capabilities),
@@ -63,13 +63,13 @@ pub(super) struct Conversation<'a> {
     known: &'a KnownServer,
     connection: Box<dyn Connection>,
     speaks: ServerProtocol,
-    /// The references of a server that lists them unasked.
+    /// The references of a server that advertises them.
     advertised: Option<Listing>,
     remembered: bool,
 }
 
 impl<'a> Conversation<'a> {
-    /// Connects, and reads the greeting unless the server is known already and need not be greeted.
+    /// Connects, and reads the greeting unless the server is known.
     pub(super) fn start(transport: &'a dyn Transport, known: &'a KnownServer) -> Result<Self, GitError> {
         let connection = transport.connect(Service::UploadPack, Protocol::V2)?;
         if connection.stateless()
@@ -125,7 +125,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// A fresh connection for the same conversation, after one whose answer was not read to its end.
+    /// Opens a fresh connection for the same conversation, after one whose answer was not read to its end.
     pub(super) fn reconnect(&mut self) -> Result<(), GitError> {
         let connection = self.transport.connect(Service::UploadPack, Protocol::V2)?;
         if connection.stateless() {
@@ -147,8 +147,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// The references that start with one of `prefixes`; an older server gives all of them. When what was remembered of
-    /// the server turns out to be wrong, it is asked once more.
+    /// Lists the references that start with one of `prefixes`; an older server sends all of them. Repeated once when the
+    /// remembered capabilities turn out to be wrong.
     pub(super) fn list(&mut self, prefixes: &[String]) -> Result<Listing, GitError> {
         match self.list_once(prefixes) {
             Err(
@@ -177,8 +177,8 @@ impl<'a> Conversation<'a> {
         Ok(self.connection.request(body)?)
     }
 
-    /// Says goodbye, so that a program at the other side ends well. The work is done by now: what goes wrong here
-    /// concerns nobody.
+    /// Closes the conversation, so that a program at the other side ends cleanly. The work is done by now, so errors are
+    /// ignored.
     pub(super) fn finish(mut self) {
         if !self.connection.stateless() {
             drop(self.connection.request(b"0000"));

@@ -10,7 +10,7 @@ use url::Url;
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
-/// A user name and password as a helper gave them, with the description that approves or rejects them.
+/// A user name and password from a helper, with the description that approves or rejects them.
 #[derive(Clone, Debug)]
 pub struct Credential {
     /// The user name.
@@ -21,13 +21,13 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Tells the helpers that the server took it (`git credential approve`).
+    /// Reports to the helpers that the server accepted it (`git credential approve`).
     pub fn approve(&self, deadline: Deadline) {
-        // A helper that cannot store is the user's loss of comfort, not of this run.
+        // A helper that cannot store it does not fail this run.
         let _ = run("approve", &self.description(), deadline);
     }
 
-    /// Tells the helpers that the server refused it (`git credential reject`).
+    /// Reports to the helpers that the server refused it (`git credential reject`).
     pub fn reject(&self, deadline: Deadline) {
         let _ = run("reject", &self.description(), deadline);
     }
@@ -42,7 +42,7 @@ impl Credential {
     }
 }
 
-/// Asks the helpers; none when they know nothing. Nobody is asked on the terminal.
+/// Asks the helpers, without prompts on the terminal. None when they have no login.
 pub fn fill(target: &Url, username: Option<&str>, deadline: Deadline) -> Option<Credential> {
     let host = target.host_str()?;
     let port = target.port().map_or_else(String::new, |port| format!(":{port}"));
@@ -64,8 +64,8 @@ pub fn fill(target: &Url, username: Option<&str>, deadline: Deadline) -> Option<
     })
 }
 
-/// Runs `git credential ACTION`, as `git clone` would: with the user's settings, and without those of the repository that the
-/// process happens to stand in, which may name programs of a stranger's. None when it fails or is not done by the deadline.
+/// Runs `git credential ACTION`, as `git clone` would: with the user's settings, and without those of the repository in the
+/// working directory, which may name a stranger's programs. None when it fails or the deadline passes.
 fn run(action: &str, input: &Secret, deadline: Deadline) -> Option<Secret> {
     let mut command = Command::new("git");
     command
@@ -81,13 +81,13 @@ fn run(action: &str, input: &Secret, deadline: Deadline) -> Option<Secret> {
         .spawn()
         .ok()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    // A short text into an empty pipe: this cannot block.
+    // A short text fits into an empty pipe: this cannot block.
     let written = stdin.is_some_and(|mut pipe| pipe.write_all(input.expose().as_bytes()).is_ok());
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut text = String::new();
         let ended = stdout.map(|pipe| pipe.take(64 * 1024).read_to_string(&mut text));
-        // The other side may have given up.
+        // The receiver may have timed out.
         let _ = sender.send(ended.is_some_and(|r| r.is_ok()).then(|| Secret::new(text)));
     });
     let answer = receiver

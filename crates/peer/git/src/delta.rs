@@ -3,30 +3,30 @@
 /// Why a delta cannot be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DeltaError {
-    /// It was made for another base.
+    /// Made for another base.
     #[error("it is for a base of another size")]
     Base,
-    /// It ends inside an instruction, or gives fewer or more bytes than it says.
+    /// Ends inside an instruction, or makes fewer or more bytes than announced.
     #[error("it does not make the size that it announces")]
     Length,
-    /// It copies from where the base has nothing.
+    /// Copies from outside of the base.
     #[error("it copies from behind the end of its base")]
     Range,
-    /// An instruction that means nothing.
+    /// Has an undefined instruction.
     #[error("it has an instruction that does not exist")]
     Instruction,
 }
 
-/// A delta whose head was read.
+/// A delta with its parsed header.
 #[derive(Debug)]
 pub(super) struct Delta<'a> {
     instructions: &'a [u8],
-    /// How many bytes it gives, as it says itself.
+    /// The size of the result, as announced.
     pub(super) size: u64,
 }
 
 impl<'a> Delta<'a> {
-    /// Reads the head of a delta on a base of `base` bytes.
+    /// Parses the header of a delta on a base of `base` bytes.
     pub(super) fn read(mut data: &'a [u8], base: usize) -> Result<Self, DeltaError> {
         let said = size(&mut data)?;
         let size = size(&mut data)?;
@@ -39,7 +39,7 @@ impl<'a> Delta<'a> {
         })
     }
 
-    /// Adds what it makes of `base` to `out`, which is empty.
+    /// Applies it to `base` and appends the result to `out`, which is empty.
     pub(super) fn apply(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), DeltaError> {
         let mut rest = self.instructions;
         while let Some((&instruction, after)) = rest.split_first() {
@@ -75,7 +75,7 @@ fn length_of(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// A number in groups of seven bits, the least first.
+/// Reads a number in groups of seven bits, the least significant first.
 pub(super) fn size(data: &mut &[u8]) -> Result<u64, DeltaError> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
@@ -88,7 +88,7 @@ pub(super) fn size(data: &mut &[u8]) -> Result<u64, DeltaError> {
     Err(DeltaError::Length)
 }
 
-/// Where a copy starts and how long it is: of four and three bytes those are there whose bits are set.
+/// Reads offset and length of a copy: of four and three bytes those are present whose bits are set.
 pub(super) fn copied(instruction: u8, data: &mut &[u8]) -> Result<(usize, usize), DeltaError> {
     let mut number = |bits: std::ops::Range<u8>| {
         let mut value = 0_usize;

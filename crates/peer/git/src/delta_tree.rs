@@ -1,7 +1,7 @@
-//! The second pass over a pack that came in: deltas become objects and get their ids, each tree of deltas from its root.
+//! The second pass over a received pack: deltas become objects and get their ids, each tree of deltas from its root.
 //!
-//! What is in the mirror can be read with little memory, whoever has made the pack: objects that are large, are made of large
-//! ones, or stand at the end of a long way of deltas, are added as whole entries, and their deltas are left aside.
+//! Objects of the mirror can be read with little memory, whoever made the pack: those that are large, have a large base,
+//! or end a long chain of deltas are added as whole entries, and their deltas are set aside.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,59 +24,59 @@ use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished
 use bumpwright_budget::{Exceeded, Held, Job};
 use bumpwright_http::Deadline;
 
-/// A larger object is no base or delta that is in memory as a whole, and is never kept as a delta.
+/// A larger object is never in memory as a whole, and never kept as a delta.
 pub(super) const LARGE: u64 = 1 << 20;
 
-/// No object is kept at the end of deltas that have more bytes together.
+/// The most bytes that the deltas of a chain may have together.
 const LONGEST_WAY: u64 = 2 << 20;
 
-/// Or that are more; git makes fifty.
+/// The most deltas of a chain; git makes fifty.
 const MOST_DELTAS: u32 = 250;
 
-/// How much memory it takes to read an object that is kept as a delta: its base, itself, and the deltas between.
+/// Memory for reading an object that is kept as a delta: its base, itself, and the deltas between.
 pub(super) const READING: u64 = 2 * LARGE + LONGEST_WAY;
 
-/// How many found ids a worker keeps to itself, and how many roots it takes at a time.
+/// How many ids a worker collects, and how many roots it takes at a time.
 const HANDFUL: usize = 64;
 
-/// How much memory a worker takes at a time.
+/// Bytes of memory that a worker reserves at a time.
 const STEP: u64 = LARGE;
 
-/// Where a pack is taken in.
+/// The files and bounds for the reception of a pack.
 #[derive(Clone, Copy)]
 pub(super) struct Workspace<'a> {
-    /// Its bytes.
+    /// The bytes of the pack.
     pub(super) file: &'a File,
-    /// Where temporary files may be.
+    /// The folder for temporary files.
     pub(super) folder: &'a Path,
     pub(super) hash: Hash,
     pub(super) job: &'a Job,
-    /// When it has to be done.
+    /// The deadline.
     pub(super) until: Option<Deadline>,
 }
 
-/// The deltas of a pack by what they are made on.
+/// The deltas of a pack by their bases.
 pub(super) struct DeltaTree<'a> {
     workspace: Workspace<'a>,
     /// Entry of the base and entry of the delta, sorted.
     on_entry: Vec<(u32, u32)>,
     /// Id of the base and entry of the delta, sorted.
     on_id: Vec<(ObjectId, u32)>,
-    /// Which of those were given out.
+    /// Which of those are assigned to a worker.
     given: Vec<AtomicBool>,
     tail: Mutex<Tail>,
     _held: Held,
 }
 
-/// What is added at the end of a pack.
+/// Entries that are appended to a pack.
 #[derive(Debug)]
 pub(super) struct Tail {
-    /// Where the pack ends now.
+    /// The current end of the pack.
     pub(super) end: u64,
-    /// Whole entries of objects that came as deltas, with the numbers that they came as.
+    /// Whole entries of objects that were received as deltas, with their entry numbers.
     pub(super) moved: Vec<(u32, PackEntry)>,
     held: Held,
-    /// Room on disk.
+    /// Reserved disk space.
     spooled: Held,
 }
 
@@ -111,7 +111,7 @@ impl<'a> DeltaTree<'a> {
         })
     }
 
-    /// Objects that are not in the pack as far as it is known, and that deltas in it are made on.
+    /// Bases of deltas that are not in the pack, as far as it is resolved.
     pub(super) fn wanted(&self) -> Vec<ObjectId> {
         let left = self.on_id.iter().zip(&self.given);
         let left = left.filter(|(_, given)| !given.load(Ordering::Relaxed));
@@ -120,23 +120,23 @@ impl<'a> DeltaTree<'a> {
         ids
     }
 
-    /// Adds an object at the end of the pack.
+    /// Appends an object to the pack.
     pub(super) fn append(&self, object: (Kind, u64), bytes: &mut dyn Read) -> Result<PackEntry, UnpackError> {
         let mut tail = lock(&self.tail);
         let (entry, end) = append(self.workspace.file, tail.end, object, bytes).map_err(UnpackError::Write)?;
-        // How small it deflates shows when it is there.
+        // The deflated size is not known before.
         let taken = end.saturating_sub(tail.end);
         tail.spooled.grow(taken)?;
         tail.end = end;
         Ok(entry)
     }
 
-    /// What was added at the end.
+    /// The appended entries.
     pub(super) fn into_tail(self) -> Tail {
         self.tail.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works out all deltas on the whole objects `roots`, directly or not, on all cores, and writes their ids to
+    /// Resolves all deltas on the whole objects `roots`, direct or not, on all cores, and writes their ids to
     /// `received`.
     pub(super) fn resolve(&self, received: &mut Received, roots: Range<usize>) -> Result<(), UnpackError> {
         let deltas = self.on_entry.len() + self.on_id.len();
@@ -176,7 +176,7 @@ impl<'a> DeltaTree<'a> {
         worked
     }
 
-    /// The deltas on an entry that is the object `id`.
+    /// The deltas on an entry with the object `id`.
     fn children(&self, at: u32, id: &ObjectId) -> Children {
         let start = self.on_entry.partition_point(|(base, _)| *base < at);
         let rest = self.on_entry.get(start..).unwrap_or_default();
@@ -198,7 +198,7 @@ impl<'a> DeltaTree<'a> {
     }
 }
 
-/// Deltas on one object, by their places in the lists of the tree.
+/// Deltas on one object, by their positions in the lists of the tree.
 struct Children {
     on_entry: Range<usize>,
     on_id: Range<usize>,
@@ -209,7 +209,7 @@ impl Children {
         self.on_entry.is_empty() && self.on_id.is_empty()
     }
 
-    /// The number of the next one's entry. Those that name their base are given out once, though the base may be there twice.
+    /// The entry number of the next delta. Those that name their base are returned once, even if the base occurs twice.
     fn next(&mut self, tree: &DeltaTree<'_>) -> Option<u32> {
         if let Some(at) = self.on_entry.next() {
             return tree.on_entry.get(at).map(|(_, child)| *child);
@@ -223,31 +223,31 @@ impl Children {
     }
 }
 
-/// An object that others are made on.
+/// An object that is the base of deltas.
 pub(super) struct DeltaBase {
     pub(super) bytes: Bytes,
     pub(super) size: u64,
-    /// How many deltas lead here from a whole entry.
+    /// The length of its chain of deltas.
     deltas: u32,
-    /// How many bytes these have.
+    /// The bytes of that chain.
     way: u64,
-    /// Whether it is added as a whole entry, so that nothing may lean on its delta.
+    /// Whether it is added as a whole entry, so that its own delta is not a base.
     is_aside: bool,
 }
 
-/// Where the bytes of an object are.
+/// The location of an object's bytes.
 pub(super) enum Bytes {
     Memory(Vec<u8>),
-    /// From this place on in the worker's temporary file.
+    /// At this offset of the worker's temporary file.
     Scratch(u64),
 }
 
-/// What the workers of one pack share.
+/// State shared by the workers of one pack.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     entries: &'a [PackEntry],
     ids: &'a Mutex<Vec<ObjectId>>,
-    /// The first root that nobody has taken.
+    /// The first root without a worker.
     next: &'a AtomicUsize,
     end: usize,
     failed: &'a AtomicBool,
@@ -259,13 +259,13 @@ struct Worker<'a> {
     inflate: Decompress,
     delta: Vec<u8>,
     found: Vec<(u32, ObjectId)>,
-    /// Memory that is taken, and how much of it is in use.
+    /// Reserved memory, and how much of it is in use.
     held: Held,
     used: u64,
-    /// Where large objects are, and where the last one ends.
+    /// The file of large objects, and the end of the last one.
     scratch: Option<File>,
     top: u64,
-    /// Room on disk for them.
+    /// Reserved disk space for them.
     spooled: Held,
 }
 
@@ -277,7 +277,7 @@ impl<'a> Worker<'a> {
             inflate: Decompress::new(true),
             delta: Vec::new(),
             found: Vec::new(),
-            // A delta is in memory besides.
+            // A delta is in memory too.
             held: tree.workspace.job.memory.hold(STEP)?,
             used: STEP,
             scratch: None,
@@ -286,7 +286,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Takes roots until there are none.
+    /// Processes roots until none are left.
     fn work(&mut self) -> Result<(), UnpackError> {
         loop {
             let start = self.shared.next.fetch_add(HANDFUL, Ordering::Relaxed);
@@ -309,7 +309,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Works out what stands on one whole object. The newest work comes first, so that few bases are held at a time.
+    /// Resolves the deltas on one whole object, depth first, so that few bases are held at a time.
     fn grow(&mut self, root: &PackEntry, kind: Kind, children: Children) -> Result<(), UnpackError> {
         let mut todo = vec![(children, self.whole(root)?)];
         while let Some((mut children, base)) = todo.pop() {
@@ -349,7 +349,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A whole entry as a base.
+    /// Loads a whole entry as a base.
     fn whole(&mut self, entry: &PackEntry) -> Result<DeltaBase, UnpackError> {
         let bytes = if entry.size <= LARGE {
             self.take(entry.size)?;
@@ -376,7 +376,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// The object that a delta makes of `base`.
+    /// Applies a delta to `base`.
     fn made(&mut self, at: u32, kind: Kind, base: &DeltaBase) -> Result<(DeltaBase, ObjectId), UnpackError> {
         self.tree.check_time()?;
         let entry = usize::try_from(at).ok().and_then(|at| self.shared.entries.get(at));
@@ -444,7 +444,7 @@ impl<'a> Worker<'a> {
         Ok((Bytes::Memory(bytes), size, id))
     }
 
-    /// Whether an object of this size may be made.
+    /// Checks whether an object of this size is allowed.
     fn is_taken(&self, kind: Kind, size: u64) -> Result<(), UnpackError> {
         check_size(kind, size)?;
         Ok(self.tree.workspace.job.bytes.take(size)?)
@@ -478,7 +478,7 @@ impl<'a> Worker<'a> {
         self.scratch.as_ref().ok_or_else(missing)
     }
 
-    /// Memory for so many bytes.
+    /// Reserves memory for so many bytes.
     fn take(&mut self, bytes: u64) -> Result<(), Exceeded> {
         self.used += bytes;
         self.held.reach(self.used, STEP)
@@ -498,12 +498,12 @@ impl<'a> Worker<'a> {
 fn length(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
-/// Inflates an entry's bytes, which were found good in the first pass, into `out`.
+/// Inflates an entry's bytes, which the first pass has checked, into `out`.
 fn inflate_at(file: &File, inflate: &mut Decompress, entry: &PackEntry, out: &mut Vec<u8>) -> Result<(), UnpackError> {
     let changed = || UnpackError::Write(io::Error::other("the file changes while it is read"));
     let size = usize::try_from(entry.size).map_err(|_| UnpackError::pack("an entry is larger than memory"))?;
     out.clear();
-    // One byte more lets the end of the stream be seen.
+    // One byte more makes the end of the stream visible.
     out.reserve_exact(size + 1);
     inflate.reset(true);
     let mut chunk = vec![0; (size / 2 + 64).min(64 * 1024)];

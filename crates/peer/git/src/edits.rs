@@ -1,4 +1,4 @@
-//! From changed files to new blobs, trees and a commit, in memory.
+//! New blobs, trees and a commit of changed files, in memory.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::{Commit, EntryKind, GitError, ObjectId, Objects, Pack};
 pub struct NewObjects {
     hash: Hash,
     objects: Vec<(Kind, Vec<u8>)>,
-    /// A pack must not hold an object twice, and files with the same content are common.
+    /// A pack must not contain an object twice, and files with the same content are common.
     known: HashSet<ObjectId>,
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for NewObjects {
 }
 
 impl NewObjects {
-    /// Adds a commit and gives its id.
+    /// Adds a commit and returns its id.
     ///
     /// # Errors
     /// [`GitError::Invalid`] when it cannot be hashed (a SHA-1 collision attack).
@@ -32,7 +32,7 @@ impl NewObjects {
         self.add(Kind::Commit, commit.encode())
     }
 
-    /// The pack that holds all of them.
+    /// Packs all of them.
     ///
     /// # Errors
     /// [`GitError::Invalid`] when they do not fit in one pack.
@@ -62,8 +62,8 @@ struct Folder<'a> {
 }
 
 impl Objects {
-    /// Replaces files below the root tree `base` and gives the new root tree with all objects that it needs beyond
-    /// those of `base`. Modes stay; entries that are not edited keep their bytes. The cost grows with the edits and the folders they are in.
+    /// Replaces files below the root tree `base` and returns the new root tree with all objects that it needs beyond
+    /// those of `base`. Modes stay; other entries keep their bytes. The cost grows with the edits and their folders.
     ///
     /// # Errors
     /// [`GitError::Invalid`] when a path is not a file of the tree; [`GitError::Damaged`] when a tree cannot be read.

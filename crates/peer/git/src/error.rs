@@ -1,11 +1,11 @@
-//! What may go wrong between a mirror and its remote.
+//! Errors between a mirror and its remote.
 
 use std::path::{Path, PathBuf};
 
 use super::{ObjectId, TransportError};
 use bumpwright_budget::Exceeded;
 
-/// Why a fetch, a read or a push did not succeed. No variant ever holds a secret.
+/// Why a fetch, a read or a push failed. No variant ever holds a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
@@ -21,7 +21,7 @@ pub enum GitError {
         /// The range as the user wrote it.
         range: String,
     },
-    /// The remote does not give this commit: it does not exist there, or the server only gives the tips of references.
+    /// The remote does not send this commit: it does not exist there, or the server only sends the tips of references.
     #[error("unable to resolve commit object for '{id}': {detail}")]
     CommitNotFound {
         /// The id as the user wrote it.
@@ -37,33 +37,33 @@ pub enum GitError {
     Moved {
         /// The full name of the reference.
         reference: String,
-        /// What the lease said; `None` when it said that the reference does not exist.
+        /// The value of the lease; `None` when the reference should not exist.
         expected: Option<ObjectId>,
-        /// What the remote has now.
+        /// The current value.
         now: Option<ObjectId>,
     },
-    /// The server refused an update for a reason of its own: a hook, a protection, a quota.
+    /// The server refused an update: a hook, a protection, a quota.
     #[error("command error on {reference}: {reason}{}", spoken(.said))]
     Rejected {
         /// The full name of the reference.
         reference: String,
         /// The server's reason.
         reason: String,
-        /// What the server and its hooks printed, without control characters, cut to a sane length.
+        /// Output of the server and its hooks, without control characters, cut to a sane length.
         said: String,
     },
-    /// The caller wants push options and the server does not take any.
+    /// There are push options and the server does not support them.
     #[error(
         "the server does not support push options: remove them from the push settings, or turn on receive.advertisePushOptions at the server"
     )]
     PushOptionsUnsupported,
-    /// The remote could not be talked to.
+    /// No conversation with the remote was possible.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The server answered with something that is not the Git protocol, or with an error of its own.
+    /// The server's answer is not the Git protocol, or is an error.
     #[error("{0}")]
     Protocol(String),
-    /// Somebody else with the same credentials is being sent something, for longer than this run may wait.
+    /// Another transfer with the same credentials is under way, for longer than this run may wait.
     #[error("another transfer from this repository has not come to its end within {limit:?}; it is tried again")]
     Busy {
         /// How long this run waited.
@@ -72,7 +72,7 @@ pub enum GitError {
     /// The mirror's folder could not be read or written.
     #[error("cannot {action} {}: {source}", .path.display())]
     Storage {
-        /// What was attempted, as a verb: `read`, `lock`, `write`.
+        /// The attempted action, as a verb: `read`, `lock`, `write`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -95,15 +95,15 @@ pub enum GitError {
     /// A bound was reached.
     #[error("{of}: {bound}")]
     Exceeded {
-        /// What asks for too much.
+        /// What exceeds the bound.
         of: String,
         /// The bound.
         bound: Exceeded,
     },
-    /// It is not done in time.
+    /// The deadline passed.
     #[error("{0}")]
     Late(String),
-    /// The arguments cannot work: a reference name that Git forbids, a path that is not in the tree.
+    /// The arguments are not valid: a reference name that Git forbids, a path that is not in the tree.
     #[error("{0}")]
     Invalid(String),
 }
@@ -115,7 +115,7 @@ impl GitError {
         move |source| Self::Storage { action, path, source }
     }
 
-    /// For `map_err` on what is taken of a budget.
+    /// For `map_err` on reservations of a budget.
     pub fn exceeded(of: impl Into<String>, bound: Exceeded) -> Self {
         Self::Exceeded { of: of.into(), bound }
     }

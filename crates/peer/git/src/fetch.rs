@@ -15,7 +15,7 @@ use super::unpack::UnpackError;
 use super::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
 use bumpwright_http::Deadline;
 
-/// Below this many objects no transfer is out of proportion.
+/// A transfer of fewer objects is never out of proportion.
 const SMALL: u64 = 5_000;
 
 /// How many ancestors of each tip are offered as common ground.
@@ -24,14 +24,14 @@ const ANCESTORS: usize = 16;
 /// How many commits are offered at most.
 const MAX_HAVES: usize = 256;
 
-/// How soon one who waits for another's transfer looks whether he still has to.
+/// Interval at which a run that waits for another transfer checks whether its job is cancelled.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Where a commit that no reference leads to is remembered.
+/// Folder of the references to commits that no other reference leads to.
 pub(super) const PINS: &str = "refs/pins/";
 
 impl Mirror {
-    /// Asks the remote what `checkout` and `also` are now, and fetches what is missing. One round trip when nothing is.
+    /// Resolves `checkout` and `also` at the remote, and fetches missing objects. One round trip when none are missing.
     ///
     /// # Errors
     /// [`GitError::RefNotFound`], [`GitError::NoTagMatches`], [`GitError::CommitNotFound`], [`GitError::EmptyRepository`],
@@ -84,7 +84,7 @@ impl Mirror {
         })
     }
 
-    /// Transfers what is wanted and missing, and makes the mirror's references say what the remote's say.
+    /// Transfers missing objects, and sets the mirror's references to the remote's values.
     fn obtain(
         &self,
         talk: &mut Conversation<'_>,
@@ -101,7 +101,7 @@ impl Mirror {
             return Ok(false);
         }
         let _one = loop {
-            // In short steps: a job that is called off waits no longer.
+            // In short steps, so that a cancelled job stops waiting.
             match self.state.transferring.enter(deadline.left().min(STEP)) {
                 Some(inside) => break inside,
                 None if deadline.passed() => {
@@ -112,7 +112,7 @@ impl Mirror {
                 None => {}
             }
         };
-        // Another thread may just have brought it.
+        // Another thread may just have fetched it.
         let refs = layout.refs(objects.hash());
         let missing = wanted.missing(&refs);
         if missing.is_empty() {
@@ -136,7 +136,7 @@ impl Mirror {
         Ok(true)
     }
 
-    /// One transfer, or two when the first turns out to be too much.
+    /// One transfer, or two when the first turns out to be too large.
     fn transfer_missing(
         &self,
         talk: &mut Conversation<'_>,
@@ -179,8 +179,8 @@ impl Mirror {
         self.insist(talk, objects, &request)
     }
 
-    /// For a commit that the server does not give by its id: the whole history of the branch that it should be on.
-    /// Version 2 gives every commit that it has, so there the refusal is final.
+    /// For a commit that the server does not send by its id: the whole history of the branch that should contain it.
+    /// Version 2 sends every commit that it has, so there the refusal is final.
     fn transfer_branch(
         &self,
         talk: &mut Conversation<'_>,
@@ -259,7 +259,7 @@ impl Mirror {
         })
     }
 
-    /// Who is at fault when a pack cannot be stored: only a mirror that lacks what it should have is given up.
+    /// Decides who is at fault when a pack cannot be stored: only a mirror that lacks promised objects is discarded.
     fn blame(&self, error: StoreError, objects: &Objects) -> GitError {
         let refs = self.state.layout.refs(objects.hash());
         match &error {
@@ -270,7 +270,7 @@ impl Mirror {
         }
     }
 
-    /// Writes boundaries, then references: the pack is there already.
+    /// Writes boundaries, then references: the pack is in place already.
     fn remember(
         &self,
         objects: &Objects,
@@ -293,7 +293,7 @@ impl Mirror {
     }
 }
 
-/// A pack in place, new boundaries, boundaries that are none any more.
+/// A pack in place, new boundaries, obsolete boundaries.
 type Transferred = (StoredPack, Vec<ObjectId>, Vec<ObjectId>);
 
 /// A commit that the user named.
@@ -302,9 +302,9 @@ struct BareCommit {
     branch: Option<(String, ObjectId)>,
 }
 
-/// What the mirror's references should say after the fetch.
+/// The values that the mirror's references should have after the fetch.
 struct WantedRefs {
-    /// Values to have, with their objects.
+    /// Values to fetch, with their objects.
     fetch: BTreeMap<String, ObjectId>,
     /// References that the remote does not have.
     gone: Vec<String>,
@@ -323,7 +323,7 @@ impl WantedRefs {
                 id: resolved.object,
                 branch: resolved.branch.clone(),
             });
-            // Every pack brings a commit's whole tree, so one that is there can be used as it is.
+            // Every pack contains a commit's whole tree, so a present commit is usable.
             if !objects.contains(resolved.object) {
                 let pin = format!("{PINS}{}", resolved.object);
                 wanted.fetch.insert(pin, resolved.object);
@@ -343,7 +343,7 @@ impl WantedRefs {
         wanted
     }
 
-    /// A value counts as held only when a reference of the mirror has it: then its boundaries are written too.
+    /// A value counts as present only when a reference of the mirror has it: then its boundaries are written too.
     fn missing(&self, refs: &Refs) -> BTreeSet<ObjectId> {
         let held = |id: &ObjectId| refs.values().any(|held| held == id);
         self.fetch.values().copied().filter(|id| !held(id)).collect()
@@ -362,8 +362,8 @@ impl WantedRefs {
     }
 }
 
-/// Commits that the mirror has with all that is behind them up to the boundaries: all tips, then their first parents,
-/// generation by generation, so that a branch that was set back still meets something known.
+/// Commits that the mirror has with all history up to the boundaries: all tips, then their first parents,
+/// generation by generation, so that a branch that was reset still has common ground.
 fn common_ground(refs: &Refs, shallow: &BTreeSet<ObjectId>, objects: &Objects) -> Result<Vec<ObjectId>, GitError> {
     let tips: BTreeSet<ObjectId> = refs.values().map(|id| objects.peel(*id)).collect::<Result<_, _>>()?;
     let mut have: Vec<ObjectId> = tips.into_iter().collect();
@@ -394,7 +394,7 @@ fn is_empty(talk: &mut Conversation<'_>) -> Result<bool, GitError> {
         .all(|listed| listed.id.is_none()))
 }
 
-/// True when the server has no such object or does not give it by its id (git, JGit).
+/// True when the server has no such object or does not send it by its id (git, JGit).
 fn is_refusal(error: &GitError) -> bool {
     let (GitError::Protocol(words) | GitError::Transport(TransportError::Remote { detail: words, .. })) = error else {
         return false;

@@ -1,4 +1,4 @@
-//! The mirrors of a storage folder from outside: which there are, how large they are, and how one goes.
+//! The mirrors of a storage folder from outside: their names, their sizes, their removal.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::layout::{Layout, remove};
 use super::lock::FileLock;
 
-/// The names of the mirrors in a folder, those of other forms among them.
+/// The names of the mirrors in a folder, including those of other versions.
 #[must_use]
 pub fn mirrors_in(storage: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(storage) else {
@@ -21,14 +21,14 @@ pub fn mirrors_in(storage: &Path) -> Vec<String> {
     names
 }
 
-/// The size of a mirror's packs in bytes; 0 when it is not there.
+/// The size of a mirror's packs in bytes; 0 when it does not exist.
 #[must_use]
 pub fn size_on_disk(storage: &Path, name: &str) -> u64 {
     let packs = Layout::new(storage.join(name)).packs_with_sizes();
     packs.map_or(0, |packs| packs.iter().map(|(_, size)| size).sum())
 }
 
-/// Removes a mirror and what is known of it, unless somebody, perhaps in another process, reads its objects. False when it stays.
+/// Removes a mirror with its metadata, unless a reader, perhaps in another process, uses its objects. False when it stays.
 pub fn discard(storage: &Path, name: &str) -> bool {
     let layout = Layout::new(storage.join(name));
     if !layout.root().is_dir() {
@@ -37,7 +37,7 @@ pub fn discard(storage: &Path, name: &str) -> bool {
     let Ok(Some(_lease)) = FileLock::try_exclusive(&layout.lease()) else {
         return false;
     };
-    // Without this file the folder counts as no mirror, whatever is left of it.
+    // Without this file the folder does not count as a mirror, whatever is left of it.
     let gone = remove(&layout.root().join("config")).and_then(|()| remove(layout.root()));
     let _ = remove(&storage.join(format!("{name}.index")));
     gone.is_ok()

@@ -1,4 +1,4 @@
-//! Arbitrary bytes where a server's answer or an object is expected: an error or a value, never a panic.
+//! Tests with arbitrary bytes as a server's answer or an object: an error or a value, never a panic.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ use super::store::PackStore;
 use super::{CommitInfo, ObjectId, Objects, Tree};
 use bumpwright_budget::{Budget, Budgets, FETCH_MEMORY, Memory};
 
-/// Bytes that are packets, mostly, so that more than the first four are looked at.
+/// Bytes that are packets, mostly, so that more than the first four are parsed.
 fn packets() -> impl Strategy<Value = Vec<u8>> {
     let words = prop_oneof![
         Just(b"version 2\n".to_vec()),
@@ -108,7 +108,7 @@ fn stored_in(folder: &Path, mut bytes: Vec<u8>, budget: &Budget) -> Result<(), S
 enum TestEntry {
     /// So many bytes that begin with this one.
     Blob(u8, usize),
-    /// On the earlier entry with this index, or the last one: copies from there to there, and a byte between.
+    /// On the earlier entry with this index, or the last one: copied ranges, with a byte between.
     Delta(Option<prop::sample::Index>, Vec<(usize, usize)>),
 }
 
@@ -136,7 +136,7 @@ fn pack_of(given: &[TestEntry]) -> (Vec<u8>, Vec<Vec<u8>>) {
                 let distance = places.last().unwrap() - places[at];
                 let mut entry = Vec::new();
                 encoder.encode(gix::objs::Kind::Blob, &delta, &mut entry).unwrap();
-                // The head of a blob, made that of a delta.
+                // The header of a blob, turned into that of a delta.
                 let head = entry.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
                 entry[0] = entry[0] & 0x8f | 6 << 4;
                 bytes.extend(&entry[..head]);
@@ -208,7 +208,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// All objects of a pack come out again, for Git and for us, and none is a delta that takes much to read.
+/// All objects of a pack can be read, by Git and by us, and none is a delta that takes much memory.
 fn comes_out_again(given: &[TestEntry]) {
     let folder = tempfile::tempdir().unwrap();
     git(folder.path(), &["init", "--quiet", "--bare", "."]);
@@ -245,7 +245,7 @@ fn comes_out_again(given: &[TestEntry]) {
     assert_eq!(memory.held(), 0);
 }
 
-/// Large objects as bases, as deltas and small ones of large ones; and a long way of small deltas.
+/// Large objects as bases and as deltas, small objects of large bases, and a long chain of small deltas.
 #[test]
 fn what_is_large_or_far_is_kept_whole() {
     let on_last = |copies: Vec<(usize, usize)>| TestEntry::Delta(None, copies);
@@ -298,7 +298,7 @@ proptest! {
 
     #[test]
     fn answers(bytes in packets(), limit in proptest::option::of(0_u64..100)) {
-        // Whatever they give is fine: the property is that they come back.
+        // Any result is fine: the property is that they return.
         drop(read_greeting(&bytes[..]));
         drop(read_ls_refs(&bytes[..], Hash::Sha1));
         for capabilities in [&["report-status"][..], &["report-status", "side-band-64k"]] {

@@ -26,18 +26,18 @@ pub(crate) struct HttpTransport(Arc<Http>);
 
 struct Http {
     remote: Remote,
-    /// Without user information and without a slash at its end.
+    /// Without user information and trailing slash.
     base: Url,
     agents: Agents,
     memory: Mutex<ServerFacts>,
 }
 
-/// What was learnt from the server and saves requests later.
+/// Facts learnt from the server that save later requests.
 #[derive(Default)]
 struct ServerFacts {
     /// Where the last advertisement was redirected to.
     moved: Option<Url>,
-    /// What a credential helper gave and the server took, and for which origin.
+    /// A login of a credential helper that the server accepted, and its origin.
     login: Option<(url::Origin, Credential)>,
 }
 
@@ -106,7 +106,7 @@ impl Connection for HttpConnection {
                 let answer = self.accept(response, &format!("application/x-{}-result", self.service.name()))?;
                 return Ok(Box::new(answer));
             }
-            // As git: only the advertisement says where a repository has moved to. A caller that left it out gets it now.
+            // As git: only the advertisement is redirected when a repository moves. A caller that skipped it requests it now.
             drop(self.discover()?);
             base.clone_from(&self.http.memory().moved);
         }
@@ -134,7 +134,7 @@ impl HttpConnection {
         url
     }
 
-    /// Asks for the advertisement, at the address as given, and remembers where it was redirected to.
+    /// Requests the advertisement at the address as given, and remembers its redirect.
     fn discover(&self) -> Result<Answer, TransportError> {
         let query = format!("service={}", self.service.name());
         let mut target = self.url(&self.http.base, Some(&query));
@@ -155,7 +155,7 @@ impl HttpConnection {
             .connect_error(&format!("more than {REDIRECTS} redirects, the last one to {target}")))
     }
 
-    /// Sends one request, with credentials; asks the user's helpers when that is allowed and needed.
+    /// Sends one request, with credentials; uses the user's helpers when that is allowed and needed.
     fn send(&self, target: &Url, body: Option<&[u8]>) -> Result<Response<Body>, TransportError> {
         if let Auth::Fetched(source) = &self.http.remote.auth
             && trusted(&self.http.base, target)
@@ -194,8 +194,8 @@ impl HttpConnection {
         Ok(response)
     }
 
-    /// Sends one request with a login that is alive now. One that the server refuses may have been withdrawn, or have ended by
-    /// the server's clock: it did nothing, so the request is sent once more with another one.
+    /// Sends one request with a valid login. A login that the server refuses may have been revoked, or have expired by
+    /// the server's clock: the request had no effect, so it is sent once more with a new one.
     fn send_fetched(
         &self,
         source: &Fetched,
@@ -226,7 +226,7 @@ impl HttpConnection {
         })
     }
 
-    /// The repository that a request's address is of, for helpers that tell repositories of a host apart.
+    /// The repository of a request's address, for helpers that distinguish repositories of a host.
     fn repository(&self, target: &Url) -> Url {
         let mut url = target.clone();
         let path = target.path();
@@ -237,7 +237,7 @@ impl HttpConnection {
         url
     }
 
-    /// A kept connection may have been closed by the server just now: what changes nothing there is sent once more.
+    /// The server may just have closed a kept connection: a request without side effects is sent once more.
     fn send_once(
         &self,
         url: &Url,
@@ -271,7 +271,7 @@ impl HttpConnection {
                 let request = head.map(|()| body);
                 agent.run(agent.configure_request(request).timeout_global(Some(left)).build())
             }
-            // The agent's own limit is the same one, and a request without own settings lets it keep its TLS setup.
+            // The agent's own limit is the same, and without own settings of the request it keeps its TLS setup.
             (Ok(head), None) if self.deadline.is_fresh() => agent.run(head),
             (Ok(head), None) => agent.run(agent.configure_request(head).timeout_global(Some(left)).build()),
         })
@@ -297,7 +297,7 @@ impl HttpConnection {
         head.body(())
     }
 
-    /// Takes a good answer of the wanted kind; everything else becomes an error with the server's words.
+    /// Accepts a successful answer of the wanted content type; anything else becomes an error with the server's words.
     fn accept(&self, response: Response<Body>, wanted: &str) -> Result<Answer, TransportError> {
         let url = self.http.shown();
         let status = response.status();
@@ -337,7 +337,7 @@ impl Http {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the repository's address, and for where its server has led from there.
+    /// The agent for the repository's address, and for addresses that its server redirects to.
     fn agent(&self, target: &Url, deadline: Deadline) -> Result<Agent, TransportError> {
         self.agents
             .redirected(&self.base, target, deadline)
@@ -350,7 +350,7 @@ impl Http {
             })
     }
 
-    /// The header for credentials that were given, if they may go to `target`: never to another host or from https
+    /// The header for configured credentials, if they may be sent to `target`: never to another host or from https
     /// to http.
     fn own_header(&self, target: &Url) -> Option<Secret> {
         if !trusted(&self.base, target) {
@@ -365,8 +365,8 @@ impl Http {
         }
     }
 
-    /// An address like `https://TOKEN@host/…`: a name without a password, which is only sent when the server asks,
-    /// because public repositories refuse a name that they do not know.
+    /// The header for an address like `https://TOKEN@host/…`: a name without a password, which is only sent after a 401,
+    /// because public repositories refuse unknown names.
     fn token_in_url(&self, target: &Url) -> Option<Secret> {
         let url = &self.remote.url;
         match (&self.remote.auth, url.user(), url.password()) {
@@ -377,7 +377,7 @@ impl Http {
         }
     }
 
-    /// What a helper gave before for this very origin.
+    /// The login that a helper returned before for this origin.
     fn login_for(&self, target: &Url) -> Option<Credential> {
         self.memory()
             .login
@@ -396,7 +396,7 @@ impl Http {
         }
     }
 
-    /// The repository's address behind a redirected advertisement; none when it was not redirected.
+    /// The repository's address after a redirected advertisement; none without a redirect.
     fn moved_base(&self, target: &Url, query: &str) -> Result<Option<Url>, TransportError> {
         let path = target
             .path()

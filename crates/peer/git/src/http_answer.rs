@@ -1,4 +1,4 @@
-//! The body of an HTTP answer, read as it comes.
+//! The body of an HTTP answer as a stream.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -7,20 +7,20 @@ use ureq::BodyReader;
 use super::http_error::failed;
 use bumpwright_http::Deadline;
 
-/// How much of an answer that nobody wants is read so that its connection can be used again.
+/// Bytes of an unwanted answer that are read so that its connection can be reused.
 pub(crate) const DRAIN: u64 = 16 * 1024;
 
-/// An answer's body, read as it comes.
+/// An answer's body as a stream.
 pub(crate) struct Answer {
     reader: BufReader<BodyReader<'static>>,
     url: String,
     deadline: Deadline,
-    /// The last four bytes that were taken.
+    /// The last four bytes that were read.
     tail: [u8; 4],
 }
 
 impl Answer {
-    /// Takes a body over.
+    /// Wraps a body.
     pub(crate) fn new(body: BodyReader<'static>, url: String, deadline: Deadline) -> Self {
         Self {
             reader: BufReader::with_capacity(64 * 1024, body),
@@ -49,7 +49,7 @@ impl Read for Answer {
 impl BufRead for Answer {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.fill()?;
-        // What is there now needs no further reading.
+        // Buffered bytes need no further read.
         Ok(self.reader.buffer())
     }
 
@@ -67,16 +67,16 @@ impl BufRead for Answer {
 
 impl Drop for Answer {
     /// Readers stop at the flush packet that ends an answer, one read before HTTP's own end. Only a connection whose
-    /// answer was read wholly can be used again.
+    /// answer was read to its end can be reused.
     fn drop(&mut self) {
         if self.tail == *b"0000" {
-            // Without success the connection is closed, nothing else.
+            // On failure the connection is closed, nothing else.
             let _ = io::copy(&mut self.reader.by_ref().take(DRAIN), &mut io::sink());
         }
     }
 }
 
-/// Reads `# service=…` and its flush; whatever else came first is given back.
+/// Reads `# service=…` and its flush; returns other bytes that came first.
 pub(crate) fn skip_service_line(answer: &mut Answer) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     answer.by_ref().take(4).read_to_end(&mut head)?;

@@ -1,9 +1,9 @@
-//! What the HTTP agent's errors mean.
+//! Errors of the HTTP agent as transport errors.
 
 use super::TransportError;
 use bumpwright_http::{Deadline, Fault, explain};
 
-/// An error of the agent as one of the transport.
+/// Converts an error of the agent.
 pub(crate) fn failed(url: &str, error: ureq::Error, deadline: Deadline) -> TransportError {
     match explain(error, deadline) {
         Fault::Timeout => TransportError::timeout(url, deadline),

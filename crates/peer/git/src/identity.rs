@@ -1,8 +1,8 @@
-//! Whose mirror it is: what is kept of a remote between runs belongs to those who reach it in the same way, and to nobody else.
+//! Names of mirrors: a mirror belongs to those who reach its remote in the same way, and to no other.
 //!
-//! Anybody can name any address. Who names a proxy, a certificate authority or host keys of his own decides what its server says,
-//! and a server that says that a branch is at a commit has not given that commit to anybody. So objects, what is known of a server
-//! and the order of pushes are shared by those who have the same address, trust, proxy and credentials only.
+//! Any tenant can name any address. A tenant who sets a proxy, a certificate authority or host keys controls the server's
+//! answers, and a server can claim that a branch is at a commit without having the commit. So objects, facts about a server
+//! and the order of pushes are shared only between users of the same address, trust, proxy and credentials.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -15,14 +15,14 @@ use super::remote::{Auth, KnownHosts, Remote, Ssh};
 use bumpwright_http::{Proxy, Tls};
 use bumpwright_secret::Secret;
 
-/// The file of the key.
+/// The key file.
 const FILE: &str = "identities.key";
 
-/// What makes names of mirrors that tell nothing of the credentials that are in them.
+/// The key of the hash that names mirrors, so that names do not reveal credentials.
 #[derive(Clone)]
 pub struct IdentityKey {
     key: [u8; 64],
-    /// Whether credentials tell one mirror from another. They need not where all of them are one user's.
+    /// Whether credentials distinguish mirrors. They need not where all belong to one user.
     credentials: bool,
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for IdentityKey {
 }
 
 impl IdentityKey {
-    /// For a process that serves several tenants: the key of this folder, which is made if it has none. Only its owner may read it.
+    /// For a process that serves several tenants: the key of this folder, created if missing. Only its owner may read it.
     ///
     /// # Errors
     /// The folder cannot be used.
@@ -51,7 +51,7 @@ impl IdentityKey {
         Ok(Self { key, credentials: true })
     }
 
-    /// For a process with one user, whose tokens may be others each time.
+    /// For a process with one user, whose tokens may change each time.
     #[must_use]
     pub fn of_one_user() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl IdentityKey {
     }
 }
 
-/// Makes a key, which counts once it is in the file as a whole; the first of several processes wins.
+/// Creates a key, which is valid once the file is complete; the first of several processes wins.
 fn made(folder: &Path, file: &Path) -> io::Result<[u8; 64]> {
     let mut key = [0; 64];
     getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
@@ -71,7 +71,7 @@ fn made(folder: &Path, file: &Path) -> io::Result<[u8; 64]> {
         Ok(_) => Ok(key),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => match <[u8; 64]>::try_from(fs::read(file)?) {
             Ok(key) => Ok(key),
-            // It was cut off once, or is somebody's file.
+            // It was truncated, or is a foreign file.
             Err(_) => error.file.persist(file).map(|_| key).map_err(|error| error.error),
         },
         Err(error) => Err(error.error),
@@ -79,11 +79,11 @@ fn made(folder: &Path, file: &Path) -> io::Result<[u8; 64]> {
 }
 
 impl Remote {
-    /// A name for its mirror: a plain file name, different for each address, trust, proxy, set of host keys and, among tenants, for
-    /// each of their credentials. For those that are fetched it is what they are issued for.
+    /// The name of its mirror: a plain file name, different for each address, trust, proxy, set of host keys and, among tenants,
+    /// credentials. Fetched credentials count by what they are issued for.
     #[must_use]
     pub fn mirror_name(&self, key: &IdentityKey) -> String {
-        // A field that is added has to be looked at here.
+        // A new field has to be considered here.
         let Self {
             url,
             auth,
@@ -99,7 +99,7 @@ impl Remote {
     }
 }
 
-/// A name that is being made of parts.
+/// A name under construction.
 struct Name {
     mac: Hmac<Sha256>,
     credentials: bool,
@@ -113,7 +113,7 @@ impl Name {
         }
     }
 
-    /// Where one part ends and another begins is part of what is hashed.
+    /// Hashes the length too, so that the boundaries of parts count.
     fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.mac
             .update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
@@ -241,7 +241,7 @@ mod tests {
         })
     }
 
-    /// All ways to be somebody else at the same address.
+    /// Remotes with the same address and one other difference each.
     fn others() -> Vec<Remote> {
         vec![
             remote(|_| {}),
@@ -295,7 +295,7 @@ mod tests {
         let name = |folder: &Path| remote(|_| {}).mirror_name(&IdentityKey::of_tenants(folder).unwrap());
         assert_eq!(name(folder.path()), name(folder.path()));
         assert_ne!(name(folder.path()), name(other.path()));
-        // One that was cut off is made anew.
+        // A truncated key is replaced.
         fs::write(folder.path().join(FILE), b"short").unwrap();
         assert_eq!(name(folder.path()), name(folder.path()));
     }

@@ -8,19 +8,19 @@ use sha1::Sha1;
 
 use super::ssh_pattern::list_matches;
 
-/// What known_hosts files say about one host.
+/// The entries of known_hosts files for one host.
 #[derive(Debug, Default)]
 pub(crate) struct HostKeys {
     name: String,
     port: u16,
     trusted: Vec<PublicKey>,
     revoked: Vec<PublicKey>,
-    /// There is an authority for the host; certificates of hosts are not supported.
+    /// There is a certificate authority for the host; host certificates are not supported.
     authority: bool,
 }
 
 impl HostKeys {
-    /// Gathers the lines for a host. As ssh, a line for the bare name also counts on a port other than 22.
+    /// Collects the lines for a host. As in ssh, a line for the bare name also counts on a port other than 22.
     pub(crate) fn find(text: &[u8], host: &str, port: u16) -> Self {
         let host = host.to_ascii_lowercase();
         let with_port = format!("[{host}]:{port}");
@@ -53,7 +53,7 @@ impl HostKeys {
         if !names.iter().any(|name| is_for(hosts, name)) {
             return;
         }
-        // Kinds of keys that cannot be read cannot be offered either.
+        // Key types that cannot be parsed cannot be offered either.
         let Ok(key) = parse_public_key_base64(key) else { return };
         match marker {
             None => self.trusted.push(key),
@@ -63,8 +63,8 @@ impl HostKeys {
         }
     }
 
-    /// The algorithms to ask for: first those that keys are known for, as ssh does, so that a server with several keys
-    /// shows one that can be checked; then the others, so that the error can name what it has. Never RSA with SHA-1.
+    /// The algorithms to request: first those of known keys, as in ssh, so that a server with several keys
+    /// sends one that can be checked; then the others, so that the error can name its key. Never RSA with SHA-1.
     pub(crate) fn algorithms(&self, all: &[Algorithm]) -> Vec<Algorithm> {
         let plain = |algorithm: &Algorithm| match algorithm {
             Algorithm::Rsa { .. } => Algorithm::Rsa { hash: None },
@@ -83,10 +83,10 @@ impl HostKeys {
         first
     }
 
-    /// Whether the server's key is one to trust.
+    /// Checks whether the server's key is trusted.
     ///
     /// # Errors
-    /// What does not match, with the key's fingerprint, and how to fix it.
+    /// The mismatch, with the key's fingerprint, and how to fix it.
     pub(crate) fn check(&self, key: &PublicKey) -> Result<(), String> {
         let same = |known: &PublicKey| known.key_data() == key.key_data();
         let (kind, print) = (key.algorithm(), key.fingerprint(HashAlg::Sha256));

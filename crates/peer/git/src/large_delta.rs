@@ -1,4 +1,4 @@
-//! Deltas on large objects, from file to file: neither the base, nor the delta, nor what it makes is in memory.
+//! Deltas on large objects, from file to file: neither base, delta nor result is in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -12,16 +12,16 @@ use super::delta_tree::{Bytes, DeltaBase};
 use super::pack_entry::{FileAt, inflating};
 use super::unpack::{PackEntry, UnpackError};
 
-/// How much is copied at once.
+/// Bytes that are copied at once.
 const BUFFER: usize = 64 * 1024;
 
-/// How many instructions are followed between two looks at the clock.
+/// Instructions between two checks of the deadline.
 const PAUSE: u32 = 4096;
 
 /// A delta that is read as it is applied.
 pub(super) struct LargeDelta<'a> {
     bytes: BufReader<ZlibDecoder<BufReader<FileAt<&'a File>>>>,
-    /// Where it stands in the pack.
+    /// Its offset in the pack.
     offset: u64,
     size: u64,
 }
@@ -39,7 +39,7 @@ impl<'a> LargeDelta<'a> {
         UnpackError::Pack(format!("the delta at {} cannot be applied: {why}", self.offset))
     }
 
-    /// Reads its head: how many bytes it makes of the base.
+    /// Parses its header and returns the size of the result.
     pub(super) fn size(&mut self, base: &DeltaBase) -> Result<u64, UnpackError> {
         if self.number()? != base.size {
             return Err(self.wrong(DeltaError::Base));
@@ -73,7 +73,7 @@ impl<'a> LargeDelta<'a> {
         })
     }
 
-    /// Writes what it makes of the base to `scratch`, from `at` on. `go_on` is asked from time to time.
+    /// Applies it to the base and writes the result to `scratch`, from `at` on. `go_on` is called from time to time.
     pub(super) fn apply(
         &mut self,
         base: &DeltaBase,
@@ -159,7 +159,7 @@ impl<'a> LargeDelta<'a> {
 struct Out<'a> {
     file: BufWriter<FileAt<&'a File>>,
     hasher: &'a mut Hasher,
-    /// How much may still come.
+    /// Remaining bytes of the result.
     left: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The folder of a mirror: what is in it, and how its files are replaced.
+//! The folder of a mirror: its files, and how they are replaced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,20 +16,20 @@ use super::store::UNFINISHED;
 use super::{GitError, ObjectId};
 
 /// The paths of one mirror. It is a bare repository that Git itself can read; all its references are in `packed-refs`,
-/// which is replaced as a whole, so that a name can become a folder of names without leaving anything behind.
+/// which is replaced as a whole, so that a name can become a folder of names without leftovers.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     root: PathBuf,
 }
 
-/// Tells one making of the folder from the next.
+/// Distinguishes one creation of the folder from the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) hash: Hash,
     made: String,
 }
 
-/// More references than this are not kept: each is offered as common ground in every fetch, and keeps its tree.
+/// The most references that are kept: each is offered as common ground in every fetch, and keeps its tree.
 const MAX_REFS: usize = 256;
 
 /// References by full name.
@@ -52,12 +52,12 @@ impl Layout {
         self.root.join("objects/pack")
     }
 
-    /// Held shared by those who read objects, exclusively by those who drop some.
+    /// Held shared by readers of objects, exclusively by those that drop some.
     pub(super) fn lease(&self) -> PathBuf {
         self.root.join("lease.lock")
     }
 
-    /// True when this repository's history was found to drag in too much (see [`Layout::mark_tips_only`]).
+    /// True when this repository's history turned out to be too large (see [`Layout::mark_tips_only`]).
     pub(super) fn tips_only(&self) -> bool {
         self.root.join("tips-only").exists()
     }
@@ -73,7 +73,7 @@ impl Layout {
         FileLock::exclusive(&self.root.join("update.lock"))
     }
 
-    /// What the folder was made for, and when; `None` when it is not a mirror of ours, or not a whole one.
+    /// Object format and creation of the folder; `None` when it is not a complete mirror of this program.
     pub(super) fn identity(&self) -> Option<Identity> {
         let config = fs::read_to_string(self.root.join("config")).ok()?;
         let whole = self.packs().is_dir() && self.root.join("refs").is_dir() && self.root.join("HEAD").is_file();
@@ -84,7 +84,7 @@ impl Layout {
         Some(Identity { hash, made })
     }
 
-    /// Makes the folder anew for an object format. What was known is forgotten first and deleted last, so that an
+    /// Recreates the folder for an object format. References are dropped first and packs deleted last, so that an
     /// interruption leaves an empty mirror rather than a wrong one. The caller holds the update lock.
     pub(super) fn reset(&self, hash: Hash) -> Result<(), GitError> {
         for name in ["packed-refs", "shallow", "config"] {
@@ -105,7 +105,7 @@ impl Layout {
         self.replace("config", config.as_bytes(), false)
     }
 
-    /// The references. A file that cannot be read as such counts as empty: then nothing is known and all is fetched.
+    /// The references. An invalid file counts as empty: then everything is fetched.
     pub(super) fn refs(&self, hash: Hash) -> Refs {
         let text = fs::read_to_string(self.root.join("packed-refs")).unwrap_or_default();
         let mut refs = Refs::new();
@@ -125,7 +125,7 @@ impl Layout {
         for (name, id) in refs {
             text.push_str(&format!("{id} {name}\n"));
         }
-        // Not forced to disk: an older or an empty file only means that more is fetched.
+        // Not synced: an older or an empty file only means that more is fetched.
         self.replace("packed-refs", text.as_bytes(), false)
     }
 
@@ -137,8 +137,8 @@ impl Layout {
             .collect()
     }
 
-    /// Replaces the list of those commits. Forced to disk: a reference without its boundary would promise history
-    /// that is not there. The caller holds the update lock.
+    /// Replaces the list of those commits. Synced: a reference without its boundary would promise missing
+    /// history. The caller holds the update lock.
     pub(super) fn write_shallow(&self, shallow: &BTreeSet<ObjectId>) -> Result<(), GitError> {
         if shallow.is_empty() {
             return remove(&self.root.join("shallow"));
@@ -147,7 +147,7 @@ impl Layout {
         self.replace("shallow", text.as_bytes(), true)
     }
 
-    /// The names of the packs with an index, without an extension, with the size of each in bytes.
+    /// The names of the packs with an index, without extension, and their sizes in bytes.
     pub(super) fn packs_with_sizes(&self) -> Result<Vec<(String, u64)>, GitError> {
         let folder = self.packs();
         let mut packs = Vec::new();
@@ -165,8 +165,8 @@ impl Layout {
         Ok(packs)
     }
 
-    /// True when each index still has the pack that it was made for, as far as the checksums at their ends tell. Finds
-    /// what was cut, emptied or lost without reading it all.
+    /// True when each index still has its pack, by the checksums at their ends. Finds truncated, emptied
+    /// and lost files without reading them.
     pub(super) fn packs_are_whole(&self, hash: Hash) -> Result<bool, GitError> {
         let length = hash.len_in_bytes();
         let whole = |stem: &str| {
@@ -181,7 +181,7 @@ impl Layout {
             .all(|(stem, _)| whole(stem) == Some(true)))
     }
 
-    /// Takes away what a process that was interrupted has left, unless somebody is at work; and the rights of others, from
+    /// Removes leftovers of interrupted processes, unless another is active; and the rights of others, from
     /// folders of older versions.
     pub(super) fn tidy(&self) -> Result<(), GitError> {
         let Some(identity) = self.identity() else { return Ok(()) };
@@ -241,8 +241,8 @@ fn tail(path: &Path, length: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Forgets all references but those that are in use right now, when there are too many: branches that get a new name with
-/// each run, tags of each version. What is missing later is fetched again, as a difference to what was kept.
+/// Drops all references but those in use, when there are too many: branches that get a new name with
+/// each run, tags of each version. Later they are fetched again, as a difference to the kept ones.
 pub(super) fn bound(refs: &mut Refs, in_use: impl Fn(&str) -> bool) {
     if refs.len() > MAX_REFS {
         refs.retain(|name, _| in_use(name));
@@ -265,12 +265,12 @@ fn config_text(hash: Hash) -> String {
     )
 }
 
-/// Makes a folder for its owner only, with those above it, and closes one of an older version with all that is in it.
+/// Creates a folder for its owner only, with its parents, and restricts one of an older version with its content.
 pub(super) fn make_folder(path: &Path) -> Result<(), GitError> {
     private_folder(path).map_err(GitError::storage("create", path))
 }
 
-/// Removes a file or a folder with all that is in it; it may be gone already.
+/// Removes a file, or a folder with its content, if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), GitError> {
     let result = match fs::symlink_metadata(path) {
         Ok(data) if data.is_dir() => fs::remove_dir_all(path),

@@ -1,4 +1,4 @@
-//! What the remote's references are: version 2's `ls-refs`, or the advertisement of older versions.
+//! The references of a remote: version 2's `ls-refs`, or the advertisement of older versions.
 
 use std::io::BufRead;
 
@@ -8,22 +8,22 @@ use super::layout::parse_id;
 use super::pktline::{Packet, PacketReader, PacketWriter, broken, text};
 use super::{GitError, ObjectId};
 
-/// How this program names itself to servers.
+/// The user agent of this program.
 pub(super) const AGENT: &str = concat!("bumpwright/", env!("CARGO_PKG_VERSION"));
 
-/// The longest name of a reference that is talked about.
+/// The longest allowed name of a reference.
 pub(super) const MAX_NAME: usize = 4096;
 
-/// More references than this are not a repository but an attack.
+/// More references than this are an attack, not a repository.
 const MAX_REFS: usize = 5_000_000;
 
-/// What is known of a server that speaks version 2 (gitprotocol-v2, *Capability Advertisement*).
+/// Capabilities of a server that speaks version 2 (gitprotocol-v2, *Capability Advertisement*).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Capabilities {
     pub(super) hash: Hash,
     /// `fetch=shallow`: it can cut history.
     pub(super) shallow: bool,
-    /// `ls-refs=unborn`: it tells where an unborn HEAD points.
+    /// `ls-refs=unborn`: it reports the target of an unborn HEAD.
     pub(super) unborn: bool,
 }
 
@@ -40,7 +40,7 @@ impl Capabilities {
         text
     }
 
-    /// What [`Capabilities::to_remember`] wrote; none for anything else.
+    /// Parses the text of [`Capabilities::to_remember`]; none for anything else.
     pub(super) fn remembered(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("version 2\nobject-format ")?;
         let (hash, features) = rest.split_once('\n')?;
@@ -59,13 +59,13 @@ pub(super) struct Listed {
     pub(super) name: String,
     /// `None`: HEAD points at a branch without commits.
     pub(super) id: Option<ObjectId>,
-    /// What an annotated tag is about.
+    /// The object of an annotated tag.
     pub(super) peeled: Option<ObjectId>,
-    /// Where a symbolic reference points.
+    /// The target of a symbolic reference.
     pub(super) target: Option<String>,
 }
 
-/// The references that were asked for, or all of them.
+/// The requested references, or all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
     pub(super) refs: Vec<Listed>,
@@ -77,7 +77,7 @@ impl Listing {
     }
 }
 
-/// How a server greets.
+/// The greeting of a server.
 #[derive(Debug)]
 pub(super) enum Greeting {
     V2(Capabilities),
@@ -89,7 +89,7 @@ pub(super) enum Greeting {
     },
 }
 
-/// Reads what a server says first.
+/// Reads the greeting.
 pub(super) fn read_greeting(reader: impl BufRead) -> Result<Greeting, GitError> {
     let mut packets = PacketReader::new(reader);
     let Some(first) = packets.line()?.map(<[u8]>::to_vec) else {
@@ -105,7 +105,7 @@ pub(super) fn read_greeting(reader: impl BufRead) -> Result<Greeting, GitError> 
     }
 }
 
-/// An empty repository of an older git does not even tell what it can do.
+/// An empty repository of an older git does not even send its capabilities.
 fn no_references() -> Greeting {
     Greeting::V0 {
         listing: Listing::default(),
@@ -210,7 +210,7 @@ fn push(listing: &mut Listing, listed: Listed) -> Result<(), GitError> {
     if listing.refs.len() >= MAX_REFS {
         return Err(GitError::protocol("the server lists too many references"));
     }
-    // Names end up in files that are read line by line, and in messages.
+    // Names are written to files of lines, and to messages.
     let has_control = |name: &str| name.contains(|c: char| c.is_control() || c == ' ');
     if has_control(&listed.name) || listed.target.as_deref().is_some_and(has_control) {
         let shown = short(listed.name.as_bytes());
@@ -279,7 +279,7 @@ fn listed(line: &str, hash: Hash) -> Option<Listed> {
     })
 }
 
-/// The start of a line that was not understood, fit for a message.
+/// The start of an unexpected line, fit for a message.
 pub(super) fn short(line: &[u8]) -> String {
     line.get(..80).unwrap_or(line).escape_ascii().to_string()
 }

@@ -28,7 +28,7 @@ impl FileLock {
         Ok(Self { _file: file })
     }
 
-    /// An exclusive lock if nobody else holds one of either sort.
+    /// Takes an exclusive lock unless another lock of either sort is held.
     pub(super) fn try_exclusive(path: &Path) -> Result<Option<Self>, GitError> {
         let file = open(path)?;
         match file.try_lock() {
@@ -40,7 +40,7 @@ impl FileLock {
     }
 }
 
-/// A file system without locks is one that processes do not share; what goes wrong there all the same is rebuilt.
+/// A file system without locks is not shared by processes; damage that happens there all the same is repaired by a rebuild.
 fn held(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),

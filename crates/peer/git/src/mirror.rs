@@ -1,10 +1,10 @@
 //! The bare repository that stands for one remote.
 //!
-//! On disk a transfer goes in this order: pack, `shallow`, `packed-refs`. A reference is the promise that its commit, the
-//! commit's tree and all history up to the boundaries are there, so whatever interrupts this leaves objects that nobody
-//! leads to, never a promise that does not hold. Two file locks: `lease.lock` is held shared by whoever reads objects
-//! and exclusively by whoever drops some; `update.lock` is held while `shallow` and `packed-refs` are changed. Damage
-//! (anything missing or unreadable) makes the next access start with an empty folder.
+//! A transfer is written in this order: pack, `shallow`, `packed-refs`. A reference promises that its commit, the
+//! commit's tree and all history up to the boundaries are present, so an interruption leaves unreachable objects,
+//! never a broken promise. Two file locks: `lease.lock` is held shared by readers of objects
+//! and exclusively by those that drop some; `update.lock` is held while `shallow` and `packed-refs` are changed. After damage
+//! (anything missing or unreadable) the next access starts with an empty folder.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -25,10 +25,10 @@ use super::{GitError, Objects, Pack, Transport};
 use bumpwright_budget::{Budget, Gate, Job};
 use bumpwright_http::Deadline;
 
-/// How many packs the object store has room for, which costs memory in each mirror; consolidation keeps far below.
+/// Slots for packs in the object store, which cost memory in each mirror; consolidation keeps far below.
 const PACK_SLOTS: u16 = 1024;
 
-/// How a mirror is kept.
+/// Options of a mirror.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MirrorOptions {
     /// Fetch tips without their history (gate `GitShallowClone`).
@@ -47,42 +47,42 @@ pub struct Mirror {
     pub(super) state: Arc<MirrorState>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) budget: Budget,
-    /// What its fetches have used up together with others, when they are parts of one job.
+    /// The shared budget of its fetches, when they are parts of one job.
     job: Option<Arc<Job>>,
     until: Option<Deadline>,
 }
 
-/// What the mirrors of one folder share in this process.
+/// State that the mirrors of one folder share in this process.
 pub(super) struct MirrorState {
     pub(super) layout: Layout,
     pub(super) options: MirrorOptions,
     pub(super) known: KnownServer,
     pub(super) receiver: KnownReceiver,
-    /// Only one thread transfers at a time: the others find what it brought.
+    /// Only one thread transfers at a time: the others find its objects.
     pub(super) transferring: Gate,
-    /// The history of this repository is such that [`super::transfer::Depth::Missing`] drags in too much.
+    /// With this repository's history [`super::transfer::Depth::Missing`] transfers too much.
     pub(super) tips_only: AtomicBool,
     /// Packs were added since they were last counted.
     pub(super) grown: AtomicBool,
     opened: Mutex<Option<OpenPacks>>,
 }
 
-/// The packs of one making of the folder.
+/// The packs of one creation of the folder.
 #[derive(Clone)]
 struct OpenPacks {
     store: Arc<Store>,
     identity: Identity,
-    /// Something in it is missing or cannot be read. Belongs to this making: a reader of an older one cannot make a
-    /// fresh mirror be thrown away.
+    /// Something in it is missing or unreadable. Belongs to this creation: a reader of an older one cannot cause the
+    /// removal of a fresh mirror.
     damaged: Arc<AtomicBool>,
 }
 
-/// A mirror through which nobody talks: it keeps what is known, and no connection with its buffers and credentials.
+/// A mirror without a transport: it keeps its state, and no connection with its buffers and credentials.
 #[derive(Clone)]
 pub struct MirrorAtRest(Arc<MirrorState>);
 
 impl MirrorAtRest {
-    /// The mirror, talking through this.
+    /// The mirror, with this transport.
     #[must_use]
     pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Mirror {
         Mirror {
@@ -94,7 +94,7 @@ impl MirrorAtRest {
         }
     }
 
-    /// Whether there is a mirror through which somebody talks, or another one at rest.
+    /// Whether there is a mirror with a transport, or another one at rest.
     #[must_use]
     pub fn is_used(&self) -> bool {
         Arc::strong_count(&self.0) > 1
@@ -119,7 +119,7 @@ impl Mirror {
     /// Opens or creates the mirror `key` (a plain file name) below `storage`.
     ///
     /// # Errors
-    /// [`GitError::Storage`] when the folder cannot be used; [`GitError::Invalid`] for a key that is no file name.
+    /// [`GitError::Storage`] when the folder cannot be used; [`GitError::Invalid`] for a key that is not a file name.
     pub fn open(
         storage: &Path,
         key: &str,
@@ -133,7 +133,7 @@ impl Mirror {
         }
         let layout = Layout::new(storage.join(key));
         make_folder(layout.root())?;
-        // Housekeeping: what cannot be tidied up harms nobody.
+        // Housekeeping: leftovers do no harm.
         let _ = layout.tidy();
         let known = KnownServer::load(layout.root().join("server"));
         let state = MirrorState {
@@ -155,14 +155,13 @@ impl Mirror {
         })
     }
 
-    /// The same mirror, with what its fetches may use up.
+    /// The same mirror, with a budget for its fetches.
     #[must_use]
     pub fn within(self, budget: Budget) -> Self {
         Self { budget, ..self }
     }
 
-    /// The same mirror for a part of a job: what its fetches use up counts together with the other parts, and all is to be done
-    /// in time.
+    /// The same mirror for a part of a job: its fetches share the budget and deadline of the other parts.
     #[must_use]
     pub fn part_of(&self, job: &Arc<Job>, until: Option<Deadline>) -> Self {
         Self {
@@ -174,43 +173,43 @@ impl Mirror {
         }
     }
 
-    /// What its fetches may use up.
+    /// The budget of its fetches.
     #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// What a fetch counts on.
+    /// The job that a fetch counts towards.
     pub(super) fn job(&self) -> Arc<Job> {
         let own = || Arc::new(self.budget.job());
         self.job.clone().unwrap_or_else(own)
     }
 
-    /// When its fetches have to be done.
+    /// The deadline of its fetches.
     pub(super) fn until(&self) -> Option<Deadline> {
         self.until
     }
 
-    /// The same mirror, talking with other credentials. What is known of the server is shared.
+    /// The same mirror with other credentials. Facts about the server are shared.
     #[must_use]
     pub fn with_transport(&self, transport: Arc<dyn Transport>) -> Self {
         self.at_rest().with_transport(transport)
     }
 
-    /// The most that one conversation through it may take.
+    /// The time limit of one conversation.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.transport.timeout()
     }
 
-    /// The same mirror without its transport, for the next who talks to the server.
+    /// The same mirror without its transport, for the next conversation.
     #[must_use]
     pub fn at_rest(&self) -> MirrorAtRest {
         MirrorAtRest(Arc::clone(&self.state))
     }
 
-    /// Adds a pack of new objects to the mirror, so that later runs and later fetches know them. `objects` is what the
-    /// fetch gave on which they are built.
+    /// Adds a pack of new objects to the mirror, for later runs and fetches. `objects` are those of the fetch on which
+    /// they are built.
     ///
     /// # Errors
     /// [`GitError::Storage`], [`GitError::Damaged`].
@@ -228,10 +227,10 @@ impl Mirror {
 }
 
 impl MirrorState {
-    /// Access to the objects; the folder is made or made anew when it is not a mirror of this format or is damaged.
+    /// Access to the objects; the folder is created, or recreated when it is damaged or not a mirror of this format.
     pub(super) fn objects(&self, hash: Hash) -> Result<Objects, GitError> {
         let root = self.layout.root();
-        // The storage is a cache: somebody may have emptied it.
+        // The storage is a cache: it may have been emptied.
         make_folder(root)?;
         let lease = FileLock::shared(&self.layout.lease())?;
         let opened = self.open(hash)?;
@@ -243,7 +242,7 @@ impl MirrorState {
         ))
     }
 
-    /// As [`State::objects`], for those who hold the lease exclusively.
+    /// As [`MirrorState::objects`], for holders of the exclusive lease.
     pub(super) fn unlocked_objects(&self, hash: Hash) -> Result<Objects, GitError> {
         let opened = self.open(hash)?;
         Ok(Objects::new(&opened.store, None, opened.damaged, self.layout.packs()))
@@ -281,7 +280,7 @@ impl MirrorState {
         Ok(opened)
     }
 
-    /// Makes the folder, unless another process has just done so.
+    /// Creates the folder, unless another process has just done so.
     fn make(&self, hash: Hash, usable: impl Fn(&Identity) -> bool) -> Result<Identity, GitError> {
         let _update = self.layout.lock_update()?;
         if let Some(found) = self.layout.identity().filter(usable)
@@ -295,14 +294,14 @@ impl MirrorState {
         self.layout.identity().ok_or_else(vanished)
     }
 
-    /// Gives up what is on disk; the next access starts with an empty mirror.
+    /// Discards the files; the next access starts with an empty mirror.
     pub(super) fn mark_damaged(&self) {
         if let Some(opened) = lock(&self.opened).as_ref() {
             opened.damaged.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Opens the packs anew at the next access, after some were replaced.
+    /// Reopens the packs at the next access, after some were replaced.
     pub(super) fn forget_store(&self) {
         *lock(&self.opened) = None;
     }

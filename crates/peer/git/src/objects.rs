@@ -22,15 +22,15 @@ use super::{CommitInfo, EntryKind, GitError, ObjectId, Tree};
 use bumpwright_budget::{Budget, Held};
 use bumpwright_http::Deadline;
 
-/// How many annotated tags may point at each other before one is taken for damage.
+/// The longest chain of annotated tags that does not count as damage.
 const MAX_TAG_DEPTH: usize = 16;
 
-/// How many bytes of bases of deltas each value keeps for the next that is made of them.
+/// Bytes of delta bases that each value caches.
 const BASES: usize = 1 << 20;
 
 /// Access to the objects of a mirror. Cheap to clone: give each thread its own.
 ///
-/// While a value lives, nobody drops objects from the mirror.
+/// While a value lives, no object is dropped from the mirror.
 #[derive(Clone)]
 pub struct Objects {
     odb: HandleArc,
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Objects {
     }
 }
 
-/// A file or folder that a path led to.
+/// The file or folder at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundEntry {
     /// What it is.
@@ -74,25 +74,25 @@ impl Objects {
         }
     }
 
-    /// The same objects, with what reading them may use up, and until when.
+    /// The same objects, with a budget and a deadline for reading them.
     pub(super) fn within(self, budget: &Budget, until: Option<Deadline>) -> Self {
         let budget = budget.clone();
         Self { budget, until, ..self }
     }
 
-    /// What whoever walks through them may use up.
+    /// The budget for walks through them.
     #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Until when walking through them has to be done.
+    /// The deadline of walks through them.
     #[must_use]
     pub fn until(&self) -> Option<Deadline> {
         self.until
     }
 
-    /// Whether there is time left for whoever walks through them. `of` is what takes the time.
+    /// Checks the deadline of walks through them. `of` is the work, for the error.
     ///
     /// # Errors
     /// [`GitError::Late`]
@@ -121,7 +121,7 @@ impl Objects {
     /// A tree.
     ///
     /// # Errors
-    /// [`GitError::Damaged`] when it is missing, cannot be read, or is no tree.
+    /// [`GitError::Damaged`] when it is missing, unreadable, or not a tree.
     pub fn tree(&self, id: ObjectId) -> Result<Tree, GitError> {
         if id.is_empty_tree() {
             return Ok(Tree::new(Vec::new(), id.as_bytes().len()));
@@ -133,12 +133,12 @@ impl Objects {
     /// The content of a blob of at most `limit` bytes; a larger one is not inflated.
     ///
     /// # Errors
-    /// [`GitError::TooLarge`]; [`GitError::Damaged`] when it is missing, cannot be read, or is no blob.
+    /// [`GitError::TooLarge`]; [`GitError::Damaged`] when it is missing, unreadable, or not a blob.
     pub fn blob(&self, id: ObjectId, limit: u64) -> Result<Vec<u8>, GitError> {
         self.held_blob(id, limit).map(|(bytes, _)| bytes)
     }
 
-    /// As [`Objects::blob`], with the memory that its bytes take.
+    /// As [`Objects::blob`], with the memory reservation of its bytes.
     ///
     /// # Errors
     /// As [`Objects::blob`]
@@ -151,7 +151,7 @@ impl Objects {
         self.read_as(id, &header, Kind::Blob)
     }
 
-    /// The size of a blob in bytes, and its bytes as they are read.
+    /// The size of a blob in bytes, and a reader of its bytes.
     ///
     /// # Errors
     /// As [`Objects::blob`]; [`GitError::Exceeded`].
@@ -163,7 +163,7 @@ impl Objects {
         }
     }
 
-    /// What an object is, its size, and its bytes as they are read. Large ones are whole in their packs.
+    /// Kind and size of an object, and a reader of its bytes. Large ones are whole in their packs.
     pub(super) fn open_any(&self, id: ObjectId) -> Result<(Kind, u64, Box<dyn Read + Send>), GitError> {
         let header = self.header(id)?;
         let (kind, size) = (header.kind(), header.size());
@@ -177,7 +177,7 @@ impl Objects {
         Ok((kind, size, Box::new(HeldReader { bytes, _held: held })))
     }
 
-    /// The bytes of a large object, from its pack. None when it is a delta there, or nowhere.
+    /// A reader of a large object in its pack. None when it is a delta there, or missing.
     fn entry(&self, id: ObjectId, size: u64) -> Result<Option<Box<dyn Read + Send>>, GitError> {
         let failed = GitError::storage("read", &self.packs);
         let names = match std::fs::read_dir(&self.packs) {
@@ -188,7 +188,7 @@ impl Objects {
             if path.extension().is_none_or(|extension| extension != "idx") {
                 continue;
             }
-            // One that is gone meanwhile was put into another one.
+            // A pack that is gone was merged into another one.
             let Ok(index) = Index::at(&path, self.hash()) else {
                 continue;
             };
@@ -217,12 +217,12 @@ impl Objects {
     /// A commit.
     ///
     /// # Errors
-    /// [`GitError::Damaged`] when it is missing, cannot be read, or is no commit.
+    /// [`GitError::Damaged`] when it is missing, unreadable, or not a commit.
     pub fn commit(&self, id: ObjectId) -> Result<CommitInfo, GitError> {
         CommitInfo::parse(id, &self.read(id, Kind::Commit)?.0)
     }
 
-    /// The bytes of a commit as they are, for those who check its signature.
+    /// The raw bytes of a commit, for checks of its signature.
     ///
     /// # Errors
     /// As [`Objects::commit`].
@@ -230,7 +230,7 @@ impl Objects {
         self.read(id, Kind::Commit).map(|(bytes, _)| bytes)
     }
 
-    /// The bytes of an annotated tag as they are; none for another object, to which a lightweight tag leads at once.
+    /// The raw bytes of an annotated tag; none for another object, as of a lightweight tag.
     ///
     /// # Errors
     /// [`GitError::Damaged`] when it is missing or cannot be read.
@@ -241,7 +241,7 @@ impl Objects {
         }
     }
 
-    /// What is at `path` (slashes between names; an empty path is the tree itself) below the root `tree`.
+    /// Finds the entry at `path` (slashes between names; an empty path is the tree itself) below the root `tree`.
     ///
     /// # Errors
     /// [`GitError::Damaged`] when a tree on the way cannot be read.
@@ -271,7 +271,7 @@ impl Objects {
             .map_err(|error| GitError::damaged(format!("the packs cannot be counted: {error:#}")))
     }
 
-    /// The commit that an object is, or that a tag leads to.
+    /// The commit itself, or the commit of a tag.
     pub(super) fn peel(&self, id: ObjectId) -> Result<ObjectId, GitError> {
         let mut id = id;
         for _ in 0..MAX_TAG_DEPTH {
@@ -285,7 +285,7 @@ impl Objects {
         )))
     }
 
-    /// What a tag is about; `None` for a commit.
+    /// The object of a tag; `None` for a commit.
     pub(super) fn tag_target(&self, id: ObjectId) -> Result<Option<ObjectId>, GitError> {
         match self.header(id)?.kind() {
             Kind::Commit => Ok(None),
@@ -314,7 +314,7 @@ impl Objects {
         self.read_as(id, &self.header(id)?, kind)
     }
 
-    /// Reads an object, once there is memory for it: what is said of it is asked before any of it is read.
+    /// Reads an object after reserving memory by the size in its header.
     fn read_as(&self, id: ObjectId, header: &Header, kind: Kind) -> Result<(Vec<u8>, Held), GitError> {
         if header.kind() != kind {
             return Err(is_another(id, header.kind(), kind));
@@ -356,7 +356,7 @@ fn is_another(id: ObjectId, found: Kind, wanted: Kind) -> GitError {
     GitError::damaged(format!("object {id} is a {found}, not a {wanted}"))
 }
 
-/// Bytes with the memory that they take.
+/// Bytes with their memory reservation.
 struct HeldReader {
     bytes: Cursor<Vec<u8>>,
     _held: Held,

@@ -1,4 +1,4 @@
-//! Packs that are made in memory: the same bytes are stored and sent.
+//! Packs made in memory: the same bytes are stored and sent.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::hash::Kind as Hash;
@@ -26,7 +26,7 @@ impl Pack {
         &self.bytes
     }
 
-    /// How many objects are in it.
+    /// The number of objects in it.
     #[must_use]
     pub fn objects(&self) -> u32 {
         self.objects
@@ -89,7 +89,7 @@ pub(super) fn header(objects: u32) -> [u8; 12] {
 }
 
 /// Writes whole objects as entries of a pack (gitformat-pack, *pack-\*.pack files have the following format*), deflated
-/// at level 1: a pack is made far more often than it is kept, so time counts for more than size.
+/// at level 1: most packs are short-lived, so time counts for more than size.
 pub(super) struct EntryEncoder {
     deflate: Compress,
 }
@@ -123,7 +123,7 @@ impl EntryEncoder {
     }
 }
 
-/// Four bits of the size beside the type in the first byte, then seven in each.
+/// Writes four bits of the size beside the type in the first byte, then seven in each.
 pub(super) fn type_and_size(kind: Kind, size: usize, out: &mut Vec<u8>) {
     let code: u8 = match kind {
         Kind::Commit => 1,

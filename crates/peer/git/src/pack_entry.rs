@@ -1,5 +1,4 @@
-//! Entries of packs as streams, for objects that are too large to be in memory: inflated while they are read, deflated while they
-//! are written.
+//! Entries of packs as streams, for objects that are too large for memory: inflated on read, deflated on write.
 
 use std::borrow::Borrow;
 use std::fs::File;
@@ -14,10 +13,10 @@ use gix::objs::Kind;
 use super::pack::type_and_size;
 use super::unpack::{Form, PackEntry};
 
-/// How much of a file is read at once.
+/// Bytes that are read at once.
 const BUFFER: usize = 32 * 1024;
 
-/// A file from some place on. Others may read and write it meanwhile.
+/// A file from an offset on. It may be read and written elsewhere meanwhile.
 #[derive(Debug)]
 pub(super) struct FileAt<F> {
     pub(super) file: F,
@@ -44,12 +43,12 @@ impl<F: Borrow<File>> Write for FileAt<F> {
     }
 }
 
-/// What the deflated bytes from there on inflate to.
+/// Inflates the bytes from there on.
 pub(super) fn inflating<F: Borrow<File>>(file: F, at: u64) -> ZlibDecoder<BufReader<FileAt<F>>> {
     ZlibDecoder::new(BufReader::with_capacity(BUFFER, FileAt { file, at }))
 }
 
-/// Writes an object of `size` bytes as an entry of the pack at this place. Gives the place behind it too.
+/// Writes an object of `size` bytes as an entry of the pack at this offset. Returns the offset of its end too.
 pub(super) fn append(
     file: &File,
     at: u64,

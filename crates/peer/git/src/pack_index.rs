@@ -6,20 +6,20 @@ use gix::hash::{Hasher, Kind as Hash};
 
 use super::ObjectId;
 
-/// Offsets from here on stand in a table of their own.
+/// Offsets from here on are in a table of their own.
 const LARGE: u64 = 0x8000_0000;
 
 /// One object of a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Indexed {
     pub(super) id: ObjectId,
-    /// Where its entry starts in the pack.
+    /// The offset of its entry in the pack.
     pub(super) offset: u64,
     /// The checksum of the entry's bytes.
     pub(super) crc: u32,
 }
 
-/// Writes the index of a pack with so many objects, which have numbers from 0 on, and with this checksum.
+/// Writes the index of a pack with so many objects, numbered from 0 on, and with this checksum.
 pub(super) fn write_index(
     out: &mut impl Write,
     count: usize,
@@ -54,7 +54,7 @@ pub(super) fn write_index(
             Some(offset) => offset,
             None => {
                 large.push(object.offset);
-                // The place in the other table, with the highest bit set.
+                // The position in the other table, with the highest bit set.
                 u32::try_from(large.len() - 1).map_err(io::Error::other)? | 0x8000_0000
             }
         };

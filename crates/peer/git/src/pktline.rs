@@ -8,7 +8,7 @@ use super::{GitError, TransportError};
 /// The longest packet, with its four length digits.
 pub(super) const MAX_PACKET: usize = 65_520;
 
-/// What one packet is.
+/// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packet<'a> {
     /// `0000`: the end of a message or list.
@@ -21,7 +21,7 @@ pub(super) enum Packet<'a> {
     Data(&'a [u8]),
 }
 
-/// Reads packets from what a transport gives.
+/// Reads packets of a stream.
 pub(super) struct PacketReader<R> {
     inner: R,
     buffer: Vec<u8>,
@@ -41,7 +41,7 @@ impl<R: BufRead> PacketReader<R> {
         if begin.is_empty() {
             return Ok(None);
         }
-        // Something else than git may run there, and say so.
+        // A program other than git may run there, and print text.
         if begin.first_chunk().is_some_and(|digits| length(digits).is_none()) {
             return Err(bad_length(begin));
         }
@@ -84,7 +84,7 @@ pub(super) fn text(data: &[u8]) -> Result<&[u8], GitError> {
     Ok(data.strip_suffix(b"\n").unwrap_or(data))
 }
 
-/// The length that a packet begins with.
+/// Parses the length of a packet.
 fn length(digits: &[u8; 4]) -> Option<usize> {
     let text = std::str::from_utf8(digits).ok()?;
     let number = text.bytes().all(|b| b.is_ascii_hexdigit()).then_some(text)?;
@@ -92,7 +92,7 @@ fn length(digits: &[u8; 4]) -> Option<usize> {
     (length != 3 && length <= MAX_PACKET).then_some(length)
 }
 
-/// So many bytes of what is no packet are shown, up to the end of its line.
+/// The most bytes of an invalid packet that are shown, up to the end of its line.
 const SHOWN: usize = 200;
 
 fn bad_length(begin: &[u8]) -> io::Error {
@@ -104,7 +104,7 @@ fn bad_length(begin: &[u8]) -> io::Error {
     )
 }
 
-/// What a broken stream means: the transport's own error when it made one, else a protocol error.
+/// The error of a broken stream: the transport's own error when there is one, else a protocol error.
 pub(super) fn broken(error: io::Error) -> GitError {
     match error.kind() {
         io::ErrorKind::InvalidData => GitError::Protocol(error.to_string()),
@@ -116,7 +116,7 @@ pub(super) fn broken(error: io::Error) -> GitError {
     }
 }
 
-/// A body that is put together from packets.
+/// Builds a body of packets.
 #[derive(Default)]
 pub(super) struct PacketWriter {
     bytes: Vec<u8>,

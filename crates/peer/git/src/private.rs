@@ -1,18 +1,18 @@
-//! Folders for their owner only: what is kept of repositories is for nobody else on the machine.
+//! Folders that only their owner may read: repositories are private on the machine.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 
-/// What others may do, of a mode.
+/// The bits of group and others in a mode.
 const OTHERS: u32 = 0o077;
 
-/// Makes a folder of ours that only its owner may look into, with what is missing above it, and takes rights of others away from what is in one that
-/// exists already. One that is private already is taken to be so all through.
+/// Creates a folder that only its owner may read, with missing parents, and removes the rights of others from the content
+/// of an existing one. A folder that is private already is assumed to have private content.
 ///
 /// # Errors
-/// The folder cannot be made. One of somebody else's, such as a mounted volume, stays as it is; what is in it does not.
+/// The folder cannot be created. A foreign folder, such as a mounted volume, keeps its mode; its content does not.
 pub fn private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     close(folder)
@@ -20,7 +20,7 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
 
 fn close(path: &Path) -> io::Result<()> {
     let metadata = match fs::symlink_metadata(path) {
-        // Somebody else has just removed it.
+        // Removed concurrently.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         other => other?,
     };
@@ -33,7 +33,7 @@ fn close(path: &Path) -> io::Result<()> {
             close(&entry?.path())?;
         }
     }
-    // The folder comes last: if this is interrupted the next one begins anew.
+    // The folder comes last, so that the next call restarts after an interruption.
     match fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 & !OTHERS)) {
         Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::NotFound) => Ok(()),
         other => other,

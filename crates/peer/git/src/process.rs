@@ -12,11 +12,11 @@ use super::remote_url::RemoteUrl;
 use super::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{Deadline, server_text};
 
-/// How much of a child's error output is kept.
+/// Bytes of a child's error output that are kept.
 const ERROR_LIMIT: usize = 16 * 1024;
 
-/// What git itself takes out of the environment before it enters another repository (`git rev-parse
-/// --local-env-vars`), and the variables that would change the language of the texts below.
+/// Variables that git itself removes before it enters another repository (`git rev-parse
+/// --local-env-vars`), and those that would change the language of the texts below.
 const CLEANED: [&str; 20] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
@@ -40,7 +40,7 @@ const CLEANED: [&str; 20] = [
     "LANGUAGE",
 ];
 
-/// A repository that a path leads to.
+/// A repository at a path.
 pub(crate) struct ProcessTransport {
     url: String,
     path: PathBuf,
@@ -83,7 +83,7 @@ impl Transport for ProcessTransport {
     }
 
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError> {
-        // The program tells a missing folder from one that is no repository only in words.
+        // The program distinguishes a missing folder from one that is not a repository only in words.
         if !self.path.exists() {
             let detail = "there is no such file or folder".to_owned();
             return Err(TransportError::NotFound {
@@ -119,7 +119,7 @@ impl Transport for ProcessTransport {
     }
 }
 
-/// The child, the thread that reads its errors and the thread that ends it at the deadline.
+/// The child, the thread that reads its errors and the thread that kills it at the deadline.
 struct Program {
     url: String,
     path: PathBuf,
@@ -127,7 +127,7 @@ struct Program {
     child: Arc<Mutex<Child>>,
     errors: Arc<Mutex<Vec<u8>>>,
     errors_ended: Receiver<()>,
-    /// The watchdog waits on the other end: dropping it sends the watchdog home.
+    /// The watchdog waits on the other end: dropping it ends the watchdog.
     _alive: Sender<()>,
 }
 
@@ -139,7 +139,7 @@ impl Program {
         let kept = Arc::clone(&errors);
         thread::spawn(move || {
             keep_errors(stderr, &kept);
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = ended.send(());
         });
         let (alive, watch) = channel::<()>();
@@ -160,7 +160,7 @@ impl Program {
         }
     }
 
-    /// Waits for the end of a child whose output has ended.
+    /// Waits for the exit of a child whose output has ended.
     fn wait(&self) -> Result<ExitStatus, TransportError> {
         let mut pause = Duration::from_micros(200);
         loop {
@@ -175,7 +175,7 @@ impl Program {
         }
     }
 
-    /// Ok when the child has ended well, else its own words.
+    /// Ok when the child has succeeded, else its error output.
     fn verdict(&self) -> Result<(), TransportError> {
         let status = self.wait()?;
         if status.success() {
@@ -184,7 +184,7 @@ impl Program {
         if self.deadline.passed() {
             return Err(TransportError::timeout(&self.url, self.deadline));
         }
-        // A grandchild (a hook) may hold the pipe open: its words are not worth waiting for.
+        // A grandchild (a hook) may hold the pipe open: its output is not worth a wait.
         let _ = self.errors_ended.recv_timeout(Duration::from_millis(200));
         let text = server_text(&lock(&self.errors), ERROR_LIMIT);
         Err(self.explain(&text, status))
@@ -231,11 +231,11 @@ impl Drop for Program {
     }
 }
 
-/// Ends the child if it still runs, and takes its exit status so that no zombie stays.
+/// Kills the child if it still runs, and reaps it.
 fn kill(child: &Mutex<Child>) {
     let mut child = lock(child);
     if !matches!(child.try_wait(), Ok(Some(_))) {
-        // It can have ended in between, which is what is wanted.
+        // It may have exited in between, which is fine.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -276,7 +276,7 @@ impl Connection for ProcessConnection {
     fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
         if let Some(input) = self.input.as_mut() {
             match input.write_all(body).and_then(|()| input.flush()) {
-                // The program went away early; what it said before, or its error text, tells why.
+                // The program exited early; its output or its error text says why.
                 Err(e) if e.kind() == io::ErrorKind::BrokenPipe => self.input = None,
                 Err(e) => return Err(self.program.broken(&e)),
                 Ok(()) => {}
@@ -290,13 +290,13 @@ impl Connection for ProcessConnection {
 
     fn finish(mut self: Box<Self>) -> Result<(), TransportError> {
         self.input = None;
-        // Output that nobody wanted must not keep the child from ending.
+        // Unread output must not keep the child from exiting.
         io::copy(&mut self.output, &mut io::sink()).map_err(|e| self.program.broken(&e))?;
         self.program.verdict()
     }
 }
 
-/// The child's output; where it ends because the child failed, an error instead of a bare end.
+/// The child's output; when it ends because the child failed, an error instead of a plain end.
 struct Output<'a> {
     output: &'a mut BufReader<ChildStdout>,
     program: &'a mut Program,
@@ -317,7 +317,7 @@ impl BufRead for Output<'_> {
         if self.output.fill_buf()?.is_empty() {
             self.program.verdict().map_err(io::Error::other)?;
         }
-        // Gives the bytes that are there already.
+        // Returns the bytes that are buffered already.
         self.output.fill_buf()
     }
 
@@ -386,7 +386,7 @@ mod tests {
         let transport = transport(dir.path(), Duration::from_millis(300));
         let mut connection = transport.connect(Service::UploadPack, Protocol::V2).unwrap();
         let mut all = Vec::new();
-        // Nothing is asked, so git waits for ever after its greeting.
+        // Nothing is requested, so git waits for ever after its greeting.
         let error = connection.advertisement().unwrap().read_to_end(&mut all).unwrap_err();
         assert!(all.starts_with(b"000eversion 2\n"));
         let error = TransportError::from_stream("x", error);

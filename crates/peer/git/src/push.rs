@@ -1,4 +1,4 @@
-//! What to push, and what becomes of it.
+//! Pushes: updates of references, and their results.
 
 use std::sync::Mutex;
 
@@ -15,7 +15,7 @@ use super::{Connection, GitError, ObjectId, Pack, Protocol, Service, TransportEr
 pub struct RefUpdate {
     /// The full name at the remote.
     pub reference: String,
-    /// What the remote must still have; `None`: it must not have the reference.
+    /// The value that the remote must still have; `None`: it must not have the reference.
     pub expect: Option<ObjectId>,
     /// The new value; `None` deletes the reference.
     pub new: Option<ObjectId>,
@@ -32,32 +32,32 @@ pub struct Push {
     pub updates: Vec<RefUpdate>,
     /// Push options, sent as `key=value` in this order.
     pub options: Vec<(String, String)>,
-    /// Leave the options out, instead of failing, when the server takes none.
+    /// Leave the options out, instead of failing, when the server does not support them.
     pub allow_dropped_push_options: bool,
 }
 
-/// What became of one update.
+/// The result of one update.
 #[derive(Debug)]
 pub struct PushStatus {
     /// The full name.
     pub reference: String,
     /// `None`: done. Otherwise [`GitError::Moved`] or [`GitError::Rejected`].
     pub refused: Option<GitError>,
-    /// What the server said beside its report on an update that was done, cleaned: where a review is, for example. The
+    /// The server's output beside its report on a successful update, cleaned: the address of a review, for example. The
     /// same for all updates of a push.
     pub said: String,
-    /// What the server's hook made of it, when it says so.
+    /// What the server's hook made of it, when reported.
     pub became: Option<HookOutcome>,
 }
 
-/// What the process remembers of a server's `git-receive-pack`.
+/// The remembered capabilities of a server's `git-receive-pack`.
 pub(super) type KnownReceiver = Mutex<Option<Receiver>>;
 
 impl Mirror {
     /// Pushes one or several updates with the objects of `pack`, and moves the mirror's references with those that
     /// succeeded, as far as it holds their objects: [`Mirror::store`] the pack first. `None` sends no objects, for
-    /// references to what the server has, and for deletions. A push is sent once; when its answer is lost, the remote is
-    /// asked what became of it.
+    /// references to objects of the server, and for deletions. A push is sent once; when its answer is lost, the remote's
+    /// references show the result.
     ///
     /// # Errors
     /// The first refusal: [`GitError::Moved`] or [`GitError::Rejected`]. Else [`GitError::PushOptionsUnsupported`],
@@ -76,7 +76,7 @@ impl Mirror {
     /// As [`Mirror::push`], with a status for each update instead of the first refusal.
     ///
     /// # Errors
-    /// What concerns the push as a whole: [`GitError::PushOptionsUnsupported`], [`GitError::Transport`],
+    /// Errors of the push as a whole: [`GitError::PushOptionsUnsupported`], [`GitError::Transport`],
     /// [`GitError::Protocol`], [`GitError::Invalid`].
     pub fn push_each(&self, push: &Push, pack: Option<&Pack>) -> Result<Vec<PushStatus>, GitError> {
         check(push)?;
@@ -125,8 +125,8 @@ impl Mirror {
         Ok(statuses)
     }
 
-    /// What the server can do, and its references where they had to be read anyway. What is remembered is not believed
-    /// when it says that push options are not taken.
+    /// The server's capabilities, and its references where they had to be read anyway. A remembered lack of push options
+    /// is checked again.
     fn receiver(
         &self,
         connection: &mut dyn Connection,
@@ -154,7 +154,7 @@ impl Mirror {
         Ok((receiver, Some(listing)))
     }
 
-    /// Sends the updates. Gives a refusal or `None` for each, and the server's report, empty when it got lost.
+    /// Sends the updates. Returns a refusal or `None` for each, and the server's report, empty when it got lost.
     fn send(
         &self,
         mut connection: Box<dyn Connection>,
@@ -172,19 +172,19 @@ impl Mirror {
             Ok(report) => report,
             Err(error) => {
                 *lock(&self.state.receiver) = None;
-                // A program at the other side must not be at work any more when the remote is asked.
+                // A program at the other side must have ended before the remote is listed.
                 drop(connection);
                 return Ok((self.after_break(updates, error)?, Report::default()));
             }
         };
         if !connection.stateless() {
-            // The report says it all; how the program ends afterwards changes nothing.
+            // The report is complete; the program's exit changes nothing.
             drop(connection.finish());
         }
         Ok((self.refusals(&report, updates), report))
     }
 
-    /// What the report means for each update: a refusal that looks like a lost race is one only if the reference has
+    /// The refusals of a report: one that looks like a lost race is one only if the reference has
     /// moved.
     fn refusals(&self, report: &Report, updates: &[&RefUpdate]) -> Vec<Option<GitError>> {
         let verdicts: Vec<Verdict> = updates.iter().map(|update| report.verdict(&update.reference)).collect();
@@ -212,7 +212,7 @@ impl Mirror {
         .collect()
     }
 
-    /// The connection broke after the updates were sent, so they may have been made. Looks what the remote has;
+    /// The connection broke after the updates were sent, so they may have been applied. Lists the remote's references;
     /// never sends twice.
     fn after_break(&self, updates: &[&RefUpdate], error: GitError) -> Result<Vec<Option<GitError>>, GitError> {
         let refused_at_once = matches!(
@@ -242,10 +242,10 @@ impl Mirror {
             .collect())
     }
 
-    /// The remote's references below `prefix` that hold `id` now, such as `refs/pull/3/head`.
+    /// The remote's references below `prefix` with the value `id`, such as `refs/pull/3/head`.
     ///
     /// # Errors
-    /// [`GitError::Transport`] and [`GitError::Protocol`] when the remote cannot be asked.
+    /// [`GitError::Transport`] and [`GitError::Protocol`] when the remote cannot be listed.
     pub fn holders(&self, prefix: &str, id: ObjectId) -> Result<Vec<String>, GitError> {
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let listing = talk.list(&[prefix.to_owned()])?;
@@ -257,7 +257,7 @@ impl Mirror {
             .collect())
     }
 
-    /// What the remote's references are now.
+    /// Lists the remote's current references.
     fn look(&self, updates: &[&RefUpdate]) -> Result<Listing, GitError> {
         let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
         let names: Vec<String> = updates.iter().map(|update| update.reference.clone()).collect();
@@ -273,7 +273,7 @@ impl Mirror {
         }
     }
 
-    /// Makes the mirror's references follow those that were changed, so that the next fetch knows them.
+    /// Updates the mirror's references with those that were changed, for the next fetch.
     fn advance(&self, push: &Push, statuses: &[PushStatus]) -> Result<(), GitError> {
         let done: Vec<&RefUpdate> = (push.updates.iter().zip(statuses))
             .filter(|(update, status)| status.refused.is_none() && !is_magic(&update.reference))
@@ -301,7 +301,7 @@ impl Mirror {
     }
 }
 
-/// Gerrit's `refs/for/…`: a place to push to, not a reference.
+/// Gerrit's `refs/for/…`: a target of pushes, not a reference.
 fn is_magic(reference: &str) -> bool {
     reference.starts_with("refs/for/")
 }
@@ -310,7 +310,7 @@ fn value(listing: &Listing, reference: &str) -> Option<ObjectId> {
     listing.find(reference).and_then(|listed| listed.id)
 }
 
-/// `None` when the remote has what it should have.
+/// `None` when the remote has the new value.
 fn moved(update: &RefUpdate, now: Option<ObjectId>) -> Option<GitError> {
     (now != update.new).then(|| GitError::Moved {
         reference: update.reference.clone(),
@@ -319,7 +319,7 @@ fn moved(update: &RefUpdate, now: Option<ObjectId>) -> Option<GitError> {
     })
 }
 
-/// The refusal starts as go-git's does, since that is what Flux's users look for.
+/// The refusal starts as go-git's does, since Flux's users search for it.
 fn not_forward(update: &RefUpdate) -> GitError {
     let held = update.expect.map_or_else(String::new, |id| format!(" ({id})"));
     GitError::Rejected {
@@ -332,7 +332,7 @@ fn not_forward(update: &RefUpdate) -> GitError {
     }
 }
 
-/// Ends a conversation in which nothing is sent.
+/// Closes a conversation in which nothing is sent.
 fn goodbye(mut connection: Box<dyn Connection>) {
     if !connection.stateless() {
         drop(connection.request(b"0000"));

@@ -13,18 +13,18 @@ use bumpwright_secret::Secret;
 /// One remote. Nothing here is shared with another remote or with the process; `Debug` shows no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// Where it is.
+    /// The address.
     pub url: RemoteUrl,
-    /// Who asks.
+    /// The credentials.
     pub auth: Auth,
     /// Trust and client certificate for `https://`.
     pub tls: Tls,
     /// Trust and algorithms for SSH.
     pub ssh: Ssh,
-    /// The proxy to connect through; without one, [`Auth::User`] and [`Auth::Fetched`] look into the environment, the others
-    /// go directly.
+    /// The proxy to connect through; without one, [`Auth::User`] and [`Auth::Fetched`] use the environment's, the others
+    /// connect directly.
     pub proxy: Option<Proxy>,
-    /// The most that one conversation (a fetch, a push) may take.
+    /// The time limit of one conversation (a fetch, a push).
     pub timeout: Duration,
 }
 
@@ -45,11 +45,11 @@ impl Remote {
     }
 }
 
-/// Servers tell git from browsers by this beginning.
+/// Servers distinguish git from browsers by this prefix.
 const USER_AGENT: &str = concat!("git/2.0 (bumpwright/", env!("CARGO_PKG_VERSION"), ")");
 
 impl Remote {
-    /// How its HTTP server is reached.
+    /// The connection settings of its HTTP server.
     pub fn peer(&self) -> Peer {
         Peer {
             tls: self.tls.clone(),
@@ -64,7 +64,7 @@ impl Remote {
 /// Credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Auth {
-    /// None are sent.
+    /// No credentials.
     #[default]
     None,
     /// HTTP basic authentication; for SSH, password authentication.
@@ -83,13 +83,13 @@ pub enum Auth {
     SshKey {
         /// The key: OpenSSH, PKCS#1, PKCS#8 or SEC1, in PEM.
         identity: Secret,
-        /// What it is encrypted with.
+        /// The passphrase that it is encrypted with.
         passphrase: Option<Secret>,
     },
-    /// Logins over HTTP that are fetched when they are needed, and once more when the server refuses one.
+    /// HTTP logins that are fetched on demand, and once more when the server refuses one.
     Fetched(Fetched),
-    /// What the user's own git would use: credential helpers after a 401; ssh-agent and `~/.ssh` for SSH. Never asks
-    /// on the terminal.
+    /// The credentials of the user's own git: credential helpers after a 401; ssh-agent and `~/.ssh` for SSH. Never
+    /// prompts on the terminal.
     User,
 }
 
@@ -104,7 +104,7 @@ pub struct Ssh {
     pub host_keys: Option<Vec<String>>,
 }
 
-/// Where trusted host keys are.
+/// The source of trusted host keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KnownHosts {
     /// The text of a known_hosts file (`man sshd`, *SSH_KNOWN_HOSTS FILE FORMAT*), and nothing else.
@@ -114,11 +114,11 @@ pub enum KnownHosts {
     User,
 }
 
-/// Makes the transport for a remote. Nothing is connected yet. Its calls block: make them on a thread of their own, not on
+/// Creates the transport for a remote, without connecting. Its calls block: make them on a thread of their own, not on
 /// one that drives an async runtime.
 ///
 /// # Errors
-/// [`TransportError::Config`] when the settings cannot work: unreadable keys or certificates, credentials of another
+/// [`TransportError::Config`] when the settings are not valid: unreadable keys or certificates, credentials of another
 /// kind than the address.
 pub fn open(remote: &Remote) -> Result<Box<dyn Transport>, TransportError> {
     match remote.url.location() {

@@ -1,4 +1,4 @@
-//! What the references of a remote are, without their objects: `git ls-remote`.
+//! The references of a remote, without their objects: `git ls-remote`.
 
 use super::conversation::Conversation;
 use super::listing::MAX_NAME;
@@ -7,10 +7,10 @@ use super::resolve::commit_of;
 use super::{GitError, RemoteRef};
 
 impl Mirror {
-    /// Asks the remote for its references that begin with one of `prefixes`; one round trip. Nothing is fetched.
+    /// Lists the remote's references that begin with one of `prefixes`, in one round trip. Nothing is fetched.
     ///
     /// # Errors
-    /// [`GitError::Transport`], [`GitError::Protocol`]; [`GitError::Invalid`] for what cannot begin a name.
+    /// [`GitError::Transport`], [`GitError::Protocol`]; [`GitError::Invalid`] for a prefix that cannot begin a name.
     pub fn remote_refs(&self, prefixes: &[String]) -> Result<Vec<RemoteRef>, GitError> {
         if prefixes
             .iter()

@@ -9,7 +9,7 @@ use super::TransportError;
 use bumpwright_http::decoded;
 use bumpwright_secret::Secret;
 
-/// The kind of an address, which decides the transport.
+/// The scheme of an address, which decides the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// A path or `file://`.
@@ -22,7 +22,7 @@ pub enum Scheme {
     Ssh,
 }
 
-/// Where a repository is. `Display` and `Debug` never show a user name or a password.
+/// The address of a repository. `Display` and `Debug` never show a user name or a password.
 ///
 /// The forms are those of `git help clone`, *GIT URLS*, without `git://` and `ftp://`.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub struct RemoteUrl {
     location: Location,
 }
 
-/// The part that each transport needs, without user information.
+/// The part that the transport uses, without user information.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
     /// An absolute path.
     Local(PathBuf),
-    /// Without a slash at its end.
+    /// Without trailing slash.
     Http(Url),
-    /// The path is as the remote shell's program gets it, not yet quoted.
+    /// The path is the one of the remote program, not yet quoted.
     Ssh {
         host: String,
         port: Option<u16>,
@@ -49,10 +49,10 @@ pub(crate) enum Location {
 }
 
 impl RemoteUrl {
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// # Errors
-    /// [`TransportError::Config`] when it is of no known form; the text in it is without user information.
+    /// [`TransportError::Config`] when its form is unknown; the text in it is without user information.
     pub fn parse(text: &str) -> Result<Self, TransportError> {
         let text = text.trim();
         if text.is_empty() {
@@ -73,7 +73,7 @@ impl RemoteUrl {
         }
     }
 
-    /// The kind of the address.
+    /// The scheme of the address.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         match &self.location {
@@ -84,13 +84,13 @@ impl RemoteUrl {
         }
     }
 
-    /// The user name that the address holds.
+    /// The user name in the address.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// The password that the address holds (HTTP only).
+    /// The password in the address (HTTP only).
     #[must_use]
     pub fn password(&self) -> Option<&Secret> {
         self.password.as_ref()
@@ -115,7 +115,7 @@ impl RemoteUrl {
         }
     }
 
-    /// The path as the program at the other end of SSH gets it.
+    /// The path for the program at the other end of SSH.
     #[must_use]
     pub fn ssh_path(&self) -> Option<&str> {
         match &self.location {
@@ -219,7 +219,7 @@ impl RemoteUrl {
             .unwrap_or(&path)
             .to_owned();
         let mut shown = url.clone();
-        // Both fail only for URLs without a host, which are gone by here.
+        // Both fail only for URLs without a host, which were refused above.
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         let user = decoded(url.username());
@@ -286,7 +286,7 @@ impl std::str::FromStr for RemoteUrl {
     }
 }
 
-/// The colon of `user@host:path`. As git: one that comes before any slash, outside of brackets.
+/// The colon of `user@host:path`. As in git: one before any slash, outside of brackets.
 fn scp_colon(text: &str) -> Option<usize> {
     let host = text.split_once('@').map_or(
         0,
@@ -300,7 +300,7 @@ fn scp_colon(text: &str) -> Option<usize> {
         .map(|_| host + colon)
 }
 
-/// Without whatever stands before the last `@`: a text that could not be parsed may hold a password anywhere.
+/// Drops everything before the last `@`: an unparsable text may contain a password anywhere.
 fn config(text: &str, detail: &str) -> TransportError {
     let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
     let url = match text.rsplit_once('@') {

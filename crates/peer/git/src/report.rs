@@ -1,4 +1,4 @@
-//! The answer to a push: report-status, and what hooks said (gitprotocol-pack, *Report Status*).
+//! The answer to a push: report-status, and the output of hooks (gitprotocol-pack, *Report Status*).
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -10,7 +10,7 @@ use super::send::Receiver;
 use super::sideband::{ServerText, SideBand};
 use super::transfer::stopped;
 
-/// Parts of the reasons that servers give when somebody else was faster: git (all versions), JGit and Gerrit, GitHub,
+/// Parts of the reasons that servers report for a lost race: git (all versions), JGit and Gerrit, GitHub,
 /// GitLab.
 const RACES: [&str; 15] = [
     "failed to update ref",
@@ -30,34 +30,34 @@ const RACES: [&str; 15] = [
     "remote ref updated since checkout",
 ];
 
-/// More lines than this are no report.
+/// The most lines of a report.
 const MAX_LINES: usize = 10_000;
 
-/// What a server says about one reference.
+/// The server's result for one reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Done,
     Refused {
         reason: String,
-        /// The reason is one that is given when a reference has moved.
+        /// The reason is one of a reference that has moved.
         race: bool,
     },
 }
 
-/// What a server's hook made of an update that was done (gitprotocol-pack, *Report Status*, version 2): AGit's
+/// What a server's hook made of a successful update (gitprotocol-pack, *Report Status*, version 2): AGit's
 /// `refs/for/…` becomes a pull request with a reference of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookOutcome {
     /// The reference that it changed, when it is another one.
     pub reference: Option<String>,
-    /// Whether that reference is new; `None` when nothing is said of what it held.
+    /// Whether that reference is new; `None` when its old value is not reported.
     pub created: Option<bool>,
-    /// Whether it replaced what it held.
+    /// Whether its old value was replaced by force.
     pub forced: bool,
 }
 
 impl HookOutcome {
-    /// Takes an `option` line's rest into account.
+    /// Applies the rest of an `option` line.
     fn add(&mut self, option: &str) {
         match option.split_once(' ').unwrap_or((option, "")) {
             ("refname", name) => self.reference = Some(name.to_owned()),
@@ -71,11 +71,11 @@ impl HookOutcome {
 /// The whole answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// `None` when the objects were taken.
+    /// `None` when the objects were accepted.
     unpack: Option<String>,
     refs: BTreeMap<String, Option<String>>,
     became: BTreeMap<String, HookOutcome>,
-    /// The server's words, cleaned.
+    /// The server's output, cleaned.
     pub(super) words: String,
 }
 
@@ -144,12 +144,12 @@ impl Report {
         Err(GitError::protocol("the report on the push does not end"))
     }
 
-    /// What the server's hook made of one reference, when it says so.
+    /// What the server's hook made of one reference, when reported.
     pub(super) fn became(&self, reference: &str) -> Option<&HookOutcome> {
         self.became.get(reference)
     }
 
-    /// What became of one reference.
+    /// The result for one reference.
     pub(super) fn verdict(&self, reference: &str) -> Verdict {
         if let Some(reason) = &self.unpack {
             return Verdict::Refused {
@@ -286,7 +286,7 @@ mod tests {
         let inner = lines(&["unpack ok\n", "ok refs/heads/a\n"]);
         let (first, second) = inner.split_at(9);
         body.data(b"\x02remote says\n");
-        // The report may be cut anywhere.
+        // The report may be split anywhere.
         for part in [first, second] {
             body.data(&[b"\x01", part].concat());
         }

@@ -1,26 +1,26 @@
-//! From what the caller wants to a reference and an object of the listing.
+//! Resolution of a checkout to a reference and an object of the listing.
 
 use super::listing::{Listed, Listing, MAX_NAME};
 use super::{Also, Checkout, GitError, ObjectId};
 
-/// Where HEAD is taken to point when the remote does not tell.
+/// Assumed targets of HEAD when the remote does not report one.
 const USUAL_BRANCHES: [&str; 2] = ["refs/heads/main", "refs/heads/master"];
 
-/// A reference that was found, or a commit that was named.
+/// A resolved reference, or a commit given by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// The full name; empty for a bare commit.
     pub(super) reference: String,
     /// The object to fetch.
     pub(super) object: ObjectId,
-    /// The branch to look into when the server does not give a bare commit: its name and value.
+    /// The branch to search when the server does not send a bare commit: its name and value.
     pub(super) branch: Option<(String, ObjectId)>,
-    /// True when `object` was named by the user rather than by the listing.
+    /// True when `object` comes from the user rather than from the listing.
     pub(super) bare: bool,
 }
 
 impl Checkout<'_> {
-    /// The prefixes of the references that are needed to resolve it.
+    /// The prefixes of the references that resolve it.
     pub(super) fn prefixes(&self) -> Vec<String> {
         match self {
             Self::Default | Self::Commit { branch: None, .. } => {
@@ -65,7 +65,7 @@ fn named(listing: &Listing, name: &str) -> Result<Resolved, GitError> {
     })
 }
 
-/// HEAD's target. A HEAD that does not say where it points is matched with the usual branches, and stands for itself
+/// HEAD's target. A HEAD without a reported target is matched with the usual branches, and stands for itself
 /// when it is none of them (a detached HEAD).
 fn default(listing: &Listing) -> Result<Resolved, GitError> {
     let head = listing.find("HEAD");
@@ -119,7 +119,7 @@ fn commit(listing: &Listing, id: &str, branch: Option<&str>) -> Result<Resolved,
     })
 }
 
-/// The commit that a listed reference leads to, as far as the listing tells.
+/// The commit of a listed reference, as far as the listing has it.
 pub(super) fn commit_of(listed: &Listed) -> Option<ObjectId> {
     listed.peeled.or(listed.id)
 }

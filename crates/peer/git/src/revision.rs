@@ -1,11 +1,11 @@
-//! A commit as statuses name it.
+//! The revision text of a commit, as in statuses.
 
 use gix::ObjectId;
 use gix::hash::Kind;
 
 use bumpwright_artifact::{Algorithm, Revision};
 
-/// The revision of a commit that was found at `name`, which is empty for a commit that no reference led to.
+/// The revision of a commit found at `name`, which is empty for a commit without a reference.
 #[must_use]
 pub fn revision(name: &str, commit: ObjectId) -> Revision {
     let algorithm = match commit.kind() {

@@ -6,7 +6,7 @@ use super::listing::{AGENT, MAX_NAME};
 use super::pktline::{MAX_PACKET, PacketWriter};
 use super::{GitError, ObjectId, Pack, Push, RefUpdate};
 
-/// What a server's `git-receive-pack` can do.
+/// Capabilities of a server's `git-receive-pack`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Receiver {
     pub(super) hash: Hash,
@@ -55,7 +55,7 @@ impl Receiver {
     }
 }
 
-/// Looks for what no server would take.
+/// Checks for updates that no server would accept.
 pub(super) fn check(push: &Push) -> Result<(), GitError> {
     for update in &push.updates {
         let name = update.reference.as_str();
@@ -80,7 +80,7 @@ pub(super) fn check(push: &Push) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Looks whether `name` is a full reference name that Git would take (git-check-ref-format).
+/// Checks whether `name` is a full reference name that Git accepts (git-check-ref-format).
 ///
 /// # Errors
 /// [`GitError::Invalid`] when it is not.
@@ -93,7 +93,7 @@ pub fn check_reference(name: &str) -> Result<(), GitError> {
     )))
 }
 
-/// Commands, options and objects.
+/// The body of the request: commands, options and objects.
 pub(super) fn body(
     receiver: &Receiver,
     push: &Push,

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Read};
 
 use super::pktline::{Packet, PacketReader};
 
-/// How much of the server's words is kept.
+/// Bytes of the server's text that are kept.
 const WORDS_LIMIT: usize = 16 * 1024;
 
-/// The data of band 1 as a stream that ends at the flush packet; the words of band 2 are kept aside.
+/// The data of band 1 as a stream that ends at the flush packet; the text of band 2 is kept apart.
 pub(super) struct SideBand<'p, R> {
     packets: &'p mut PacketReader<R>,
     data: Vec<u8>,
@@ -16,17 +16,17 @@ pub(super) struct SideBand<'p, R> {
     words: ServerText,
     /// Stops the transfer when the server counts more objects than this.
     object_limit: Option<u64>,
-    /// Why it stopped. Readers below wrap what they are given, so the original is kept here.
+    /// Why it stopped. Outer readers wrap the error, so the original is kept here.
     failure: Option<io::Error>,
 }
 
-/// Why a side band stopped other than by its end; wrapped in an [`io::Error`].
+/// Why a side band stopped early; wrapped in an [`io::Error`].
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stopped {
     /// Band 3.
     #[error("{0}")]
     Fatal(String),
-    /// The server is about to send more objects than the caller wants.
+    /// The server is about to send more objects than the limit.
     #[error("the server is about to send too many objects")]
     OutOfProportion,
 }
@@ -44,17 +44,17 @@ impl<'p, R: BufRead> SideBand<'p, R> {
         }
     }
 
-    /// The error that ended the stream, if one did.
+    /// The error that ended the stream, if any.
     pub(super) fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// What the server and its hooks said, cleaned.
+    /// Text of the server and its hooks, cleaned.
     pub(super) fn words(&self) -> String {
         self.words.cleaned()
     }
 
-    /// Reads on to the flush packet, so that the next answer on this connection starts where it should.
+    /// Reads to the flush packet, so that the connection is at the start of the next answer.
     pub(super) fn drain(&mut self) -> io::Result<()> {
         while !self.ended {
             self.refill()?;
@@ -80,7 +80,7 @@ impl<'p, R: BufRead> SideBand<'p, R> {
                 return Err(io::Error::other(Stopped::Fatal(ServerText::clean(words))));
             }
             Packet::Data(b"") => {}
-            // Version 0 sends its last acknowledgments in front of the bands.
+            // Version 0 sends its last acknowledgments before the bands.
             Packet::Data(b"NAK\n" | b"NAK") => {}
             Packet::Data(line) if line.starts_with(b"ACK ") => {}
             Packet::Data(other) => {
@@ -119,7 +119,7 @@ impl<R: BufRead> Read for SideBand<'_, R> {
     }
 }
 
-/// The first part of what a server said.
+/// The first part of a server's text.
 #[derive(Default)]
 pub(super) struct ServerText {
     bytes: Vec<u8>,
@@ -134,14 +134,14 @@ impl ServerText {
             .extend_from_slice(more.get(..room.min(more.len())).unwrap_or_default());
     }
 
-    /// All words at once, cleaned.
+    /// Cleans a whole text.
     pub(super) fn clean(bytes: &[u8]) -> String {
         let mut words = Self::default();
         words.push(bytes);
         words.cleaned()
     }
 
-    /// Lines without trailing blanks and control characters; of a line that was overwritten (`\r`) the last state.
+    /// Lines without trailing blanks and control characters; of an overwritten line (`\r`) the last state.
     pub(super) fn cleaned(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let mut lines: Vec<String> = Vec::new();
@@ -159,7 +159,7 @@ impl ServerText {
     }
 }
 
-/// Drops terminal escape sequences (`ESC [ … letter`) and other control characters.
+/// Removes terminal escape sequences (`ESC [ … letter`) and other control characters.
 fn without_escapes(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
@@ -179,7 +179,7 @@ fn without_escapes(line: &str) -> String {
 }
 
 /// The number in `Enumerating objects: 12345` or `Counting objects: 12345`, which git and JGit print while they walk.
-/// (A percentage, `Counting objects: 50% (1/2)`, comes after the walk and is not looked at.)
+/// (A percentage, `Counting objects: 50% (1/2)`, comes after the walk and is ignored.)
 fn counted(words: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(words).ok()?;
     let last = text.rsplit(['\r', '\n']).find(|part| part.contains("objects: "))?;

@@ -1,4 +1,4 @@
-//! SSH: the git programs run on the other side, their input and output over one channel.
+//! SSH: the git programs of the server, with input and output over one channel.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,12 +16,12 @@ use super::ssh_session::{HostKeyCheck, Route};
 use super::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::{Deadline, server_text};
 
-/// How much of the program's error output is kept.
+/// Bytes of the program's error output that are kept.
 const ERROR_LIMIT: usize = 16 * 1024;
 /// How long an unused connection is kept for the next program.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// How git itself and the servers of GitHub, GitLab, Gitea, Bitbucket and Gerrit say that there is no such repository.
+/// How git and the servers of GitHub, GitLab, Gitea, Bitbucket and Gerrit report a missing repository.
 const MISSING: [&str; 6] = [
     "does not appear to be a git repository",
     "repository not found",
@@ -31,7 +31,7 @@ const MISSING: [&str; 6] = [
     "repository does not exist",
 ];
 
-/// How many connections of one remote are set up side by side.
+/// How many connections of one remote are opened at the same time.
 const HANDSHAKES: usize = 4;
 
 /// A repository behind SSH. Its calls block: they must not be made on a thread that drives an async runtime.
@@ -42,11 +42,11 @@ struct Shared {
     route: Route,
     path: String,
     timeout: Duration,
-    /// Logged in, and without a channel at the moment.
+    /// Authenticated connections without a channel.
     idle: Mutex<VecDeque<(Handle<HostKeyCheck>, Instant)>>,
-    /// OpenSSH drops connections when many log in at the same moment (`MaxStartups`, 10).
+    /// OpenSSH drops connections when many authenticate at the same moment (`MaxStartups`, 10).
     handshakes: Semaphore,
-    /// Always there, but for the moment of dropping.
+    /// None only while dropping.
     runtime: Option<Runtime>,
 }
 
@@ -105,19 +105,19 @@ impl Transport for SshTransport {
 }
 
 impl Shared {
-    /// Runs a future on this thread, up to the deadline.
+    /// Runs a future on this thread, until the deadline.
     fn block<T>(&self, deadline: Deadline, future: impl Future<Output = T>) -> Result<T, TransportError> {
         let Some(runtime) = &self.runtime else {
             return Err(self.broken("the transport is closed"));
         };
-        // The timer needs the runtime's context, which `block_on` gives.
+        // The timer needs the runtime's context of `block_on`.
         let limited = async { tokio::time::timeout(deadline.left(), future).await };
         runtime
             .block_on(limited)
             .map_err(|_| TransportError::timeout(&self.url, deadline))
     }
 
-    /// A channel with the program running in it, on a kept connection if there is one that still works.
+    /// Starts the program in a channel, on a kept connection if one still works.
     async fn start(
         &self,
         service: Service,
@@ -131,7 +131,7 @@ impl Shared {
                     .acquire()
                     .await
                     .map_err(|e| self.broken(&e.to_string()))?;
-                // While this one waited, another may have finished.
+                // Another may have finished during the wait.
                 match self.reuse().await {
                     Some(both) => both,
                     None => self.open().await?,
@@ -140,7 +140,7 @@ impl Shared {
         };
         let failed = |e: russh::Error| self.broken(&format!("the server did not run the program: {e}"));
         if protocol == Protocol::V2 {
-            // Servers that do not accept the variable answer in version 0.
+            // Servers that reject the variable answer in version 0.
             channel
                 .set_env(false, "GIT_PROTOCOL", "version=2")
                 .await
@@ -160,7 +160,7 @@ impl Shared {
         ))
     }
 
-    /// A channel on a kept connection, if there is one that still works.
+    /// Opens a channel on a kept connection, if one still works.
     async fn reuse(&self) -> Option<(Handle<HostKeyCheck>, Channel<Msg>)> {
         let session = self.take_idle()?;
         let channel = session.channel_open_session().await.ok()?;
@@ -190,7 +190,7 @@ impl Drop for Shared {
     }
 }
 
-/// For the shell at the other side, as git quotes it.
+/// Quotes a path for the remote shell, as git does.
 fn quoted(path: &str) -> String {
     format!("'{}'", path.replace('\'', "'\\''").replace('!', "'\\!'"))
 }
@@ -199,15 +199,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the program ended, as far as it is known.
+/// How the program ended, as far as known.
 #[derive(Default)]
 struct End {
-    /// Its output is over.
+    /// Its output has ended.
     output: bool,
     /// The channel is closed: nothing more comes.
     closed: bool,
     status: Option<u32>,
-    /// A signal, or a refusal to run it.
+    /// A signal, or a refused start.
     other: Option<String>,
 }
 
@@ -255,13 +255,13 @@ impl Program {
         }
     }
 
-    /// What the end means; the program's own words when it failed.
+    /// Ok, or the program's own error output when it failed.
     fn verdict(&self) -> Result<(), TransportError> {
         let url = self.shared.url.clone();
         let words = server_text(&self.errors, ERROR_LIMIT);
         let detail = match (&self.end, words.is_empty()) {
             (End { status: Some(0), .. }, _) => return Ok(()),
-            // Some servers never tell the exit status.
+            // Some servers never send the exit status.
             (
                 End {
                     status: None,
@@ -330,7 +330,7 @@ impl Connection for SshConnection {
     }
 
     fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
-        // When the program went away early, what it said before, or its error text, tells why.
+        // When the program exited early, its output or its error text says why.
         let _sent = self
             .program
             .shared

@@ -1,4 +1,4 @@
-//! The part of `ssh_config` that a Git transport needs (`man ssh_config`).
+//! The subset of `ssh_config` for a Git transport (`man ssh_config`).
 
 use std::env;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::ssh_pattern::list_matches;
 
-/// How deep files may include files, as in ssh.
+/// The depth of nested includes, as in ssh.
 const INCLUDES: usize = 16;
 
-/// What the user's and the system's file say about a host. As in ssh the first value wins; identity files add up.
+/// The settings of the user's and the system's file for a host. As in ssh the first value wins; identity files add up.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostConfig {
     /// `HostName`: the name to connect to.
@@ -26,12 +26,12 @@ pub(crate) struct HostConfig {
     pub(crate) identities_only: bool,
     /// `UserKnownHostsFile`, expanded.
     pub(crate) known_hosts: Option<Vec<PathBuf>>,
-    /// A keyword that would change the way to the host and that is not supported.
+    /// An unsupported keyword that would change the connection to the host.
     pub(crate) unsupported: Option<String>,
 }
 
 impl HostConfig {
-    /// Reads `~/.ssh/config` and `/etc/ssh/ssh_config`; files that are not there say nothing.
+    /// Reads `~/.ssh/config` and `/etc/ssh/ssh_config`, if they exist.
     pub(crate) fn of_user(host: &str) -> Self {
         let home = env::home_dir().unwrap_or_default();
         let texts = [home.join(".ssh/config"), PathBuf::from("/etc/ssh/ssh_config")]
@@ -58,7 +58,7 @@ impl HostConfig {
             };
             match keyword.to_ascii_lowercase().as_str() {
                 "host" => applies = list_matches(values.iter().map(String::as_str), host),
-                // The other criteria would need programs to be run or names to be resolved.
+                // The other criteria would run programs or resolve names.
                 "match" => applies = values.first().is_some_and(|v| v.eq_ignore_ascii_case("all")),
                 "include" if applies && depth < INCLUDES => {
                     for file in values.iter().flat_map(|value| included(value, home)) {
@@ -116,7 +116,7 @@ impl HostConfig {
     }
 }
 
-/// The files that an `Include` names, in order. Patterns are taken in the last part of the path only.
+/// The files of an `Include`, in order. Patterns are supported in the last part of the path only.
 fn included(value: &str, home: &Path) -> Vec<PathBuf> {
     let path = home.join(".ssh").join(tilde(value, home));
     let Some((folder, pattern)) = path.parent().zip(path.file_name().and_then(|name| name.to_str())) else {
@@ -141,7 +141,7 @@ fn tilde(path: &str, home: &Path) -> PathBuf {
         .map_or_else(|| PathBuf::from(path), |rest| home.join(rest))
 }
 
-/// Splits `Keyword value …` or `Keyword=value`; double quotes hold a value with blanks together.
+/// Splits `Keyword value …` or `Keyword=value`; a value with blanks is in double quotes.
 fn words(line: &str) -> Vec<String> {
     let line = line.trim();
     if line.starts_with('#') {

@@ -1,6 +1,6 @@
 //! The patterns of ssh's files (`man ssh_config`, *PATTERNS*).
 
-/// Whether a list of patterns takes `text`: one matches and no negated one (`!`) does.
+/// Whether a list of patterns matches `text`: one matches and no negated one (`!`) does.
 pub(crate) fn list_matches<'a>(patterns: impl IntoIterator<Item = &'a str>, text: &str) -> bool {
     let mut found = false;
     for pattern in patterns {
@@ -18,7 +18,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     let fold = |s: &str| s.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();
     let (pattern, text) = (fold(pattern), fold(text));
     let (mut p, mut t) = (0, 0);
-    // Where to go on when a later part does not fit: the last star, and the text that it has swallowed.
+    // Where to continue when a later part does not match: the last star, and the length of its match.
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {
         match (pattern.get(p), text.get(t)) {

@@ -23,13 +23,13 @@ use bumpwright_http::ProxyParts;
 use bumpwright_secret::Secret;
 use bumpwright_signing::ssh_private_key;
 
-/// The files that ssh tries when nothing names one (`man ssh`, `-i`), without those for hardware keys.
+/// The files that ssh tries by default (`man ssh`, `-i`), without those for hardware keys.
 const DEFAULT_KEYS: [&str; 3] = ["id_ed25519", "id_ecdsa", "id_rsa"];
 
-/// The program's name in the protocol's first line.
+/// The identification string of the protocol.
 const CLIENT_ID: &str = concat!("SSH-2.0-bumpwright_", env!("CARGO_PKG_VERSION"));
 
-/// How to get to one host, worked out from the remote and from the user's files.
+/// The connection settings of one host, from the remote and the user's files.
 pub(crate) struct Route {
     url: String,
     host: String,
@@ -60,7 +60,7 @@ enum Login {
 
 impl Route {
     /// # Errors
-    /// [`TransportError::Config`] for keys that cannot be read and algorithms that are not known.
+    /// [`TransportError::Config`] for unreadable keys and unknown algorithms.
     pub(crate) fn new(remote: &Remote, host: &str, port: Option<u16>) -> Result<Self, TransportError> {
         let url = remote.url.to_string();
         let refused = |detail: String| TransportError::Config {
@@ -73,7 +73,7 @@ impl Route {
             .map(|proxy| proxy.parts())
             .transpose()
             .map_err(refused)?;
-        // Whoever brings key and known_hosts along (a controller) must not depend on files of the account.
+        // A caller with its own key and known_hosts (a controller) must not depend on files of the account.
         let of_user = matches!(remote.auth, Auth::User) || matches!(remote.ssh.known_hosts, KnownHosts::User);
         let config = if of_user {
             HostConfig::of_user(host)
@@ -113,7 +113,7 @@ impl Route {
         })
     }
 
-    /// Connects, checks the host key and logs in. Dropping the future gives up.
+    /// Connects, checks the host key and authenticates. Dropping the future aborts it.
     pub(crate) async fn connect(&self) -> Result<Handle<HostKeyCheck>, TransportError> {
         let stream = match &self.proxy {
             Some(proxy) => proxy.tunnel(&self.host, self.port).await,
@@ -123,14 +123,14 @@ impl Route {
         };
         let stream = stream
             .map_err(|e| self.connect_error(&format!("no connection to {} port {}: {e}", self.host, self.port)))?;
-        // Without it small requests wait for the other side's delayed ACK; where it fails it is only slower.
+        // Without it small requests wait for the other side's delayed ACK; a failure only costs time.
         let _ = stream.set_nodelay(true);
         let keys = HostKeys::find(&self.known_hosts(), &self.name, self.port);
         let mut preferred = self.preferred.clone();
         if !self.fixed_host_keys {
             preferred.key = Cow::Owned(keys.algorithms(&preferred.key));
         }
-        // Ends sessions that nobody uses any more; while one is used, its deadline comes first.
+        // Ends unused sessions; while one is used, its deadline comes first.
         let inactivity_timeout = Some(self.timeout);
         let client_id = SshId::Standard(Cow::Borrowed(CLIENT_ID));
         let config = client::Config {
@@ -159,7 +159,7 @@ impl Route {
     fn known_hosts(&self) -> Vec<u8> {
         match &self.trust {
             Trust::Given(text) => text.clone(),
-            // A missing file knows no host.
+            // A missing file counts as empty.
             Trust::Files(paths) => {
                 let texts: Vec<_> = paths.iter().filter_map(|path| fs::read(path).ok()).collect();
                 texts.join(&b'\n')
@@ -219,7 +219,7 @@ impl Route {
                 let result = session
                     .authenticate_publickey_with(&self.user, key, hash, &mut agent)
                     .await;
-                // An agent that declines to sign (a key that wants a touch) is no reason to stop.
+                // An agent that declines to sign (a key that needs a touch) does not end the login.
                 if result.is_ok_and(|r| r.success()) {
                     return Ok(true);
                 }
@@ -250,10 +250,10 @@ impl Route {
     }
 }
 
-/// Checks the server's key while the handshake runs.
+/// Checks the server's key during the handshake.
 pub(crate) struct HostKeyCheck(HostKeys);
 
-/// Why a handshake was given up.
+/// Why a handshake was aborted.
 #[derive(Debug)]
 pub(crate) enum HandshakeError {
     HostKey(String),
@@ -318,7 +318,7 @@ fn login(auth: &Auth, config: HostConfig) -> Result<Login, String> {
     })
 }
 
-/// Whether a private key is of no use without its passphrase.
+/// Whether a private key is encrypted.
 #[must_use]
 pub fn is_encrypted(key: &Secret) -> bool {
     let trimmed = trimmed(key);
@@ -329,20 +329,20 @@ fn names_encryption(key: &Secret, error: &russh::keys::Error) -> bool {
     key.expose().contains("ENCRYPTED") || matches!(error, russh::keys::Error::KeyIsEncrypted)
 }
 
-/// Without the blanks around lines, which come from YAML and from copying.
+/// Removes the blanks around lines, which come from YAML and from copying.
 fn trimmed(key: &Secret) -> Secret {
     let lines: Vec<&str> = key.expose().lines().map(str::trim).collect();
     lines.join("\n").into()
 }
 
-/// Reads a private key. A passphrase for a key that has none is not an error.
+/// Parses a private key. A passphrase for an unencrypted key is not an error.
 fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<PrivateKey, String> {
     let trimmed = trimmed(text);
     let given = passphrase.filter(|p| !p.is_empty());
     let passphrase = given.map(Secret::expose);
     let key = decode_secret_key(trimmed.expose(), passphrase);
     let key = if passphrase.is_some() {
-        // The old form of elliptic curve keys, encrypted, is one that the library does not read.
+        // The library does not read encrypted elliptic curve keys in the old format.
         let old = |error| ssh_private_key(&trimmed, given).map_err(|_| error);
         key.or_else(|_| decode_secret_key(trimmed.expose(), None)).or_else(old)
     } else {
@@ -381,7 +381,7 @@ async fn offer(session: &mut Handle<HostKeyCheck>, user: &str, key: Arc<PrivateK
     Ok(matches!(result, AuthResult::Success))
 }
 
-/// RSA signs with SHA-2: SHA-1 is refused by servers of today. Other keys have their hash built in.
+/// RSA signs with SHA-2: current servers refuse SHA-1. Other keys have a fixed hash.
 async fn hash_for(session: &Handle<HostKeyCheck>, algorithm: &Algorithm) -> Option<HashAlg> {
     if !matches!(algorithm, Algorithm::Rsa { .. }) {
         return None;

@@ -1,8 +1,8 @@
-//! Packs on disk: a stream becomes a pack with its index.
+//! Storage of a received pack with its index.
 //!
-//! The stream goes to a temporary file and is understood on the way (`unpack`), deltas are worked out from that file
-//! (`delta_tree`), what a thin pack leaves out is added at its end, and the index is written (`pack_index`). Only then pack and
-//! index get their names, so that whatever goes wrong leaves nothing behind.
+//! The stream is parsed and written to a temporary file (`unpack`), deltas are resolved from that file
+//! (`delta_tree`), missing bases of a thin pack are appended, and the index is written (`pack_index`). Only then pack and
+//! index get their names, so that a failure leaves nothing behind.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -20,20 +20,20 @@ use super::{GitError, ObjectId, Objects};
 use bumpwright_budget::Job;
 use bumpwright_http::Deadline;
 
-/// The beginning of the names of files that are not finished.
+/// The name prefix of unfinished files.
 pub(super) const UNFINISHED: &str = "incoming-";
 
-/// A pack that is in place. Its `.keep` file stands until [`Stored::release`], as Git does it, so that nobody who
-/// cleans up takes it for garbage before a reference leads to it. One that is never released is taken away again.
+/// A pack that is in place. Its `.keep` file exists until [`StoredPack::release`], as in Git, so that a concurrent
+/// clean-up does not remove it before a reference leads to it. A pack that is never released is removed.
 #[derive(Debug)]
 pub(super) struct StoredPack {
-    /// The name without an extension; `None` when the pack held nothing.
+    /// The name without extension; `None` when the pack was empty.
     pub(super) name: Option<String>,
     keep: Option<PathBuf>,
 }
 
 impl StoredPack {
-    /// Takes the `.keep` file away.
+    /// Removes the `.keep` file.
     pub(super) fn release(mut self) -> Result<(), GitError> {
         self.keep.take().map_or(Ok(()), |keep| super::layout::remove(&keep))
     }
@@ -42,22 +42,22 @@ impl StoredPack {
 impl Drop for StoredPack {
     fn drop(&mut self) {
         let Some(keep) = &self.keep else { return };
-        // The index first: a pack without one is not looked at. What stays is found when the mirror is opened.
+        // The index first: a pack without one is ignored. Leftovers are removed when the mirror is opened.
         for extension in ["idx", "pack", "keep"] {
             let _ = super::layout::remove(&keep.with_extension(extension));
         }
     }
 }
 
-/// Where packs are stored, and within what bounds.
+/// The folder for packs, and the bounds on them.
 #[derive(Clone, Copy)]
 pub(super) struct PackStore<'a> {
     pub(super) folder: &'a Path,
-    /// Where a thin pack finds what it leaves out.
+    /// The missing bases of a thin pack.
     pub(super) bases: Option<&'a Objects>,
     pub(super) hash: Hash,
     pub(super) job: &'a Job,
-    /// When it has to be done.
+    /// The deadline.
     pub(super) until: Option<Deadline>,
 }
 
@@ -81,7 +81,7 @@ impl PackStore<'_> {
         place(folder, fresh, index, &received.checksum).map_err(storing)
     }
 
-    /// Gives each delta its id. What is made on objects outside the pack gets these objects into it.
+    /// Resolves the id of each delta. Bases outside the pack are appended to it.
     fn resolve(&self, received: &mut Received, file: &File) -> Result<(), UnpackError> {
         let workspace = Workspace {
             file,
@@ -101,7 +101,7 @@ impl PackStore<'_> {
                 append(received, &tree, bases, *id)?;
             }
             if received.entries.len() == start {
-                // Nothing more is found; what is left has no base anywhere.
+                // The rest has no base anywhere.
                 if let Some(id) = wanted.first() {
                     return Err(UnpackError::MissingBase(*id));
                 }
@@ -149,7 +149,7 @@ impl PackStore<'_> {
 /// Why a pack was not stored.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
-    /// The pack, or what it leans on.
+    /// The pack, or its bases.
     #[error(transparent)]
     Pack(UnpackError),
     /// The folder.
@@ -157,7 +157,7 @@ pub(super) enum StoreError {
     Folder(GitError),
 }
 
-/// For packs that stand by themselves: whatever is wrong with one is the other side's doing.
+/// For packs without external bases: any error in one is the sender's.
 impl From<StoreError> for GitError {
     fn from(error: StoreError) -> Self {
         match error {
@@ -170,7 +170,7 @@ impl From<StoreError> for GitError {
     }
 }
 
-/// Adds an object of the mirror, if it is there, as an entry at the end.
+/// Appends an object of the mirror, if present, as an entry.
 fn append(received: &mut Received, tree: &DeltaTree<'_>, bases: &Objects, id: ObjectId) -> Result<(), UnpackError> {
     let unreadable = |error: GitError| UnpackError::Base {
         id,
@@ -185,8 +185,8 @@ fn append(received: &mut Received, tree: &DeltaTree<'_>, bases: &Objects, id: Ob
     Ok(())
 }
 
-/// Puts the whole entries of objects in the place of their deltas. These stay where they are in the file, which Git takes for
-/// a part of the entry before, whose checksum has to say so.
+/// Replaces deltas by the whole entries of their objects. The deltas stay in the file, where Git takes them for
+/// a part of the entry before, whose checksum has to include them.
 fn leave_aside(
     received: &mut Received,
     file: &File,
@@ -222,7 +222,7 @@ fn length(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Makes number and checksum fit a pack that has grown.
+/// Updates count and checksum of a pack that has grown.
 fn seal(received: &mut Received, file: &File, hash: Hash) -> Result<(), UnpackError> {
     let count = u32::try_from(received.entries.len()).map_err(|_| UnpackError::pack("it has too many objects"))?;
     file.write_all_at(&count.to_be_bytes(), 8).map_err(UnpackError::Write)?;
@@ -242,8 +242,8 @@ fn seal(received: &mut Received, file: &File, hash: Hash) -> Result<(), UnpackEr
         .map_err(UnpackError::Write)
 }
 
-/// Puts both files where they belong, the index last: a pack without one is not looked at. A reference will lead here, so
-/// the bytes have to be on disk before.
+/// Renames both files into place, the index last: a pack without one is ignored. A reference will lead here, so
+/// the bytes are synced before.
 fn place(folder: &Path, pack: NamedTempFile, index: NamedTempFile, checksum: &ObjectId) -> io::Result<StoredPack> {
     let name = format!("pack-{checksum}");
     let path = |extension: &str| folder.join(format!("{name}.{extension}"));

@@ -1,23 +1,23 @@
-//! Which submodules a repository has, and where they come from (`gitmodules(5)`).
+//! The submodules of a repository, and their addresses (`gitmodules(5)`).
 
 use super::RemoteUrl;
 
-/// So many submodules one repository may come to, those of its submodules among them.
+/// The most submodules of one repository, including nested ones.
 pub const MOST_SUBMODULES: usize = 256;
 
-/// One of the submodules that `.gitmodules` names.
+/// A submodule in `.gitmodules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submodule {
     /// Its folder.
     pub path: String,
-    /// Where it comes from, as written.
+    /// Its address, as written.
     pub url: String,
 }
 
-/// The submodules that a `.gitmodules` names.
+/// Parses a `.gitmodules`.
 ///
 /// # Errors
-/// It is no configuration of Git.
+/// It is not a valid Git configuration.
 pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, String> {
     let file = gix::config::File::from_bytes_no_includes(
         text,
@@ -35,7 +35,7 @@ pub fn submodules_named(text: &[u8]) -> Result<Vec<Submodule>, String> {
     Ok(found)
 }
 
-/// The address of a submodule: one that begins with `./` or `../` counts from the repository that names it.
+/// The address of a submodule: one that begins with `./` or `../` is relative to its parent repository.
 #[must_use]
 pub fn address_of_submodule(parent: &str, url: &str) -> String {
     if !url.starts_with("./") && !url.starts_with("../") {
@@ -55,7 +55,7 @@ pub fn address_of_submodule(parent: &str, url: &str) -> String {
         }
     }
     let joined = format!("{base}/{rest}");
-    // `host:repo` of another user's folder: the colon went with the last name.
+    // `host:repo` of another user's folder: the colon was removed with the last name.
     match RemoteUrl::parse(&joined) {
         Ok(_) => joined,
         Err(_) => format!("{base}:{rest}"),

@@ -1,4 +1,4 @@
-//! One fetch request: what is asked for, and how the answer is told from the pack in it.
+//! One fetch request and its answer, up to the pack.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Cursor, Read};
@@ -10,17 +10,17 @@ use super::pktline::{Packet, PacketReader, PacketWriter, broken, text};
 use super::sideband::{SideBand, Stopped};
 use super::{GitError, ObjectId};
 
-/// More boundaries than this are not a history but an attack.
+/// More boundaries than this are an attack, not a history.
 const MAX_BOUNDARIES: usize = 200_000;
 
-/// How much history to ask for.
+/// How much history to request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// What lies between the wanted commits and what the mirror has.
+    /// The history between the wanted commits and those of the mirror.
     Missing,
     /// The wanted commits without their parents.
     TipOnly,
-    /// All of it, also what lies behind the mirror's boundaries (`git fetch --unshallow`).
+    /// All of it, also beyond the mirror's boundaries (`git fetch --unshallow`).
     Everything,
 }
 
@@ -31,27 +31,27 @@ pub(super) struct Request {
     pub(super) have: Vec<ObjectId>,
     pub(super) shallow: BTreeSet<ObjectId>,
     pub(super) depth: Depth,
-    /// With [`Depth::Missing`]: stop when the server counts more objects than this, and when it finds that a wanted
-    /// commit does not descend from what the mirror has.
+    /// With [`Depth::Missing`]: stop when the server counts more objects than this, and when a wanted
+    /// commit does not descend from commits of the mirror.
     pub(super) object_limit: Option<u64>,
 }
 
-/// What a request led to.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(super) enum Answer<T> {
-    /// A pack, which was given to the caller's function, and the boundaries that go with it.
+    /// A pack, which was passed to the caller's function, and its boundaries.
     Pack {
         taken: T,
         shallow: Vec<ObjectId>,
         unshallow: Vec<ObjectId>,
     },
-    /// The wanted commits do not descend from what the mirror has; the connection can be used again.
+    /// The wanted commits do not descend from commits of the mirror; the connection can be reused.
     Unrelated,
-    /// More than the limit; the connection cannot be used again.
+    /// More than the limit; the connection cannot be reused.
     OutOfProportion,
 }
 
-/// Sends the request and gives the pack to `take`, as a stream that starts with the pack's header.
+/// Sends the request and passes the pack to `take`, as a stream that starts with the pack's header.
 pub(super) fn transfer<T>(
     conversation: &mut Conversation<'_>,
     request: &Request,
@@ -100,7 +100,7 @@ pub(super) fn transfer<T>(
     }
 }
 
-/// Looks at the header before the pack is taken: `None` when it announces more objects than the limit.
+/// Checks the header before the pack is read: `None` when it announces more objects than the limit.
 fn take_pack<T>(
     band: &mut impl BufRead,
     limit: Option<u64>,
@@ -127,7 +127,7 @@ fn is_out_of_proportion(error: &io::Error) -> bool {
         .is_some_and(|stopped| matches!(stopped, Stopped::OutOfProportion))
 }
 
-/// What a side band that stopped means.
+/// The error of a side band that stopped.
 pub(super) fn stopped(error: io::Error) -> GitError {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(Stopped::Fatal(words)) => GitError::protocol(format!("the server stopped: {words}")),
@@ -177,7 +177,7 @@ fn add_boundaries(body: &mut PacketWriter, request: &Request) {
     }
 }
 
-/// gitprotocol-pack, *Packfile Negotiation*. All is said at once, so that one request is enough.
+/// gitprotocol-pack, *Packfile Negotiation*. Everything is sent at once, so that one request is enough.
 fn body_v0(capabilities: &[String], request: &Request) -> Result<Vec<u8>, GitError> {
     let offered = |name: &str| capabilities.iter().any(|offered| offered == name);
     if !offered("side-band-64k") {
@@ -186,7 +186,7 @@ fn body_v0(capabilities: &[String], request: &Request) -> Result<Vec<u8>, GitErr
         ));
     }
     let mut wanted = vec!["side-band-64k"];
-    // Some servers give nothing to those who take no acknowledgments.
+    // Some servers send nothing to clients without acknowledgments.
     let acknowledgments = ["multi_ack_detailed", "multi_ack"]
         .into_iter()
         .find(|name| offered(name));
@@ -216,7 +216,7 @@ fn body_v0(capabilities: &[String], request: &Request) -> Result<Vec<u8>, GitErr
     Ok(body.into_bytes())
 }
 
-/// The commits that got or lost their place at the edge of history.
+/// The commits that became or ceased to be the edge of history.
 struct Boundary {
     hash: gix::hash::Kind,
     shallow: Vec<ObjectId>,
@@ -245,7 +245,7 @@ impl Boundary {
     }
 }
 
-/// Reads the sections before the pack; false when the server wants to go on negotiating.
+/// Reads the sections before the pack; false when the server continues to negotiate.
 fn read_sections(packets: &mut PacketReader<impl BufRead>, boundary: &mut Boundary) -> Result<bool, GitError> {
     let mut section = Vec::new();
     loop {

@@ -1,11 +1,11 @@
-//! What fetch and push need of a transport, and what may go wrong below them.
+//! The transport interface of fetch and push, and its errors.
 
 use std::io::{self, BufRead};
 use std::time::Duration;
 
 use bumpwright_http::Deadline;
 
-/// The program that is wanted at the other side.
+/// The program at the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
     /// `git-upload-pack`: fetch.
@@ -25,22 +25,22 @@ impl Service {
     }
 }
 
-/// The protocol version that is asked for (`Git-Protocol: version=2`, `GIT_PROTOCOL`); the server may answer with an older one.
+/// The requested protocol version (`Git-Protocol: version=2`, `GIT_PROTOCOL`); the server may answer with an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// No version is asked for.
+    /// No version is requested.
     V0,
-    /// Version 2 is asked for.
+    /// Version 2 is requested.
     V2,
 }
 
-/// A remote that connections can be made to. One value serves many runs; it keeps its HTTP agent alive between them.
+/// Opens connections to a remote. One value serves many runs and keeps its HTTP agent between them.
 pub trait Transport: Send + Sync {
     /// Prepares a connection to `service`. HTTP sends nothing yet; SSH and local processes start the program.
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError>;
 
-    /// The most that one conversation may take, and so the longest that anybody waits for another's. Flux's default unless an
-    /// implementation says something else.
+    /// The time limit of one conversation, and so of a wait for another one. Flux's default unless an
+    /// implementation overrides it.
     fn timeout(&self) -> Duration {
         Duration::from_secs(60)
     }
@@ -48,24 +48,24 @@ pub trait Transport: Send + Sync {
 
 /// One conversation with one service.
 pub trait Connection: Send {
-    /// True when each [`Connection::request`] is a request of its own and state must be repeated in it (HTTP).
+    /// True when each [`Connection::request`] is independent and must repeat the state (HTTP).
     fn stateless(&self) -> bool;
 
-    /// What the server says first: the reference advertisement or, in version 2, the capabilities, in packet lines up
+    /// The server's greeting: the reference advertisement or, in version 2, the capabilities, in packet lines up
     /// to and including the first flush packet. (For smart HTTP the `# service=` header and its flush are consumed.)
     /// A stateless connection may skip this call; others must make it first, once.
     fn advertisement(&mut self) -> Result<Box<dyn BufRead + Send + '_>, TransportError>;
 
-    /// Sends `body` and gives what the server answers. A stateful reader does not end at the answer's end: read up to
-    /// the flush packet that ends it.
+    /// Sends `body` and returns the answer. A stateful reader does not end at the answer's end: read up to
+    /// its flush packet.
     fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, TransportError>;
 
-    /// Ends the conversation. For SSH and local processes: closes the input, waits, and gives the program's own error
+    /// Ends the conversation. For SSH and local processes: closes the input, waits, and returns the program's own error
     /// text when it failed.
     fn finish(self: Box<Self>) -> Result<(), TransportError>;
 }
 
-/// Why the other side could not be talked to. No variant ever holds a secret: URLs are without user information.
+/// Why a conversation failed. No variant ever holds a secret: URLs are without user information.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// Credentials are missing or were refused (HTTP 401, SSH authentication).
@@ -76,15 +76,15 @@ pub enum TransportError {
         /// The server's words.
         detail: String,
     },
-    /// Credentials that are fetched could not be had; Flux's words around why.
+    /// Credentials could not be fetched; Flux's words around the cause.
     #[error("{url}: failed to configure authentication options: {detail}")]
     Credentials {
         /// The remote.
         url: String,
-        /// What was attempted and why it failed.
+        /// The attempted action and why it failed.
         detail: String,
     },
-    /// The credentials were understood and this is not allowed (HTTP 403).
+    /// The credentials are valid but do not allow this (HTTP 403).
     #[error("{url}: authorization failed: {detail}")]
     Forbidden {
         /// The remote.
@@ -92,7 +92,7 @@ pub enum TransportError {
         /// The server's words.
         detail: String,
     },
-    /// No such repository (HTTP 404, or a local path that is none).
+    /// No such repository (HTTP 404, or a local path that is not a repository).
     #[error("{url}: repository not found: {detail}")]
     NotFound {
         /// The remote.
@@ -126,12 +126,12 @@ pub enum TransportError {
         /// What failed.
         detail: String,
     },
-    /// The SSH host key is unknown or is another than known_hosts says.
+    /// The SSH host key is unknown or differs from known_hosts.
     #[error("{url}: {detail}")]
     HostKey {
         /// The remote.
         url: String,
-        /// What does not match and how to fix it.
+        /// The mismatch and how to fix it.
         detail: String,
     },
     /// The program at the other side failed.
@@ -142,12 +142,12 @@ pub enum TransportError {
         /// Its error text.
         detail: String,
     },
-    /// The configuration cannot work: an unknown scheme, a key that cannot be read.
+    /// The configuration is not valid: an unknown scheme, an unreadable key.
     #[error("{url}: {detail}")]
     Config {
         /// The remote.
         url: String,
-        /// What is wrong and what to give instead.
+        /// The mistake and its fix.
         detail: String,
     },
 }
@@ -161,8 +161,8 @@ impl TransportError {
         }
     }
 
-    /// What an error of a connection's reader means. Readers wrap a [`TransportError`] where they know more than "the
-    /// stream broke"; that one comes out again.
+    /// Converts an error of a connection's reader. Readers wrap a [`TransportError`] where they have more detail than "the
+    /// stream broke"; it is unwrapped here.
     #[must_use]
     pub fn from_stream(url: &str, error: io::Error) -> Self {
         let broken = |error: &dyn std::fmt::Display| Self::Connect {

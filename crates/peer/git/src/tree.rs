@@ -1,11 +1,11 @@
-//! A tree object as its bytes: read its entries, replace the id of one, leave the rest as it is.
+//! Tree objects as bytes: reads entries and replaces ids, with all other bytes unchanged.
 
 use std::ops::Range;
 
 use super::{GitError, ObjectId};
 use bumpwright_budget::Held;
 
-/// What a tree entry is.
+/// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// A folder.
@@ -44,7 +44,7 @@ impl EntryKind {
 /// One entry of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The name, without a slash; Git does not promise UTF-8.
+    /// The name, without a slash; not necessarily UTF-8.
     pub name: &'a [u8],
     /// What it is.
     pub kind: EntryKind,
@@ -57,12 +57,12 @@ pub struct Entry<'a> {
 pub struct Tree {
     data: Vec<u8>,
     id_len: usize,
-    /// The memory that they take.
+    /// Their memory reservation.
     _held: Option<Held>,
 }
 
 impl Tree {
-    /// Takes the bytes of a tree object whose ids have `id_len` bytes.
+    /// Wraps the bytes of a tree object whose ids have `id_len` bytes.
     pub(super) fn new(data: Vec<u8>, id_len: usize) -> Self {
         Self {
             data,
@@ -71,7 +71,7 @@ impl Tree {
         }
     }
 
-    /// With the memory that it takes.
+    /// Attaches its memory reservation.
     pub(super) fn holding(self, held: Held) -> Self {
         Self {
             _held: Some(held),
@@ -79,7 +79,7 @@ impl Tree {
         }
     }
 
-    /// The entries in their order, each `Err` once at the first byte that cannot be read.
+    /// The entries in their order, with one `Err` at the first unreadable byte.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'_>, GitError>> {
         Spans::new(&self.data, self.id_len).map(|span| span.map(|(entry, _)| entry))
     }
@@ -98,7 +98,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// Replaces ids in one pass; `replace` gives the new id for an entry, or `None` to leave it. Nothing but id bytes changes.
+    /// Replaces ids in one pass; `replace` returns the new id for an entry, or `None` to keep it. Nothing but id bytes changes.
     pub(super) fn patch(
         mut self,
         mut replace: impl FnMut(&Entry<'_>) -> Result<Option<ObjectId>, GitError>,
@@ -121,7 +121,7 @@ impl Tree {
     }
 }
 
-/// Entries with the place of their id.
+/// Entries with the position of their id.
 struct Spans<'a> {
     data: &'a [u8],
     at: usize,
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn only_the_bytes_of_the_id_change() {
-        // An old mode and an order that Git would not write stay as they are.
+        // An old mode and an order that Git would not write are kept.
         let data = [
             entry("100664", "b", 1),
             entry("120000", "a", 2),

@@ -1,5 +1,5 @@
-//! The first pass over a pack that comes in: its bytes go to a file, and objects that are there as a whole get their ids, all
-//! while it is read. No object is ever in memory as a whole here, so neither a large file nor one that inflates to a
+//! The first pass over a received pack: its bytes are written to a file, and whole objects get their ids, while it is
+//! read. No object is ever in memory as a whole here, so neither a large file nor one that inflates to a
 //! thousand times its size costs more than a buffer.
 
 use std::fs::File;
@@ -13,28 +13,28 @@ use super::ObjectId;
 use super::listing::short;
 use bumpwright_budget::{Exceeded, Held, Job};
 
-/// Trees are read as a whole later on: a folder of more than a hundred thousand files.
+/// Trees are read as a whole later: a folder of more than a hundred thousand files.
 const MAX_TREE: u64 = 16 << 20;
 
 /// So are commits and tags.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// How much is inflated at once.
+/// Bytes that are inflated at once.
 const BUFFER: usize = 32 * 1024;
 
-/// Room on disk is taken in steps of so many bytes.
+/// Disk space is reserved in steps of so many bytes.
 const STEP: u64 = 1 << 20;
 
-/// Why a pack was not taken.
+/// Why a pack was refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpackError {
-    /// Its bytes are wrong.
+    /// Its bytes are not valid.
     #[error("a pack cannot be read: {0}")]
     Pack(String),
-    /// A delta on something that nobody has.
+    /// The base of a delta is missing.
     #[error("a pack cannot be read: it has a delta on object {0}, which is not in it and not in the mirror")]
     MissingBase(ObjectId),
-    /// An object of the mirror on which the pack leans cannot be read.
+    /// A base of the pack in the mirror cannot be read.
     #[error("object {id}, on which a pack leans, cannot be read: {detail}")]
     Base {
         /// The object.
@@ -48,10 +48,10 @@ pub(super) enum UnpackError {
     /// The folder could not be written.
     #[error("a pack cannot be written: {0}")]
     Write(io::Error),
-    /// It wants more than there is for it.
+    /// It exceeds a bound.
     #[error("the pack that is sent: {0}")]
     Exceeded(#[from] Exceeded),
-    /// It is not done with in time.
+    /// The deadline passed.
     #[error("a pack cannot be taken in: context deadline exceeded")]
     Late,
 }
@@ -62,55 +62,55 @@ impl UnpackError {
     }
 }
 
-/// How an object stands in a pack.
+/// The form of an object in a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As it is.
+    /// A whole object.
     Whole(Kind),
-    /// As a delta on another entry of the pack.
+    /// A delta on another entry of the pack.
     OnEntry,
-    /// As a delta on an object that is named by its id.
+    /// A delta on an object given by its id.
     OnId,
 }
 
 /// One object of a pack. There are a great many of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackEntry {
-    /// Where its header starts.
+    /// The offset of its header.
     pub(super) offset: u64,
-    /// How many bytes its deflated ones inflate to: the object, or the delta.
+    /// Its inflated size: of the object, or the delta.
     pub(super) size: u64,
     pub(super) crc: u32,
-    /// The number of the entry that it is a delta on.
+    /// The number of its base entry.
     pub(super) base: u32,
-    /// How long its header is.
+    /// The length of its header.
     pub(super) head: u8,
     pub(super) form: Form,
 }
 
 impl PackEntry {
-    /// Where its deflated bytes start.
+    /// The offset of its deflated bytes.
     pub(super) fn data(&self) -> u64 {
         self.offset + u64::from(self.head)
     }
 }
 
-/// What was received.
+/// A received pack.
 #[derive(Debug)]
 pub(super) struct Received {
-    /// In the order of their places.
+    /// In the order of their offsets.
     pub(super) entries: Vec<PackEntry>,
     /// The id of each entry: known at once for whole objects, later for deltas, null until then.
     pub(super) ids: Vec<ObjectId>,
-    /// Deltas on objects that are named by their ids: the base, and the number of the entry.
+    /// Deltas on objects given by their ids: the base, and the number of the entry.
     pub(super) on_id: Vec<(ObjectId, u32)>,
     /// The pack's checksum.
     pub(super) checksum: ObjectId,
-    /// Where the checksum stands in the file, after the last entry.
+    /// The offset of the checksum in the file, after the last entry.
     pub(super) end: u64,
-    /// Memory for the lists.
+    /// Reserved memory for the lists.
     held: Held,
-    /// Room on disk for the pack.
+    /// Reserved disk space for the pack.
     spooled: Held,
 }
 
@@ -126,7 +126,7 @@ impl Received {
     }
 }
 
-/// Makes room for one more, in steps that grow, once there is memory for it.
+/// Grows the list for one more element, after reserving memory.
 pub(super) fn reserve<T>(list: &mut Vec<T>, held: &mut Held) -> Result<(), Exceeded> {
     if list.len() < list.capacity() {
         return Ok(());
@@ -152,7 +152,7 @@ pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash, job: &Job
         spooled: job.spool.nothing(),
     };
     let count = stream.head()?;
-    // What is announced is not believed before it has come, but for what is too much in any case.
+    // An announced count is not trusted, but one above the limit is refused at once.
     if u64::from(count) > job.entries.left() {
         job.entries.take(u64::from(count))?;
     }
@@ -177,21 +177,21 @@ pub(super) fn receive(pack: &mut dyn BufRead, file: &File, hash: Hash, job: &Job
 struct Stream<'a> {
     pack: &'a mut dyn BufRead,
     out: BufWriter<&'a File>,
-    /// Over all that came so far.
+    /// Over all bytes so far.
     hasher: Hasher,
-    /// Over the entry that is being read.
+    /// Over the current entry.
     crc: Crc,
     offset: u64,
     hash: Hash,
     inflate: Decompress,
     buffer: Vec<u8>,
     job: &'a Job,
-    /// Room on disk.
+    /// Reserved disk space.
     spooled: Held,
 }
 
 impl Stream<'_> {
-    /// How many objects the pack announces.
+    /// Reads the header and returns the announced number of objects.
     fn head(&mut self) -> Result<u32, UnpackError> {
         let mut head = [0; 12];
         self.exact(&mut head)?;
@@ -259,7 +259,7 @@ impl Stream<'_> {
         finished(hasher)
     }
 
-    /// Inflates an entry's bytes, which have to be `size`, and gives them in pieces.
+    /// Inflates an entry's bytes, which have to be `size`, and passes them on in pieces.
     fn inflated(&mut self, offset: u64, size: u64, mut give: impl FnMut(&[u8])) -> Result<(), UnpackError> {
         let wrong = |detail: &str| UnpackError::Pack(format!("the entry at {offset} {detail}"));
         self.inflate.reset(true);
@@ -289,7 +289,7 @@ impl Stream<'_> {
         }
     }
 
-    /// Four bits of the size beside the type in the first byte, then seven in each.
+    /// Reads four bits of the size beside the type in the first byte, then seven in each.
     fn type_and_size(&mut self) -> Result<(u8, u64), UnpackError> {
         let first = self.byte()?;
         let mut size = u64::from(first & 15);
@@ -307,7 +307,8 @@ impl Stream<'_> {
         Ok((first >> 4 & 7, size))
     }
 
-    /// The distance back to a base: seven bits in each byte, the greatest first, with one added for each that follows.
+    /// Reads the distance back to a base: seven bits in each byte, the most significant first, with one added for each that
+    /// follows.
     fn base_offset(&mut self, offset: u64) -> Result<u64, UnpackError> {
         let mut byte = self.byte()?;
         let mut distance = u64::from(byte & 0x7f);
@@ -339,7 +340,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// Moves this many of the bytes at hand to the file.
+    /// Copies this many of the buffered bytes to the file.
     fn pass(&mut self, count: usize) -> Result<(), UnpackError> {
         let chunk = self.pack.fill_buf().map_err(UnpackError::Read)?;
         let bytes = chunk.get(..count).ok_or_else(ended)?;
@@ -353,7 +354,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// Compares the checksum at the end, and writes it too. Gives the room on disk that the pack takes, too.
+    /// Checks and writes the checksum at the end. Returns the reserved disk space too.
     fn checksum(mut self) -> Result<(ObjectId, Held), UnpackError> {
         let sum = finished(std::mem::replace(&mut self.hasher, gix::hash::hasher(self.hash)))?;
         let mut said = ObjectId::null(self.hash);
@@ -366,12 +367,12 @@ impl Stream<'_> {
     }
 }
 
-/// The pack ends before its end, and the stream below says no reason.
+/// The pack is truncated, without an error of the stream below.
 fn ended() -> UnpackError {
     UnpackError::Read(io::Error::new(ErrorKind::UnexpectedEof, "it ends in the middle"))
 }
 
-/// What is read as a whole later on must not be larger than anything that git makes.
+/// Objects that are read as a whole later must not be larger than anything that git makes.
 pub(super) fn check_size(kind: Kind, size: u64) -> Result<(), UnpackError> {
     let most = most(kind);
     if size <= most {
@@ -382,7 +383,7 @@ pub(super) fn check_size(kind: Kind, size: u64) -> Result<(), UnpackError> {
     )))
 }
 
-/// How large an object of a kind may be.
+/// The largest size of an object of a kind.
 pub(super) fn most(kind: Kind) -> u64 {
     match kind {
         Kind::Blob => u64::MAX,
@@ -391,14 +392,14 @@ pub(super) fn most(kind: Kind) -> u64 {
     }
 }
 
-/// A hasher that has seen the object's header.
+/// A hasher after the object's header.
 pub(super) fn object_hasher(kind: Kind, size: u64, hash: Hash) -> Hasher {
     let mut hasher = gix::hash::hasher(hash);
     hasher.update(format!("{kind} {size}\0").as_bytes());
     hasher
 }
 
-/// The id; an attack on SHA-1 is an error.
+/// The id; a SHA-1 collision attack is an error.
 pub(super) fn finished(hasher: Hasher) -> Result<ObjectId, UnpackError> {
     hasher
         .try_finalize()

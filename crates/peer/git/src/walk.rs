@@ -1,20 +1,20 @@
-//! What walking through trees uses up. A dozen trees that have each other under several names are more paths than there is
+//! Bounds on walks through trees. A dozen trees that contain each other under several names make more paths than there is
 //! memory or time for, so each path counts, however often its object was seen.
 
 use super::{GitError, Objects};
 use bumpwright_budget::{Exceeded, Held, Job};
 use bumpwright_http::Deadline;
 
-/// Memory is taken in such steps, in bytes.
+/// Memory is reserved in steps of so many bytes.
 const STEP: u64 = 64 * 1024;
 
-/// So many paths are come by between two looks at the clock.
+/// Paths between two checks of the deadline.
 const PAUSE: u64 = 1024;
 
 /// One walk, or several that are parts of the same work.
 #[derive(Debug)]
 pub struct Walk {
-    /// What is walked through, for errors.
+    /// The work, for errors.
     of: &'static str,
     job: Job,
     held: Option<Held>,
@@ -23,7 +23,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk that has used up nothing yet of what is there for these objects.
+    /// A walk with the budget and deadline of these objects.
     #[must_use]
     pub fn new(of: &'static str, objects: &Objects) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Walk {
         }
     }
 
-    /// One more path; what is kept of it takes so many bytes.
+    /// Counts one more path, which keeps so many bytes.
     ///
     /// # Errors
     /// [`GitError::Exceeded`], [`GitError::Late`].
@@ -47,7 +47,7 @@ impl Walk {
         self.keep(bytes)
     }
 
-    /// So many bytes more are kept.
+    /// Counts so many kept bytes.
     ///
     /// # Errors
     /// [`GitError::Exceeded`]
@@ -66,7 +66,7 @@ impl Walk {
         taken.map_err(|bound| self.exceeded(bound))
     }
 
-    /// So many bytes of content are read.
+    /// Counts so many bytes of read content.
     ///
     /// # Errors
     /// [`GitError::Exceeded`]
@@ -79,7 +79,7 @@ impl Walk {
     }
 }
 
-/// Whether there is time left. `of` is what takes the time.
+/// Checks the deadline. `of` is the work, for the error.
 pub(super) fn check_time(of: &str, until: Option<Deadline>) -> Result<(), GitError> {
     match until {
         Some(deadline) if deadline.passed() => Err(GitError::Late(format!("{of}: context deadline exceeded"))),
