@@ -1,4 +1,4 @@
-//! Signed requests to services of AWS for other crates, and roles that are assumed on top of credentials.
+//! Signed requests to AWS services for other crates, and roles assumed with credentials.
 
 use super::aws_credentials::AwsCredentials;
 use super::aws_endpoint::{KMS, endpoint};
@@ -10,11 +10,11 @@ use super::{Cloud, CloudError};
 use bumpwright_http::{Answer, Deadline};
 use bumpwright_secret::Secret;
 
-/// How long a role that is assumed lasts, in seconds (STS API Reference, *AssumeRole*: what it is when nobody asks).
+/// The session of an assumed role in seconds (STS API Reference, *AssumeRole*: the default).
 const HOUR: u32 = 3600;
 
 impl Cloud {
-    /// Asks AWS' Key Management Service of a region (AWS KMS API Reference, *Common parameters*). `target` is the operation.
+    /// Calls AWS' Key Management Service of a region (AWS KMS API Reference, *Common parameters*). `target` is the operation.
     ///
     /// # Errors
     /// [`CloudError`], without any secret.
@@ -38,7 +38,7 @@ impl Cloud {
         self.send(&doing, request, &secrets, deadline)
     }
 
-    /// Credentials of a role that others take on, kept while they are fresh.
+    /// Assumes a role with other credentials; the result is cached while it is fresh.
     ///
     /// # Errors
     /// [`CloudError`] when STS refuses.

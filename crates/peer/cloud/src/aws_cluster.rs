@@ -1,5 +1,5 @@
-//! Amazon EKS: where a cluster is (Amazon EKS API Reference, *DescribeCluster*), and tokens for it, which are presigned questions
-//! who one is (EKS Best Practices, *Controlling access to EKS clusters*; K-118).
+//! Amazon EKS: descriptions of clusters (Amazon EKS API Reference, *DescribeCluster*), and tokens for them, which are presigned
+//! *GetCallerIdentity* requests (EKS Best Practices, *Controlling access to EKS clusters*; K-118).
 
 use std::time::{Duration, SystemTime};
 
@@ -18,10 +18,10 @@ use bumpwright_http::{Deadline, Request};
 use bumpwright_secret::Secret;
 
 const PATTERN: &str = r"^arn:aws[\w-]*:eks:([^:]{1,100}):[0-9]{1,30}:cluster/(.{1,200})$";
-/// How long a cluster takes a token, whatever the presigned address says.
+/// How long a cluster accepts a token, whatever its presigned URL says.
 const LIFE: Duration = Duration::from_secs(900);
 
-/// The name of a cluster in AWS' interface.
+/// The parts of a cluster's ARN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arn<'a> {
     region: &'a str,
@@ -80,7 +80,7 @@ impl Cloud {
         deadline: Deadline,
     ) -> Result<ClusterLogin, CloudError> {
         let arn = Arn::parse(&place.cluster)?;
-        // Counted from before the questions, to be on the safe side.
+        // Counted from before the requests, to be on the safe side.
         let now = SystemTime::now();
         let credentials = self.aws_credentials(arn.region, account, deadline).map_err(no_token)?;
         let found = place.completed(|| self.aws(arn.region, deadline).described(place, arn, &credentials))?;
@@ -132,8 +132,8 @@ impl Aws<'_> {
     }
 }
 
-/// Asks AWS who has the credentials, in the name of a cluster, which sends the question and learns it. It is asked where everybody
-/// asks, whatever the environment says: a cluster sends it nowhere else.
+/// A presigned *GetCallerIdentity* request for a cluster, which sends it and so learns the identity. Always to the public
+/// endpoint, whatever the environment says: a cluster sends it nowhere else.
 fn presigned(arn: Arn<'_>, credentials: &AwsCredentials, at: SystemTime) -> Result<Secret, CloudError> {
     let mut url: Url = endpoint(&Environment::default(), STS, arn.region)?;
     url.set_query(Some("Action=GetCallerIdentity&Version=2011-06-15"));
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// AWS' SDK for Go (`sts` v1.42.1) made these, with the header as Flux adds it.
+    /// Made by AWS' SDK for Go (`sts` v1.42.1), with the header that Flux adds.
     #[test]
     fn addresses_are_presigned_as_by_awss_own_library() {
         let at = std::time::UNIX_EPOCH + Duration::from_secs(1_440_938_160);

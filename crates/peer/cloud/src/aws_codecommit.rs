@@ -11,7 +11,7 @@ use super::{AwsCredentials, CloudError};
 use bumpwright_http::Login;
 use bumpwright_secret::Secret;
 
-/// How long a signature counts at CodeCommit.
+/// How long a signature is valid at CodeCommit.
 const VALID: Duration = Duration::from_secs(15 * 60);
 
 /// The region of a repository's address.
@@ -37,7 +37,7 @@ pub(super) fn region(url: &Url) -> Result<&str, CloudError> {
     })
 }
 
-/// The login for a repository: it counts for its address alone.
+/// The login for a repository, valid for its address alone.
 ///
 /// # Errors
 /// As [`region`].
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// What `fluxcd/pkg/auth` v0.54.3 made of the same at the same second.
+    /// The results of `fluxcd/pkg/auth` v0.54.3 for the same input and time.
     #[test]
     fn the_signatures_are_those_of_flux() {
         let rows = [
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(login(&url, &credentials(None, soon), at).unwrap().expires, soon);
     }
 
-    /// The rows that Flux takes and refuses, and its words.
+    /// Addresses that Flux accepts and refuses, and its words.
     #[test]
     fn addresses() {
         let region = |url: &str| {

@@ -15,7 +15,7 @@ const RELATIVE: &str = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
 const FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
 const DOING: &str = "get AWS credentials of the container";
 
-/// What metadata endpoints and a `credential_process` hand out, or why they do not.
+/// The answer of metadata endpoints and of a `credential_process`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Issued {
@@ -27,10 +27,10 @@ pub(super) struct Issued {
     token: Option<Secret>,
     #[serde(default)]
     expiration: Option<String>,
-    /// EC2: `Success`, or what went wrong.
+    /// EC2: `Success`, or an error code.
     #[serde(default)]
     pub(super) code: String,
-    /// EC2: what went wrong, in words.
+    /// EC2: the error message.
     #[serde(default)]
     pub(super) message: String,
     /// `credential_process`: the version of this document.
@@ -39,7 +39,7 @@ pub(super) struct Issued {
 }
 
 impl Issued {
-    /// As credentials; `None` when something is missing, or the end is no date.
+    /// Converts to credentials; `None` when something is missing, or the expiry is not a date.
     pub(super) fn credentials(self) -> Option<AwsCredentials> {
         let expires = match self.expiration.filter(|text| !text.is_empty()) {
             Some(text) => Some(fields::date(&text)?),
@@ -91,7 +91,7 @@ impl Aws<'_> {
             .ok_or_else(|| unusable(DOING, &url, "it has no usable keys"))
     }
 
-    /// Plain `http` only to this machine and to the addresses that ECS and EKS have for it: the token goes there.
+    /// Plain `http` is allowed only to this machine and to the addresses of ECS and EKS, since the token is sent there.
     fn container_url(&self) -> Result<Url, CloudError> {
         if let Some(path) = self.environment.get(RELATIVE) {
             let base = or_usual(self.endpoints.aws_container.as_ref(), "http://169.254.170.2/")?;

@@ -1,4 +1,4 @@
-//! AWS credentials of this process, looked for where and in the order in which AWS' SDK for Go does, which Flux uses
+//! AWS credentials of this process, from the sources and in the order of AWS' SDK for Go, which Flux uses
 //! (SDKs and Tools Reference Guide, *Standardized credential providers*; SDK, `config/resolve_credentials.go`).
 
 use std::path::PathBuf;
@@ -10,26 +10,26 @@ use super::{CloudError, Endpoints, Environment, files};
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
-/// What signs requests to AWS.
+/// The keys that sign requests to AWS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AwsCredentials {
-    /// The key's name, which is no secret.
+    /// The id of the key, which is not secret.
     pub access_key_id: String,
     /// The key.
     pub secret_access_key: Secret,
     /// The token of a session, with temporary keys.
     pub session_token: Option<Secret>,
-    /// When they end; `None` for keys that do not.
+    /// When they expire; `None` for permanent keys.
     pub expires: Option<SystemTime>,
 }
 
-/// What the ways to credentials need.
+/// The context of credential providers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aws<'a> {
     pub(super) environment: &'a Environment,
     pub(super) endpoints: &'a Endpoints,
     pub(super) services: &'a Services,
-    /// Where roles are assumed.
+    /// The region in which roles are assumed.
     pub(super) region: &'a str,
     pub(super) deadline: Deadline,
 }
@@ -39,10 +39,10 @@ const WAY_OUT: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_P
                        machine an IAM role";
 
 impl Aws<'_> {
-    /// Keys in the environment, a role by a token file there, then the profile.
+    /// Resolves credentials: keys in the environment, a role by a token file there, then the profile.
     ///
     /// # Errors
-    /// [`CloudError::Absent`] when they are nowhere; others when a place that is named does not give any.
+    /// [`CloudError::Absent`] when there are none; others when a configured source fails.
     pub(super) fn credentials(&self) -> Result<AwsCredentials, CloudError> {
         if let Some(keys) = self.keys_of_environment() {
             return Ok(keys);
@@ -85,7 +85,7 @@ impl Aws<'_> {
         }))
     }
 
-    /// The route of `AWS_PROFILE` or `default`; only a profile that is asked for by name must be there.
+    /// The route of `AWS_PROFILE` or `default`; only a profile set by name must exist.
     fn route(&self, tried: &mut Vec<String>) -> Result<Route, CloudError> {
         let mut profiles = Profiles::default();
         let files = [

@@ -1,5 +1,5 @@
 //! AWS credentials of the machine: EC2's instance metadata, version 2 (EC2 User Guide, *Use the Instance Metadata
-//! Service*), or version 1 where it must be.
+//! Service*), or version 1 as a fallback.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use bumpwright_secret::Secret;
 
 const DOING: &str = "get AWS credentials of the machine from EC2 metadata";
 const ROLES: &str = "latest/meta-data/iam/security-credentials/";
-/// How long the token's answer may take. Where the machine is more hops away than it allows, it never comes.
+/// Time limit of the token's answer. It never arrives when the machine is more hops away than allowed.
 const TOKEN: Duration = Duration::from_secs(1);
 
 impl Aws<'_> {
-    /// The machine's credentials; or, inside, why it has none.
+    /// The machine's credentials; the inner error says why it has none.
     ///
     /// # Errors
-    /// When the endpoint is there and fails.
+    /// When the endpoint exists and fails.
     pub(super) fn credentials_of_instance(&self) -> Result<Result<AwsCredentials, String>, CloudError> {
         if self.environment.is_true("AWS_EC2_METADATA_DISABLED") {
             return Ok(Err(
@@ -78,7 +78,7 @@ impl Aws<'_> {
         Ok(url)
     }
 
-    /// The token of version 2. None means version 1, which the SDK falls back to unless it is told not to; inside, why
+    /// The token of version 2. None means version 1, the SDK's fallback unless it is disabled; the inner error says why
     /// there is neither.
     fn metadata_token(&self, base: &Url) -> Result<Result<Option<Secret>, String>, CloudError> {
         let request = Request::post(joined(base, "latest/api/token")?, "text/plain", "")
@@ -130,7 +130,7 @@ fn joined(base: &Url, path: &str) -> Result<Url, CloudError> {
         .map_err(|e| CloudError::settings("AWS_EC2_METADATA_SERVICE_ENDPOINT", e.to_string()))
 }
 
-/// A role's name (IAM API Reference, *CreateRole*), so that it can be part of a path.
+/// Whether a text is a valid role name (IAM API Reference, *CreateRole*), and so a safe part of a path.
 fn is_role(name: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_".contains(&byte);
     (1..=64).contains(&name.len()) && name.bytes().all(good) && name != "." && name != ".."

@@ -1,20 +1,20 @@
-//! Where AWS' services are: partitions and regions, and what the environment says instead.
+//! Endpoints of AWS' services: partitions and regions, and overrides in the environment.
 
 use url::Url;
 
 use super::services::address;
 use super::{CloudError, Environment};
 
-/// A service, as its variable, its signature and its host call it.
+/// A service: its names in variables, signatures and hosts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AwsService {
     /// The end of `AWS_ENDPOINT_URL_…`.
     variable: &'static str,
     /// The service of the signature.
     pub(super) signed: &'static str,
-    /// The first part of its host: usual, and for both IPv4 and IPv6.
+    /// The first part of its host: the default one, and the dual-stack one.
     hosts: (&'static str, &'static str),
-    /// The same where FIPS is asked for.
+    /// The same for FIPS.
     fips_hosts: (&'static str, &'static str),
 }
 
@@ -50,7 +50,7 @@ pub(super) const EKS: AwsService = AwsService {
     fips_hosts: ("fips.eks", "eks-fips"),
 };
 
-/// Start of a region, DNS suffix, DNS suffix of the hosts that have IPv6 as well (SDK: `awsrulesfn/partitions.json`).
+/// Prefix of regions, DNS suffix, DNS suffix of dual-stack hosts (SDK: `awsrulesfn/partitions.json`).
 /// Regions of no other partition are in the first one.
 const PARTITIONS: [(&str, &str, &str); 7] = [
     ("", "amazonaws.com", "api.aws"),
@@ -62,11 +62,11 @@ const PARTITIONS: [(&str, &str, &str); 7] = [
     ("us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"),
 ];
 
-/// Where a service of a region is: `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL` (SDKs and Tools Reference Guide,
+/// The endpoint of a service in a region: `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL` (SDKs and Tools Reference Guide,
 /// *Service-specific endpoints*), or its host, which `AWS_USE_FIPS_ENDPOINT` and `AWS_USE_DUALSTACK_ENDPOINT` choose.
 ///
 /// # Errors
-/// [`CloudError::Settings`] when a variable holds no address, or the region cannot be one.
+/// [`CloudError::Settings`] when a variable is not an address, or the region is not valid.
 pub(super) fn endpoint(environment: &Environment, service: AwsService, region: &str) -> Result<Url, CloudError> {
     let own = format!("AWS_ENDPOINT_URL_{}", service.variable);
     let given = [own.as_str(), "AWS_ENDPOINT_URL"]
@@ -84,7 +84,7 @@ pub(super) fn endpoint(environment: &Environment, service: AwsService, region: &
     let partition = PARTITIONS.iter().rfind(|(start, ..)| region.starts_with(start));
     let (_, suffix, dual) = partition.unwrap_or(&("", "amazonaws.com", "api.aws"));
     let is_dual = environment.is_true("AWS_USE_DUALSTACK_ENDPOINT");
-    // In these regions all of STS is FIPS, and there is no other host for it; of EKS what speaks IPv4 alone.
+    // In these regions STS is always FIPS, on one host; so is EKS over IPv4.
     let all_fips = service.signed == STS.signed || (service.signed == EKS.signed && !is_dual);
     let all_fips = all_fips && region.starts_with("us-gov-");
     let (host, dual_host) = match environment.is_true("AWS_USE_FIPS_ENDPOINT") && !all_fips {
@@ -98,7 +98,7 @@ pub(super) fn endpoint(environment: &Environment, service: AwsService, region: &
     address("the service's address", &format!("https://{host}.{region}.{suffix}/"))
 }
 
-/// Whether a text can be the name of a region, and so a part of a host.
+/// Whether a text is a valid region name, and so a safe part of a host.
 pub(super) fn is_region(text: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=64).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('-') && !text.ends_with('-')

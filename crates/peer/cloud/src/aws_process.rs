@@ -1,4 +1,4 @@
-//! AWS credentials that a program hands out, `credential_process` of a profile (SDKs and Tools Reference Guide,
+//! AWS credentials printed by a program, `credential_process` of a profile (SDKs and Tools Reference Guide,
 //! *Process credential provider*).
 
 use std::io::Read;
@@ -14,14 +14,14 @@ use super::aws_container::Issued;
 use super::aws_credentials::{Aws, AwsCredentials};
 use super::services::no_json;
 
-/// The longest that a program may take (SDK, `processcreds`).
+/// The time limit of the program (SDK, `processcreds`).
 const LIMIT: Duration = Duration::from_secs(60);
-/// The most that it may print, in bytes.
+/// The most bytes that it may print.
 const OUTPUT: usize = 64 << 10;
 
 impl Aws<'_> {
-    /// Runs the command in a shell, as the SDK does. What it prints may be a secret and is never shown; its errors go
-    /// where ours go.
+    /// Runs the command in a shell, as the SDK does. Its output may be secret and is never shown; its stderr is
+    /// inherited.
     pub(super) fn credentials_of_process(&self, command: &str) -> Result<AwsCredentials, CloudError> {
         let failed = |detail: String| CloudError::settings("credential_process of the AWS profile", detail);
         let output = run(command, LIMIT.min(self.deadline.left())).map_err(failed)?;
@@ -53,7 +53,7 @@ fn run(command: &str, limit: Duration) -> Result<Zeroizing<Vec<u8>>, String> {
             thread::sleep(Duration::from_millis(5));
         }
     }
-    // Over already, unless it took too long or printed too much.
+    // It has exited, unless it exceeded a limit.
     let _ = child.kill();
     let status = child.wait().map_err(|e| format!("its exit status is unknown: {e}"))?;
     let output = output?;
@@ -70,7 +70,7 @@ fn output(child: &mut Child, limit: Duration) -> Result<Zeroizing<Vec<u8>>, Stri
     thread::spawn(move || {
         let mut bytes = Zeroizing::new(Vec::with_capacity(8 << 10));
         let read = stdout.take(OUTPUT as u64 + 1).read_to_end(&mut bytes);
-        // Nobody listens any more when it took too long.
+        // The receiver is gone after the time limit.
         let _ = sender.send(
             read.map(|_| bytes)
                 .map_err(|e| format!("its output could not be read: {e}")),

@@ -1,4 +1,4 @@
-//! AWS' shared config and credentials files, and which way to credentials a profile describes (SDKs and Tools Reference
+//! AWS' shared config and credentials files, and the route to the credentials of a profile (SDKs and Tools Reference
 //! Guide, *Shared config and credentials files*).
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::AwsCredentials;
 use bumpwright_secret::Secret;
 
-/// Which of the two files a text is: they name their sections differently.
+/// The two files, which name their sections differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SharedFile {
     Config,
@@ -17,14 +17,14 @@ pub(super) enum SharedFile {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profiles(BTreeMap<String, BTreeMap<String, Secret>>);
 
-/// How to get at the credentials of a profile: from a base, through roles, one after the other.
+/// The route to the credentials of a profile: from a base, through a chain of roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) base: Base,
     pub(super) roles: Vec<Role>,
 }
 
-/// Where a profile's credentials come from before any role is assumed.
+/// The source of a profile's credentials before any role is assumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Keys(AwsCredentials),
@@ -36,7 +36,7 @@ pub(super) enum Base {
     Ec2,
     WebIdentity(WebIdentity),
     Process(String),
-    /// The profile says nothing about it: the container's endpoint if the environment names one, else EC2's.
+    /// No source in the profile: the container's endpoint if the environment names one, else EC2's.
     Ambient,
 }
 
@@ -58,14 +58,14 @@ pub(super) struct Role {
     pub(super) duration: u32,
 }
 
-/// How many profiles may stand behind each other.
+/// The longest chain of profiles.
 const LINKS: usize = 16;
-/// A role's session unless a profile asks for more than a quarter of an hour, in seconds (SDK, `stscreds`).
+/// A role's default session in seconds, and the shortest one (SDK, `stscreds`).
 const SESSION: u32 = 900;
 
 impl Profiles {
-    /// Adds a file's sections; its values win over those that are there. The config file calls its profiles
-    /// `profile NAME`, the credentials file `NAME`; other sections are left out. Lines that mean nothing are skipped.
+    /// Adds a file's sections; its values override existing ones. Profiles are `profile NAME` in the config file and
+    /// `NAME` in the credentials file; other sections are ignored. Invalid lines are skipped.
     pub(super) fn add(&mut self, file: SharedFile, text: &str) {
         let mut profile: Option<String> = None;
         let mut nested = false;
@@ -78,7 +78,7 @@ impl Profiles {
                 profile = profile_of(file, section);
                 continue;
             }
-            // Below a key without a value stand settings of one service.
+            // Indented lines below a key without a value are settings of one service.
             let indented = line.starts_with([' ', '\t']);
             let Some((name, value)) = property(trimmed).filter(|_| !(indented && nested)) else {
                 continue;
@@ -94,7 +94,7 @@ impl Profiles {
     /// The route of a profile; `None` when there is no such profile.
     ///
     /// # Errors
-    /// In words, when the profile is not complete or asks for what is not supported.
+    /// A text, when the profile is incomplete or unsupported.
     pub(super) fn route(&self, name: &str) -> Option<Result<Route, String>> {
         self.0.contains_key(name).then(|| self.link(name, &mut Vec::new()))
     }
@@ -111,7 +111,7 @@ impl Profiles {
             return Err(format!("its source_profile chain has more than {LINKS} profiles"));
         }
         let keys = profile.keys()?;
-        // A profile that is its own source gives its keys, without its role.
+        // A profile that is its own source counts with its keys, without its role.
         let role = profile.role()?.filter(|_| !repeated);
         // A source that has keys needs no source.
         if let (Some(keys), true) = (&keys, seen.len() > 1) {
@@ -156,7 +156,7 @@ impl<'a> Profile<'a> {
         self.get(key).map(str::to_owned)
     }
 
-    /// A way to the same credentials for what is not supported.
+    /// A workaround for unsupported sources.
     fn export(&self) -> String {
         let name = self.name;
         format!("run `eval \"$(aws configure export-credentials --profile {name} --format env)\"` first")
@@ -198,7 +198,7 @@ impl<'a> Profile<'a> {
         }))
     }
 
-    /// What the SDK checks before it goes on.
+    /// The checks of the SDK for completeness.
     fn complete(&self, has_role: bool, has_source: bool) -> Result<(), String> {
         let kinds = ["credential_source", "credential_process", "web_identity_token_file"];
         let given: Vec<&str> = kinds.into_iter().filter(|key| self.get(key).is_some()).collect();
@@ -255,7 +255,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// `[ name ] ; comment`, its name.
+/// The name in `[ name ] ; comment`.
 fn section(line: &str) -> Option<&str> {
     let code = line.split(['#', ';']).next().unwrap_or(line).trim();
     code.strip_prefix('[')?.strip_suffix(']').map(str::trim)
@@ -274,7 +274,7 @@ fn profile_of(file: SharedFile, section: &str) -> Option<String> {
     is_profile.then(|| name.to_owned())
 }
 
-/// `key = value # comment`, or with a colon; quotes around a value do not belong to it.
+/// Parses `key = value # comment`, or with a colon; quotes around a value are dropped.
 fn property(line: &str) -> Option<(String, &str)> {
     let ends = [" #", " ;", "\t#", "\t;"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Amazon ECR: which hosts are its registries, and logins at them (Amazon ECR API Reference and Amazon ECR Public API
+//! Amazon ECR: hosts of its registries, and logins at them (Amazon ECR API Reference and Amazon ECR Public API
 //! Reference, *GetAuthorizationToken*).
 
 use base64::Engine;
@@ -39,8 +39,8 @@ pub(super) enum AwsRegistry {
 }
 
 impl AwsRegistry {
-    /// `ACCOUNT.dkr.ecr[-fips].REGION.amazonaws.com` and its like in other partitions, or `public.ecr.aws`. Flux does
-    /// not look at where a name ends, so `….amazonaws.com.example.org` would be sent a login; here it is refused.
+    /// Parses `ACCOUNT.dkr.ecr[-fips].REGION.amazonaws.com` and its like in other partitions, or `public.ecr.aws`. Flux does
+    /// not check the end of a name, so `….amazonaws.com.example.org` would be sent a login; here it is refused.
     ///
     /// # Errors
     /// [`CloudError::Unfit`], with Flux' text.
@@ -67,7 +67,7 @@ impl AwsRegistry {
         SUFFIXES.contains(&suffix).then_some(region)
     }
 
-    /// Where it and the roles for it are (Amazon ECR Public User Guide, *Registry authentication*: always us-east-1).
+    /// The region of the registry and its roles (Amazon ECR Public User Guide, *Registry authentication*: always us-east-1).
     pub(super) fn region(&self) -> &str {
         match self {
             Self::Public => "us-east-1",
@@ -101,7 +101,7 @@ impl Aws<'_> {
     /// A login at a registry.
     ///
     /// # Errors
-    /// When the service refuses, or answers what cannot be used; Flux' words for the latter.
+    /// When the service refuses, or its answer is not usable; Flux' words for the latter.
     pub(super) fn registry_login(
         &self,
         registry: &AwsRegistry,
@@ -148,7 +148,7 @@ impl Aws<'_> {
     }
 }
 
-/// Name and password out of a token, which is Base64 of `NAME:PASSWORD`.
+/// Splits a token, which is Base64 of `NAME:PASSWORD`.
 fn pair(token: &Secret) -> Result<(String, Secret), &'static str> {
     let decoded = STANDARD
         .decode(token.expose())

@@ -17,30 +17,30 @@ use bumpwright_gostd::Time;
 use bumpwright_http::Request;
 use bumpwright_secret::Secret;
 
-/// A request that is to be signed. `headers` are signed besides `host`, `x-amz-date` and `x-amz-security-token`; a name
-/// comes once.
+/// A request to sign. `headers` are signed besides `host`, `x-amz-date` and `x-amz-security-token`; each name
+/// occurs once.
 #[derive(Clone, Copy, Debug)]
 pub struct Unsigned<'a> {
-    /// `GET` and its like.
+    /// The method, such as `GET`.
     pub method: &'a str,
-    /// Where it goes.
+    /// The address.
     pub url: &'a Url,
-    /// The headers that are signed besides the ones that signing adds.
+    /// The signed headers besides those that signing adds.
     pub headers: &'a [(&'a str, &'a str)],
-    /// What is sent.
+    /// The body.
     pub body: &'a [u8],
 }
 
-/// The service of the signature that is special.
+/// The service with the special signature.
 pub const S3: &str = "s3";
 
-/// The header that has the hash of the body at S3.
+/// The header with the hash of the body at S3.
 pub const CONTENT_HASH: &str = "x-amz-content-sha256";
 
-/// The hash of no body.
+/// The hash of an empty body.
 pub const EMPTY_HASH: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// The headers that make a request a signed one.
+/// The headers of a signed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     /// `x-amz-date`.
@@ -51,10 +51,10 @@ pub struct Signed {
     pub authorization: Secret,
 }
 
-/// Whose signature it is, and where it counts.
+/// The signer of requests to one service in one region.
 #[derive(Clone, Copy, Debug)]
 pub struct Signer<'a> {
-    /// Who signs.
+    /// The keys.
     pub credentials: &'a AwsCredentials,
     /// The region of the service: `eu-central-1`.
     pub region: &'a str,
@@ -63,7 +63,7 @@ pub struct Signer<'a> {
 }
 
 impl Signer<'_> {
-    /// Puts a signature on the request that it was made for. Gives what of it is secret, too.
+    /// Adds a signature to its request. Returns the secret parts, too.
     pub fn put(&self, signed: Signed, request: Request) -> (Request, Vec<Secret>) {
         let Signed {
             date,
@@ -80,7 +80,7 @@ impl Signer<'_> {
         (request, secrets)
     }
 
-    /// Signs a request; the signature counts for some minutes around `at`.
+    /// Signs a request; the signature is valid for some minutes around `at`.
     pub fn sign(&self, request: Unsigned<'_>, at: SystemTime) -> Signed {
         let date = basic_date(at);
         let day = date.get(..8).unwrap_or_default();
@@ -99,8 +99,8 @@ impl Signer<'_> {
         }
     }
 
-    /// Signs an address for Git: a request `GIT` without a body, of which the host alone is signed, at a date without `Z`
-    /// (`aws/git-remote-codecommit`, *sign*). Gives the date and the signature.
+    /// Signs an address for Git: a request `GIT` without a body, of which only the host is signed, with a date without `Z`
+    /// (`aws/git-remote-codecommit`, *sign*). Returns the date and the signature.
     pub(super) fn sign_for_git(&self, url: &Url, at: SystemTime) -> (String, Secret) {
         let date = basic_date(at).trim_end_matches('Z').to_owned();
         let day = date.get(..8).unwrap_or_default();
@@ -112,8 +112,8 @@ impl Signer<'_> {
         (date, signature)
     }
 
-    /// An address that asks a question without a body when it is opened with a header (IAM User Guide, *Query parameters*). It
-    /// counts for `life` from `at`, or less where the service says so.
+    /// Presigns a URL for a request without a body and with one header (IAM User Guide, *Query parameters*). It
+    /// is valid for `life` from `at`, or less where the service says so.
     pub(super) fn presign(&self, url: &Url, header: (&str, &str), life: Duration, at: SystemTime) -> Secret {
         let date = basic_date(at);
         let day = date.get(..8).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Signer<'_> {
     }
 }
 
-/// The names of the signed headers, and the text that the signature is for.
+/// The names of the signed headers, and the canonical request.
 fn canonical_request(
     request: Unsigned<'_>,
     is_s3: bool,
@@ -200,7 +200,7 @@ fn query(url: &Url) -> String {
     query_with(url, &[])
 }
 
-/// The same with more of them.
+/// The same with additional parameters.
 fn query_with(url: &Url, more: &[(&str, &str)]) -> String {
     let own = url
         .query_pairs()
@@ -214,15 +214,15 @@ fn query_with(url: &Url, more: &[(&str, &str)]) -> String {
     pairs.join("&")
 }
 
-/// The `Host` header that goes with an address.
+/// The `Host` header of an address.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port()
         .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// `%XX` for all bytes but the unreserved ones of RFC 3986. A path comes escaped and is escaped once more, as all
-/// services but S3 want it.
+/// Escapes all bytes but the unreserved ones of RFC 3986 as `%XX`. An escaped path is escaped once more, as all
+/// services but S3 require.
 pub fn escaped(text: &str, is_path: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     /// AWS' published test suite for the signature (`aws-sig-v4-test-suite`): case, request, headers, body, signature.
-    /// Left out are a name that comes twice, and paths that would have to be sent unescaped.
+    /// Left out are a repeated name, and paths that would have to be sent unescaped.
     type Case = (
         &'static str,
         &'static str,

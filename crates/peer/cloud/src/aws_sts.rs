@@ -1,4 +1,4 @@
-//! AWS' Security Token Service: roles assumed by a token or with other credentials (STS API Reference,
+//! AWS' Security Token Service: roles assumed with a token or with other credentials (STS API Reference,
 //! *AssumeRoleWithWebIdentity*, *AssumeRole*).
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,13 +20,13 @@ const VERSION: (&str, &str) = ("Version", "2011-06-15");
 const TARGET: &str = "x-amz-target";
 
 impl Aws<'_> {
-    /// Assumes a role by the token in a file, which is read anew each time because Kubernetes renews it.
+    /// Assumes a role with the token in a file, which is read each time because Kubernetes renews it.
     pub(super) fn assume_role_with_web_identity(&self, identity: &WebIdentity) -> Result<AwsCredentials, CloudError> {
         let token = files::trimmed(&files::text(&identity.file, "AWS web identity token file")?);
         self.assume_role_by_token(&identity.role, identity.session.as_deref(), &token)
     }
 
-    /// Assumes a role by a token.
+    /// Assumes a role with a token.
     pub(super) fn assume_role_by_token(
         &self,
         role: &str,
@@ -82,7 +82,7 @@ impl Aws<'_> {
     }
 }
 
-/// A signed `POST`, and what must not come back in an error. `target` is the operation, for services that want it.
+/// A signed `POST`, and its secrets, which errors must not contain. `target` is the operation, for services that need it.
 pub(super) fn signed_post(
     signer: &Signer<'_>,
     url: &Url,
@@ -123,7 +123,7 @@ fn credentials(doing: &str, answer: Answer) -> Result<AwsCredentials, CloudError
     })
 }
 
-/// What CloudTrail shows where nobody gave a name: like the SDK's, it differs each time.
+/// A default session name for CloudTrail: like the SDK's, it differs each time.
 fn own_session_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("bumpwright-{}", since.as_nanos())

@@ -1,5 +1,5 @@
-//! Azure Kubernetes Service: where a cluster is (Azure REST API, *Managed Clusters - Get*, *List Cluster User Credentials*). Its
-//! tokens are Entra's for the application that stands for all clusters (K-119).
+//! Azure Kubernetes Service: descriptions of clusters (Azure REST API, *Managed Clusters - Get*, *List Cluster User Credentials*).
+//! Tokens are Entra's for the application that represents all clusters (K-119).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,19 +16,19 @@ use bumpwright_http::{Deadline, Request};
 use bumpwright_secret::Secret;
 
 const PATTERN: &str = r"(?i)^/subscriptions/([^/]{36})/resourceGroups/([^/]{1,200})/providers/Microsoft\.ContainerService/managedClusters/([^/]{1,200})$";
-/// The application that stands for the API servers of all clusters (AKS, *Use kubelogin*).
+/// The application that represents the API servers of all clusters (AKS, *Use kubelogin*).
 const SERVER: &str = "6dae42f8-4368-4678-94ff-3960e28e3630/.default";
 const VERSION: &str = "api-version=2022-04-01";
 
 /// Azure's resource manager.
 struct ResourceManager {
     endpoint: Url,
-    /// Whom its tokens are for.
+    /// The scope of its tokens.
     scope: String,
 }
 
 impl ResourceManager {
-    /// That of the cloud that the environment names (`azcore`, `arm/runtime`). Flux asks the public one whatever the cloud.
+    /// The one of the cloud in the environment (`azcore`, `arm/runtime`). Flux always uses the public one.
     fn of(environment: &Environment) -> Result<Self, CloudError> {
         let host = environment.get("AZURE_AUTHORITY_HOST").unwrap_or_default();
         let (endpoint, audience) = match custom_cloud(environment)? {
@@ -107,7 +107,7 @@ impl Cloud {
     }
 }
 
-/// A cluster that the resource manager is asked about.
+/// A query of the resource manager about one cluster.
 struct ClusterQuery<'a> {
     cloud: &'a Cloud,
     place: &'a ClusterPlace,
@@ -163,7 +163,7 @@ impl ClusterQuery<'_> {
         json(doing, answer)
     }
 
-    /// Address and authorities of the first kubeconfig that has the address; of the first one when none is given.
+    /// Address and certificate authorities of the first kubeconfig with the given address; of the first one without one.
     fn chosen(
         &self,
         wanted: Option<&str>,

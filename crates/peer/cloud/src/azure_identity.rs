@@ -1,4 +1,4 @@
-//! Entra tokens of this process, looked for where and in the order in which Flux does (`fluxcd/pkg/auth/azure`,
+//! Entra tokens of this process, from the sources and in the order of Flux (`fluxcd/pkg/auth/azure`,
 //! *newDefaultAzureCredential*; Azure SDK for Go, `azidentity`).
 
 use std::time::{Duration, SystemTime};
@@ -20,15 +20,15 @@ use super::{CloudError, Environment, files};
 use bumpwright_http::{Deadline, Request};
 use bumpwright_secret::Secret;
 
-/// One of Microsoft's clouds. It decides who issues tokens, unless `AZURE_AUTHORITY_HOST` does.
+/// One of Microsoft's clouds. It decides the authority that issues tokens, unless `AZURE_AUTHORITY_HOST` does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AzureCloud {
-    /// Most of the world.
+    /// The public cloud.
     #[default]
     Public,
     /// China (21Vianet).
     China,
-    /// The government of the United States.
+    /// The United States government.
     Government,
 }
 
@@ -42,7 +42,7 @@ impl AzureCloud {
     }
 }
 
-/// What the ways to tokens need.
+/// The context of token sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Azure<'a> {
     pub(super) environment: &'a Environment,
@@ -51,28 +51,28 @@ pub(super) struct Azure<'a> {
     pub(super) deadline: Deadline,
 }
 
-/// An application, and how it proves that it is itself.
+/// An application and its proof of identity.
 struct Proof<'a> {
     tenant: &'a str,
     client: &'a str,
-    /// Who issues its tokens, instead of whom the environment names.
+    /// The authority that issues its tokens, instead of the environment's.
     authority: Option<&'a str>,
     how: ProofMethod<'a>,
 }
 
-/// An application or a managed identity that a Secret describes (`spec.secretRef` of a Bucket).
+/// An application or a managed identity of a Secret (`spec.secretRef` of a Bucket).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntraClient {
     /// The application's id, or the managed identity's.
     pub id: String,
-    /// How it proves that it is itself; a managed identity is known to the machine.
+    /// Its proof of identity.
     pub proof: EntraProof,
 }
 
-/// How an [`EntraClient`] proves that it is itself.
+/// The proof of identity of an [`EntraClient`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntraProof {
-    /// The machine knows it.
+    /// None: the machine issues tokens of its managed identity.
     ManagedIdentity,
     /// Its password.
     Secret {
@@ -97,10 +97,10 @@ pub enum EntraProof {
 }
 
 impl EntraProof {
-    /// Looks whether it can prove anything; nothing is asked.
+    /// Checks the proof, without a request.
     ///
     /// # Errors
-    /// In words, when a certificate or its key cannot be used.
+    /// A text, when a certificate or its key cannot be used.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Certificate { pem, .. } => {
@@ -125,11 +125,11 @@ const WAY_OUT: &str = "set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SEC
                        identity or the machine a managed identity";
 
 impl Azure<'_> {
-    /// A token for a scope such as `https://containerregistry.azure.net/.default`: of a service principal in the
-    /// environment, of workload identity, of a managed identity.
+    /// Gets a token for a scope such as `https://containerregistry.azure.net/.default`: of a service principal in the
+    /// environment, of workload identity, or of a managed identity.
     ///
     /// # Errors
-    /// [`CloudError::Absent`] when there is no identity; others when the one that is configured gives no token.
+    /// [`CloudError::Absent`] when there is no identity; others when the configured one gets no token.
     pub(super) fn token(&self, scope: &str) -> Result<AccessToken, CloudError> {
         let mut tried = Vec::new();
         if let (Some(tenant), Some(client)) = (self.environment.get(TENANT), self.environment.get(CLIENT)) {
@@ -156,7 +156,7 @@ impl Azure<'_> {
             })
     }
 
-    /// A token for the bearer of a signed assertion, such as a ServiceAccount's token.
+    /// Gets a token for a signed assertion, such as a ServiceAccount's token.
     pub(super) fn by_assertion(
         &self,
         tenant: &str,
@@ -173,7 +173,7 @@ impl Azure<'_> {
         self.issued(&proof, scope)
     }
 
-    /// A token of what a Secret describes.
+    /// Gets a token of a client.
     pub(super) fn of_client(&self, client: &EntraClient, scope: &str) -> Result<AccessToken, CloudError> {
         let issued = |tenant, authority: &Option<String>, how| {
             let proof = Proof {
@@ -287,7 +287,7 @@ impl Azure<'_> {
             ),
         };
         let mut url = address(name, authority)?;
-        // Secrets go there.
+        // Secrets are sent there.
         if url.scheme() != "https" && !is_this_machine(&url) {
             return Err(CloudError::settings(name, "must begin with https://"));
         }
@@ -305,7 +305,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// An assertion that is signed with a certificate's key (Microsoft identity platform, *Application authentication
+/// An assertion signed with a certificate's key (Microsoft identity platform, *Application authentication
 /// certificate credentials*). Both are in one PEM file.
 fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_chain: bool) -> Result<Secret, String> {
     let certificate = certificate(pem)?;

@@ -13,10 +13,10 @@ use bumpwright_http::Request;
 use bumpwright_secret::Secret;
 
 impl Azure<'_> {
-    /// The token of an identity, or of the machine's own one; or, inside, why the machine has none.
+    /// The token of an identity, or of the machine's own one; the inner error says why the machine has none.
     ///
     /// # Errors
-    /// When the endpoint is there and refuses.
+    /// When the endpoint exists and refuses.
     pub(super) fn of_managed_identity(
         &self,
         client: Option<&str>,
@@ -53,7 +53,7 @@ impl Azure<'_> {
         access_token(&doing, answer, start).map(Ok)
     }
 
-    /// Which endpoint it is, by the variables that the options set (MSAL, `managedidentity.GetSource`).
+    /// The endpoint, by the variables of the platform (MSAL, `managedidentity.GetSource`).
     fn managed_identity(&self) -> Result<Endpoint, CloudError> {
         const IDENTITY: &str = "IDENTITY_ENDPOINT";
         const HOST: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";

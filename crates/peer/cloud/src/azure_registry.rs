@@ -1,4 +1,4 @@
-//! Azure Container Registry: which hosts are its registries, and logins at them (ACR's *OAuth2 exchange*,
+//! Azure Container Registry: hosts of its registries, and logins at them (ACR's *OAuth2 exchange*,
 //! `azcontainerregistry.ExchangeAADAccessTokenForACRRefreshToken`).
 
 use serde::Deserialize;
@@ -14,11 +14,11 @@ use bumpwright_secret::Secret;
 /// Flux' pattern (`fluxcd/pkg/auth/azure`, `registryPattern`).
 const PATTERN: &str = r"^.+\.(azurecr\.io|azurecr\.cn|azurecr\.de|azurecr\.us)$";
 const SUFFIXES: [&str; 4] = [".azurecr.io", ".azurecr.cn", ".azurecr.de", ".azurecr.us"];
-/// Who logs in with a token (Azure Container Registry, *Authentication*).
+/// The user name of token logins (Azure Container Registry, *Authentication*).
 const USERNAME: &str = "00000000-0000-0000-0000-000000000000";
 const FILE: &str = "AZURE_ENVIRONMENT_FILEPATH";
 
-/// A registry, and what a token for it is asked for with.
+/// A registry, and the cloud and scope of its tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AzureRegistry {
     host: String,
@@ -26,7 +26,7 @@ pub(super) struct AzureRegistry {
     pub(super) scope: String,
 }
 
-/// A cloud of one's own (Azure Stack Hub), as `AZURE_ENVIRONMENT_FILEPATH` describes it.
+/// A private cloud (Azure Stack Hub), as described by `AZURE_ENVIRONMENT_FILEPATH`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CustomCloud {
@@ -39,7 +39,7 @@ pub(super) struct CustomCloud {
 }
 
 impl CustomCloud {
-    /// The resource manager, and whom its tokens are for.
+    /// The resource manager, and the audience of its tokens.
     pub(super) fn manager(self) -> Result<(String, String), CloudError> {
         if self.resource_manager_endpoint.is_empty() || self.token_audience.is_empty() {
             let detail = "resourceManagerEndpoint and tokenAudience must be set in the environment file";
@@ -51,8 +51,8 @@ impl CustomCloud {
 
 impl AzureRegistry {
     /// # Errors
-    /// [`CloudError::Unfit`] for other hosts, with Flux' text; [`CloudError::Settings`] when the file that describes
-    /// the cloud cannot be used.
+    /// [`CloudError::Unfit`] for other hosts, with Flux' text; [`CloudError::Settings`] when the description of
+    /// the cloud is not usable.
     pub(super) fn parse(host: &str, environment: &Environment) -> Result<Self, CloudError> {
         let custom_cloud = custom_cloud(environment)?;
         let known = SUFFIXES
@@ -118,7 +118,7 @@ impl Azure<'_> {
     /// A login at a registry.
     ///
     /// # Errors
-    /// When the registry refuses, or answers what cannot be used.
+    /// When the registry refuses, or its answer is not usable.
     pub(super) fn registry_login(
         &self,
         registry: &AzureRegistry,
@@ -146,7 +146,7 @@ impl Azure<'_> {
     }
 }
 
-/// The cloud of one's own that the environment names.
+/// Reads the private cloud of the environment.
 pub(super) fn custom_cloud(environment: &Environment) -> Result<Option<CustomCloud>, CloudError> {
     let Some(path) = environment.get(FILE) else {
         return Ok(None);
@@ -158,7 +158,7 @@ pub(super) fn custom_cloud(environment: &Environment) -> Result<Option<CustomClo
         .map_err(|e| CloudError::settings(format!("{FILE} ({path})"), no_json(&e)))
 }
 
-/// The token goes there, so it must be a host and nothing that only looks like one.
+/// The token is sent there, so it must really be a host.
 fn is_host(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.')

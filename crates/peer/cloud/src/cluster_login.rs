@@ -1,4 +1,4 @@
-//! Logins at Kubernetes clusters: of clouds, and of others that trust this cluster's tokens (`fluxcd/pkg/auth`,
+//! Logins at Kubernetes clusters: of clouds, and of clusters that trust this cluster's tokens (`fluxcd/pkg/auth`,
 //! `GetRESTConfig`; K-112 … K-121).
 
 use std::fmt;
@@ -14,12 +14,12 @@ use super::{Cloud, CloudError, Provider, Use, WorkloadIdentity, aws_cluster, jwt
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
-/// Who tells of a cluster and gives tokens for it (K-112).
+/// The provider of a cluster's description and tokens (K-112).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClusterProvider {
-    /// A cloud, whose identities the cluster knows.
+    /// A cloud whose identities the cluster accepts.
     Cloud(Provider),
-    /// Nobody: the cluster trusts the issuer of this cluster's tokens.
+    /// None: the cluster trusts the issuer of this cluster's tokens.
     Generic,
 }
 
@@ -45,32 +45,32 @@ impl fmt::Display for ClusterProvider {
     }
 }
 
-/// A cluster, as far as it is known. What is missing is asked of the provider.
+/// The location of a cluster. Missing parts are requested from the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClusterPlace {
-    /// Who tells of it.
+    /// Its provider.
     pub provider: ClusterProvider,
-    /// Its name in the cloud's interface; empty when it is not given.
+    /// Its name in the cloud's API; may be empty.
     pub cluster: String,
-    /// The address of its API server; empty when it is not given.
+    /// The address of its API server; may be empty.
     pub address: String,
-    /// The authorities of its API server, PEM; empty when they are not given.
+    /// The certificate authorities of its API server, PEM; may be empty.
     pub ca: String,
 }
 
-/// An address and authorities (PEM) out of a kubeconfig's current context; its error is in words.
+/// Reads address and certificate authorities (PEM) of a kubeconfig's current context.
 pub type ReadKubeconfig = fn(&Secret) -> Result<(String, Option<String>), String>;
 
-/// Who logs in where.
+/// A login request.
 #[derive(Clone, Debug)]
 pub struct ClusterRequest {
-    /// Where.
+    /// The cluster.
     pub place: ClusterPlace,
-    /// The ServiceAccount that stands for it; without one this process does, at clouds.
+    /// The ServiceAccount to log in as; without one the process logs in itself, at clouds.
     pub account: Option<WorkloadIdentity>,
-    /// Whether `account` is this process' own.
+    /// Whether `account` is the one of this process.
     pub is_own: bool,
-    /// Azure gives kubeconfigs.
+    /// Parses the kubeconfigs of Azure's answers.
     pub read_kubeconfig: ReadKubeconfig,
 }
 
@@ -79,16 +79,16 @@ pub struct ClusterRequest {
 pub struct ClusterLogin {
     /// The address of its API server, `https://…`.
     pub address: String,
-    /// Its authorities, PEM; the system's without.
+    /// Its certificate authorities, PEM; without them the system's.
     pub ca: Option<String>,
     /// The bearer token.
     pub token: Secret,
-    /// When the token ends, if that is known.
+    /// When the token expires, if known.
     pub expires: Option<SystemTime>,
 }
 
 impl ClusterPlace {
-    /// Looks whether the place can be one; nothing is asked.
+    /// Checks the location, without a request.
     ///
     /// # Errors
     /// [`CloudError::Unfit`], in Flux' words.
@@ -103,7 +103,7 @@ impl ClusterPlace {
         }
     }
 
-    /// Address and authorities: those that are given, and for what is not those that `describe` tells.
+    /// Address and certificate authorities: the given ones, completed by `describe`.
     pub(super) fn completed(
         &self,
         describe: impl FnOnce() -> Result<(String, String), CloudError>,
@@ -116,8 +116,8 @@ impl ClusterPlace {
         Ok((or(&self.address, address), or(&self.ca, ca)))
     }
 
-    /// The authorities that a cloud tells in Base64 of PEM, as text; empty where others are given. `what` names the cluster's
-    /// kind.
+    /// Decodes the certificate authorities of a cloud's answer, Base64 of PEM; empty where others are given. `what` names the
+    /// cluster's kind.
     pub(super) fn decoded_authorities(&self, what: &str, encoded: &str) -> Result<String, CloudError> {
         if !self.ca.is_empty() {
             return Ok(String::new());
@@ -133,7 +133,7 @@ impl ClusterPlace {
 
 impl ClusterLogin {
     /// # Errors
-    /// [`CloudError::Unfit`] when the address is not one that a token may be sent to.
+    /// [`CloudError::Unfit`] when tokens must not be sent to the address.
     pub(super) fn new(
         (address, ca): (String, String),
         token: Secret,
@@ -143,7 +143,7 @@ impl ClusterLogin {
             true => address,
             false => format!("https://{address}"),
         };
-        // Where somebody who may write ConfigMaps has a token sent to. Flux would send it in clear text, too.
+        // Any writer of ConfigMaps can choose where the token is sent. Flux would send it in clear text, too.
         canonical(&address).map_err(CloudError::Unfit)?;
         Ok(Self {
             address,
@@ -155,10 +155,10 @@ impl ClusterLogin {
 }
 
 impl Cloud {
-    /// A login at a cluster, kept while it is fresh.
+    /// Logs in at a cluster; the login is cached while it is fresh.
     ///
     /// # Errors
-    /// [`CloudError`] with Flux' words around what failed.
+    /// [`CloudError`] with Flux' words around the cause.
     pub fn cluster_login(&self, request: &ClusterRequest, deadline: Deadline) -> Result<ClusterLogin, CloudError> {
         let ClusterRequest { place, account, .. } = request;
         place.check()?;
@@ -179,14 +179,14 @@ impl Cloud {
         self.kept.get(("cluster", &key), deadline, ends, make)
     }
 
-    /// Lets go of a token that a cluster refused, and of what it was made of.
+    /// Drops a token that a cluster refused from the cache, with the tokens that it was made from.
     pub fn forget_cluster_login(&self, token: &Secret) {
         self.kept.let_go(|kept: &ClusterLogin| kept.token == *token);
         self.kept.let_go(|kept: &super::AccessToken| kept.token == *token);
     }
 }
 
-/// A token of a ServiceAccount for the cluster itself, which trusts its issuer (K-121).
+/// Gets a token of a ServiceAccount for a cluster that trusts its issuer (K-121).
 fn generic(request: &ClusterRequest, deadline: Deadline) -> Result<ClusterLogin, CloudError> {
     let place = &request.place;
     let address = canonical(&place.address)
@@ -212,7 +212,7 @@ pub(super) fn no_token(why: CloudError) -> CloudError {
     Use::Cluster.without_token(why)
 }
 
-/// `https://host:port`, whatever way it is written (`fluxcd/pkg/auth`, `ParseClusterAddress`).
+/// Normalizes an address to `https://host:port` (`fluxcd/pkg/auth`, `ParseClusterAddress`).
 pub(super) fn canonical(address: &str) -> Result<String, String> {
     if address.is_empty() {
         return Err("empty address".to_owned());

@@ -1,22 +1,22 @@
-//! Addresses that no variable of the vendors' overrides.
+//! Endpoints without a variable of the vendors for an override.
 
 use url::Url;
 
 use super::CloudError;
 use super::services::address;
 
-/// Where services are instead of where they usually are; by default nowhere else. For tests, but for `aws_sts`.
+/// Overrides of service endpoints; none by default. For tests, except `aws_sts`.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
-    /// AWS' Security Token Service, before what the environment says (`spec.sts.endpoint` of a Bucket).
+    /// AWS' Security Token Service, before the environment's (`spec.sts.endpoint` of a Bucket).
     pub aws_sts: Option<Url>,
-    /// What `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is relative to.
+    /// The base of `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI`.
     pub aws_container: Option<Url>,
-    /// Instead of the Azure registry itself, which exchanges tokens for logins.
+    /// The Azure registry that exchanges tokens for logins.
     pub azure_registry: Option<Url>,
-    /// Where Google's tokens come from when a credentials file does not say.
+    /// Google's token endpoint, when a credentials file does not name one.
     pub google_token: Option<Url>,
-    /// Google's Security Token Service, when a credentials file does not say.
+    /// Google's Security Token Service, when a credentials file does not name one.
     pub google_sts: Option<Url>,
     /// Google Cloud Storage.
     pub google_storage: Option<Url>,
@@ -26,10 +26,10 @@ pub struct Endpoints {
     pub google_credentials: Option<Url>,
 }
 
-/// An address, or the usual one.
+/// The given address, or the default one.
 ///
 /// # Errors
-/// [`CloudError::Settings`] when the usual one is none.
+/// [`CloudError::Settings`] when the default one is not valid.
 pub(super) fn or_usual(given: Option<&Url>, usual: &str) -> Result<Url, CloudError> {
     given.map_or_else(|| address("a service's address", usual), |given| Ok(given.clone()))
 }

@@ -1,4 +1,4 @@
-//! The environment variables that cloud identities and key services hang on, read once and passed on as a value.
+//! The environment variables for cloud identities and key services, read once and passed on as a value.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use bumpwright_secret::Secret;
 
-/// What the vendors' libraries read; nothing else of the process' environment is kept.
+/// Prefixes of the variables of the vendors' libraries; others are not kept.
 const PREFIXES: [&str; 9] = [
     "AWS_",
     "AZURE_",
@@ -34,7 +34,7 @@ const NAMES: [&str; 7] = [
 pub struct Environment(BTreeMap<String, Secret>);
 
 impl Environment {
-    /// The variables of this process that matter here. Values that are not UTF-8 count as unset.
+    /// The relevant variables of this process. Values that are not UTF-8 count as unset.
     #[must_use]
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -57,7 +57,7 @@ impl Environment {
         self.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// The user's folder.
+    /// The user's home folder.
     #[must_use]
     pub fn home(&self) -> Option<PathBuf> {
         self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)

@@ -1,16 +1,16 @@
-//! Why there is no login or no token.
+//! Errors of logins and tokens.
 
 use std::fmt;
 use std::time::Duration;
 
 use bumpwright_http::NetError;
 
-/// Why there is no login or no token. No variant holds a secret: what services answer is freed of the secrets that they
-/// were sent (`refusal`).
+/// Why there is no login or no token. No variant holds a secret: secrets of a request are removed from
+/// the service's answer (`refusal`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloudError {
-    /// A name that is none of `aws`, `azure` and `gcp`, in Flux's words for all that it does not know (`fluxcd/pkg/auth`,
-    /// `utils/provider.go`): no provider is left out here that Flux has.
+    /// A name other than `aws`, `azure` and `gcp`, in Flux's words (`fluxcd/pkg/auth`,
+    /// `utils/provider.go`), whose providers are the same.
     #[error("provider '{name}' not implemented")]
     Provider {
         /// The name.
@@ -19,14 +19,14 @@ pub enum CloudError {
     /// A registry or an annotation that is not of the provider; Flux's text.
     #[error("{0}")]
     Unfit(String),
-    /// The identity is nowhere.
+    /// There is no identity.
     #[error("no {what}: {}; {way_out}", Listed(tried))]
     Absent {
-        /// What is missing, such as `AWS credentials`.
+        /// The missing identity, such as `AWS credentials`.
         what: &'static str,
-        /// Where it was looked for, and what was there.
+        /// The sources that were tried, with their results.
         tried: Vec<String>,
-        /// What the user can do.
+        /// The fix.
         way_out: &'static str,
     },
     /// A variable, a file or an annotation that cannot be used.
@@ -34,7 +34,7 @@ pub enum CloudError {
     Settings {
         /// The variable or file.
         subject: String,
-        /// What is wrong, and what to give instead.
+        /// The mistake and its fix.
         detail: String,
     },
     /// A service could not be reached.
@@ -45,7 +45,7 @@ pub enum CloudError {
         /// The address and what failed.
         cause: NetError,
     },
-    /// A service said no.
+    /// A service refused.
     #[error("{doing}: {url} answered {status}{}", Said(code, message))]
     Refused {
         /// What was attempted.
@@ -59,23 +59,23 @@ pub enum CloudError {
         /// The service's own words, or nothing.
         message: String,
     },
-    /// A service gave an answer that cannot be used.
+    /// The answer of a service is not usable.
     #[error("{doing}: the answer of {url} cannot be used: {detail}")]
     Answer {
         /// What was attempted.
         doing: String,
         /// The address.
         url: String,
-        /// What is wrong with it.
+        /// The defect.
         detail: String,
     },
-    /// Another caller was at it, and the deadline passed.
+    /// The deadline passed while another caller made the same request.
     #[error("another request for the same token did not end within {limit:?}")]
     Waited {
         /// The limit of the whole conversation.
         limit: Duration,
     },
-    /// Something failed on the way to something else; Flux's words for the latter.
+    /// A failed step, with Flux's words for the whole.
     #[error("{doing}: {cause}")]
     While {
         /// What was attempted.
@@ -86,7 +86,7 @@ pub enum CloudError {
 }
 
 impl CloudError {
-    /// The token of this process is not sent where whoever gave the settings can intercept it ([`bumpwright_http::Peer::is_intercepted`]).
+    /// The token of this process is not sent where the author of the settings can intercept it ([`bumpwright_http::Peer::is_intercepted`]).
     #[must_use]
     pub fn intercepted() -> Self {
         Self::Unfit(

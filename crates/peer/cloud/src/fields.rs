@@ -1,4 +1,4 @@
-//! Fields of answers and files: secrets, seconds that may be text, dates.
+//! Deserialization of fields: secrets, seconds as number or text, dates.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Deserializer};
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_secret::Secret;
 
-/// The longest life that is believed, in seconds: a year.
+/// The longest accepted lifetime, in seconds: a year.
 const LONGEST: u64 = 365 * 24 * 3600;
 
-/// A secret text, taken over without a copy. It may be missing or null; an empty one counts as missing.
+/// A secret text, moved without a copy. It may be missing or null; an empty one counts as missing.
 pub(super) fn secret_if_any<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Secret>, D::Error> {
     let text: Option<String> = Option::deserialize(text)?;
     Ok(text.filter(|text| !text.is_empty()).map(Secret::new))
 }
 
-/// A number of seconds, as a number (Entra) or as its digits in text (Azure's metadata endpoints).
+/// Seconds, as a number (Entra) or as digits in a text (Azure's metadata endpoints).
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged)]
 pub(super) enum Seconds {
@@ -34,7 +34,7 @@ impl Seconds {
         Some(duration.as_secs()).filter(|seconds| *seconds > 0)
     }
 
-    /// As a life that began at `start`.
+    /// The end of a lifetime that began at `start`.
     pub(super) fn after(&self, start: SystemTime) -> Option<SystemTime> {
         start.checked_add(Duration::from_secs(self.count()?.min(LONGEST)))
     }
@@ -45,7 +45,7 @@ impl Seconds {
     }
 }
 
-/// A date as RFC 3339 writes it, `2026-01-02T15:04:05Z`.
+/// Parses a date of RFC 3339, `2026-01-02T15:04:05Z`.
 pub(super) fn date(text: &str) -> Option<SystemTime> {
     Time::parse(RFC_3339, text.as_bytes()).ok()?.system()
 }

@@ -1,4 +1,4 @@
-//! Small files that hold identities: tokens, keys, settings.
+//! Small files with identities: tokens, keys, settings.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use bumpwright_secret::Secret;
 /// The largest file that is read, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// A file's text, or nothing when there is no such file.
+/// Reads a file's text; none when there is no such file.
 ///
 /// # Errors
 /// [`CloudError::Settings`] when it cannot be read, is larger than 1 MiB, or is not UTF-8.
@@ -24,7 +24,7 @@ pub(super) fn text_if_any(path: &Path) -> Result<Option<Secret>, CloudError> {
     }
 }
 
-/// The text of a file that `named_by` names.
+/// Reads the text of a file, which is configured by `named_by`.
 ///
 /// # Errors
 /// As [`text_if_any`], and when there is no such file.
@@ -38,7 +38,7 @@ fn unreadable(path: &Path, error: &io::Error) -> CloudError {
 }
 
 fn bounded(path: &Path) -> io::Result<Secret> {
-    // So large from the start that no copy is left behind by growing.
+    // Allocated at full size, so that growing leaves no copy behind.
     let file = File::open(path)?;
     let size = usize::try_from(file.metadata()?.len().min(LIMIT)).unwrap_or_default();
     let mut text = Zeroizing::new(String::with_capacity(size + 1));
@@ -49,7 +49,7 @@ fn bounded(path: &Path) -> io::Result<Secret> {
     }
 }
 
-/// A token without the blanks and line breaks around it.
+/// Removes blanks and line breaks around a token.
 pub(super) fn trimmed(text: &Secret) -> Secret {
     Secret::new(text.expose().trim())
 }

@@ -1,16 +1,16 @@
-//! Bodies of HTML forms, which all token endpoints take.
+//! Bodies of HTML forms, the format of all token endpoints.
 
 use zeroize::Zeroizing;
 
 use bumpwright_gostd::query_escape;
 use bumpwright_secret::Secret;
 
-/// The media type of what [`form`] makes.
+/// The media type of [`form`].
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// `a=b&c=d`, escaped as Go's `url.QueryEscape` does. The values may be secrets.
+/// Encodes `a=b&c=d`, escaped as by Go's `url.QueryEscape`. The values may be secrets.
 pub(super) fn form(fields: &[(&str, &str)]) -> Secret {
-    // Escaping makes three bytes of one at most: nothing grows, so no copy is left behind.
+    // Escaping at most triples a byte: the buffer never grows, so no copy is left behind.
     let size: usize = fields
         .iter()
         .map(|(name, value)| 3 * (name.len() + value.len()) + 2)
@@ -27,7 +27,7 @@ pub(super) fn form(fields: &[(&str, &str)]) -> Secret {
     Secret::new(out)
 }
 
-/// One name or value of a form, escaped.
+/// Escapes one name or value of a form.
 pub(super) fn escaped(text: &str) -> Secret {
     let escaped = Zeroizing::new(query_escape(text.as_bytes()));
     Secret::new(String::from_utf8_lossy(&escaped))

@@ -12,28 +12,28 @@ use super::{AzureCloud, Cloud, CloudError, Provider, Use, WorkloadIdentity, aws_
 use bumpwright_http::{Deadline, FetchLogin, Login};
 use bumpwright_secret::Secret;
 
-/// Azure DevOps itself, for which tokens are asked.
+/// The scope of Azure DevOps for tokens.
 const AZURE_DEVOPS: &str = "499b84ac-1321-427f-aa17-267ca6975798/.default";
-/// Azure DevOps' hosts (Azure DevOps, *Allowed domain URLs*); one that begins with a dot has a name in front.
+/// Azure DevOps' hosts (Azure DevOps, *Allowed domain URLs*); one that begins with a dot is a suffix.
 const AZURE_HOSTS: [&str; 2] = [".visualstudio.com", "dev.azure.com"];
-/// Google's: Secure Source Manager, Cloud Source Repositories, Gerrit.
+/// Google's hosts: Secure Source Manager, Cloud Source Repositories, Gerrit.
 const GOOGLE_HOSTS: [&str; 3] = [
     ".sourcemanager.dev",
     "source.developers.google.com",
     ".googlesource.com",
 ];
-/// The name beside a token at Google's Git servers, as their own helper gives it (`google/googlesource-auth-tools`); they
-/// look at the token alone.
+/// The user name beside a token at Google's Git servers, as of their own helper (`google/googlesource-auth-tools`); they
+/// check the token alone.
 const GOOGLE_USERNAME: &str = "git-service-account";
 
-/// Who asks a Git server.
+/// An identity for a Git server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GitIdentity {
-    /// Who this process is at a cloud, or a ServiceAccount (`spec.serviceAccountName`).
+    /// The identity of this process at a cloud, or of a ServiceAccount (`spec.serviceAccountName`).
     Provider {
         /// The cloud.
         provider: Provider,
-        /// Whose identity it is instead of this process' own.
+        /// The ServiceAccount, instead of this process.
         service_account: Option<WorkloadIdentity>,
     },
     /// An installation of a GitHub App.
@@ -57,14 +57,14 @@ impl fmt::Display for GitIdentity {
     }
 }
 
-/// A login and its end, if that is known.
+/// A login and its expiry, if known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExpiringLogin {
     pub(super) login: Login,
     pub(super) expires: Option<SystemTime>,
 }
 
-/// The logins of one identity at one repository, for a transport that asks for them when it needs them.
+/// The logins of one identity at one repository, for a transport that fetches them on demand.
 #[derive(Debug)]
 pub struct GitLogin {
     cloud: Arc<Cloud>,
@@ -73,7 +73,8 @@ pub struct GitLogin {
 }
 
 impl GitLogin {
-    /// Nothing is asked yet. The server is reached by others; `cloud` says how GitHub's API and the clouds' services are.
+    /// Creates the source of logins, without a request. `cloud` connects to GitHub's API and the clouds' services, not to the
+    /// Git server.
     ///
     /// # Errors
     /// [`CloudError::Unfit`], in Flux' words, for an address that is not the provider's.
@@ -90,8 +91,8 @@ impl GitLogin {
     }
 }
 
-/// Whether a repository is at a provider: tokens are for all that the identity may do there, so nobody else gets one. Flux sends
-/// Azure's and Google's wherever `spec.url` says.
+/// Checks that a repository belongs to a provider: a token is valid for all rights of the identity there, so no other server
+/// gets one. Flux sends Azure's and Google's to any `spec.url`.
 fn is_of(provider: Provider, url: &Url) -> Result<(), CloudError> {
     let (name, hosts): (_, &[&str]) = match provider {
         Provider::Aws => return aws_codecommit::region(url).map(drop),
@@ -139,12 +140,12 @@ impl FetchLogin for GitLogin {
 }
 
 impl Cloud {
-    /// A login at a Git server. It is kept while it is fresh; one that the server `refused` is let go, with what it was made
-    /// of.
+    /// Gets a login at a Git server. It is cached while it is fresh; one that the server `refused` is dropped, with the tokens
+    /// that it was made from.
     ///
     /// # Errors
     /// [`CloudError::Unfit`] for an address that is not the provider's; otherwise [`CloudError::While`] with Flux' words
-    /// around what failed.
+    /// around the cause.
     pub fn git_login(
         &self,
         identity: &GitIdentity,
@@ -164,7 +165,7 @@ impl Cloud {
         }
     }
 
-    /// An app with another key is another one: whoever has but its numbers gets nothing that is kept.
+    /// The cache key includes the app's private key: its ids alone give no access to cached logins.
     fn github_login(&self, app: &GitHubApp, deadline: Deadline) -> Result<Login, CloudError> {
         let key = format!("{app} {}", app.fingerprint());
         let make = || app.login(self.services(), deadline);
@@ -199,7 +200,7 @@ impl Cloud {
             Provider::Aws => {
                 let region = aws_codecommit::region(url)?;
                 let with = self.aws_credentials(region, account, deadline).map_err(no_token)?;
-                // The key's name is new with each session, so what is kept ends with it.
+                // The key id is new with each session, so the cached login ends with it.
                 let key = format!("aws {} {url}", with.access_key_id);
                 let make = || aws_codecommit::login(url, &with, SystemTime::now());
                 let kept = self

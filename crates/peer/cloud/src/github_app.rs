@@ -1,4 +1,4 @@
-//! GitHub Apps: an app signs for itself, and is given a token for one of its installations (GitHub Docs, *Generating an
+//! GitHub Apps: an app signs a token of its own, and gets one for its installation (GitHub Docs, *Generating an
 //! installation access token for a GitHub App*; `fluxcd/pkg/auth/githubapp`; N-005).
 
 use std::fmt;
@@ -18,15 +18,15 @@ use bumpwright_http::{Deadline, Login, Request, shown};
 use bumpwright_secret::Secret;
 
 const API: &str = "https://api.github.com/";
-/// GitHub's name for whoever comes with an installation's token.
+/// The user name beside an installation's token.
 const USERNAME: &str = "x-access-token";
-/// Clocks may differ by so much.
+/// The allowed clock drift.
 const DRIFT: Duration = Duration::from_secs(30);
-/// How long an app's own token counts.
+/// The lifetime of an app's own token.
 const LIFE: Duration = Duration::from_secs(120);
 const ALGORITHM: SignatureScheme = SignatureScheme::RSA_PKCS1_SHA256;
 
-/// An app, one installation of it, and where GitHub's API is. `Debug` shows no key.
+/// An app, one installation of it, and the address of GitHub's API. `Debug` shows no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitHubApp {
     id: i64,
@@ -42,7 +42,7 @@ enum Installation {
     Owner(String),
 }
 
-/// The settings of an app as a Secret holds them (GitRepository v1, *GitHub*); what is missing is empty.
+/// The settings of an app in a Secret (GitRepository v1, *GitHub*); missing ones are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitHubAppSettings {
     /// `githubAppID`
@@ -53,7 +53,7 @@ pub struct GitHubAppSettings {
     pub installation_owner: String,
     /// `githubAppPrivateKey`: RSA, PEM.
     pub private_key: Secret,
-    /// `githubAppBaseURL`: of GitHub's API as it is, such as `https://ghe.example.com/api/v3`; empty for GitHub's own.
+    /// `githubAppBaseURL`: the full address of the API, such as `https://ghe.example.com/api/v3`; empty for github.com.
     pub base_url: String,
 }
 
@@ -71,16 +71,16 @@ struct Issued {
 }
 
 impl GitHubApp {
-    /// Tells one private key from another; nobody finds such a key by its digest.
+    /// The digest of the private key, to distinguish keys.
     pub(super) fn key_digest(&self) -> String {
         let digest = Sha256::digest(self.key.expose());
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads an app's settings. A number that cannot be read counts as none.
+    /// Checks an app's settings. An invalid number counts as missing.
     ///
     /// # Errors
-    /// [`CloudError::Unfit`], in Flux' words, for what is missing or cannot be used.
+    /// [`CloudError::Unfit`], in Flux' words, for missing and unusable settings.
     pub fn new(settings: GitHubAppSettings) -> Result<Self, CloudError> {
         let number = |text: &str| text.parse::<i64>().ok().filter(|number| *number != 0);
         let unfit = |text: &str| CloudError::Unfit(format!("{text} to use github app authentication"));
@@ -105,16 +105,16 @@ impl GitHubApp {
         })
     }
 
-    /// Tells its key from others, without saying anything of it.
+    /// A digest of the key, to distinguish it from others.
     pub(super) fn fingerprint(&self) -> String {
         let digest = Sha256::digest(self.key.expose());
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// A token of the installation.
+    /// Gets a token of the installation.
     ///
     /// # Errors
-    /// When GitHub does not know the installation or refuses.
+    /// When the installation does not exist or GitHub refuses.
     pub(super) fn login(&self, services: &Services, deadline: Deadline) -> Result<ExpiringLogin, CloudError> {
         let own = self.own_token(SystemTime::now())?;
         let installation = match &self.installation {
@@ -136,7 +136,7 @@ impl GitHubApp {
         })
     }
 
-    /// The installation at an organization or, where there is none of that name, at a user.
+    /// Finds the installation of an organization or, if there is none of that name, of a user.
     fn installation_of(
         &self,
         owner: &str,
@@ -157,7 +157,7 @@ impl GitHubApp {
         find("users", "failed to find user installation").map_err(|error| error.within(of_organization.to_string()))
     }
 
-    /// A token by which the app is itself (GitHub Docs, *Generating a JSON Web Token (JWT) for a GitHub App*).
+    /// The app's own token (GitHub Docs, *Generating a JSON Web Token (JWT) for a GitHub App*).
     fn own_token(&self, now: SystemTime) -> Result<Secret, CloudError> {
         let issued = now.checked_sub(DRIFT).unwrap_or(now);
         let header = json!({"alg": "RS256", "typ": "JWT"});
@@ -170,7 +170,7 @@ impl GitHubApp {
             .map_err(|why| CloudError::Unfit(format!("could not parse private key: it {why}")))
     }
 
-    /// Below the API's address. Each part is one segment of the path, whatever is in it.
+    /// An address below the API's. Each part is one segment of the path, whatever its characters.
     fn address(&self, parts: &[&str]) -> Result<Url, CloudError> {
         let mut url = self.api.clone();
         match url.path_segments_mut() {
@@ -181,7 +181,7 @@ impl GitHubApp {
     }
 }
 
-/// Who it is, without the key.
+/// Without the key.
 impl fmt::Display for GitHubApp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let api = shown(&self.api);
@@ -192,7 +192,7 @@ impl fmt::Display for GitHubApp {
     }
 }
 
-/// The API's address as given: that of GitHub Enterprise Server ends in `/api/v3`, which Flux does not add either.
+/// The API's address as given: the one of GitHub Enterprise Server ends in `/api/v3`, which Flux does not add either.
 fn api(given: &str) -> Result<Url, CloudError> {
     let text = if given.is_empty() { API } else { given };
     let url = Url::parse(text).ok();

@@ -1,5 +1,5 @@
-//! Google Kubernetes Engine: where a cluster is (Kubernetes Engine API, *projects.locations.clusters.get*). Its tokens are access
-//! tokens as everywhere at Google (K-120).
+//! Google Kubernetes Engine: descriptions of clusters (Kubernetes Engine API, *projects.locations.clusters.get*). Tokens are
+//! ordinary access tokens of Google (K-120).
 
 use serde::Deserialize;
 

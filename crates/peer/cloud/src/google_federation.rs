@@ -1,4 +1,4 @@
-//! Workload identity federation: a token from elsewhere is exchanged for one of Google's, which may then stand for a
+//! Workload identity federation: a foreign token is exchanged for one of Google's, which may then impersonate a
 //! service account (Google Cloud, *Workload Identity Federation*; RFC 8693; `x/oauth2/google/externalaccount`).
 
 use std::collections::BTreeMap;
@@ -18,25 +18,25 @@ use super::{CloudError, Endpoints, fields, files};
 use bumpwright_http::{Request, basic_header};
 use bumpwright_secret::Secret;
 
-/// What an exchange needs.
+/// The parameters of an exchange.
 pub(super) struct Federation<'a> {
     pub(super) audience: &'a str,
     pub(super) token_type: &'a str,
     pub(super) token_url: Url,
     pub(super) subject: Subject<'a>,
-    /// Whom the token shall stand for, and for how many seconds; 0 is Google's usual hour.
+    /// The impersonated account's address, and the lifetime in seconds; 0 is Google's default, an hour.
     pub(super) impersonation: Option<(Url, u32)>,
     pub(super) client: Option<(&'a str, &'a Secret)>,
     pub(super) user_project: &'a str,
 }
 
-/// The token from elsewhere.
+/// The foreign token.
 pub(super) enum Subject<'a> {
     Token(&'a Secret),
     Credential(&'a CredentialSource),
 }
 
-/// Where a credentials file says that the token is.
+/// The source of the token in a credentials file.
 #[derive(Default, Deserialize)]
 pub(super) struct CredentialSource {
     #[serde(default)]
@@ -61,7 +61,7 @@ struct Format {
     subject_token_field_name: String,
 }
 
-/// The headers that a source's request can have. All are treated as secrets.
+/// The allowed headers of a source's request. All are treated as secrets.
 const HEADERS: [&str; 6] = [
     "accept",
     "authorization",
@@ -89,7 +89,7 @@ impl Endpoints {
 
 impl<'a> Federation<'a> {
     /// # Errors
-    /// In words, when the file is not complete or asks for what is not supported.
+    /// A text, when the file is incomplete or unsupported.
     pub(super) fn of_file(endpoints: &Endpoints, file: &'a CredentialsFile) -> Result<Self, String> {
         let source = file.credential_source.as_ref().ok_or("lacks credential_source")?;
         if file.audience.is_empty() || file.subject_token_type.is_empty() {
@@ -130,7 +130,7 @@ fn is_workforce(audience: &str) -> bool {
 }
 
 impl Google<'_> {
-    /// Exchanges the token from elsewhere, and impersonates whom it shall stand for.
+    /// Exchanges the foreign token, and impersonates the account, if any.
     pub(super) fn federated(&self, federation: &Federation<'_>) -> Result<AccessToken, CloudError> {
         let subject = match &federation.subject {
             Subject::Token(token) => (*token).clone(),
@@ -176,7 +176,7 @@ impl Google<'_> {
         }
     }
 
-    /// A token that stands for a service account (IAM Service Account Credentials API, *generateAccessToken*).
+    /// Gets a token that impersonates a service account (IAM Service Account Credentials API, *generateAccessToken*).
     pub(super) fn impersonated(
         &self,
         url: Url,

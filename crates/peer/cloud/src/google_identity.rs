@@ -18,7 +18,7 @@ use super::{CloudError, Endpoints, Environment, fields, files, jwt};
 use bumpwright_http::{Deadline, Request};
 use bumpwright_secret::Secret;
 
-/// What every token is asked for (`fluxcd/pkg/auth/gcp`, `scopes`).
+/// The scopes of every token (`fluxcd/pkg/auth/gcp`, `scopes`).
 pub(super) const SCOPES: [&str; 2] = [
     "https://www.googleapis.com/auth/cloud-platform",
     "https://www.googleapis.com/auth/userinfo.email",
@@ -27,7 +27,7 @@ pub(super) const SCOPES: [&str; 2] = [
 const WAY_OUT: &str = "set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or give the \
                        pod workload identity or the machine a service account";
 
-/// What the ways to tokens need.
+/// The context of token sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Google<'a> {
     pub(super) environment: &'a Environment,
@@ -36,7 +36,7 @@ pub(super) struct Google<'a> {
     pub(super) deadline: Deadline,
 }
 
-/// A credentials file, whatever its kind.
+/// A credentials file of any type.
 #[derive(Deserialize)]
 pub(super) struct CredentialsFile {
     #[serde(default, rename = "type")]
@@ -82,11 +82,11 @@ pub(super) struct Lifetime {
 }
 
 impl CredentialsFile {
-    /// A key that somebody else than the owner of this process gave. What would read files, ask addresses or run programs here
-    /// is none.
+    /// Parses a key that was not given by the owner of this process. Types that would read files, send requests or run programs
+    /// are refused.
     ///
     /// # Errors
-    /// [`CloudError::Settings`] when it is no such key.
+    /// [`CloudError::Settings`] when it is not such a key.
     pub(super) fn given(subject: &str, text: &Secret) -> Result<Self, CloudError> {
         let parsed = serde_json::from_str(text.expose());
         let file: Self = parsed.map_err(|e| CloudError::settings(subject, no_json(&e)))?;
@@ -107,10 +107,10 @@ impl CredentialsFile {
 }
 
 impl Google<'_> {
-    /// A token of the file that `GOOGLE_APPLICATION_CREDENTIALS` names, of gcloud's file, or of the machine.
+    /// Gets a token of the file that `GOOGLE_APPLICATION_CREDENTIALS` names, of gcloud's file, or of the machine.
     ///
     /// # Errors
-    /// [`CloudError::Absent`] when there is no identity; others when the one that is configured gives no token.
+    /// [`CloudError::Absent`] when there is no identity; others when the configured one gets no token.
     pub(super) fn token(&self) -> Result<AccessToken, CloudError> {
         const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
         if let Some(path) = self.environment.get(VARIABLE) {
@@ -134,7 +134,7 @@ impl Google<'_> {
         })
     }
 
-    /// Where `gcloud auth application-default login` writes to.
+    /// The output file of `gcloud auth application-default login`.
     fn usual_file(&self) -> Option<PathBuf> {
         const NAME: &str = "application_default_credentials.json";
         let folder = match self.environment.get("CLOUDSDK_CONFIG") {
@@ -145,7 +145,7 @@ impl Google<'_> {
         Some(folder.join(NAME))
     }
 
-    /// A token of a key that somebody else than the owner of this process gave.
+    /// Gets a token of a key that was not given by the owner of this process.
     pub(super) fn of_given_key(&self, subject: &str, text: &Secret) -> Result<AccessToken, CloudError> {
         self.of_file(subject, &CredentialsFile::given(subject, text)?)
     }
@@ -185,7 +185,7 @@ impl Google<'_> {
         }
     }
 
-    /// A token for an assertion that is signed with a service account's key (Google Identity, *Using OAuth 2.0 for
+    /// Gets a token for an assertion signed with a service account's key (Google Identity, *Using OAuth 2.0 for
     /// Server to Server Applications*).
     fn of_service_account(&self, subject: &str, file: &CredentialsFile) -> Result<AccessToken, CloudError> {
         const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -195,7 +195,7 @@ impl Google<'_> {
         let url = self.token_url(&file.token_uri)?;
         let audience = [file.audience.as_str(), file.token_uri.as_str(), url.as_str()];
         let start = SystemTime::now();
-        // So much earlier that a service whose clock is behind ours takes it.
+        // Backdated for a service whose clock is behind.
         let issued = start.checked_sub(Duration::from_secs(10)).unwrap_or(start);
         let claims = json!({
             "iss": file.client_email,
@@ -217,7 +217,7 @@ impl Google<'_> {
         access_token(&doing, answer, start)
     }
 
-    /// A token for what a person's login left behind (RFC 6749, *Refreshing an Access Token*).
+    /// Gets a token for the refresh token of a person's login (RFC 6749, *Refreshing an Access Token*).
     fn of_user(&self, subject: &str, file: &CredentialsFile) -> Result<AccessToken, CloudError> {
         let (Some(refresh), Some(secret)) = (&file.refresh_token, &file.client_secret) else {
             return Err(CloudError::settings(subject, "lacks refresh_token or client_secret"));
@@ -235,7 +235,7 @@ impl Google<'_> {
         access_token(doing, answer, start)
     }
 
-    /// The same for a login through a workforce pool, whose client shows itself in a header.
+    /// The same for a login through a workforce pool, whose client authenticates in a header.
     fn of_workforce_user(&self, subject: &str, file: &CredentialsFile) -> Result<AccessToken, CloudError> {
         let (Some(refresh), Some(secret)) = (&file.refresh_token, &file.client_secret) else {
             return Err(CloudError::settings(subject, "lacks refresh_token or client_secret"));

@@ -1,15 +1,15 @@
-//! Where Google Cloud KMS is.
+//! The endpoint of Google Cloud KMS.
 
 use url::Url;
 
 use super::services::address;
 use super::{Cloud, CloudError};
 
-/// Where the key service is: where `SOPS_GCP_KMS_ENDPOINT` says, with or without `https://`, else in the universe of
+/// The endpoint: `SOPS_GCP_KMS_ENDPOINT`, with or without `https://`, else in the universe of
 /// `SOPS_GCP_KMS_UNIVERSE_DOMAIN` (SOPS, `gcpkms/keysource.go`).
 ///
 /// # Errors
-/// [`CloudError::Settings`] when a variable holds no address.
+/// [`CloudError::Settings`] when a variable is not an address.
 pub fn google_kms(cloud: &Cloud) -> Result<Url, CloudError> {
     const ENDPOINT: &str = "SOPS_GCP_KMS_ENDPOINT";
     const UNIVERSE: &str = "SOPS_GCP_KMS_UNIVERSE_DOMAIN";

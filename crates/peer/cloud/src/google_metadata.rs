@@ -1,4 +1,4 @@
-//! Google's metadata server: the machine's token, and which GKE cluster this is (Compute Engine, *View and query VM
+//! Google's metadata server: the machine's token, and its GKE cluster (Compute Engine, *View and query VM
 //! metadata*).
 
 use std::time::SystemTime;
@@ -15,10 +15,10 @@ const HOST: &str = "GCE_METADATA_HOST";
 const TOKEN: &str = "get a Google access token of the machine";
 
 impl Google<'_> {
-    /// The machine's token; or, inside, why it has none.
+    /// The machine's token; the inner error says why it has none.
     ///
     /// # Errors
-    /// When the metadata server is there and refuses.
+    /// When the metadata server exists and refuses.
     pub(super) fn of_machine(&self) -> Result<Result<AccessToken, String>, CloudError> {
         let base = self.metadata_url()?;
         if let Err(why) = self.services.present(&base) {
@@ -33,11 +33,11 @@ impl Google<'_> {
         }
     }
 
-    /// The workload identity pool of the GKE cluster that this machine belongs to, and the cluster's name as a provider
+    /// The workload identity pool of this machine's GKE cluster, and the cluster's name as a provider
     /// of it (`fluxcd/pkg/auth/gcp`, *gkeMetadata*).
     ///
     /// # Errors
-    /// With Flux' words, when it is no GKE cluster.
+    /// With Flux' words, when it is not a GKE cluster.
     pub(super) fn gke_pool(&self) -> Result<(String, String), CloudError> {
         let get = |what: &str, path: &str| {
             let doing = format!("failed to get GKE cluster {what} from the metadata service");
@@ -67,7 +67,7 @@ impl Google<'_> {
         address(HOST, &format!("http://{host}/computeMetadata/v1/"))
     }
 
-    /// An answer of Google's metadata server; inside, that it is another's: all clouds use the same address.
+    /// An answer of Google's metadata server; the inner error says that it is another cloud's: all use the same address.
     fn metadata(&self, doing: &str, url: Url) -> Result<Result<Answer, String>, CloudError> {
         let place = url.origin().ascii_serialization();
         let request = Request::get(url).header("metadata-flavor", "Google");

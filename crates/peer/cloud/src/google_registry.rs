@@ -1,4 +1,4 @@
-//! Google Artifact Registry: which hosts are its registries, and logins at them (Artifact Registry, *Configure
+//! Google Artifact Registry: hosts of its registries, and logins at them (Artifact Registry, *Configure
 //! authentication to Artifact Registry for Docker*, *Access token*).
 
 use super::token::AccessToken;
@@ -7,13 +7,13 @@ use super::{CloudError, RegistryLogin};
 /// Flux' pattern (`fluxcd/pkg/auth/gcp`, `registryPattern`).
 const PATTERN: &str = r"^(((.+\.)?gcr\.io)|(.+-docker\.pkg\.dev)|(docker\.s3nsregistry\.fr))$";
 
-/// Whether a host is a registry of Google's.
+/// Checks whether a host is a registry of Google's.
 ///
 /// # Errors
 /// [`CloudError::Unfit`], with Flux' text.
 pub(super) fn check(host: &str) -> Result<(), CloudError> {
     let named = |suffix| host.strip_suffix(suffix).is_some_and(|name: &str| !name.is_empty());
-    // The token goes there, so it must be a host and nothing that only looks like one.
+    // The token is sent there, so it must really be a host.
     let is_host = host
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.');
@@ -27,7 +27,7 @@ pub(super) fn check(host: &str) -> Result<(), CloudError> {
     }
 }
 
-/// The login that a token is.
+/// The login of a token.
 pub(super) fn login(token: AccessToken) -> RegistryLogin {
     RegistryLogin {
         username: "oauth2accesstoken".to_owned(),

@@ -1,4 +1,4 @@
-//! Signed tokens (RFC 7515, *Compact Serialization*): assertions that we make, and the end of those that we get.
+//! Signed tokens (RFC 7515, *Compact Serialization*): assertions of our own, and the expiry of received ones.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use bumpwright_secret::Secret;
 
-/// A header and claims, signed with an RSA key in PEM (PKCS #8 or PKCS #1).
+/// Signs a header and claims with an RSA key in PEM (PKCS #8 or PKCS #1).
 ///
 /// # Errors
-/// In words, when the key cannot be used.
+/// A text, when the key cannot be used.
 pub(super) fn signed(header: &Value, claims: &Value, key: &Secret, scheme: SignatureScheme) -> Result<Secret, String> {
     let signer = signer(key, scheme)?;
     let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
@@ -25,10 +25,10 @@ pub(super) fn signed(header: &Value, claims: &Value, key: &Secret, scheme: Signa
     Ok(Secret::new(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))))
 }
 
-/// Looks whether a key can sign.
+/// Checks whether a key can sign.
 ///
 /// # Errors
-/// In words, when it cannot be used.
+/// A text, when it cannot be used.
 pub(super) fn check(key: &Secret, scheme: SignatureScheme) -> Result<(), String> {
     signer(key, scheme).map(drop)
 }
@@ -41,7 +41,7 @@ fn signer(key: &Secret, scheme: SignatureScheme) -> Result<Box<dyn Signer>, Stri
         .ok_or_else(|| "is not an RSA key of 2048 bits or more".to_owned())
 }
 
-/// When a token ends, by its own words (RFC 7519, *"exp" (Expiration Time) Claim*); nobody's signature is checked.
+/// When a token expires, by its claim (RFC 7519, *"exp" (Expiration Time) Claim*); the signature is not checked.
 pub(super) fn expires(token: &Secret) -> Option<SystemTime> {
     let claims = token.expose().split('.').nth(1)?;
     let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;

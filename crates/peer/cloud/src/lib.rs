@@ -1,8 +1,7 @@
-//! Logins at clouds: AWS, Azure and Google, for the identity that this process or a ServiceAccount has; and those of GitHub
-//! Apps.
+//! Logins at AWS, Azure and Google, with the identity of this process or a ServiceAccount; and those of GitHub Apps.
 //!
-//! Identity and use are apart. An identity is AWS credentials, an Entra token or a Google access token, and is found
-//! as the vendors' libraries find it; a use is a login at a registry, a Git server or a cluster. There are no SDKs: each step
+//! Identity and use are separate. An identity is AWS credentials, an Entra token or a Google access token, and is resolved
+//! as in the vendors' libraries; a use is a login at a registry, a Git server or a cluster. There are no SDKs: each step
 //! is one request.
 //!
 //! ```text

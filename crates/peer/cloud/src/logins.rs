@@ -1,4 +1,4 @@
-//! Identities and what they are used for, with what is kept of both.
+//! Identities and logins, with a cache of both.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -21,27 +21,27 @@ use super::{CloudError, Endpoints, Environment, Provider, Use, WorkloadIdentity,
 use bumpwright_http::{Answer, Client, Deadline, Login, Peer, Request};
 use bumpwright_secret::Secret;
 
-/// A name and password for a registry, for a time.
+/// A temporary login at a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryLogin {
     /// The name.
     pub username: String,
     /// The password.
     pub password: Secret,
-    /// When it ends, if that is known.
+    /// When it expires, if known.
     pub expires: Option<SystemTime>,
 }
 
-/// Logins at clouds for the identity of this process, or of a ServiceAccount. Its calls block; it can be shared by
-/// threads, who then share requests and what comes of them. One value stands for one way to reach servers: with a proxy
-/// of one's own (`spec.proxySecretRef`), make another one. A clone is the same one.
+/// Logins at clouds for the identity of this process, or of a ServiceAccount. Its calls block; threads that share it
+/// share requests and their results. One value has one way to reach servers: for another proxy
+/// (`spec.proxySecretRef`), create another one. A clone shares everything.
 #[derive(Clone, Debug)]
 pub struct Cloud {
     context: Arc<LoginContext>,
     pub(super) kept: Scope,
 }
 
-/// What there is to find identities in, and to reach services by.
+/// Sources of identities, and clients of services.
 #[derive(Debug)]
 pub(super) struct LoginContext {
     environment: Environment,
@@ -50,14 +50,14 @@ pub(super) struct LoginContext {
 }
 
 impl Cloud {
-    /// Nothing is read or connected yet. `peer` is how services are reached; metadata endpoints are asked directly. A
-    /// single request takes ten seconds at most, as in Flux.
+    /// Creates it without any request. `peer` has the connection settings for services; metadata endpoints are accessed
+    /// directly. A single request takes ten seconds at most, as in Flux.
     #[must_use]
     pub fn new(environment: Environment, endpoints: Endpoints, peer: Peer) -> Self {
         Self::sharing(&TokenCache::default(), environment, endpoints, peer)
     }
 
-    /// The same, which keeps its tokens in a cache that others use as well. They share its room and never a token.
+    /// The same with a cache that others use as well. They share its capacity and never a token.
     #[must_use]
     pub fn sharing(cache: &TokenCache, environment: Environment, endpoints: Endpoints, peer: Peer) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Cloud {
         }
     }
 
-    /// The same, asked on behalf of an object, for which looks into the cache are counted.
+    /// The same on behalf of an object, for which cache look-ups are counted.
     #[must_use]
     pub fn asked_by(&self, requester: Requester) -> Self {
         Self {
@@ -79,17 +79,17 @@ impl Cloud {
         }
     }
 
-    /// A variable of the environment that identities come from.
+    /// A variable of the environment of identities.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.context.environment.get(name)
     }
 
-    /// Where Google Cloud Storage is, if not where it usually is.
+    /// The endpoint of Google Cloud Storage, if overridden.
     pub fn google_storage(&self) -> Option<&Url> {
         self.context.endpoints.google_storage.as_ref()
     }
 
-    /// Where Google Kubernetes Engine is, if not where it usually is.
+    /// The endpoint of Google Kubernetes Engine, if overridden.
     pub(super) fn google_container(&self) -> Option<&Url> {
         self.context.endpoints.google_container.as_ref()
     }
@@ -102,12 +102,12 @@ impl Cloud {
         &self.context.services
     }
 
-    /// Sends requests as those for tokens are sent: the same trust, the same proxy, ten seconds for each at most.
+    /// The client of token requests: the same trust, the same proxy, ten seconds for each at most.
     pub fn client(&self) -> &Client {
         self.services().client()
     }
 
-    /// Asks a service as those for tokens are asked, and again when it asks to be asked later. `secrets` are what the request holds.
+    /// Sends a request as for tokens, with retries when the service demands them. `secrets` are those of the request.
     ///
     /// # Errors
     /// [`CloudError::Net`] and [`CloudError::Refused`], without any of the secrets.
@@ -121,11 +121,11 @@ impl Cloud {
         self.services().send(doing, request, secrets, deadline)
     }
 
-    /// A login at a registry of the provider (N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
+    /// Gets a login at a registry of the provider (N-050; `fluxcd/pkg/auth`, `GetArtifactRegistryCredentials`).
     ///
     /// # Errors
-    /// [`CloudError::Unfit`] for a host that is not the provider's, before anything is asked; otherwise
-    /// [`CloudError::While`] with Flux' words around what failed.
+    /// [`CloudError::Unfit`] for a host that is not the provider's, before any request; otherwise
+    /// [`CloudError::While`] with Flux' words around the cause.
     pub fn registry_login(
         &self,
         provider: Provider,
@@ -147,10 +147,10 @@ impl Cloud {
         }
     }
 
-    /// Credentials that sign requests to AWS. Roles are assumed in `region`.
+    /// Gets credentials that sign requests to AWS. Roles are assumed in `region`.
     ///
     /// # Errors
-    /// [`CloudError::While`] with Flux' words around what failed.
+    /// [`CloudError::While`] with Flux' words around the cause.
     pub fn aws_credentials(
         &self,
         region: &str,
@@ -167,10 +167,10 @@ impl Cloud {
         self.kept.get(("credentials", &key), deadline, ends, make)
     }
 
-    /// An Entra token for a scope, such as `https://storage.azure.com/.default`.
+    /// Gets an Entra token for a scope, such as `https://storage.azure.com/.default`.
     ///
     /// # Errors
-    /// [`CloudError::While`] with Flux' words around what failed.
+    /// [`CloudError::While`] with Flux' words around the cause.
     pub fn entra_token(
         &self,
         cloud: AzureCloud,
@@ -188,10 +188,10 @@ impl Cloud {
             .get(("token", &key), deadline, |token: &AccessToken| token.expires, make)
     }
 
-    /// A Google access token for all of Google Cloud.
+    /// Gets a Google access token for all of Google Cloud.
     ///
     /// # Errors
-    /// [`CloudError::While`] with Flux' words around what failed.
+    /// [`CloudError::While`] with Flux' words around the cause.
     pub fn google_token(
         &self,
         service_account: Option<&WorkloadIdentity>,
@@ -212,10 +212,10 @@ impl Cloud {
             .get(("token", &key), deadline, |token: &AccessToken| token.expires, make)
     }
 
-    /// A Google access token of a service account's key, as a file of it has it. `subject` is what an error calls it.
+    /// Gets a Google access token of a service account's key file. `subject` names it in errors.
     ///
     /// # Errors
-    /// [`CloudError`] when it is no key, or Google gives no token for it.
+    /// [`CloudError`] when it is not a key, or Google refuses it.
     pub fn google_token_of_key(
         &self,
         subject: &str,
@@ -234,18 +234,18 @@ impl Cloud {
         self.kept.get(("token", &name), deadline, ends, make)
     }
 
-    /// Whether a text can be given to [`Cloud::google_token_of_key`]; nothing is asked.
+    /// Checks a key for [`Cloud::google_token_of_key`], without a request.
     ///
     /// # Errors
-    /// [`CloudError::Settings`] when it is no key.
+    /// [`CloudError::Settings`] when it is not a key.
     pub fn check_google_key(subject: &str, key: &Secret) -> Result<(), CloudError> {
         CredentialsFile::given(subject, key).map(drop)
     }
 
-    /// An Entra token of an application or a managed identity that a Secret describes.
+    /// Gets an Entra token of an application or a managed identity of a Secret.
     ///
     /// # Errors
-    /// [`CloudError`] when Entra gives none.
+    /// [`CloudError`] when Entra refuses.
     pub fn entra_token_of(
         &self,
         client: &EntraClient,
@@ -270,7 +270,7 @@ impl Cloud {
             .get(("token", &name), deadline, ends, || azure.of_client(client, scope))
     }
 
-    /// Lets go what a server refused, and what it was made of.
+    /// Drops a login that a server refused from the cache, with the tokens that it was made from.
     pub(super) fn forget_login(&self, refused: &Login) {
         self.kept.let_go(|kept: &ExpiringLogin| kept.login == *refused);
         match refused {
@@ -348,12 +348,12 @@ impl Cloud {
     }
 }
 
-/// What stands for a secret in a cache.
+/// The digest of a secret for cache keys.
 pub(super) fn fingerprint(secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(secret))
 }
 
-/// What tells one identity from another in a cache.
+/// The cache key of an identity.
 fn identity(provider: Provider, service_account: Option<&WorkloadIdentity>) -> Result<String, CloudError> {
     let who = service_account.map_or(Ok(String::new()), |workload| workload.identity(provider))?;
     Ok(format!("{provider} {who}"))

@@ -1,11 +1,11 @@
-//! The clouds that there are logins for.
+//! The supported clouds.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::CloudError;
 
-/// A value of `spec.provider` (N-050); `generic` is no cloud.
+/// A value of `spec.provider` (N-050), without `generic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provider {
     /// `aws`

@@ -1,4 +1,4 @@
-//! What a service's refusal says: its own code and words, in the formats of all the services, without any secret.
+//! Error answers of services: code and message, in the formats of all the services, without any secret.
 
 use serde_json::Value;
 use ureq::http::StatusCode;
@@ -8,7 +8,7 @@ use super::{CloudError, xml};
 use bumpwright_http::{Answer, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// A service's own code and words; either may be empty.
+/// A service's error code and message; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ErrorDetails {
     pub(super) code: String,
@@ -27,8 +27,8 @@ impl ErrorDetails {
     }
 }
 
-/// What a refusal says. Services echo what they were sent (AWS: the request that a signature should have been for), so
-/// `secrets` are taken out of it before it is cut to a length.
+/// Parses an error answer. Services echo requests (AWS: the canonical request of a signature), so
+/// `secrets` are removed before it is truncated.
 pub(super) fn error_details(answer: &Answer, secrets: &[&Secret]) -> ErrorDetails {
     let body = String::from_utf8_lossy(&answer.body);
     let found = match serde_json::from_str::<Value>(&body) {
@@ -75,7 +75,7 @@ fn in_json(document: &Value, header: Option<&str>) -> ErrorDetails {
     }
 }
 
-/// AWS' query protocol; a web page says nothing.
+/// AWS' query protocol; a web page has no details.
 fn in_xml(document: &str) -> ErrorDetails {
     ErrorDetails {
         code: xml::text(document, &["Error", "Code"]).unwrap_or_default(),
@@ -83,8 +83,8 @@ fn in_xml(document: &str) -> ErrorDetails {
     }
 }
 
-/// Whether AWS asks to be asked later in other ways than by 429 and 5xx, or cannot reach the provider of an identity just
-/// now (SDK: `aws/retry`, *DefaultThrottleErrorCodes*; `stscreds`, *WebIdentityRoleProvider*).
+/// Whether AWS' error is temporary despite a status other than 429 and 5xx: throttling, or an unreachable identity
+/// provider (SDK: `aws/retry`, *DefaultThrottleErrorCodes*; `stscreds`, *WebIdentityRoleProvider*).
 pub(super) fn is_passing(status: StatusCode, code: &str) -> bool {
     const CODES: [&str; 10] = [
         "IDPCommunicationError",

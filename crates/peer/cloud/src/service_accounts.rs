@@ -1,4 +1,4 @@
-//! Which ServiceAccount stands for an object at a cloud, and what is said when it is not there (`fluxcd/pkg/auth`,
+//! The ServiceAccount of an object at a cloud, and Flux' errors when it is missing (`fluxcd/pkg/auth`,
 //! `access_token.go` and `controller_flags.go`; N-037, N-050).
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::{CloudError, IssueToken, WorkloadIdentity};
 /// The ServiceAccounts of a cluster, for objects that use their identities.
 #[derive(Clone)]
 pub struct ServiceAccounts {
-    /// The one that counts where an object names none (`--default-workload-service-account`; for key services
+    /// The default where an object names none (`--default-workload-service-account`; for key services
     /// `--default-decryption-service-account`, for clusters `--default-kubeconfig-service-account`).
     pub default: Option<String>,
     /// Issues their tokens.
@@ -23,7 +23,7 @@ impl fmt::Debug for ServiceAccounts {
     }
 }
 
-/// What a token is wanted for.
+/// The use of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Images.
@@ -39,7 +39,7 @@ pub enum Use {
 }
 
 impl Use {
-    /// Puts Flux' words for what fails without a token around why there is none. Buckets and key services have words of their
+    /// Wraps the cause of a missing token in Flux' words. Buckets and key services have words of their
     /// own.
     pub(super) fn without_token(self, why: CloudError) -> CloudError {
         match self {
@@ -52,7 +52,7 @@ impl Use {
 }
 
 impl ServiceAccounts {
-    /// The ServiceAccount of an object that names `given`, which may be empty. None when the object acts as this process.
+    /// The ServiceAccount of an object with the name `given`, which may be empty. None when the object uses the identity of this process.
     #[must_use]
     pub fn name<'a>(&'a self, given: &'a str) -> Option<&'a str> {
         match given {
@@ -61,11 +61,11 @@ impl ServiceAccounts {
         }
     }
 
-    /// The identity of the ServiceAccount of an object that names `given`, with the annotations that it has; none when it is
-    /// not there. `Ok(None)` when the object acts as this process.
+    /// The identity of the ServiceAccount of an object with the name `given`, with its annotations; none when it
+    /// does not exist. `Ok(None)` when the object uses the identity of this process.
     ///
     /// # Errors
-    /// [`CloudError::While`] with Flux' words when the ServiceAccount is not there.
+    /// [`CloudError::While`] with Flux' words when the ServiceAccount does not exist.
     pub fn identity(
         &self,
         namespace: &str,
@@ -75,7 +75,7 @@ impl ServiceAccounts {
     ) -> Result<Option<WorkloadIdentity>, CloudError> {
         let Some(name) = self.name(given) else { return Ok(None) };
         let Some(annotations) = annotations else {
-            // Flux does not tell a default for decryption from a name that the object gives.
+            // For decryption Flux does not distinguish the default from the object's name.
             let why = match given {
                 "" if wanted != Use::Decryption => DEFAULT_NOT_FOUND.to_owned(),
                 _ => format!("ServiceAccount {name:?} not found"),

@@ -1,4 +1,4 @@
-//! Requests to cloud services, and to metadata endpoints, which are near or not there at all.
+//! Requests to cloud services, and to metadata endpoints, which are local or absent.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -16,16 +16,16 @@ use super::refusal::{error_details, is_passing};
 use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// The most that one request may take (Flux, `fluxcd/pkg/auth`, `GetHTTPClient`).
+/// The time limit of one request (Flux, `fluxcd/pkg/auth`, `GetHTTPClient`).
 const REQUEST: Duration = Duration::from_secs(10);
-/// How long a metadata endpoint has to take up a connection. It is on the same machine or the one below.
+/// The time limit for a connection to a metadata endpoint. It is on the same machine or its host.
 const CONNECT: Duration = Duration::from_secs(1);
-/// How long an endpoint that did not counts as absent.
+/// How long an endpoint without a connection counts as absent.
 const ABSENT: Duration = Duration::from_secs(30);
-/// The largest answer that is read, in bytes. A token of Entra with many groups has some 20 KiB.
+/// The largest accepted answer, in bytes. A token of Entra with many groups has some 20 KiB.
 const ANSWER: usize = 1 << 20;
 
-/// One client for services, through the proxy if there is one, and one for metadata endpoints, past it.
+/// One client for services, through the proxy if any, and one for metadata endpoints, without it.
 #[derive(Debug)]
 pub(super) struct Services {
     far: Client,
@@ -57,7 +57,7 @@ impl Services {
         &self.far
     }
 
-    /// Asks a service. `secrets` are what the request holds; they never come back in an error.
+    /// Sends a request to a service. `secrets` are those of the request; no error contains them.
     ///
     /// # Errors
     /// [`CloudError::Net`] and [`CloudError::Refused`].
@@ -87,7 +87,7 @@ impl Services {
         }
     }
 
-    /// Asks a metadata endpoint, which must have been found [`Services::present`]. Any status is an answer.
+    /// Sends a request to a metadata endpoint, after [`Services::present`]. Any status is an answer.
     ///
     /// # Errors
     /// [`CloudError::Net`].
@@ -104,17 +104,17 @@ impl Services {
         })
     }
 
-    /// Whether something takes up connections at a metadata endpoint, within a second.
+    /// Checks whether a metadata endpoint accepts connections within a second.
     ///
     /// # Errors
-    /// In words, when nothing does.
+    /// Why not, as text.
     pub(super) fn present(&self, endpoint: &Url) -> Result<(), String> {
         let place = endpoint.origin().ascii_serialization();
         let mut absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, why)) = absent.get(&place).filter(|(since, _)| since.elapsed() < ABSENT) {
             return Err(why.clone());
         }
-        // The lock is held meanwhile: others who ask wait for this one answer.
+        // The lock is held meanwhile: other callers wait for this result.
         match connected(endpoint) {
             Ok(()) => {
                 absent.remove(&place);
@@ -141,17 +141,17 @@ fn connected(endpoint: &Url) -> Result<(), String> {
     Err(last)
 }
 
-/// An address that a variable or file gives.
+/// Parses an address of a variable or file.
 ///
 /// # Errors
-/// [`CloudError::Settings`] when it is none.
+/// [`CloudError::Settings`] when it is not valid.
 pub(super) fn address(named_by: &str, value: &str) -> Result<Url, CloudError> {
     let url = Url::parse(value).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     url.ok_or_else(|| CloudError::settings(named_by, "is not an address; give https://host or http://host:port"))
 }
 
-/// Where an endpoint is, in numbers.
+/// Resolves an endpoint.
 pub(super) fn addresses(endpoint: &Url) -> std::io::Result<Vec<SocketAddr>> {
     let port = endpoint.port_or_known_default().unwrap_or(80);
     let found = match endpoint.host() {
@@ -163,12 +163,12 @@ pub(super) fn addresses(endpoint: &Url) -> std::io::Result<Vec<SocketAddr>> {
     Ok(found.collect())
 }
 
-/// The error for an answer that says no.
+/// The error of a refusal.
 pub(super) fn refused(doing: &str, answer: &Answer, secrets: &[&Secret]) -> CloudError {
     error_details(answer, secrets).error(doing, &answer.url, answer.status)
 }
 
-/// An answer that cannot be used.
+/// The error of an unusable answer.
 pub(super) fn unusable(doing: &str, url: &Url, detail: impl Into<String>) -> CloudError {
     CloudError::Answer {
         doing: doing.to_owned(),
@@ -177,7 +177,7 @@ pub(super) fn unusable(doing: &str, url: &Url, detail: impl Into<String>) -> Clo
     }
 }
 
-/// Reads the answer's JSON, and wipes the answer.
+/// Parses the answer's JSON, and wipes the answer.
 ///
 /// # Errors
 /// [`CloudError::Answer`], without any of the text, which may be a secret.
@@ -186,7 +186,7 @@ pub(super) fn json<T: DeserializeOwned>(doing: &str, answer: Answer) -> Result<T
     serde_json::from_slice(&body).map_err(|e| unusable(doing, &url, no_json(&e)))
 }
 
-/// What is wrong with a JSON text, without any of it: the library's own words quote it.
+/// Describes an error in a JSON text without quoting it, unlike the library's message.
 pub(super) fn no_json(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
@@ -197,7 +197,7 @@ pub(super) fn no_json(error: &serde_json::Error) -> String {
     }
 }
 
-/// Whether an answer is a metadata endpoint's usual way to say yes.
+/// Whether an answer is a metadata endpoint's success.
 pub(super) fn is_ok(answer: &Answer) -> bool {
     answer.status == StatusCode::OK
 }

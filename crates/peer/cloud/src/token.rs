@@ -1,4 +1,4 @@
-//! What token endpoints of Entra and Google answer (RFC 6749, *Successful Response*).
+//! Answers of the token endpoints of Entra and Google (RFC 6749, *Successful Response*).
 
 use std::time::SystemTime;
 
@@ -10,12 +10,12 @@ use super::services::{json, unusable};
 use bumpwright_http::Answer;
 use bumpwright_secret::Secret;
 
-/// A token that whoever has it may use.
+/// A bearer token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessToken {
     /// The token.
     pub token: Secret,
-    /// When it ends, if the service said so.
+    /// When it expires, if the service said so.
     pub expires: Option<SystemTime>,
 }
 
@@ -25,12 +25,12 @@ struct Body {
     access_token: Option<Secret>,
     #[serde(default)]
     expires_in: Option<Seconds>,
-    /// Azure's metadata endpoints: the same since 1970.
+    /// Azure's metadata endpoints: the expiry since 1970.
     #[serde(default)]
     expires_on: Option<Seconds>,
 }
 
-/// The token of an answer to a request that was sent at `start`.
+/// Parses the token of an answer to a request that was sent at `start`.
 ///
 /// # Errors
 /// [`CloudError::Answer`] when there is none.

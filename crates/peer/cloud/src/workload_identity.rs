@@ -15,18 +15,18 @@ use super::{CloudError, Provider};
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
-/// The token of a ServiceAccount that is wanted (Kubernetes API, *TokenRequest*).
+/// A request for a token of a ServiceAccount (Kubernetes API, *TokenRequest*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRequest<'a> {
     /// The ServiceAccount's namespace.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// Whom the token is for.
+    /// The audiences of the token.
     pub audiences: &'a [&'a str],
 }
 
-/// Issues a token of a ServiceAccount; its error is in words.
+/// Issues a token of a ServiceAccount; its error is a text.
 pub type IssueToken = dyn Fn(&TokenRequest<'_>, Deadline) -> Result<Secret, String> + Send + Sync;
 
 /// A ServiceAccount whose identity is used instead of this process' own.
@@ -36,15 +36,15 @@ pub struct WorkloadIdentity {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its annotations, which say who it is at the cloud.
+    /// Its annotations, which name its identity at the cloud.
     pub annotations: BTreeMap<String, String>,
-    /// Whom its tokens are for, where it is not for the cloud to say.
+    /// The audiences of its tokens, where the cloud does not define them.
     pub audiences: Vec<String>,
     /// Issues its tokens.
     pub issue: Arc<IssueToken>,
 }
 
-/// The same account with the same annotations, whose tokens come from the same place.
+/// The same account with the same annotations and the same issuer.
 impl PartialEq for WorkloadIdentity {
     fn eq(&self, other: &Self) -> bool {
         (&self.namespace, &self.name, &self.annotations, &self.audiences)
@@ -70,7 +70,7 @@ impl WorkloadIdentity {
         self.annotations.get(key).map_or("", String::as_str)
     }
 
-    /// Who it is at a cloud, which tells its tokens in a cache from others.
+    /// Its identity at a cloud, part of the cache key of its tokens.
     ///
     /// # Errors
     /// [`CloudError::While`], with Flux' text, when an annotation is missing or wrong.
@@ -88,7 +88,7 @@ impl WorkloadIdentity {
         Ok(format!("{} {identity}", self.own_identity()))
     }
 
-    /// Who it is at this cluster, and whom its tokens are for: this tells its tokens from others.
+    /// Its identity at this cluster with its audiences, part of the cache key of its tokens.
     pub(super) fn own_identity(&self) -> String {
         let audiences = match self.audiences.as_slice() {
             [] => String::new(),
@@ -135,12 +135,12 @@ impl WorkloadIdentity {
         }
     }
 
-    /// A token of it for `usual`, or for whom it is to be for.
+    /// Gets a token for its audiences, or for `usual` if it has none.
     pub(super) fn token(&self, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
         self.issued("service account", usual, deadline)
     }
 
-    /// The same where it is this process' own.
+    /// The same for the ServiceAccount of this process.
     pub(super) fn own_token(&self, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
         let token = self.issued("controller service account", usual, deadline);
         token.map_err(|error| error.within("failed to create provider access token for the controller"))
@@ -170,7 +170,7 @@ impl WorkloadIdentity {
 }
 
 impl Aws<'_> {
-    /// Credentials of the role that the ServiceAccount names.
+    /// Gets credentials of the ServiceAccount's role.
     pub(super) fn of_workload(&self, workload: &WorkloadIdentity) -> Result<AwsCredentials, CloudError> {
         let token = workload.token("sts.amazonaws.com", self.deadline)?;
         let session = format!("{}.{}.{}.fluxcd.io", workload.name, workload.namespace, self.region);
@@ -180,7 +180,7 @@ impl Aws<'_> {
 }
 
 impl Azure<'_> {
-    /// A token of the client that the ServiceAccount names.
+    /// Gets a token of the ServiceAccount's client.
     pub(super) fn of_workload(&self, workload: &WorkloadIdentity, scope: &str) -> Result<AccessToken, CloudError> {
         let assertion = workload.token("api://AzureADTokenExchange", self.deadline)?;
         let (tenant, client) = workload.entra_client().map_err(CloudError::Unfit)?;
@@ -189,7 +189,7 @@ impl Azure<'_> {
 }
 
 impl Google<'_> {
-    /// A token of the service account that the ServiceAccount names, or of the ServiceAccount itself.
+    /// Gets a token of the ServiceAccount's Google service account, or of the ServiceAccount itself.
     pub(super) fn of_workload(&self, workload: &WorkloadIdentity) -> Result<AccessToken, CloudError> {
         let failed = |text| CloudError::Unfit(text).within("failed to get provider audience");
         let (for_kubernetes, for_google) = match workload.pool().map_err(failed)? {

@@ -1,10 +1,10 @@
-//! The small XML documents of AWS, and of the other stores of objects: elements and their texts, prefixes and attributes
-//! aside. A document type is passed over and its entities are not known, so nothing grows.
+//! A reader for the small XML documents of AWS and other object stores: elements and their texts, without prefixes and
+//! attributes. A document type is skipped and its entities are not expanded, so nothing grows.
 
-/// How deep elements may be nested.
+/// The deepest nesting of elements.
 const DEPTH: usize = 32;
 
-/// What comes next in a document.
+/// An event of the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An element begins; its path is [`Events::path`]. An empty one (`<a/>`) ends at once.
@@ -19,13 +19,13 @@ pub struct Events<'d> {
     rest: &'d str,
     open: Vec<&'d str>,
     tag: &'d str,
-    /// What the event before has left to be done.
+    /// Whether the element of the last event still has to end.
     closing: bool,
     empty: bool,
 }
 
 impl<'d> Events<'d> {
-    /// Nothing of the document has been read yet.
+    /// Starts at the beginning of the document.
     #[must_use]
     pub fn new(document: &'d str) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl<'d> Events<'d> {
 impl Iterator for Events<'_> {
     type Item = Event;
 
-    /// None at the end, and where the document is broken.
+    /// None at the end, and at the first error.
     fn next(&mut self) -> Option<Event> {
         if std::mem::take(&mut self.closing) {
             self.open.pop();
@@ -86,8 +86,8 @@ impl Iterator for Events<'_> {
     }
 }
 
-/// The text of the first element that is reached by these names from any depth, such as `["Error", "Code"]`. Prefixes
-/// and attributes do not matter. `None` as well when the document is broken before that.
+/// The text of the first element with this path at any depth, such as `["Error", "Code"]`. Prefixes
+/// and attributes do not matter. `None` too when the document is not valid up to there.
 pub fn text(document: &str, path: &[&str]) -> Option<String> {
     let mut events = Events::new(document);
     loop {
@@ -104,7 +104,7 @@ fn local(tag: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-/// The five entities of XML, and characters by number.
+/// Decodes the five entities of XML, and character references.
 fn decoded(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
