@@ -1,5 +1,5 @@
-//! What every controller needs, whatever its kind: a work queue and threads, the course of a reconciliation with status, events and
-//! requeues, and what others see of it: logs, metrics, probes.
+//! The parts shared by all controllers: work queue and threads, the course of a reconciliation with status, events and
+//! requeues, and observability: logs, metrics, probes.
 //!
 //! ```text
 //! watch ─▶ cache ─▶ Queue ─▶ Driver: finalizer, suspension, Reconcile of the kind, status, event, requeue

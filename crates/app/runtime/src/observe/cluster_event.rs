@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::timestamp::{kubernetes_time, unix_nanos};
 use super::{Event, ObjectReference, random_id};
 
-/// The longest name of an object (RFC 1123, as apimachinery checks it).
+/// The longest name of an object (RFC 1123, as in apimachinery).
 const LONGEST_NAME: usize = 253;
 
 /// An Event of the Kubernetes API. Times are nanoseconds since 1970.
@@ -22,7 +22,7 @@ pub struct ClusterEvent {
     pub(super) message: String,
     /// `source.component`.
     pub(super) component: String,
-    /// Whether it is said again in `reportingComponent`; not so in combined events.
+    /// Whether it is repeated in `reportingComponent`; not so in combined events.
     pub(super) reporting: bool,
     pub(super) first: i64,
     pub(super) last: i64,
@@ -30,7 +30,7 @@ pub struct ClusterEvent {
 }
 
 impl ClusterEvent {
-    /// The Event for something that happened once. It has a name of its own, and lives in the namespace of its object,
+    /// The Event for a single occurrence. It has a name of its own, and is in the namespace of its object,
     /// or in `default`.
     #[must_use]
     pub fn new(event: &Event) -> Self {
@@ -53,7 +53,7 @@ impl ClusterEvent {
         }
     }
 
-    /// The Event that stands for many that differ by their message (`events_cache.go`, `EventAggregate`).
+    /// The Event that combines many with different messages (`events_cache.go`, `EventAggregate`).
     pub(super) fn combined(&self, now: i64) -> Self {
         Self {
             name: name(&self.object, now),
@@ -67,7 +67,7 @@ impl ClusterEvent {
         }
     }
 
-    /// The object as it is sent.
+    /// The object for the request.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut metadata = Map::new();
@@ -100,7 +100,7 @@ impl ClusterEvent {
         event
     }
 
-    /// What changes in the Event that is there already: a strategic merge patch (and a merge patch as well).
+    /// The changes to the existing Event: a strategic merge patch (and a merge patch as well).
     pub(super) fn patch(&self) -> Value {
         let mut patch = json!({"count": self.count, "lastTimestamp": kubernetes_time(self.last)});
         if let Value::Object(fields) = &mut patch

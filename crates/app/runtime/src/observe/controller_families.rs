@@ -1,4 +1,4 @@
-//! The names, texts and labels of what is counted of controllers and their queues (controller-runtime 0.24,
+//! The names, texts and labels of the metrics of controllers and their queues (controller-runtime 0.24,
 //! `pkg/internal/controller/metrics/metrics.go` and `pkg/internal/metrics/workqueue.go`).
 
 use super::exposition::Exposed;

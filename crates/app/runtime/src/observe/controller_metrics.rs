@@ -1,4 +1,4 @@
-//! The metrics of one controller and its queue, as controller-runtime counts them.
+//! The metrics of one controller and its queue, as in controller-runtime.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,20 +11,20 @@ use super::metrics::Families;
 /// How a reconciliation ended (controller-runtime, `internal/controller`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// Done, nothing is planned.
+    /// Done, without a requeue.
     Success,
-    /// Done, and to be done again at once.
+    /// Done, requeued at once.
     Requeue,
-    /// Done, and to be done again after some time.
+    /// Done, requeued after some time.
     RequeueAfter,
-    /// Failed, and to be tried again with back-off.
+    /// Failed, requeued with backoff.
     Error,
-    /// Failed, and trying again would bring nothing.
+    /// Failed; a retry would not help.
     TerminalError,
 }
 
-/// What controller-runtime counts of one controller. A clone is cheap and counts into the same cells; nothing here
-/// allocates but [`ControllerMetrics::started`], which remembers a moment.
+/// controller-runtime's metrics of one controller. A clone is cheap and has the same cells; only
+/// [`ControllerMetrics::started`] allocates, to remember a moment.
 #[derive(Clone, Debug)]
 pub struct ControllerMetrics(Arc<Cells>);
 
@@ -50,7 +50,7 @@ struct Cells {
     running: Mutex<Running>,
 }
 
-/// When the work that goes on began.
+/// The start times of running reconciliations.
 #[derive(Debug, Default)]
 struct Running {
     next: u64,
@@ -58,7 +58,7 @@ struct Running {
 }
 
 impl ControllerMetrics {
-    /// The cells of a controller, all of them at zero, so that they show before something happens.
+    /// Creates the cells of a controller at zero, so that they are visible before the first reconciliation.
     pub(super) fn new(families: &Families, controller: &str, workers: usize) -> Self {
         let result = |result| families.reconcile.total.with(&[controller, result]);
         let [one, queue] = [&[controller][..], &[controller, controller][..]];
@@ -74,7 +74,7 @@ impl ControllerMetrics {
             timeouts: families.reconcile.timeouts.with(one),
             time: families.reconcile.time.with(one),
             active: families.reconcile.active_workers.with(one),
-            // controller-runtime's queues have priorities; ours all have the usual one.
+            // controller-runtime's queues have priorities; here all objects have the default one.
             depth: families.queue.depth.with(&[controller, controller, "0"]),
             adds: families.queue.adds.with(queue),
             retries: families.queue.retries.with(queue),
@@ -86,23 +86,23 @@ impl ControllerMetrics {
         }))
     }
 
-    /// Something was put into the queue; what is in it already is not put into it again.
+    /// An object was queued; not called for one that is queued already.
     pub fn queued(&self) {
         self.0.adds.increment();
         self.0.depth.add(1.0);
     }
 
-    /// Something that was put into the queue is not needed any more.
+    /// A queued object was removed from the queue.
     pub fn unqueued(&self) {
         self.0.depth.add(-1.0);
     }
 
-    /// Something is to come into the queue after a while: a retry with back-off, or the next interval.
+    /// An object is queued later: a retry with backoff, or the next interval.
     pub fn delayed(&self) {
         self.0.retries.increment();
     }
 
-    /// Something was taken out of the queue, where it had waited so long, and is being worked on until the answer is
+    /// An object was taken from the queue after this wait. Its reconciliation runs until the returned value is
     /// finished or dropped.
     #[must_use]
     pub fn started(&self, waited: Duration) -> Working {
@@ -124,17 +124,17 @@ impl ControllerMetrics {
         }
     }
 
-    /// Something left the queue without being worked on, as when its object is gone.
+    /// An object left the queue without a reconciliation, as when it is gone.
     pub fn withdrawn(&self) {
         self.0.depth.add(-1.0);
     }
 
-    /// A reconciliation was stopped because it took too long.
+    /// A reconciliation was cancelled by its timeout.
     pub fn timed_out(&self) {
         self.0.timeouts.increment();
     }
 
-    /// Brings the gauges of work that goes on up to date, in seconds.
+    /// Updates the gauges of running reconciliations, in seconds.
     pub(super) fn refresh(&self) {
         let now = Instant::now();
         let running = self.0.running();
@@ -172,8 +172,8 @@ impl Cells {
     }
 }
 
-/// One reconciliation that goes on. Dropping it without [`Working::finish`] counts its time alone, as when the process
-/// is told to stop; in a panic it counts that too, as an error.
+/// A running reconciliation. Dropping it without [`Working::finish`] counts only its time, as on shutdown;
+/// in a panic it counts that too, as an error.
 #[derive(Debug)]
 pub struct Working {
     cells: Arc<Cells>,
@@ -183,7 +183,7 @@ pub struct Working {
 }
 
 impl Working {
-    /// Says how it ended, and counts it.
+    /// Counts its result.
     pub fn finish(mut self, finish: Finish) {
         self.finish = Some(finish);
     }

@@ -1,9 +1,9 @@
-//! How client-go keeps events from flooding a cluster (`tools/record/events_cache.go`, `EventCorrelator`): the same
-//! event again is counted in the one there is, many that differ by their message alone are combined, and an object that
-//! will not be quiet is held to a pace.
+//! client-go's protection of a cluster from floods of events (`tools/record/events_cache.go`, `EventCorrelator`): a
+//! repeated event is counted in the existing one, many that differ only by their message are combined, and the events of
+//! one object are rate limited.
 //!
-//! It is a value without clock and client. One thing differs: of ten messages, client-go forgets a random one, and so
-//! whether an older message is combined when it comes again is up to dice there. Here the newest is forgotten: the first
+//! It is a value without clock and client. One difference: of ten messages client-go forgets a random one, so it is
+//! random whether a repeated older message is combined. Here the newest is forgotten: the first
 //! nine keep their own events.
 
 use std::collections::BTreeSet;
@@ -19,15 +19,15 @@ use super::token_bucket::TokenBucket;
 
 /// How many objects, reasons and messages are remembered, each.
 const REMEMBERED: usize = 4096;
-/// With so many different messages within the time, further ones are combined.
+/// After so many different messages, further ones are combined.
 const MESSAGES: usize = 10;
-/// How long an object and reason has to be quiet to begin anew, in nanoseconds: ten minutes.
+/// How long an object and reason has to be quiet for a reset, in nanoseconds: ten minutes.
 const QUIET: i64 = 600 * 1_000_000_000;
 
-/// What is to be done with an event.
+/// The action for an event.
 ///
-/// client-go tries again after ten seconds (at first, a random part of it), twelve times at most, while the server cannot
-/// be reached; what the server refuses is given up.
+/// client-go retries after ten seconds (at first, a random part of it), twelve times at most, while the server is
+/// unreachable; a refused event is dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Correlated {
     /// `POST` this Event to the namespace.
@@ -37,23 +37,23 @@ pub enum Correlated {
         /// The Event.
         event: Value,
     },
-    /// `PATCH` the Event of that name (as `application/strategic-merge-patch+json` in client-go); on 404, which is an
-    /// Event that has expired, `POST` `event` instead.
+    /// `PATCH` the Event of that name (as `application/strategic-merge-patch+json` in client-go); on 404, after the
+    /// Event has expired, `POST` `event` instead.
     Patch {
         /// Where it lives.
         namespace: String,
         /// Its name.
         name: String,
-        /// What changes.
+        /// The changes.
         patch: Value,
         /// The whole Event.
         event: Value,
     },
-    /// Nothing: the object has used up what it may write.
+    /// Nothing: the rate limit of the object is exhausted.
     Drop,
 }
 
-/// Remembers what was written. Memory is bounded: texts are kept as hashes.
+/// Remembers written events. Memory is bounded: texts are kept as hashes.
 #[derive(Debug)]
 pub struct Correlator {
     similar: Recency<Key, SimilarEvents>,
@@ -61,10 +61,10 @@ pub struct Correlator {
     paces: Recency<Key, TokenBucket>,
 }
 
-/// The hash of what has to be the same.
+/// The hash of the parts that have to be equal.
 type Key = [u8; 32];
 
-/// Events that differ by their message alone.
+/// Events that differ only by their message.
 #[derive(Debug)]
 struct SimilarEvents {
     messages: BTreeSet<Key>,
@@ -80,7 +80,7 @@ struct WrittenEvent {
 }
 
 impl Correlator {
-    /// Remembers nothing.
+    /// Creates an empty correlator.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Correlator {
         }
     }
 
-    /// What to do with an event at this moment.
+    /// Decides the action for an event at this moment.
     pub fn observe(&mut self, event: ClusterEvent, now: SystemTime) -> Correlated {
         let now = unix_nanos(now);
         let (event, key) = self.combine(event, now);
@@ -114,7 +114,7 @@ impl Correlator {
         }
     }
 
-    /// The event, or the one that stands for all that are similar; and what it is remembered by.
+    /// Returns the event, or the one that combines all similar ones, with its key.
     fn combine(&mut self, event: ClusterEvent, now: i64) -> (ClusterEvent, Key) {
         let reporting = if event.reporting { event.component.as_str() } else { "" };
         let group = key_of(&event, &["similar", &event.reason, reporting]);
@@ -139,7 +139,7 @@ impl Correlator {
         }
     }
 
-    /// The event with the name and count of the one that it repeats.
+    /// Returns the event with the name and count of the one that it repeats.
     fn count(&mut self, mut event: ClusterEvent, key: Key) -> ClusterEvent {
         if let Some(written) = self.written.get(&key) {
             event.name.clone_from(&written.name);
@@ -162,7 +162,7 @@ impl Default for Correlator {
     }
 }
 
-/// Source, object and type of an event, and more parts. Lengths keep parts apart.
+/// Hashes source, object and type of an event, and more parts. Lengths separate parts.
 fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
     let object = &event.object;
     let parts = [

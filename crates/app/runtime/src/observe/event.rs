@@ -1,4 +1,4 @@
-//! An event, as a controller means it.
+//! An event of a controller.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use serde::Serialize;
 use thiserror::Error;
 
-/// The prefix of annotations that go with each event of their object (`fluxcd/pkg/apis/event`, `Group`).
+/// The prefix of annotations that are added to each event of their object (`fluxcd/pkg/apis/event`, `Group`).
 const PREFIX: &str = "event.toolkit.fluxcd.io/";
 
-/// The object that an event is about (core/v1, `ObjectReference`); what is empty is not written.
+/// The object of an event (core/v1, `ObjectReference`); empty fields are not written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
@@ -22,13 +22,13 @@ pub struct ObjectReference {
     /// The name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The id that the API server gave it.
+    /// Its uid.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// Group and version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
-    /// The version of the object that was looked at.
+    /// Its observed version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
 }
@@ -41,7 +41,7 @@ pub struct UnusableReference {
 }
 
 impl ObjectReference {
-    /// Whether the notification-controller can use it.
+    /// Checks whether the notification-controller accepts it.
     pub(super) fn usable(&self) -> Result<(), UnusableReference> {
         let parts = [
             ("kind", &self.kind),
@@ -55,14 +55,14 @@ impl ObjectReference {
     }
 }
 
-/// How much an event matters.
+/// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// Something was done.
+    /// A change.
     Normal,
-    /// Something went wrong.
+    /// A failure.
     Warning,
-    /// Nothing had to be done. In the cluster it is Normal; the notification-controller does not get it.
+    /// Nothing to do. Normal in the cluster; not sent to the notification-controller.
     Trace,
 }
 
@@ -76,28 +76,28 @@ impl EventType {
     }
 }
 
-/// Something that happened to an object.
+/// An event of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it is about.
+    /// The object.
     pub object: ObjectReference,
-    /// How much it matters.
+    /// The severity.
     pub event_type: EventType,
-    /// Why, in one word.
+    /// The reason, in one word.
     pub reason: String,
-    /// What, for people. It is not cut: core/v1 has no limit, and Flux' recorder cuts nothing.
+    /// The message. It is not truncated: core/v1 has no limit, and Flux' recorder does not truncate.
     pub message: String,
     /// Details for machines, such as the revision: annotations in the cluster, metadata for the
     /// notification-controller.
     pub annotations: BTreeMap<String, String>,
     /// Flux' controller for the kind, such as `image-automation-controller`.
     pub controller: String,
-    /// When.
+    /// The time.
     pub at: SystemTime,
 }
 
 impl Event {
-    /// Adds those annotations of the object that are for its events; they win over the event's own.
+    /// Adds the annotations of the object that are for its events; they override the event's own.
     #[must_use]
     pub fn with_annotations_of<'a>(mut self, object: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let ours = object.into_iter().filter(|(key, _)| key.starts_with(PREFIX));

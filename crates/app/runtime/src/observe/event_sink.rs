@@ -1,9 +1,9 @@
-//! Events on their way to the notification-controller (`--events-addr`): sent one after the other by a thread of their
-//! own, so that no reconciliation waits for it.
+//! Delivery of events to the notification-controller (`--events-addr`): sent one after the other by a thread of their
+//! own, so that no reconciliation waits.
 //!
 //! Flux' recorder sends while the reconciliation waits, with go-retryablehttp's defaults: five tries with pauses of 1, 2,
 //! 4 and 8 seconds, for 5xx but 501 and for broken connections, 5 seconds each (`fluxcd/pkg/runtime/events`). The same
-//! here. A 429 says that the event is known already.
+//! here. A 429 means that the event is a duplicate.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,39 +20,39 @@ use bumpwright_http::{Answer, Client, Deadline, NetError, Peer, Request, RetryPo
 
 /// How many events may wait, as in client-go's broadcaster.
 const MOST_WAITING: usize = 1000;
-/// How large the waiting ones may be together, in bytes.
+/// The most bytes of all waiting events.
 const MOST_BYTES: usize = 8 << 20;
-/// How long one request may take.
+/// The time limit of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// How much of an answer is read, in bytes; nothing in it matters.
+/// Bytes of an answer that are read; its content is ignored.
 const ANSWER: usize = 64 << 10;
 
 /// The receiver of events cannot be used.
 #[derive(Debug, Error)]
 pub enum SinkError {
-    /// The address is none.
+    /// The address is not valid.
     #[error(
         "cannot send events to {given:?}: {detail}; --events-addr takes a URL such as http://notification-controller.flux-system/"
     )]
     Address {
-        /// What was given, without a password.
+        /// The given text, without a password.
         given: String,
-        /// What is wrong with it.
+        /// The mistake.
         detail: String,
     },
-    /// The system has no thread left.
+    /// No thread could be started.
     #[error("cannot start the thread that sends events: {0}")]
     Thread(io::Error),
 }
 
-/// How often an event is sent, and the pauses in between, each twice as long as the one before.
+/// The retries of an event, with pauses that double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// How often at most.
+    /// The most attempts.
     pub tries: u32,
     /// The first pause.
     pub first: Duration,
-    /// The longest pause, also when the server asks for a longer one.
+    /// The longest pause, also when the server demands a longer one.
     pub most: Duration,
 }
 
@@ -67,14 +67,14 @@ impl Default for Retries {
     }
 }
 
-/// Where events go, and how.
+/// The settings of the delivery.
 #[derive(Clone, Debug)]
 pub struct SinkOptions {
     /// `--events-addr`.
     pub address: String,
     /// Trust and proxy; its timeout is replaced by 5 seconds.
     pub peer: Peer,
-    /// When the receiver does not take an event.
+    /// Retries of failed requests.
     pub retries: Retries,
 }
 
@@ -87,7 +87,7 @@ pub struct EventSink {
 struct Queue {
     state: Mutex<SinkState>,
     changed: Condvar,
-    /// By what became of the events.
+    /// The counter of dropped events.
     dropped: Counter,
 }
 
@@ -96,7 +96,7 @@ struct SinkState {
     waiting: VecDeque<WaitingEvent>,
     bytes: usize,
     sending: bool,
-    /// Set when the process ends: until then what is waiting is sent, once each.
+    /// Set on shutdown: until then waiting events are sent, once each.
     ends: Option<Deadline>,
 }
 
@@ -108,7 +108,7 @@ struct WaitingEvent {
 
 impl EventSink {
     /// Starts the thread. It counts into `bumpwright_events_total`: `sent`, `duplicate`, `refused` (by the receiver),
-    /// `failed` (no try came through), `dropped` (too many were waiting, or the process ended).
+    /// `failed` (all attempts), `dropped` (too many were waiting, or the process ended).
     ///
     /// # Errors
     /// [`SinkError`].
@@ -144,7 +144,7 @@ impl EventSink {
         Ok(Self { queue })
     }
 
-    /// Puts an event at the end of the queue, or drops it with a line in the log when too many are waiting.
+    /// Appends an event to the queue, or drops it with a log entry when too many are waiting.
     pub(super) fn push(&self, body: String, log: Log) {
         let mut state = self.queue.lock();
         let full = state.waiting.len() >= MOST_WAITING || state.bytes + body.len() > MOST_BYTES;
@@ -162,8 +162,8 @@ impl EventSink {
         self.queue.changed.notify_all();
     }
 
-    /// Ends it: takes no more events, sends what is waiting without pauses, and returns when that is done or the time is
-    /// over. How many were dropped then. It blocks.
+    /// Closes the queue, sends waiting events without pauses, and returns the number of dropped ones when that is done or the
+    /// time has passed. It blocks.
     pub fn drain(&self, within: Duration) -> usize {
         let end = Deadline::after(within);
         let mut state = self.queue.lock();
@@ -192,7 +192,7 @@ impl Queue {
         log.error(&why, "unable to record event");
     }
 
-    /// The next event, or none when there will be no more.
+    /// The next event; none after the last one.
     fn next(&self) -> Option<WaitingEvent> {
         let mut state = self.lock();
         state.sending = false;
@@ -214,7 +214,7 @@ impl Queue {
         self.lock().ends
     }
 
-    /// Waits; false when the process ends meanwhile.
+    /// Waits; false on shutdown.
     fn pause(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut state = self.lock();
@@ -230,7 +230,7 @@ impl Queue {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Sender {
     url: Url,
     client: Client,
@@ -242,12 +242,12 @@ struct Sender {
     failed: Counter,
 }
 
-/// What one try came to.
+/// The result of one attempt.
 enum Attempt {
     Done,
-    /// With what went wrong, and the pause that the server asks for.
+    /// Retry: the problem, and the pause that the server demands.
     Again(String, Option<Duration>),
-    /// Another try would bring the same.
+    /// A retry would not help.
     Hopeless(String),
 }
 
@@ -282,13 +282,13 @@ impl Sender {
     fn attempt(&self, body: &str) -> Attempt {
         let deadline = Deadline::after(REQUEST_TIME);
         let deadline = self.queue.ends().map_or(deadline, |ends| deadline.within(ends.left()));
-        // The receiver tells duplicates by itself, so that a request may be sent twice.
+        // The receiver detects duplicates, so a request may be sent twice.
         let request = Request::post(self.url.clone(), "application/json", body)
             .repeatable()
             .limit(ANSWER);
         match self.client.send(&request, deadline) {
             Ok(answer) => self.judge(&answer),
-            // A port where nobody listens is one where somebody will, once the receiver has been started again.
+            // A refused connection counts too: the receiver may be restarting.
             Err(error @ (NetError::Broken { .. } | NetError::Timeout { .. })) => {
                 Attempt::Again(error.to_string(), None)
             }
@@ -310,7 +310,7 @@ impl Sender {
                     .map(Duration::from_secs);
                 return Attempt::Again(format!("unexpected HTTP status {}", answer.status), asked);
             }
-            // Flux passes over these in silence.
+            // Flux ignores these.
             _ => {
                 self.refused.increment();
                 let url = shown(&self.url);
@@ -326,7 +326,7 @@ fn address(given: &str) -> Result<Url, SinkError> {
         given,
         detail: detail.to_owned(),
     };
-    // What cannot be parsed cannot be stripped of its password either.
+    // A password cannot be removed from an unparsable text.
     let url = Url::parse(given).map_err(|e| refused(&e.to_string(), "…".to_owned()))?;
     match url.scheme() {
         "http" | "https" => Ok(url),

@@ -1,4 +1,4 @@
-//! Metrics as text, to the letter as Prometheus' Go client writes them (`prometheus/common/expfmt/text_create.go`,
+//! Metrics as text, identical to Prometheus' Go client (`prometheus/common/expfmt/text_create.go`,
 //! text format 0.0.4): families by name, series by the values of their labels, labels by name.
 
 use std::fmt::Write;
@@ -9,10 +9,10 @@ use bumpwright_gostd::format_float;
 /// The media type of the text.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A family that can be written.
+/// A family with a text form.
 pub(super) trait Exposed {
     fn name(&self) -> &'static str;
-    /// Adds the family to the page; nothing while it has no series.
+    /// Appends the family to the page, if it has series.
     fn write(&self, page: &mut String);
 }
 
@@ -64,7 +64,7 @@ impl Exposed for Family<Histogram> {
     }
 }
 
-/// One number without labels, such as those of the process.
+/// Appends one number without labels, such as those of the process.
 pub(super) fn write_single(page: &mut String, name: &str, help: &str, kind: &str, value: f64) {
     head(page, name, help, kind);
     sample(page, name, "", None, value);

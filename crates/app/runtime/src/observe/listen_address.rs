@@ -1,4 +1,4 @@
-//! Where a server listens, written as for Go's `net.Listen`: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `localhost:8080`.
+//! Listen addresses in the syntax of Go's `net.Listen`: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `localhost:8080`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use thiserror::Error;
 /// The value of `--metrics-addr` or `--health-addr`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// `0` or nothing: there is no server.
+    /// `0` or empty: no server.
     Off,
-    /// A host, empty for all addresses of the machine, and a port, 0 for any that is free.
+    /// A host, empty for all addresses of the machine, and a port, 0 for any free one.
     At {
         /// A name or an address, without brackets.
         host: String,
@@ -19,7 +19,7 @@ pub enum ListenAddress {
     },
 }
 
-/// An address that is none.
+/// An address is not valid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("cannot listen on {address:?}: {detail}; write HOST:PORT, :PORT for all addresses, or 0 for no server")]
 pub struct ListenAddressError {
@@ -30,7 +30,7 @@ pub struct ListenAddressError {
 impl FromStr for ListenAddress {
     type Err = ListenAddressError;
 
-    /// Go's `SplitHostPort` and port numbers; names of services, such as `:http`, are not known.
+    /// As Go's `SplitHostPort`, with port numbers; names of services, such as `:http`, are not supported.
     fn from_str(address: &str) -> Result<Self, ListenAddressError> {
         let refused = |detail| ListenAddressError {
             address: address.to_owned(),

@@ -16,15 +16,15 @@ use super::log_line::{Entry, append_field, line};
 use super::log_writer::LogWriter;
 use super::{Redaction, random_id};
 
-/// How much is logged. Each level includes those before it.
+/// The level of an entry. Each includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What went wrong.
+    /// Failures.
     Error,
-    /// What was done.
+    /// Actions.
     #[default]
     Info,
-    /// What it was done with.
+    /// Details of actions.
     Debug,
     /// Every step.
     Trace,
@@ -36,11 +36,11 @@ pub enum Encoding {
     /// An object of JSON.
     #[default]
     Json,
-    /// Columns between tabs, for eyes.
+    /// Columns between tabs, for humans.
     Console,
 }
 
-/// The value of a flag that is none of those there are.
+/// A flag has an unknown value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("cannot use {given:?} as the {what}; it is one of {choices}")]
 pub struct UnknownName {
@@ -87,23 +87,23 @@ impl FromStr for Encoding {
     }
 }
 
-/// What is logged, and how.
+/// Settings of the log.
 #[derive(Clone, Debug, Default)]
 pub struct LogOptions {
     /// `--log-level`.
     pub level: Level,
     /// `--log-encoding`.
     pub encoding: Encoding,
-    /// What every message, name and string passes.
+    /// Applied to every message, name and string.
     pub redaction: Redaction,
 }
 
-/// Where entries are written, with the fields that each of them gets. A clone is cheap and writes to the same place.
+/// A logger with fields for each entry. A clone is cheap and has the same output.
 ///
-/// An entry is handed to a thread that writes it, so that a reader who does not keep up stops nobody: beyond a megabyte
-/// of waiting lines further ones are left out, counted, and reported in a line of their own.
+/// Entries are written by a thread, so that a slow reader does not block callers: beyond a megabyte
+/// of waiting lines further ones are dropped, counted, and reported in a line of their own.
 ///
-/// Values are JSON, which a [`Secret`](bumpwright_secret::Secret) cannot be made into:
+/// Values are JSON, to which a [`Secret`](bumpwright_secret::Secret) cannot be converted:
 ///
 /// ```compile_fail
 /// # fn f(log: &bumpwright_runtime::Log) {
@@ -130,7 +130,7 @@ struct Shared {
 }
 
 impl Log {
-    /// A log on the standard error output.
+    /// Creates a log on standard error.
     ///
     /// # Errors
     /// When the system has no thread left.
@@ -138,8 +138,8 @@ impl Log {
         Self::to(io::stderr(), options)
     }
 
-    /// A log that is written elsewhere: one call of `write_all` for each line, one at a time. What the output cannot
-    /// take is lost without a word, since there is no place left to say it.
+    /// Creates a log with another output: one call of `write_all` for each line, one at a time. Failed writes are
+    /// ignored, since there is no place left to report them.
     ///
     /// # Errors
     /// When the system has no thread left.
@@ -168,7 +168,7 @@ impl Log {
         })
     }
 
-    /// The same log with one more field in each entry. Values keep their JSON types, strings are redacted.
+    /// The same log with an additional field. Values keep their JSON types, strings are redacted.
     #[must_use]
     pub fn with(&self, key: &str, value: impl Into<Value>) -> Self {
         let options = &self.shared.options;
@@ -182,7 +182,7 @@ impl Log {
         }
     }
 
-    /// The same log under a name, shown as `logger`; names within names are joined by a dot.
+    /// The same log under a name, shown as `logger`; nested names are joined by a dot.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         let name = match &self.name {
@@ -203,8 +203,8 @@ impl Log {
         log.with("controllerGroup", group).with("controllerKind", kind)
     }
 
-    /// The log of one reconciliation of an object, below [`Log::controller`]: its kind with name and namespace, these
-    /// two by themselves, and a new `reconcileID`.
+    /// The log of one reconciliation of an object, below [`Log::controller`]: its kind with name and namespace, both
+    /// again as fields, and a new `reconcileID`.
     #[must_use]
     pub fn reconciliation(&self, kind: &str, namespace: &str, name: &str) -> Self {
         let log = self.with(kind, json!({"name": name, "namespace": namespace}));
@@ -218,38 +218,38 @@ impl Log {
         level <= self.shared.options.level
     }
 
-    /// Says what was done.
+    /// Logs an action.
     pub fn info(&self, message: &str) {
         self.write(Level::Info, message, None);
     }
 
-    /// Says more of what was done, for `--log-level=debug`.
+    /// Logs a detail, for `--log-level=debug`.
     pub fn debug(&self, message: &str) {
         self.write(Level::Debug, message, None);
     }
 
-    /// Says each step, for `--log-level=trace`.
+    /// Logs a step, for `--log-level=trace`.
     pub fn trace(&self, message: &str) {
         self.write(Level::Trace, message, None);
     }
 
-    /// Says what went wrong: `message` what was attempted, and the error as the field `error`.
+    /// Logs a failure: `message` is the attempted action, the error the field `error`.
     pub fn error(&self, error: &dyn fmt::Display, message: &str) {
         self.write(Level::Error, message, Some(error));
     }
 
-    /// Says what works and should not stay: as an error, since Flux's logs have no level between.
+    /// Logs a warning: as an error, since Flux's logs have no level between.
     pub fn warn(&self, message: &str) {
         self.write(Level::Error, message, None);
     }
 
-    /// Waits until everything has been written, so long at most; false when something is left. To be called before the
+    /// Waits until everything is written, or the time has passed; false when lines are left. To be called before the
     /// process ends.
     pub fn flush(&self, within: Duration) -> bool {
         self.shared.writer.flush(within)
     }
 
-    /// How many lines were left out so far because their reader was too slow.
+    /// The number of lines dropped so far because their reader was too slow.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.writer.dropped()

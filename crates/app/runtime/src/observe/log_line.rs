@@ -1,4 +1,4 @@
-//! The form of a log line, as zap's encoders write it with the settings of controller-runtime and Flux
+//! The form of a log line, as by zap's encoders with the settings of controller-runtime and Flux
 //! (zap, `zapcore/json_encoder.go` and `console_encoder.go`; `fluxcd/pkg/runtime/logger`).
 
 use std::fmt::Write;
@@ -10,18 +10,18 @@ use super::timestamp::log_time;
 use super::{Encoding, Level};
 use bumpwright_gostd::format_float;
 
-/// What a line says.
+/// The parts of a line.
 pub(super) struct Entry<'e> {
     pub level: Level,
     pub at: SystemTime,
     /// `logger`.
     pub name: Option<&'e str>,
     pub message: &'e str,
-    /// As [`append_field`] left them.
+    /// Encoded by [`append_field`].
     pub fields: &'e str,
 }
 
-/// A line with its line break.
+/// Encodes a line with its line break.
 pub(super) fn line(encoding: Encoding, entry: &Entry<'_>) -> String {
     let mut line = String::with_capacity(128 + entry.message.len() + entry.fields.len());
     match encoding {
@@ -32,7 +32,7 @@ pub(super) fn line(encoding: Encoding, entry: &Entry<'_>) -> String {
     line
 }
 
-/// Adds a field to those there are. zap puts spaces between the fields of a console line.
+/// Appends a field. zap puts spaces between the fields of a console line.
 pub(super) fn append_field(encoding: Encoding, fields: &mut String, key: &str, value: &Value) {
     let spaced = encoding == Encoding::Console;
     if !fields.is_empty() {
@@ -64,7 +64,7 @@ fn json_line(line: &mut String, entry: &Entry<'_>) {
     line.push('}');
 }
 
-/// Line breaks in messages stay here, as zap leaves them.
+/// Line breaks in messages are kept, as in zap.
 fn console_line(line: &mut String, entry: &Entry<'_>) {
     let level = match entry.level {
         Level::Error => "ERROR",
@@ -103,7 +103,7 @@ fn append_number(out: &mut String, number: &Number) {
     }
 }
 
-/// A string of JSON with the escapes that zap chooses.
+/// Appends a JSON string with zap's escapes.
 fn append_string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {

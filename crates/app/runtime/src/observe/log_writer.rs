@@ -1,4 +1,4 @@
-//! The thread that writes log lines, so that nobody else waits for their reader.
+//! The thread that writes log lines, so that no other thread waits for their reader.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much may wait to be written, in bytes.
+/// The most bytes that may wait to be written.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Lines on their way out, in the order in which they came.
+/// The queue of lines, in order.
 pub(super) struct LogWriter {
     queue: Arc<Queue>,
 }
@@ -32,7 +32,7 @@ struct WriterState {
 }
 
 impl LogWriter {
-    /// Starts the thread. `lost` words the report that so many lines were dropped.
+    /// Starts the thread. `lost` formats the report that so many lines were dropped.
     pub fn start(
         output: impl Write + Send + 'static,
         lost: impl Fn(u64) -> String + Send + 'static,
@@ -48,7 +48,7 @@ impl LogWriter {
         Ok(Self { queue })
     }
 
-    /// Hands a line over, or drops it when too much is waiting.
+    /// Queues a line, or drops it when too much is waiting.
     pub fn push(&self, line: String) {
         let mut state = self.queue.lock();
         if !state.lines.is_empty() && state.bytes + line.len() > MOST_WAITING {
@@ -61,7 +61,7 @@ impl LogWriter {
         self.queue.changed.notify_all();
     }
 
-    /// Waits until nothing is waiting, so long at most.
+    /// Waits until the queue is empty, or the time has passed.
     pub fn flush(&self, within: Duration) -> bool {
         let end = Instant::now().checked_add(within);
         let mut state = self.queue.lock();
@@ -82,7 +82,7 @@ impl LogWriter {
 }
 
 impl Drop for LogWriter {
-    /// Lets the thread end once it has written what is left.
+    /// Ends the thread after the remaining lines.
     fn drop(&mut self) {
         self.queue.lock().closed = true;
         self.queue.changed.notify_all();
@@ -102,12 +102,12 @@ impl Queue {
 
     fn write_all(&self, mut output: impl Write, lost: &dyn Fn(u64) -> String) {
         while let Some(line) = self.next(lost) {
-            // There is nobody to tell that nobody listens.
+            // There is no place to report a failure.
             let _ = output.write_all(line.as_bytes()).and_then(|()| output.flush());
         }
     }
 
-    /// The next line, or none when there will be no more.
+    /// The next line; none after the last one.
     fn next(&self, lost: &dyn Fn(u64) -> String) -> Option<String> {
         let mut state = self.lock();
         state.writing = false;
@@ -126,7 +126,7 @@ impl Queue {
                 state.bytes -= line.len();
                 Some(line)
             }
-            // All that came before the gap is written.
+            // All lines before the gap are written.
             None => Some(lost(std::mem::take(&mut state.unreported))),
         }
     }

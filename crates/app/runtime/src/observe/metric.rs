@@ -9,17 +9,17 @@ use std::time::Duration;
 pub struct Counter(Arc<AtomicU64>);
 
 impl Counter {
-    /// One more.
+    /// Adds one.
     pub fn increment(&self) {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds so many.
     pub fn add(&self, by: u64) {
         self.0.fetch_add(by, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// The count.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -36,7 +36,7 @@ impl Gauge {
         self.0.store(to.to_bits(), Ordering::Relaxed);
     }
 
-    /// Adds to the number, or takes away from it.
+    /// Adds to the number, which may be negative.
     pub fn add(&self, by: f64) {
         add_float(&self.0, by);
     }
@@ -48,13 +48,13 @@ impl Gauge {
     }
 }
 
-/// How often a measure was how large. Clones are the same cells.
+/// A distribution of measures. Clones are the same cells.
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Buckets>);
 
 #[derive(Debug)]
 struct Buckets {
-    /// The upper ends, inclusive, rising; one more bucket has no end.
+    /// The upper bounds, inclusive, rising; one more bucket has no bound.
     bounds: &'static [f64],
     counts: Box<[AtomicU64]>,
     /// The bits of a float.
@@ -73,7 +73,7 @@ impl Histogram {
         }))
     }
 
-    /// Counts a measure, in the metric's unit.
+    /// Observes a measure, in the metric's unit.
     pub fn observe(&self, measure: f64) {
         let bucket = self.0.bounds.partition_point(|bound| *bound < measure);
         if let Some(count) = self.0.counts.get(bucket) {
@@ -82,12 +82,12 @@ impl Histogram {
         add_float(&self.0.sum, measure);
     }
 
-    /// Counts a time, in seconds.
+    /// Observes a duration, in seconds.
     pub fn observe_time(&self, time: Duration) {
         self.observe(time.as_secs_f64());
     }
 
-    /// Upper ends and how many measures were below them, and the sum of all measures. The last bucket is infinite.
+    /// Upper bounds with cumulative counts, and the sum of all measures. The last bucket is infinite.
     pub(super) fn read(&self) -> (Vec<(f64, u64)>, f64) {
         let bounds = self.0.bounds.iter().copied().chain([f64::INFINITY]);
         let mut below = 0;
@@ -101,16 +101,16 @@ impl Histogram {
 
 fn add_float(cell: &AtomicU64, by: f64) {
     let sum = |bits| Some((f64::from_bits(bits) + by).to_bits());
-    // It never fails: the function always has a value.
+    // It never fails: the function always returns a value.
     let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
 }
 
-/// Cells of one name, told apart by the values of labels.
+/// Cells of one name, by the values of labels.
 #[derive(Debug)]
 pub(super) struct Family<C> {
     pub name: &'static str,
     pub help: &'static str,
-    /// In alphabetical order, as they are shown.
+    /// In alphabetical order, as in the exposition.
     pub labels: &'static [&'static str],
     make: fn() -> C,
     /// Sorted by the values.
@@ -131,8 +131,8 @@ impl<C: Clone> Family<C> {
         }
     }
 
-    /// The cell for these values, in the order of the labels; a new one when there was none. A cell that is there is
-    /// found without allocating.
+    /// Returns the cell for these values, in the order of the labels, or creates it. An existing cell is
+    /// found without allocation.
     pub fn with(&self, values: &[&str]) -> C {
         debug_assert_eq!(values.len(), self.labels.len(), "{}", self.name);
         if let Some(cell) = self.find(values) {
@@ -140,7 +140,7 @@ impl<C: Clone> Family<C> {
         }
         let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
         match place(&cells, values) {
-            // Somebody else was faster.
+            // Another thread was faster.
             Ok(at) => cells.get(at).map_or_else(self.make, |(_, cell)| cell.clone()),
             Err(at) => {
                 let cell = (self.make)();
@@ -157,7 +157,7 @@ impl<C: Clone> Family<C> {
         cells.get(at).map(|(_, cell)| cell.clone())
     }
 
-    /// Forgets all cells with such values.
+    /// Removes all cells with such values.
     pub fn remove(&self, goes: impl Fn(&[Box<str>]) -> bool) {
         let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
         cells.retain(|(values, _)| !goes(values));

@@ -1,8 +1,8 @@
-//! All metrics of a controller process, by the names that dashboards and alerts for Flux ask for.
+//! All metrics of a controller process, with the names of dashboards and alerts for Flux.
 //!
 //! Sources: controller-runtime 0.24 (`pkg/internal/controller/metrics`, `pkg/internal/metrics/workqueue.go`,
 //! `pkg/metrics`), `fluxcd/pkg` (`runtime/metrics/recorder.go`, `cache/metrics.go`). `gotk_reconcile_condition` and
-//! `gotk_suspend_status` are left out: Flux's controllers have stopped recording them. `bumpwright_*` are ours.
+//! `gotk_suspend_status` are left out: Flux's controllers no longer record them. `bumpwright_*` are ours.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,7 +27,7 @@ const OBJECT_TIME: &[f64] = &[
     1799.9999999999986,
 ];
 
-/// The metrics of a process. A clone is cheap and has the same metrics; all of it may be used from any thread.
+/// The metrics of a process. A clone is cheap and has the same metrics; they may be used from any thread.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Inner>);
 
@@ -154,7 +154,7 @@ const LEADER: &str = "Gauge of if the reporting system is master of the relevant
     master. 'name' is the string used to identify the lease. Please make sure to group by name.";
 
 impl Metrics {
-    /// Metrics in which nothing has happened.
+    /// Creates metrics without any series.
     #[must_use]
     pub fn new() -> Self {
         let families = Families::new();
@@ -172,7 +172,7 @@ impl Metrics {
         }))
     }
 
-    /// What is counted of a controller, such as `imagepolicy`, and its queue. Asked again, it is the same.
+    /// The metrics of a controller, such as `imagepolicy`, and its queue; the same ones for each call.
     #[must_use]
     pub fn controller(&self, name: &str, workers: usize) -> ControllerMetrics {
         let mut controllers = self.0.controllers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,7 +184,7 @@ impl Metrics {
         made
     }
 
-    /// Counts a reconciliation of an object that took so long: `gotk_reconcile_duration_seconds`.
+    /// Observes the duration of a reconciliation of an object: `gotk_reconcile_duration_seconds`.
     pub fn reconciled(&self, kind: &str, namespace: &str, name: &str, took: Duration) {
         self.0
             .families
@@ -193,8 +193,8 @@ impl Metrics {
             .observe_time(took);
     }
 
-    /// How many markers the last run of an object left alone, by reason (`Skip`'s reasons); it replaces what was said
-    /// of the object before.
+    /// Sets the number of markers that the last run of an object skipped, by reason (`Skip`'s reasons), in place of earlier
+    /// ones.
     pub fn skipped_markers<'r>(
         &self,
         kind: &str,
@@ -209,7 +209,7 @@ impl Metrics {
         }
     }
 
-    /// Forgets the series of an object that is being deleted.
+    /// Removes the series of a deleted object.
     pub fn forget(&self, kind: &str, namespace: &str, name: &str) {
         let families = &self.0.families;
         families
@@ -226,7 +226,7 @@ impl Metrics {
         families.token_events.remove(behind_event);
     }
 
-    /// What is counted of the cache of registry and Git tokens (`gotk_token_*`); only for a process that has one.
+    /// The metrics of the cache of registry and Git tokens (`gotk_token_*`); only for a process that has one.
     #[must_use]
     pub fn token_cache(&self) -> TokenCacheMetrics {
         let families = &self.0.families;
@@ -247,7 +247,7 @@ impl Metrics {
             .increment();
     }
 
-    /// Says whether this process holds a lease.
+    /// Sets whether this process holds a lease.
     pub fn leader(&self, lease: &str, leads: bool) {
         self.0.families.leader.with(&[lease]).set(f64::from(u8::from(leads)));
     }
@@ -282,7 +282,7 @@ impl Metrics {
         self.0.families.events.with(&[outcome])
     }
 
-    /// Everything as text, as `/metrics` shows it.
+    /// All metrics as text, for `/metrics`.
     #[must_use]
     pub fn page(&self) -> String {
         let controllers = self
@@ -312,31 +312,31 @@ impl Default for Metrics {
     }
 }
 
-/// Whether values begin with those of an object.
+/// Whether the label values are of an object.
 fn is_object(values: &[Box<str>], kind: &str, name: &str, namespace: &str) -> bool {
     let begin = values.iter().map(AsRef::as_ref).take(3);
     begin.eq([kind, name, namespace])
 }
 
-/// What Flux counts of its token cache.
+/// Flux' metrics of its token cache.
 #[derive(Clone, Debug)]
 pub struct TokenCacheMetrics {
     metrics: Metrics,
-    /// How many tokens there are.
+    /// The number of tokens.
     pub items: Gauge,
-    /// How many were pushed out by others.
+    /// The number of evicted tokens.
     pub evictions: Counter,
 }
 
 impl TokenCacheMetrics {
-    /// Counts a look into the cache for an object's reconciliation (`operation`: `reconcile`).
+    /// Counts a look-up for an object's reconciliation (`operation`: `reconcile`).
     pub fn looked_up(&self, found: bool, kind: &str, namespace: &str, name: &str, operation: &str) {
         let event = if found { "cache_hit" } else { "cache_miss" };
         let events = &self.metrics.0.families.token_events;
         events.with(&[event, kind, name, namespace, operation]).increment();
     }
 
-    /// Counts a use of the cache that worked, or did not.
+    /// Counts a use of the cache, by success.
     pub fn requested(&self, worked: bool) {
         let status = if worked { "success" } else { "failure" };
         self.metrics.0.families.token_requests.with(&[status]).increment();

@@ -1,8 +1,8 @@
-//! What others see of a running controller: logs, metrics, probes, events.
+//! Observability of a running controller: logs, metrics, probes, events.
 //!
-//! Everything here is spelled as Flux's controllers spell it, since dashboards, alerts, `flux logs` and the
-//! notification-controller read it: log lines as zap writes them through controller-runtime, metrics by the names of
-//! controller-runtime and `fluxcd/pkg/runtime`, events as client-go's and Flux's recorders send them.
+//! All names and texts are those of Flux's controllers, since dashboards, alerts, `flux logs` and the
+//! notification-controller read them: log lines as by zap with controller-runtime, metrics with the names of
+//! controller-runtime and `fluxcd/pkg/runtime`, events as from client-go's and Flux's recorders.
 //!
 //! | part | files |
 //! |---|---|

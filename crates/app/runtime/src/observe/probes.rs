@@ -1,5 +1,5 @@
-//! The pages behind `--metrics-addr` and `--health-addr`: `/metrics`, `/healthz`, `/readyz`, as controller-runtime
-//! serves them (`pkg/metrics/server`, `pkg/healthz`).
+//! The pages of `--metrics-addr` and `--health-addr`: `/metrics`, `/healthz`, `/readyz`, as in controller-runtime
+//! (`pkg/metrics/server`, `pkg/healthz`).
 
 use std::fmt;
 use std::fmt::Write;
@@ -21,13 +21,13 @@ pub fn metrics_page(metrics: &Metrics, request: &PageRequest) -> Page {
     }
 }
 
-/// Says in words what is wrong, if something is.
+/// A check; its error is a text.
 type Check = dyn Fn() -> Result<(), String> + Send + Sync;
 
-/// What has to be well for `/healthz` and `/readyz` to say `ok`. A clone has the same checks; they may be added at any
+/// The checks of `/healthz` and `/readyz`. A clone has the same checks; they may be added at any
 /// time, and run in the order of their names.
 ///
-/// Without any, the answer is `ok`, as there is somebody to give it.
+/// Without any, the answer is `ok`.
 #[derive(Clone, Default)]
 pub struct Checks(Arc<RwLock<NamedChecks>>);
 
@@ -38,13 +38,13 @@ struct NamedChecks {
 }
 
 impl Checks {
-    /// No checks.
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a check to `/healthz`, which decides whether the process is to be started anew. It must be fast; its error
+    /// Adds a check to `/healthz`, which decides whether the process is restarted. It must be fast; its error
     /// must not hold a secret, since `/healthz/NAME` shows it.
     pub fn health(&self, name: &str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
         add(
@@ -111,8 +111,8 @@ fn one(checks: &[(String, Arc<Check>)], name: &str) -> Page {
     }
 }
 
-/// `ok`, or a line for each check when one failed or `?verbose` asks for it. Why it failed is not shown here, since
-/// anybody may ask; `?exclude=NAME` leaves a check out.
+/// `ok`, or a line for each check after a failure or with `?verbose`. The error is not shown, since the page is
+/// public; `?exclude=NAME` leaves a check out.
 fn summary(checks: &[(String, Arc<Check>)], request: &PageRequest) -> Page {
     let asked = |key: &'static str| request.query.iter().filter(move |(name, _)| name == key);
     let mut excluded: Vec<&str> = asked("exclude").map(|(_, name)| name.as_str()).collect();

@@ -1,11 +1,11 @@
-//! What `/proc` says of this process, as Prometheus' Go client shows it (`collectors/process_collector.go`). A number
-//! that cannot be had is left out.
+//! Metrics of this process from `/proc`, as in Prometheus' Go client (`collectors/process_collector.go`). Unavailable
+//! numbers are left out.
 
 use std::fs;
 
 use super::exposition::{Exposed, write_single};
 
-/// Of `/proc/self/stat`: Linux counts in hundredths of a second there, whatever the machine (proc(5), `USER_HZ`).
+/// Ticks per second in `/proc/self/stat`, the same on every machine (proc(5), `USER_HZ`).
 const TICKS: f64 = 100.0;
 
 /// One number of the process.
@@ -27,7 +27,7 @@ impl Exposed for Measure {
     }
 }
 
-/// Where the numbers come from.
+/// The sources of the numbers.
 #[derive(Default)]
 pub(super) struct Measures {
     /// `/proc/self/stat`.
@@ -38,7 +38,7 @@ pub(super) struct Measures {
     limits: String,
     /// `/proc/stat`, of the machine.
     machine: String,
-    /// How many entries `/proc/self/fd` has.
+    /// The number of entries in `/proc/self/fd`.
     descriptors: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Measures {
             status: text("/proc/self/status"),
             limits: text("/proc/self/limits"),
             machine: text("/proc/stat"),
-            // The folder that is read is open itself.
+            // The folder itself is open while it is read.
             descriptors: fs::read_dir("/proc/self/fd")
                 .ok()
                 .map(|fds| fds.count().saturating_sub(1)),
@@ -112,8 +112,8 @@ impl Measures {
         .collect()
     }
 
-    /// A field of `stat` in seconds, counted from 1 as proc(5) does. The second one is a name in parentheses, which may
-    /// hold anything.
+    /// A field of `stat` in seconds, counted from 1 as in proc(5). The second one is a name in parentheses, which may
+    /// contain anything.
     fn ticks(&self, field: usize) -> Option<f64> {
         let (_, behind_name) = self.stat.rsplit_once(')')?;
         let text = behind_name.split_whitespace().nth(field.checked_sub(3)?)?;
@@ -130,7 +130,7 @@ impl Measures {
         Some(boot + self.ticks(22)?)
     }
 
-    /// Go's client takes no limit for the largest number there is.
+    /// Go's client shows no limit as the largest number.
     fn limit(&self, name: &str) -> Option<f64> {
         let line = self.limits.lines().find_map(|line| line.strip_prefix(name))?;
         match line.split_whitespace().next()? {

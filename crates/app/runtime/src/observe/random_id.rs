@@ -1,4 +1,4 @@
-//! Names that nobody else gives: `reconcileID`s, and events whose object has no usable name.
+//! Unique names: `reconcileID`s, and events whose object has no usable name.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub fn random_id() -> String {
     let mut bytes = [0_u8; 16];
     if getrandom::fill(&mut bytes).is_err() {
-        // Only a name: without random bytes from the system, the hasher's own keys and its address in memory will do.
+        // Only a name: without random bytes from the system, the hasher's own keys and its address in memory are enough.
         let number = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::time::Instant::now());
         let both = (u128::from(number) << 64) | u128::from(std::process::id());
         bytes = both.to_be_bytes();

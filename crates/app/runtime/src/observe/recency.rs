@@ -1,15 +1,15 @@
-//! A map that forgets what was not asked for the longest.
+//! A least recently used map.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-/// At most so many entries; a new one pushes out the one that was neither read nor written for the longest time.
+/// A map of limited size; a new entry evicts the least recently used one.
 #[derive(Debug)]
 pub(super) struct Recency<K, V> {
     most: usize,
     clock: u64,
     entries: HashMap<K, (u64, V)>,
-    /// Keys by when they were last used.
+    /// Keys by their last use.
     order: BTreeMap<u64, K>,
 }
 
@@ -23,7 +23,7 @@ impl<K: Clone + Eq + Hash, V> Recency<K, V> {
         }
     }
 
-    /// The value, which is now the most recent one.
+    /// Returns the value, which is now the most recent one.
     pub fn get(&mut self, key: &K) -> Option<&mut V> {
         let (used, value) = self.entries.get_mut(key)?;
         self.clock += 1;

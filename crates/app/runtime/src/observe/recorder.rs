@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::timestamp::{kubernetes_time, unix_nanos};
 use super::{ClusterEvent, Event, EventSink, EventType, Level, Log, Redaction};
 
-/// Sends events on their ways. A clone is cheap; any thread may use it, and none waits.
+/// Distributes events. A clone is cheap; any thread may use it, and none waits.
 #[derive(Clone)]
 pub struct Recorder(Arc<Inner>);
 
@@ -23,8 +23,8 @@ struct Inner {
 }
 
 impl Recorder {
-    /// A recorder that hands Events for the cluster to `cluster`, which must not block: it puts them into a queue, from
-    /// where a [`Correlator`](super::Correlator) and a Kubernetes client take them. `host` is the machine's name.
+    /// Creates a recorder that passes Events for the cluster to `cluster`, which must not block: it queues them for
+    /// a [`Correlator`](super::Correlator) and a Kubernetes client. `host` is the machine's name.
     #[must_use]
     pub fn new(
         host: impl Into<String>,
@@ -43,7 +43,7 @@ impl Recorder {
         }))
     }
 
-    /// Reports an event. What the redaction leaves of its texts goes to the cluster and, unless it is a trace, to the
+    /// Reports an event, redacted, to the cluster and, unless it is a trace, to the
     /// notification-controller.
     pub fn record(&self, event: Event) {
         let event = self.redacted(event);
@@ -105,7 +105,7 @@ fn trace(log: &Log, event: &Event) {
     }
 }
 
-/// The event as the notification-controller reads it (`fluxcd/pkg/apis/event/v1beta1`).
+/// The event for the notification-controller (`fluxcd/pkg/apis/event/v1beta1`).
 fn notification(event: &Event, host: &str) -> Value {
     let severity = match event.event_type {
         EventType::Warning => "error",

@@ -1,4 +1,4 @@
-//! The one function that every text passes before it is logged or sent.
+//! Redaction of every text before it is logged or sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// Takes out of a text what must not be seen. Passwords in URLs are scrubbed where they are met (`bumpwright_http`); this is the
-/// last gate behind all of them, for what only the caller knows.
+/// Removes secrets from texts. Passwords in URLs are scrubbed at their source (`bumpwright_http`); this is the
+/// last gate, for secrets that only the caller has.
 #[derive(Clone)]
 pub struct Redaction(Option<Arc<Function>>);
 
 type Function = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
 
 impl Redaction {
-    /// Lets everything through.
+    /// Keeps every text.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// What the function makes of a text. It is called from any thread and must not log.
+    /// Redacts with a function. It is called from any thread and must not log.
     #[must_use]
     pub fn new(function: impl Fn(&str) -> Cow<'_, str> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(function)))
     }
 
-    /// The text without what must not be seen.
+    /// Redacts a text.
     #[must_use]
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.0 {
@@ -35,7 +35,7 @@ impl Redaction {
         }
     }
 
-    /// All strings in a value, keys included.
+    /// Redacts all strings in a value, including keys.
     #[must_use]
     pub(super) fn value(&self, value: Value) -> Value {
         if self.0.is_none() {

@@ -1,29 +1,29 @@
-//! What a probe or a scraper asks, and the page that it gets: as much of HTTP/1.1 as they speak.
+//! Requests of probes and scrapers, and pages for them: the subset of HTTP/1.1 that they use.
 
 use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Pages below this size are not compressed, in bytes.
+/// Smaller pages are not compressed, in bytes.
 const WORTH_COMPRESSING: usize = 2 << 10;
 
 /// A request without a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// The path, without the query and as it was sent.
+    /// The path as sent, without the query.
     pub path: String,
-    /// Names and values of the query, as they were sent.
+    /// Names and values of the query, as sent.
     pub query: Vec<(String, String)>,
     pub(super) method: String,
-    /// Whether the client can read gzip.
+    /// Whether the client accepts gzip.
     pub(super) gzip: bool,
     /// Whether the connection may serve another request.
     pub(super) keep: bool,
 }
 
 impl PageRequest {
-    /// Reads a head up to its empty line; none when it is not HTTP/1.
+    /// Parses a head up to its empty line; none when it is not HTTP/1.
     pub(super) fn parse(head: &str) -> Option<Self> {
         let mut lines = head.split("\r\n");
         let mut words = lines.next()?.split(' ');
@@ -51,7 +51,7 @@ impl PageRequest {
         let has = |word: &str| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word));
         match name {
             "connection" if has("close") => self.keep = false,
-            // Bodies are not read, so nothing can follow them.
+            // Bodies are not read, so no request can follow them.
             "transfer-encoding" => self.keep = false,
             "content-length" if value != "0" => self.keep = false,
             "accept-encoding" => {
@@ -85,13 +85,13 @@ impl Page {
         }
     }
 
-    /// What Go's server says of a path that it does not have.
+    /// Go's answer for an unknown path.
     #[must_use]
     pub fn not_found() -> Self {
         Self::text(404, "404 page not found\n")
     }
 
-    /// The bytes of the answer to a request.
+    /// Encodes the answer to a request.
     pub(super) fn encode(&self, request: &PageRequest, keep: bool) -> Vec<u8> {
         let packed = if request.gzip && self.body.len() > WORTH_COMPRESSING {
             packed(&self.body)

@@ -1,10 +1,10 @@
-//! Moments, as logs and events write them.
+//! Timestamps of logs and events.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bumpwright_gostd::{RFC_3339, Time};
 
-/// Nanoseconds since 1970, as Go's `UnixNano`; negative before, at the ends of the range beyond.
+/// Nanoseconds since 1970, as Go's `UnixNano`; negative before, saturating.
 pub(super) fn unix_nanos(at: SystemTime) -> i64 {
     match at.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
@@ -12,14 +12,14 @@ pub(super) fn unix_nanos(at: SystemTime) -> i64 {
     }
 }
 
-/// `2026-11-22T01:02:03Z`, as `metav1.Time` is written (apimachinery, `meta/v1/time.go`).
+/// `2026-11-22T01:02:03Z`, as `metav1.Time` (apimachinery, `meta/v1/time.go`).
 pub(super) fn kubernetes_time(nanos: i64) -> String {
     let second = 1_000_000_000;
     let part = u32::try_from(nanos.rem_euclid(second)).unwrap_or_default();
     Time::unix(nanos.div_euclid(second), part).written(RFC_3339)
 }
 
-/// `2026-11-22T01:02:03.004Z`, as zap's ISO8601TimeEncoder writes it.
+/// `2026-11-22T01:02:03.004Z`, as by zap's ISO8601TimeEncoder.
 pub(super) fn log_time(at: SystemTime) -> String {
     Time::from(at).written(b"2006-01-02T15:04:05.000Z0700")
 }

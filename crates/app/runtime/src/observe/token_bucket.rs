@@ -1,6 +1,6 @@
-//! A bucket of tokens, to the rounding as in Go's `golang.org/x/time/rate`.
+//! A token bucket with the rounding of Go's `golang.org/x/time/rate`.
 
-/// Full at first; one token goes with each event, and new ones come at an even pace.
+/// Full at first; each event takes one token, and new ones come at an even rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenBucket {
     tokens: f64,
@@ -9,9 +9,9 @@ pub(super) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// How many tokens it holds.
+    /// The capacity.
     const SIZE: f64 = 25.0;
-    /// Tokens in a second: one in five minutes, as the 32-bit float that client-go makes of it.
+    /// Tokens in a second: one in five minutes, as a 32-bit float like in client-go.
     const PACE: f64 = (1.0_f32 / 300.0) as f64;
 
     pub fn full() -> Self {
@@ -25,7 +25,7 @@ impl TokenBucket {
     pub fn take(&mut self, now: i64) -> bool {
         let elapsed = self.last.map_or(0, |last| now.saturating_sub(last).max(0));
         let tokens = (self.tokens + seconds(elapsed) * Self::PACE).min(Self::SIZE) - 1.0;
-        // Less than a nanosecond of waiting is none.
+        // A wait of less than a nanosecond counts as none.
         let waits = tokens < 0.0 && (-tokens / Self::PACE) * 1e9 >= 1.0;
         if !waits {
             (self.tokens, self.last) = (tokens, Some(now));
@@ -34,7 +34,7 @@ impl TokenBucket {
     }
 }
 
-/// Go's `Duration.Seconds`: whole seconds and the rest, rounded apart.
+/// Go's `Duration.Seconds`: whole seconds and the rest, rounded separately.
 fn seconds(nanos: i64) -> f64 {
     const SECOND: i64 = 1_000_000_000;
     (nanos / SECOND) as f64 + (nanos % SECOND) as f64 / 1e9

@@ -1,4 +1,4 @@
-//! What other crates report through `tracing`, such as kube's warnings, in our log at level debug.
+//! Messages of other crates through `tracing`, such as kube's warnings, in our log at level debug.
 
 use std::fmt::{self, Write};
 
@@ -10,13 +10,13 @@ use tracing_core::{Dispatch, Event, Level, Metadata, Subscriber};
 
 use super::{Level as LogLevel, Log};
 
-/// The bridge cannot be built: something else in this process listens to `tracing` already.
+/// There is another subscriber of `tracing` in this process already.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("cannot show the warnings of libraries in the log: another listener of tracing has been set before")]
 pub struct AlreadyBridged;
 
-/// From now on warnings and errors of libraries show in the log at level debug, with the module they come from as
-/// `target`. Nothing happens unless the log shows that level. Once in a process.
+/// Shows warnings and errors of libraries in the log at level debug, with their module as
+/// `target`. No effect unless the log has that level. Once in a process.
 ///
 /// # Errors
 /// [`AlreadyBridged`].
@@ -30,7 +30,7 @@ pub fn bridge_tracing(log: &Log) -> Result<(), AlreadyBridged> {
 
 struct Bridge(Log);
 
-/// Spans are not shown, so all of them are one.
+/// Spans are not shown, so all have the same id.
 const SPAN: u64 = 1;
 
 impl Subscriber for Bridge {
@@ -58,7 +58,7 @@ impl Subscriber for Bridge {
     fn exit(&self, _: &Id) {}
 }
 
-/// The message, and behind it the fields as `key=value`.
+/// Collects the message and the fields as `key=value`.
 #[derive(Default)]
 struct MessageVisitor {
     message: String,

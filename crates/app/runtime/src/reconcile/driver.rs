@@ -1,4 +1,4 @@
-//! One reconciliation of one object, the same for every kind: finalizer, suspension, status, event, and when to come back.
+//! One reconciliation of one object, the same for every kind: finalizer, suspension, status, event and requeue.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -24,56 +24,56 @@ use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 /// The finalizer of Flux's controllers.
 const FINALIZER: &str = "finalizers.fluxcd.io";
 
-/// So often a write is tried while others write to the same object, or the server falters.
+/// Attempts of a write, on conflicts or transient errors of the server.
 const ATTEMPTS: u32 = 5;
 
-/// How long a server that falters is left alone.
+/// The pause after a transient error.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A kind that is reconciled.
+/// The reconciler of a kind.
 pub trait Reconcile: Send + Sync + 'static {
     /// The kind.
     const KIND: &'static Kind;
     /// Flux's name for the controller of the kind, the source of its events.
     const CONTROLLER: &'static str;
-    /// Who writes status and finalizers of the objects.
+    /// The field manager of status and finalizers.
     const MANAGER: &'static str = Self::CONTROLLER;
 
-    /// What has to be listed before the first object is reconciled, besides the objects of the kind.
+    /// The caches that have to be listed before the first reconciliation, besides the one of the kind.
     fn needs(&self) -> Vec<&Cache> {
         Vec::new()
     }
 
-    /// Says in the status that a reconciliation begins. True when the cluster should see that at once.
+    /// Sets the status at the beginning of a reconciliation. True when it should be written at once.
     fn begin(&self, status: &mut Status) -> bool {
         status.begin()
     }
 
-    /// Does what the object asks for. What is learnt goes into `status`; conditions follow from the outcome.
+    /// Reconciles the object. Results are written to `status`; conditions follow from the outcome.
     fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> impl Future<Output = Outcome> + Send;
 
-    /// Says in the status what the reconciliation came to. Gives the event that this is worth, if it was not told already.
+    /// Sets the status to the outcome of the reconciliation. Returns its event, unless it was recorded already.
     fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
         Some(status.end(outcome))
     }
 
-    /// Says in the status that a suspended object was looked at. It keeps what its status says; a spec that changed meanwhile has
-    /// been seen.
+    /// Sets the status of a suspended object. It keeps its conditions; a changed spec counts as
+    /// observed.
     fn suspend(&self, status: &mut Status) {
         status.observe();
     }
 
-    /// Takes away what was kept for an object that is deleted; until that works it is tried again.
+    /// Cleans up after a deleted object; retried until it succeeds.
     fn finalize(&self, _request: &ReconcileRequest<'_>) -> impl Future<Output = Result<(), String>> + Send {
         async { Ok(()) }
     }
 
-    /// A reconciliation of the object is over: what it has filled on disk may have grown.
+    /// Called after each reconciliation of the object: its disk usage may have grown.
     fn finished(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// The object is gone, and with it what only it has used.
+    /// Called when the object is gone, to drop its resources.
     fn forgotten(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -81,11 +81,11 @@ pub trait Reconcile: Send + Sync + 'static {
 
 /// One reconciliation of one object.
 pub struct ReconcileRequest<'a> {
-    /// The object as it was when the reconciliation began.
+    /// The object at the beginning of the reconciliation.
     pub object: &'a Arc<Object>,
-    /// When that was, in RFC 3339.
+    /// The time of the beginning, in RFC 3339.
     pub now: &'a str,
-    /// Says what is done to it.
+    /// The log of the reconciliation.
     pub log: &'a Log,
     writer: Writer<'a>,
     queue: &'a Queue,
@@ -102,12 +102,12 @@ struct Writer<'a> {
 }
 
 impl ReconcileRequest<'_> {
-    /// Tells of something that needs eyes although the object gets ready.
+    /// Records a warning about an object that may become ready.
     pub fn warning(&self, reason: &str, message: String) {
         self.event(EventType::Warning, reason, message, BTreeMap::new());
     }
 
-    /// Tells of something at once, with what goes beside the message.
+    /// Records an event at once, with annotations.
     pub fn event(&self, event_type: EventType, reason: &str, message: String, annotations: BTreeMap<String, String>) {
         let new_event = NewEvent {
             event_type,
@@ -122,7 +122,7 @@ impl ReconcileRequest<'_> {
         self.writer.services.recorder.record(event);
     }
 
-    /// Frees the worker for another object: the rest of the reconciliation only waits.
+    /// Releases the worker for another object: the rest of the reconciliation only waits.
     pub fn release_worker(&self) {
         self.permit.release();
     }
@@ -132,31 +132,31 @@ impl ReconcileRequest<'_> {
         self.permit.cancelled().await;
     }
 
-    /// Waits until the process is asked to end.
+    /// Waits until the process shuts down.
     pub async fn shutting_down(&self) {
         self.queue.closed().await;
     }
 
-    /// Says which revision the reconciliation builds from.
+    /// Sets the revision that the reconciliation builds from.
     pub fn set_revision(&self, revision: &str) {
         self.queue.set_revision(&self.object.name, revision);
     }
 
-    /// Waits until a change asks for another reconciliation of the object. Gives what has changed: `GitRepository/apps/fleet`.
+    /// Waits until a change requests another reconciliation of the object. Returns its cause: `GitRepository/apps/fleet`.
     pub async fn requested_again(&self) -> String {
         self.queue.requested_again(&self.object.name).await
     }
 
-    /// Writes the status as it is now.
+    /// Writes the current status.
     ///
     /// # Errors
-    /// What the server says.
+    /// The server's error.
     pub async fn write_status(&self, status: &mut Status) -> Result<(), String> {
         let written = self.writer.write(self.object, status).await;
         written.map_err(|error| error.to_string())
     }
 
-    /// Lets the cluster see the status as it is now. A failure is not worth an end: the last write says the same.
+    /// Writes the current status and ignores failures: the last write repeats it.
     pub async fn try_write_status(&self, status: &mut Status) {
         if let Err(error) = self.write_status(status).await {
             self.log.error(&error, "unable to patch status");
@@ -164,21 +164,21 @@ impl ReconcileRequest<'_> {
     }
 }
 
-/// Takes objects of a kind from the queue and reconciles each.
+/// Reconciles the objects of a queue.
 pub struct Driver<R> {
-    /// What is done with the objects.
+    /// The reconciler of the kind.
     pub reconciler: R,
-    /// What all drivers share.
+    /// Services shared by all drivers.
     pub services: Arc<Services>,
-    /// The objects.
+    /// The objects of the kind.
     pub cache: Arc<Cache>,
-    /// Which of them are next.
+    /// The work queue.
     pub queue: Arc<Queue>,
 }
 
 impl<R: Reconcile> Driver<R> {
-    /// Waits until what is needed is listed, and works until the queue is closed: on as many objects at once as there are workers, the
-    /// parked ones aside (`permits`). What is begun is finished.
+    /// Waits until the needed caches are listed, and runs until the queue is closed: with as many reconciliations at once as there
+    /// are workers, besides the parked ones (`permits`). Running reconciliations are finished.
     pub async fn work(self: Arc<Self>) {
         tokio::select! {
             () = self.listed() => {}
@@ -202,10 +202,10 @@ impl<R: Reconcile> Driver<R> {
         while turns.join_next().await.is_some() {}
     }
 
-    /// One object at one place.
+    /// Reconciles one object under a permit.
     async fn take(&self, name: &ObjectName, working: Working, permit: Arc<WorkerPermit>, log: &Log) {
         let moving = tokio::spawn(Arc::clone(&permit).park_when_slow());
-        // What panics is tried again later; the others live on.
+        // A panic is retried later; others are not affected.
         let request = AssertUnwindSafe(self.request(name, &permit, log)).catch_unwind();
         let ended = tokio::select! {
             ended = blocking::at(Arc::clone(&permit), request) => Some(ended),
@@ -218,10 +218,10 @@ impl<R: Reconcile> Driver<R> {
                 self.queue.failed(name);
                 Finish::Error
             }
-            // The deletion is in the queue already.
+            // The deletion is queued already.
             None => Finish::Requeue,
         };
-        // A thread that goes on keeps the permit; parking it is of no use any more.
+        // A running thread keeps the permit; parking it is useless now.
         if Arc::strong_count(&permit) == 1 {
             moving.abort();
         }
@@ -277,7 +277,7 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
-    /// Gives when to come back; an error comes back sooner each first time and later each next time.
+    /// Reconciles an object and requeues it; errors with backoff.
     async fn reconcile(
         &self,
         object: &Arc<Object>,
@@ -316,7 +316,7 @@ impl<R: Reconcile> Driver<R> {
             Err(error) => Outcome::stalled("InvalidAnnotation", &error),
         };
         let new_event = self.reconciler.conclude(&mut status, &outcome);
-        // The outcome of a cancelled reconciliation is not recorded, but what it knows of the cluster is kept.
+        // The outcome of a cancelled reconciliation is not recorded, but its knowledge of the cluster is kept.
         let is_wanted = !permit.job.is_cancelled();
         if let Some(new_event) = new_event.filter(|_| is_wanted) {
             self.record(&object, new_event, log);
@@ -380,8 +380,8 @@ impl<R: Reconcile> Driver<R> {
         left.await.map(drop)
     }
 
-    /// Changes the finalizers, and gives the object with them; none when it is not there any more. Those of others must
-    /// not get lost: only the version that was read is written to.
+    /// Changes the finalizers, and returns the updated object; none when it is gone. Finalizers of others must
+    /// not get lost: only the version that was read is written.
     async fn patch_finalizers(
         &self,
         object: &Arc<Object>,
@@ -415,14 +415,13 @@ impl<R: Reconcile> Driver<R> {
 }
 
 impl Writer<'_> {
-    /// Writes the status to the object that was reconciled, and to no other that has its name by now: what was found out
-    /// belongs to the old one.
+    /// Writes the status to the object that was reconciled, and not to a newer one with the same name.
     async fn write(&self, object: &Object, status: &mut Status) -> Result<(), ClusterError> {
         let Some(mut patch) = status.patch() else { return Ok(()) };
         let (cluster, kind) = (&self.services.cluster, self.cache.kind());
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            // The API server takes no notice of a uid here; a version names the object just as well.
+            // The API server ignores a uid here; a version identifies the object just as well.
             if let Some(fields) = patch.as_object_mut() {
                 fields.insert("metadata".to_owned(), json!({ "resourceVersion": status.version() }));
             }
@@ -433,17 +432,17 @@ impl Writer<'_> {
                     self.cache.wrote(&before, after);
                     return Ok(());
                 }
-                // Deleted meanwhile: nobody needs the status any more.
+                // Deleted meanwhile: the status is not needed any more.
                 Err(error) if error.is_not_found() => return Ok(()),
                 Err(ClusterError::Conflict(_)) => {}
-                // Whether it was written is not known; a whole reconciliation is not repeated for that.
+                // It may or may not be written; a whole reconciliation is not repeated for that.
                 Err(error) if error.is_transient() => {
                     last = Some(error);
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => return Err(error),
             }
-            // A merge patch says only what is ours, so it is as good on top of what others wrote, or of itself.
+            // A merge patch has only our own fields, so it is valid on top of other writes, or of itself.
             match self.again(object).await? {
                 Some(now) => status.move_to(&now),
                 None => return Ok(()),
@@ -452,7 +451,7 @@ impl Writer<'_> {
         Err(last.unwrap_or_else(|| ClusterError::Conflict(contested(object))))
     }
 
-    /// The object as it is now; none when it is gone, also if another one has its name.
+    /// Reads the object again; none when it is gone, also if another one has its name.
     async fn again(&self, object: &Object) -> Result<Option<Object>, ClusterError> {
         match self.services.cluster.get(self.cache.kind(), &object.name).await {
             Ok(now) => Ok(Some(now).filter(|now| now.uid == object.uid)),

@@ -1,4 +1,4 @@
-//! Events: what they say, and the way of those that go into the cluster.
+//! Events: their content, and the delivery of those for the cluster.
 
 use std::time::SystemTime;
 
@@ -8,10 +8,10 @@ use super::status::NewEvent;
 use crate::observe::{ClusterEvent, Correlated, Correlator, Event, Log, ObjectReference};
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
-/// So many events wait for the API server at most; client-go's recorder has a thousand.
+/// The most events that wait for the API server; client-go's recorder has a thousand.
 pub const WAITING: usize = 8_192;
 
-/// The event that a notice about an object is.
+/// The event of an object for a [`NewEvent`].
 pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent) -> Event {
     let event = Event {
         object: ObjectReference {
@@ -33,8 +33,8 @@ pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent
     event.with_annotations_of(annotations.map(|(key, value)| (key.as_str(), value.as_str())))
 }
 
-/// Writes Events into the cluster, in order, until nobody tells any more. One that the API server does not take is lost, as
-/// with Go's client: events are a courtesy.
+/// Writes Events to the cluster, in order, until the channel is closed. One that the API server refuses is lost, as
+/// with Go's client: events are best effort.
 pub async fn deliver(cluster: Cluster, mut events: mpsc::Receiver<ClusterEvent>, log: Log) {
     let mut correlator = Correlator::new();
     while let Some(event) = events.recv().await {

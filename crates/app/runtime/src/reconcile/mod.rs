@@ -1,4 +1,4 @@
-//! What is the same for all kinds: a reconciliation from the queue to status, event and requeue.
+//! The frame of a reconciliation, the same for all kinds: from the queue to status, event and requeue.
 
 pub mod clock;
 pub mod driver;

@@ -1,4 +1,4 @@
-//! What the driver of every kind shares.
+//! Services shared by the drivers of all kinds.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use bumpwright_kube::Cluster;
 /// Shared by the drivers of one process.
 #[derive(Debug)]
 pub struct Services {
-    /// Where the objects are.
+    /// The API server.
     pub cluster: Cluster,
-    /// Takes events.
+    /// The recorder of events.
     pub recorder: Recorder,
-    /// Counts and times.
+    /// The metrics.
     pub metrics: Metrics,
-    /// Says what is done.
+    /// The log.
     pub log: Log,
-    /// Where reconciliations wait that a slow peer keeps waiting.
+    /// The limit of parked reconciliations.
     pub parked: ParkedRequests,
     /// How many objects of a kind are reconciled at once.
     pub workers: usize,
-    /// How far intervals vary, in percent; 99 at most.
+    /// The jitter of intervals, in percent; 99 at most.
     pub jitter: u8,
 }
 
 impl Services {
-    /// An interval that is a little longer or shorter each time, so that objects made at once do not stay in step.
+    /// An interval with jitter, so that objects created at once spread out.
     #[must_use]
     pub fn jittered(&self, interval: Duration) -> Duration {
         let percent = f64::from(self.jitter.min(99)) / 100.0;

@@ -1,4 +1,4 @@
-//! How a reconciliation shows in an object's status (fluxcd/pkg `runtime/reconcile`, IUA documents *Conditions*, C34).
+//! The status of an object during a reconciliation (fluxcd/pkg `runtime/reconcile`, IUA documents *Conditions*, C34).
 
 use serde_json::{Map, Value, json};
 
@@ -6,50 +6,50 @@ use crate::observe::EventType;
 use bumpwright_api::{Conditions, Is, READY, RECONCILING, STALLED};
 use bumpwright_kube::Object;
 
-/// What a person sets to have an object reconciled at once.
+/// The annotation that requests a reconciliation.
 pub const REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
 
-/// What a reconciliation came to.
+/// The outcome of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It worked.
+    /// Success.
     Ready {
         /// The message of Ready.
         message: String,
-        /// What is worth an event although the object was ready before.
+        /// The message of an event even if the object was ready before.
         news: Option<String>,
-        /// What is worth a trace when there is no news.
+        /// The message of a trace event otherwise.
         trace: String,
-        /// When to look again; never by itself without.
+        /// The time until the next reconciliation; none without.
         after: Option<std::time::Duration>,
     },
-    /// It did not, and will not before someone changes something.
+    /// Failed until the spec or another object changes.
     Stalled {
         /// The reason of Ready and Stalled.
         reason: &'static str,
         /// Their message.
         message: String,
     },
-    /// It did not; it is tried again soon, and later each time.
+    /// Failed, retried with backoff.
     Backoff {
         /// The reason of Ready.
         reason: &'static str,
         /// Its message.
         message: String,
     },
-    /// It did not, and is tried again at a time of its own: it waits for another object, or has a retry interval.
+    /// Failed, retried after a fixed time: it waits for another object, or has a retry interval.
     RequeueAfter {
         /// The reason of Ready.
         reason: &'static str,
         /// Its message.
         message: String,
-        /// When to look again.
+        /// The time until the retry.
         after: std::time::Duration,
     },
 }
 
 impl Outcome {
-    /// Someone has to change something first.
+    /// Creates [`Outcome::Stalled`] of an error.
     pub fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Self {
         Self::Stalled {
             reason,
@@ -57,7 +57,7 @@ impl Outcome {
         }
     }
 
-    /// Trying again soon may help.
+    /// Creates [`Outcome::Backoff`].
     pub fn backoff(reason: &'static str, message: &str) -> Self {
         Self::Backoff {
             reason,
@@ -66,17 +66,17 @@ impl Outcome {
     }
 }
 
-/// The status of an object while it is reconciled.
+/// The status of an object during its reconciliation.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// What the API server has.
+    /// The status at the API server.
     written: Map<String, Value>,
     /// The fields besides the conditions.
     pub fields: Map<String, Value>,
     /// The conditions.
     pub conditions: Conditions,
     generation: i64,
-    /// The version of the object that the next write is meant for.
+    /// The version of the object for the next write.
     version: String,
     requested: Option<String>,
     /// Whether it was ready before.
@@ -97,7 +97,7 @@ pub struct NewEvent {
 }
 
 impl Status {
-    /// The status of `object` at the time `now` (RFC 3339).
+    /// Starts from the status of `object` at the time `now` (RFC 3339).
     #[must_use]
     pub fn of(object: &Object, now: &str) -> Self {
         let written = object.status();
@@ -124,25 +124,25 @@ impl Status {
         &self.before
     }
 
-    /// A text of the status; empty when it is not there.
+    /// A text of the status; empty when missing.
     #[must_use]
     pub fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A text inside an object of the status; empty when it is not there.
+    /// A text inside an object of the status; empty when missing.
     #[must_use]
     pub fn text_at(&self, object: &str, field: &str) -> &str {
         let found = self.fields.get(object).and_then(|object| object.get(field));
         found.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Says that nobody knows any more whether the object is ready.
+    /// Sets Ready to unknown.
     pub fn unsettle(&mut self, message: &str) {
         self.conditions.set(READY, Is::Unknown, "Progressing", message);
     }
 
-    /// Whether somebody asked for a reconciliation that has not been done.
+    /// Whether there is an unhandled request for a reconciliation.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.requested
@@ -150,7 +150,7 @@ impl Status {
             .is_some_and(|requested| requested != self.text("lastHandledReconcileAt"))
     }
 
-    /// The reconciliation begins. True when the beginning should be seen in the cluster.
+    /// Sets the conditions at the beginning. True when they should be written at once.
     pub fn begin(&mut self) -> bool {
         let observed = self
             .fields
@@ -167,7 +167,7 @@ impl Status {
         is_new || self.is_requested()
     }
 
-    /// Says what is being done. A Ready that says something keeps saying it meanwhile.
+    /// Sets the current step. A Ready that is not unknown is kept meanwhile.
     pub fn progress(&mut self, message: &str) {
         self.conditions.reconciling("Progressing", message);
         let says_nothing = self.conditions.get(READY).is_none() || self.conditions.is(READY, Is::Unknown);
@@ -176,14 +176,14 @@ impl Status {
         }
     }
 
-    /// The object was looked at and nothing was done: what is settled counts for this generation too.
+    /// Marks this generation as observed without a reconciliation: settled conditions apply to it too.
     pub fn observe(&mut self) {
         if self.conditions.ready() || self.conditions.is(STALLED, Is::True) {
             self.mark_observed();
         }
     }
 
-    /// The reconciliation ends. Gives the event that it is worth.
+    /// Sets the conditions for the outcome. Returns its event.
     pub fn end(&mut self, outcome: &Outcome) -> NewEvent {
         let mut observed = true;
         match outcome {
@@ -226,24 +226,24 @@ impl Status {
         }
     }
 
-    /// The version of the object that the next write is meant for.
+    /// The version of the object for the next write.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The object has this version now.
+    /// Sets the version of the object for the next write.
     pub fn move_to(&mut self, object: &Object) {
         self.version.clone_from(&object.resource_version);
     }
 
-    /// The spec was acted on as it is now.
+    /// Marks the current generation as observed.
     pub fn mark_observed(&mut self) {
         let generation = json!(self.generation);
         self.fields.insert("observedGeneration".to_owned(), generation);
     }
 
-    /// Somebody's wish for a reconciliation was fulfilled.
+    /// Marks the request for a reconciliation as handled.
     pub fn mark_handled(&mut self) {
         if let Some(requested) = &self.requested {
             self.fields
@@ -251,14 +251,14 @@ impl Status {
         }
     }
 
-    /// What has to be written, as a JSON merge patch (RFC 7396); none when the cluster has all of it.
+    /// The unwritten changes as a JSON merge patch (RFC 7396); none when there are none.
     #[must_use]
     pub fn patch(&self) -> Option<Value> {
         let patch = difference(&self.written, &self.wanted());
         (!patch.is_empty()).then(|| json!({ "status": patch }))
     }
 
-    /// What [`Status::patch`] said is in the cluster, and this is the object now.
+    /// Marks [`Status::patch`] as written, with the updated object.
     pub fn wrote(&mut self, after: &Object) {
         self.written = self.wanted();
         self.move_to(after);
@@ -274,7 +274,7 @@ impl Status {
     }
 }
 
-/// What a merge patch has to say to turn `old` into `new`.
+/// The merge patch from `old` to `new`.
 fn difference(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
     let gone = old.keys().filter(|key| !new.contains_key(*key));
     let mut patch: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();

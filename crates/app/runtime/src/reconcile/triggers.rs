@@ -1,4 +1,4 @@
-//! Which changes of an object are worth a reconciliation of itself (predicates of Flux's controllers; C35).
+//! Changes of an object that trigger its reconciliation (predicates of Flux's controllers; C35).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::work::queue::Queue;
 use bumpwright_api::ANNOTATION_PREFIX;
 use bumpwright_kube::{Cache, Change, Object};
 
-/// Objects are reconciled when they are new, when their spec changes, when they are deleted, or when somebody asks.
+/// Queues objects when they are new, when their spec changes, when they are deleted, or on request.
 pub fn own(cache: &Cache, queue: &Arc<Queue>) {
     let queue = Arc::clone(queue);
     cache.listen(move |change| match change {
@@ -24,14 +24,14 @@ pub fn own(cache: &Cache, queue: &Arc<Queue>) {
     });
 }
 
-/// A reconciliation of an object that is deleted ends: nobody needs what it finds out.
+/// Cancels the reconciliation of a deleted object: its results are not needed.
 pub fn cancel(object: &Object, queue: &Queue) {
     if object.deleting {
         queue.cancel(&object.name);
     }
 }
 
-/// Whether a change is one of the spec, a deletion or a wish.
+/// Whether a change is one of the spec, a deletion or a request.
 pub fn concerns(old: &Object, new: &Object) -> bool {
     let requested = |object: &Object| object.annotations.get(REQUESTED_AT).cloned();
     let ours = |object: &Object| -> Vec<(String, String)> {

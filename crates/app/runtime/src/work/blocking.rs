@@ -1,4 +1,4 @@
-//! Work that waits for servers and disks, on threads of its own. Such a thread keeps the permit of its reconciliation until it is done.
+//! Blocking work for servers and disks, on threads of its own. Such a thread keeps the permit of its reconciliation to its end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ pub async fn at<T>(permit: Arc<WorkerPermit>, request: impl Future<Output = T>) 
     PERMIT.scope(permit, request).await
 }
 
-/// Runs `work` on a thread that may block. It may leave something behind, so the reconciliation does not end before it.
+/// Runs `work` on a thread that may block. It may have side effects, so the reconciliation does not end before it.
 ///
 /// # Errors
-/// When it panics: the object is tried again, and the process lives on.
+/// When it panics: the object is retried, and the process continues.
 pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
     let kept = PERMIT.try_with(WorkerPermit::keep).ok();
     let keeping = move || {
@@ -43,8 +43,8 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     }
 }
 
-/// Runs `work` that asks servers and leaves nothing behind. Nobody waits for it any more once the reconciliation is cancelled; the thread
-/// ends when the server answers, or in its own time.
+/// Runs `work` that queries servers and has no side effects. It is not awaited once the reconciliation is cancelled; the
+/// thread ends when the server answers, or at its own deadline.
 ///
 /// # Errors
 /// As [`run`], and when the reconciliation is cancelled.

@@ -1,4 +1,4 @@
-//! What is to be done next, and where: a queue of objects, fair between namespaces, and the threads that work for them.
+//! Scheduling: a queue of objects, fair between namespaces, and the threads of reconciliations.
 
 pub mod blocking;
 pub mod namespaces;

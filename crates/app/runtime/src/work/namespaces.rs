@@ -10,30 +10,30 @@ use bumpwright_api::ObjectName;
 #[derive(Debug, Default)]
 pub struct NamespaceQueues {
     namespaces: BTreeMap<String, NamespaceQueue>,
-    /// Counts what was given out.
+    /// Counts taken objects.
     count: u64,
 }
 
 #[derive(Debug, Default)]
 struct NamespaceQueue {
-    /// With the time since when they have been waiting.
+    /// With the start of their wait.
     ready: VecDeque<(ObjectName, Instant)>,
     working: usize,
-    /// All reconciliations, those of busy workers and the parked ones.
+    /// All running reconciliations, with and without a worker.
     begun: usize,
-    /// When its last one was given out.
+    /// The count at its last taken object.
     served: u64,
 }
 
 impl NamespaceQueues {
-    /// Puts an object at the end of its namespace's queue.
+    /// Appends an object to its namespace's queue.
     pub fn push(&mut self, name: ObjectName) {
         let line = self.namespaces.entry(name.namespace.clone()).or_default();
         line.ready.push_back((name, Instant::now()));
     }
 
-    /// The next object for a worker; none when all that wait are of namespaces with `most` reconciliations. Among namespaces with as few
-    /// busy workers the one goes first that was served longest ago.
+    /// Takes the next object for a worker; none when all waiting ones are of namespaces with `most` reconciliations. Among namespaces
+    /// with equally few busy workers the one served longest ago goes first.
     pub fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
         let may = |line: &&mut NamespaceQueue| !line.ready.is_empty() && line.begun < most;
         let line = self.namespaces.values_mut().filter(may);

@@ -1,8 +1,8 @@
-//! Worker permits: how many objects of a kind are reconciled at once, and what becomes of a reconciliation that a slow peer keeps waiting.
+//! Worker permits: the limit of reconciliations of a kind at once, and parking of those that wait for a slow peer.
 //!
-//! A reconciliation begins with a worker's permit and is parked after some seconds: the worker is free for another object, so a server
-//! that answers slowly costs a thread and no worker. A namespace has no more reconciliations at once than there are workers, the parked
-//! ones included; a thread that outlives its reconciliation counts, too.
+//! A reconciliation begins with a worker's permit and is parked after some seconds: the worker is free for another object, so a
+//! slow server costs a thread and no worker. A namespace has no more reconciliations at once than there are workers, including
+//! parked ones and threads that outlive their reconciliation.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,22 +15,22 @@ use bumpwright_http::Job;
 /// A reconciliation that takes longer is parked.
 const PARK_AFTER: Duration = Duration::from_secs(3);
 
-/// How soon parking is tried again when too many are parked.
+/// The interval of attempts while too many are parked.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How long a reconciliation may go on after its object was deleted.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How many reconciliations of all kinds are parked at most: each may hold a thread.
+/// The most parked reconciliations of all kinds: each may hold a thread.
 const MAX_PARKED: usize = 512;
 
-/// How many kinds have workers.
+/// The number of kinds with workers.
 const KINDS: usize = 7;
 
 /// Threads for the servers of metrics, probes and artifacts.
 const SERVERS: usize = 64;
 
-/// The most threads that block at once, with so many workers for each kind: enough that no reconciliation waits for the thread of another
+/// The most blocking threads, with so many workers for each kind: enough that no reconciliation waits for the thread of another
 /// one, and no probe for a reconciliation.
 #[must_use]
 pub fn threads(concurrent: usize) -> usize {
@@ -49,25 +49,25 @@ impl Default for ParkedRequests {
 }
 
 impl ParkedRequests {
-    /// Whether half of it is in use: many peers are slow then, and a namespace gets one reconciliation at a time.
+    /// Whether half of it is in use: many peers are slow then, and a namespace is limited to one reconciliation at a time.
     pub fn is_crowded(&self) -> bool {
         self.0.available_permits() <= MAX_PARKED / 2
     }
 }
 
-/// The permit of one reconciliation and of the threads that work for it. It is released when the last of them is done.
+/// The permit of one reconciliation and its threads. It is released when the last of them is done.
 #[derive(Debug)]
 pub struct WorkerPermit {
-    /// The job of its threads, which can be cancelled.
+    /// The job of its threads, for cancellation.
     pub job: Job,
     is_cancelled: watch::Sender<bool>,
     parked: ParkedRequests,
     held: Mutex<Option<HeldPermit>>,
-    /// Cloned by threads whose work leaves something behind.
+    /// Cloned by threads whose work has side effects.
     keeping: Arc<()>,
 }
 
-/// What a reconciliation holds: a worker's permit, or one of the parked.
+/// The held permit: of a worker, or of a parked reconciliation.
 #[derive(Debug)]
 struct HeldPermit {
     is_working: bool,
@@ -86,7 +86,7 @@ impl Drop for HeldPermit {
 }
 
 impl WorkerPermit {
-    /// A worker's permit for an object of the namespace that the queue gave out.
+    /// A worker's permit for an object of the namespace.
     pub fn new(worker: OwnedSemaphorePermit, parked: &ParkedRequests, queue: &Arc<Queue>, namespace: &str) -> Self {
         let held = HeldPermit {
             is_working: true,
@@ -109,13 +109,13 @@ impl WorkerPermit {
         drop(held);
     }
 
-    /// The reconciliation does not end before what this gives is dropped.
+    /// Returns a guard: the reconciliation does not end before it is dropped.
     pub fn keep(self: &Arc<Self>) -> Arc<()> {
         Arc::clone(&self.keeping)
     }
 
-    /// Waits until a reconciliation that was cancelled has had the time to end by itself. What it does to a cluster is kept track of before
-    /// it is done, as for the case that this process ends; what threads leave behind is known when they are done.
+    /// Waits for the grace period of a cancelled reconciliation. Changes to a cluster are recorded before
+    /// they are made, as for a crash; side effects of threads are known when they are done.
     pub async fn grace_passed(&self) {
         self.cancelled().await;
         tokio::time::sleep(GRACE).await;
@@ -124,7 +124,7 @@ impl WorkerPermit {
         }
     }
 
-    /// Cancels the reconciliation, since its object is deleted.
+    /// Cancels the reconciliation of a deleted object.
     pub fn cancel(&self) {
         self.job.cancel();
         self.is_cancelled.send_replace(true);
@@ -138,7 +138,7 @@ impl WorkerPermit {
         }
     }
 
-    /// Parks the reconciliation once it has kept its worker for long enough; others need it.
+    /// Parks the reconciliation once it has used its worker for long.
     pub async fn park_when_slow(self: Arc<Self>) {
         let permit = Arc::downgrade(&self);
         drop(self);
@@ -152,7 +152,7 @@ impl WorkerPermit {
         }
     }
 
-    /// True when it is parked, or holds nothing any more.
+    /// True when it is parked, or without a permit.
     fn try_park(&self) -> bool {
         let mut permit = self.held();
         let Some(held) = permit.as_mut().filter(|held| held.is_working) else {
@@ -212,7 +212,7 @@ mod tests {
         other.release();
         let next = tokio::time::timeout(Duration::from_millis(50), permit(&queue, &workers, &room)).await;
         assert!(next.is_err(), "the namespace has as many as it may");
-        // A thread that goes on after its reconciliation.
+        // A thread that outlives its reconciliation.
         let thread = Arc::clone(&slow);
         drop(slow);
         assert_eq!(room.0.available_permits(), MAX_PARKED - 1);

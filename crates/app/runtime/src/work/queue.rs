@@ -1,4 +1,4 @@
-//! What is to be reconciled next: each object once, now or later, never twice at the same time.
+//! The work queue: each object once, now or later, never twice at the same time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,7 +12,7 @@ use super::permits::{ParkedRequests, WorkerPermit};
 use crate::{ControllerMetrics, Working};
 use bumpwright_api::ObjectName;
 
-/// The pauses between attempts that fail: doubled each time (`--min-retry-delay`, `--max-retry-delay`).
+/// The pauses after failures: doubled each time (`--min-retry-delay`, `--max-retry-delay`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The first pause.
@@ -22,7 +22,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The pause after so many failures before this one.
+    /// The pause after so many earlier failures.
     #[must_use]
     pub fn pause(&self, failures: u32) -> Duration {
         let factor = 2_u32.checked_pow(failures).unwrap_or(u32::MAX);
@@ -30,13 +30,13 @@ impl Backoff {
     }
 }
 
-/// How soon namespaces at their limit are looked at again.
+/// The interval at which namespaces at their limit are checked again.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How many reconciliations a namespace may have at once.
 #[derive(Clone, Debug, Default)]
 pub struct Share {
-    /// As many as there are workers, or one while many are parked.
+    /// The number of workers; the limit is one while many are parked.
     pub most: usize,
     /// The parked reconciliations of all kinds.
     pub room: ParkedRequests,
@@ -60,22 +60,22 @@ pub struct Queue {
     state: Mutex<QueueState>,
     changed: Notify,
     closing: Notify,
-    /// Somebody wants an object that is at work.
+    /// Notified when an object is requested during its reconciliation.
     again: Notify,
 }
 
 #[derive(Debug, Default)]
 struct QueueState {
     ready: NamespaceQueues,
-    /// Those in `ready`, and those at work that have to be looked at again.
+    /// Those in `ready`, and those in work that are reconciled again.
     wanted: BTreeSet<ObjectName>,
     working: BTreeSet<ObjectName>,
     /// The permits of running reconciliations, to cancel those whose object is deleted.
     permits: HashMap<ObjectName, Weak<WorkerPermit>>,
-    /// When an object comes back by itself; the number tells timers of one moment apart.
+    /// When an object is requeued; the number distinguishes timers of one moment.
     timers: BTreeMap<(Instant, u64), ObjectName>,
     due: HashMap<ObjectName, (Instant, u64)>,
-    /// What changed while an object was at work, the first of it.
+    /// The first change during an object's reconciliation.
     causes: HashMap<ObjectName, String>,
     /// The revision that the running reconciliation of an object builds from.
     revisions: HashMap<ObjectName, String>,
@@ -111,7 +111,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is told.
+    /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is notified.
     pub fn add_because(&self, name: ObjectName, cause: impl FnOnce() -> String) {
         self.add_to(self.lock(), name, cause, None);
     }
@@ -138,7 +138,7 @@ impl Queue {
         self.again.notify_waiters();
     }
 
-    /// Waits until a change wants an object that is at work looked at again. Gives the change.
+    /// Waits until a change requests another reconciliation of an object in work. Returns the change.
     pub async fn requested_again(&self, name: &ObjectName) -> String {
         loop {
             let again = self.again.notified();
@@ -160,8 +160,8 @@ impl Queue {
         self.add_to(state, name, cause, for_this_only.then_some(revision));
     }
 
-    /// The running reconciliation of an object builds from a revision, whose arrival is no reason for another one then, also if it was
-    /// told since the reconciliation began.
+    /// Sets the revision of the running reconciliation of an object. Its arrival does not requeue the object then, also if it was
+    /// reported since the reconciliation began.
     pub(crate) fn set_revision(&self, name: &ObjectName, revision: &str) {
         let mut state = self.lock();
         state.revisions.insert(name.clone(), revision.to_owned());
@@ -174,18 +174,18 @@ impl Queue {
         }
     }
 
-    /// Queues an object after a pause, in the place of the time when it would have been requeued.
+    /// Queues an object after a pause, in place of its requeue time.
     pub fn add_after(&self, name: ObjectName, pause: Duration) {
         self.lock().schedule(name, Instant::now() + pause);
         self.changed.notify_one();
     }
 
-    /// The reconciliation succeeded: the next failure is a first one again.
+    /// Resets the backoff of an object after a success.
     pub fn succeeded(&self, name: &ObjectName) {
         self.lock().failures.remove(name);
     }
 
-    /// Requeues the object after a pause, unless a change that came during its reconciliation has its own time.
+    /// Requeues the object after a pause, unless a change during its reconciliation has set a time.
     pub fn come_back(&self, name: &ObjectName, pause: Duration) {
         let mut state = self.lock();
         if !state.due.contains_key(name) {
@@ -195,8 +195,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The reconciliation failed: the object is requeued after a pause that grows with each failure, or sooner if a change that came
-    /// during its reconciliation wants it. Gives that pause.
+    /// Requeues the object after a failure with backoff, or sooner if a change during its reconciliation requires it. Returns the
+    /// pause.
     pub fn failed(&self, name: &ObjectName) -> Duration {
         let mut state = self.lock();
         let failures = state.failures.entry(name.clone()).or_default();
@@ -212,14 +212,14 @@ impl Queue {
         pause
     }
 
-    /// For how long changes have been waiting for the object's next reconciliation, this one included.
+    /// For how long changes have been waiting for the object's next reconciliation, including the latest one.
     pub fn unsettled(&self, name: &ObjectName) -> Duration {
         let mut state = self.lock();
         let first = state.unsettled.entry(name.clone()).or_insert_with(Instant::now);
         first.elapsed()
     }
 
-    /// Forgets an object that is gone.
+    /// Drops an object that is gone.
     pub fn forget(&self, name: &ObjectName) {
         let mut state = self.lock();
         state.failures.remove(name);
@@ -227,14 +227,14 @@ impl Queue {
         state.unschedule(name);
     }
 
-    /// Waits for the next object; none once the queue is closed. [`Queue::done`] has to follow.
+    /// Takes the next object, waiting for it; none once the queue is closed. [`Queue::done`] has to follow.
     pub async fn next(&self) -> Option<(ObjectName, Working)> {
         loop {
             let changed = self.changed.notified();
             let wake = {
                 let mut state = self.lock();
                 if state.closed {
-                    // The next worker wants to know it too.
+                    // Wake the next worker too.
                     self.changed.notify_one();
                     return None;
                 }
@@ -248,7 +248,7 @@ impl Queue {
                     return Some((name, self.metrics.started(since.elapsed())));
                 }
                 let timer = state.timers.keys().next().map(|(at, _)| *at);
-                // What waits now waits for its own namespace, or for parked reconciliations to end.
+                // The waiting objects wait for their own namespace, or for parked reconciliations.
                 let look = (!state.ready.is_empty()).then(|| Instant::now() + LOOK);
                 timer.into_iter().chain(look).min()
             };
@@ -261,7 +261,7 @@ impl Queue {
         }
     }
 
-    /// The reconciliation of an object is over; the object may be given out again.
+    /// Ends the reconciliation of an object, which may be taken again.
     pub fn done(&self, name: &ObjectName) {
         let mut state = self.lock();
         state.working.remove(name);
@@ -275,12 +275,12 @@ impl Queue {
         }
     }
 
-    /// The reconciliation of an object has begun under a permit, which is cancelled when the object is deleted.
+    /// Registers the permit of an object's reconciliation, to cancel it when the object is deleted.
     pub fn begun(&self, name: &ObjectName, permit: &Arc<WorkerPermit>) {
         self.lock().permits.insert(name.clone(), Arc::downgrade(permit));
     }
 
-    /// An object is deleted: its running reconciliation is cancelled.
+    /// Cancels the running reconciliation of a deleted object.
     pub fn cancel(&self, name: &ObjectName) {
         let permit = self.lock().permits.remove(name);
         if let Some(permit) = permit.and_then(|permit| permit.upgrade()) {
@@ -300,7 +300,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Closes the queue: nothing is given out any more.
+    /// Closes the queue: no more objects are taken.
     pub fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_one();
@@ -331,7 +331,7 @@ impl QueueState {
         news
     }
 
-    /// The reconciliation says when the object is requeued: an older time would only repeat what is done now.
+    /// Takes the next object and drops its timer: the reconciliation sets a new one.
     fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
         let (name, since) = self.ready.take(most)?;
         self.unschedule(&name);
@@ -354,7 +354,7 @@ impl QueueState {
         }
     }
 
-    /// Queues those whose time has come; gives how many were not queued before.
+    /// Queues objects whose time has come; returns how many were not queued before.
     fn promote_due(&mut self, now: Instant) -> usize {
         let mut news = 0;
         while let Some((timer, _)) = self.timers.first_key_value()
