@@ -1,4 +1,4 @@
-//! Addresses of a registry's endpoints, and how messages show an address.
+//! Addresses of a registry's endpoints, and their form in messages.
 
 use url::{Url, form_urlencoded};
 
@@ -6,10 +6,10 @@ use super::RegistryError;
 use bumpwright_gostd::query_escape;
 use bumpwright_http::bare;
 
-/// Parameters of the protocol itself. The value of any other one may be a token or a signature.
+/// Parameters of the protocol itself. The value of any other one may be a token or signature.
 const SHOWN: [&str; 7] = ["scope", "service", "mount", "from", "digest", "n", "last"];
 
-/// How a registry is spoken to.
+/// The scheme of a registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Http,
@@ -24,7 +24,7 @@ impl Scheme {
         }
     }
 
-    /// Of an address that was asked.
+    /// The scheme of an address.
     pub(super) fn of(url: &Url) -> Self {
         match url.scheme() {
             "http" => Self::Http,
@@ -33,10 +33,10 @@ impl Scheme {
     }
 }
 
-/// The address of a path at a registry.
+/// Builds the address of a path at a registry.
 ///
 /// # Errors
-/// [`RegistryError::Address`] when the host or the path would be read as something else, such as `a/../b`.
+/// [`RegistryError::Address`] when the host or the path is not normalized, such as `a/../b`.
 pub(super) fn endpoint(scheme: Scheme, registry: &str, path: &str) -> Result<Url, RegistryError> {
     let text = format!("{}://{registry}{path}", scheme.as_str());
     Url::parse(&text)
@@ -45,7 +45,7 @@ pub(super) fn endpoint(scheme: Scheme, registry: &str, path: &str) -> Result<Url
         .ok_or(RegistryError::Address(text))
 }
 
-/// An address as go-containerregistry shows it: parameters in order, and values that may be secret as `REDACTED`.
+/// An address as shown by go-containerregistry: parameters in order, and possible secrets as `REDACTED`.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = bare(url);
     let mut pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
@@ -58,7 +58,7 @@ pub(super) fn shown(url: &Url) -> String {
     url.to_string()
 }
 
-/// Parameters in the order of their names and as Go escapes them; none for no parameter.
+/// Encodes parameters in the order of their names with Go's escapes; none without parameters.
 pub(super) fn query(mut pairs: Vec<(String, String)>) -> Option<String> {
     pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
     let escaped = |text: &str| String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default();

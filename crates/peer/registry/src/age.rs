@@ -1,4 +1,4 @@
-//! When an image was made.
+//! The creation time of an image.
 
 use serde::Deserialize;
 use ureq::http::Method;
@@ -11,10 +11,10 @@ use bumpwright_gostd::{RFC_3339, Time};
 /// The largest configuration, in bytes.
 const LARGEST_CONFIG: usize = 8 << 20;
 
-/// How deep an index may lie in an index.
+/// The deepest nesting of indexes.
 const DEPTH: usize = 3;
 
-/// 2013-01-01, in seconds since 1970. The tools of reproducible builds write 0001-01-01, 1970-01-01 or 1980-01-01.
+/// 2013-01-01, in seconds since 1970. Reproducible builds have 0001-01-01, 1970-01-01 or 1980-01-01.
 const FIRST_IMAGES: i64 = 1_356_998_400;
 
 const CREATED: &str = "org.opencontainers.image.created";
@@ -22,7 +22,7 @@ const CREATED: &str = "org.opencontainers.image.created";
 /// See [`super::Registry::created`].
 ///
 /// # Errors
-/// When something cannot be had, or is not what its digest says.
+/// When something cannot be fetched, or does not match its digest.
 pub(super) fn created(session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
     let answer = of_image(session)?;
     let mut manifest = read(session, &answer)?;
@@ -43,7 +43,7 @@ pub(super) fn created(session: &mut Session<'_>) -> Result<Option<Time>, Registr
     Ok(config.or_else(|| annotation(&manifest)).or(annotated))
 }
 
-/// The image for linux/amd64, or else the first one. What has no platform, or the platform "unknown", may be an
+/// The image for linux/amd64, or else the first one. An entry without platform, or with the platform "unknown", may be an
 /// attestation.
 fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
     let is = |image: &&Descriptor, os: &str, architecture: &str| {
@@ -58,7 +58,7 @@ fn chosen(images: &[Descriptor]) -> Option<&Descriptor> {
         .or_else(|| sound().next())
 }
 
-/// What is no configuration of an image, such as that of a chart, says nothing.
+/// The time of an image's configuration; none in other configurations, such as that of a chart.
 fn of_config(session: &mut Session<'_>, digest: &str) -> Result<Option<Time>, RegistryError> {
     #[derive(Deserialize)]
     struct Config {
@@ -80,7 +80,7 @@ fn annotation(manifest: &Manifest) -> Option<Time> {
     time(manifest.annotations.as_ref()?.get(CREATED)?)
 }
 
-/// A time of RFC 3339 that can be one.
+/// Parses a plausible time in RFC 3339.
 fn time(text: &str) -> Option<Time> {
     let time = Time::parse(RFC_3339, text.as_bytes()).ok()?;
     (time.unix_seconds() >= FIRST_IMAGES).then_some(time)

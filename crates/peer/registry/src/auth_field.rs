@@ -1,4 +1,4 @@
-//! The field `auth` of docker's configurations: base64 of `NAME:PASSWORD`, in the two readings that there are of it.
+//! The field `auth` of docker's configurations: base64 of `NAME:PASSWORD`, in two dialects.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -8,18 +8,18 @@ use zeroize::Zeroizing;
 use super::config_fault::AuthFault;
 use bumpwright_secret::Secret;
 
-/// Whose reading of `auth`.
+/// A dialect of `auth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// go-containerregistry's, for Secrets: padding may be left out altogether, the name may be empty.
+    /// go-containerregistry's, for Secrets: padding is optional, the name may be empty.
     /// Source: go-containerregistry v0.21.6, `pkg/authn/authn.go`, `decodeDockerConfigFieldAuth`.
     Kubernetes,
-    /// docker's, for the user's own configuration: padding is a must, the name too, NULs around the password are filling.
+    /// docker's, for the user's own configuration: padding and name are required, NULs around the password are dropped.
     /// Source: docker/cli v29.4.3, `cli/config/configfile/file.go`, `decodeAuth`.
     Docker,
 }
 
-/// As Go's `base64.StdEncoding`: bits that are left over do not matter.
+/// As Go's `base64.StdEncoding`: trailing bits are ignored.
 const PADDED: GeneralPurpose = engine(DecodePaddingMode::RequireCanonical);
 /// As Go's `base64.RawStdEncoding`.
 const UNPADDED: GeneralPurpose = engine(DecodePaddingMode::RequireNone);
@@ -31,13 +31,13 @@ const fn engine(padding: DecodePaddingMode) -> GeneralPurpose {
     GeneralPurpose::new(&STANDARD, config)
 }
 
-/// Name and password of a field that is not empty.
+/// Decodes name and password of a field that is not empty.
 ///
 /// # Errors
 ///
-/// What is wrong with it, without any part of it.
+/// The fault, without any part of the field.
 pub(super) fn decode(field: &str, dialect: Dialect) -> Result<(String, Secret), AuthFault> {
-    // Go's decoders pass over line breaks.
+    // Go's decoders skip line breaks.
     let field = Zeroizing::new(field.replace(['\r', '\n'], ""));
     let engine = match dialect {
         Dialect::Kubernetes if !field.ends_with('=') => UNPADDED,

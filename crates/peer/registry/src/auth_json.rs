@@ -1,7 +1,7 @@
-//! The JSON of logins as Go reads it: docker's configuration, its older form, and what credential helpers answer.
+//! The JSON of logins as parsed by Go: docker's configuration, its older form, and answers of credential helpers.
 //!
-//! Names of members may be written in any case, `null` changes nothing, of two members of one name the later counts, and
-//! what is not about logins is not looked at. Faults are told by their place; serde's own words would show the text.
+//! Names of members match in any case, `null` has no effect, of two members with one name the later counts, and
+//! unrelated members are ignored. Faults have a location, since serde's own messages would show the text.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use super::config_fault::{AuthFault, ConfigFault, shown_server};
 use super::login::AuthEntry;
 use bumpwright_secret::Secret;
 
-/// Logins by server, as the keys are written.
+/// Logins by server, with the keys as written.
 pub(super) type Auths = BTreeMap<String, AuthEntry>;
 
-/// What is read of a docker configuration.
+/// The relevant parts of a docker configuration.
 #[derive(Clone, Default)]
 pub(super) struct Contents {
     /// `auths`
@@ -29,8 +29,8 @@ pub(super) struct Contents {
     pub(super) store: String,
 }
 
-/// Reads `.dockerconfigjson` or `config.json`. For docker a blank text is an empty configuration, and what follows the
-/// object does not matter.
+/// Reads `.dockerconfigjson` or `config.json`. For docker a blank text is an empty configuration, and text after the
+/// object is ignored.
 pub(super) fn read_config(text: &[u8], dialect: Dialect) -> Result<Contents, ConfigFault> {
     let mut contents = Contents::default();
     if dialect == Dialect::Docker && text.iter().all(|byte| b" \t\r\n".contains(byte)) {
@@ -44,7 +44,7 @@ pub(super) fn read_config(text: &[u8], dialect: Dialect) -> Result<Contents, Con
     Ok(contents)
 }
 
-/// Reads `.dockercfg`: the servers without anything around them.
+/// Reads `.dockercfg`: the servers at the top level.
 pub(super) fn read_dockercfg(text: &[u8]) -> Result<Auths, ConfigFault> {
     let mut auths = Auths::new();
     let reader = AuthsMembers {
@@ -76,7 +76,7 @@ fn read(text: &[u8], members: impl Members, whole: bool) -> Result<(), ConfigFau
 /// One step from an object to a value in it.
 enum Step {
     Member(&'static str),
-    /// With the name, as far as it may be shown.
+    /// With the name in a safe form.
     Server(String),
 }
 
@@ -86,7 +86,7 @@ impl Step {
     }
 }
 
-/// Where the reader is, for a fault to tell.
+/// The location of the reader, for faults.
 #[derive(Default)]
 struct Trail {
     steps: RefCell<Vec<Step>>,
@@ -95,7 +95,7 @@ struct Trail {
 }
 
 impl Trail {
-    /// Reads what is below `step`; on a fault the step stays.
+    /// Reads the value at `step`; on a fault the step stays.
     fn below<T, E>(&self, step: Step, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.steps.borrow_mut().push(step);
         let value = read()?;
@@ -117,7 +117,7 @@ impl Trail {
         }
     }
 
-    /// In torn JSON a value may stand where a name should, so names are not shown.
+    /// In broken JSON a value may be in place of a name, so names are not shown.
     fn path(&self, what: AuthFault) -> String {
         let torn = matches!(what, AuthFault::NoJson | AuthFault::CutOff);
         let shown = |step: &Step| match step {
@@ -129,7 +129,7 @@ impl Trail {
     }
 }
 
-/// What to do with the members of an object.
+/// A visitor of the members of an object.
 trait Members {
     /// Reads the value of the member `name` from `map`.
     fn member<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A, trail: &Trail) -> Result<(), A::Error>;
@@ -175,7 +175,7 @@ impl<'de, M: Members> Visitor<'de> for Object<'_, M> {
     }
 }
 
-/// A text, or `null`, which is none.
+/// A text, or `null` for none.
 struct Text<'t>(&'t Trail);
 
 impl<'de> DeserializeSeed<'de> for Text<'_> {
@@ -258,7 +258,7 @@ impl Members for AuthsMembers<'_> {
 
 struct EntryMembers {
     entry: AuthEntry,
-    /// What `auth` decodes to; it wins over `username` and `password`.
+    /// The decoded `auth`; it overrides `username` and `password`.
     pair: Option<(String, Secret)>,
     dialect: Dialect,
 }
@@ -335,13 +335,13 @@ impl Members for AnswerMembers {
     }
 }
 
-/// The member that is meant by a name.
+/// The member that matches a name.
 fn one_of(members: &[&'static str], name: &str) -> Option<&'static str> {
     let name = folded(name);
     members.iter().find(|member| **member == name).copied()
 }
 
-/// A member's name as Go compares it: two characters beyond ASCII are small letters of ASCII in another case.
+/// Folds a member's name as Go: two characters beyond ASCII fold to ASCII letters.
 fn folded(name: &str) -> String {
     name.chars()
         .map(|c| match c {

@@ -1,4 +1,4 @@
-//! A blob as a stream that is checked while it is read (go-containerregistry v0.21, `internal/verify`).
+//! A blob as a stream, verified while it is read (go-containerregistry v0.21, `internal/verify`).
 
 use std::fmt;
 use std::io::{self, Cursor, Read};
@@ -16,11 +16,11 @@ use bumpwright_gostd::quote;
 use bumpwright_http::{Incoming, NetError};
 use bumpwright_secret::Secret;
 
-/// The largest answer that is no blob, in bytes.
+/// The largest error response, in bytes.
 const LARGEST_REFUSAL: usize = 1 << 20;
 
-/// A blob that comes in. It gives no byte more than its size, and its end comes only when all bytes were right: what was read before
-/// an error is of no use. Errors hold a [`RegistryError`].
+/// A stream of a blob. It returns no more bytes than its size, and ends only when the digest is right: bytes before
+/// an error must not be used. Errors hold a [`RegistryError`].
 pub struct Blob {
     source: BlobSource,
     hash: Sha256,
@@ -28,7 +28,7 @@ pub struct Blob {
     size: u64,
     read: u64,
     is_checked: bool,
-    /// What the registry has seen, which no error may show.
+    /// Secrets sent to the registry, which no error may show.
     secrets: Vec<Secret>,
 }
 
@@ -111,7 +111,7 @@ impl fmt::Debug for Blob {
     }
 }
 
-/// Begins to read a layer.
+/// Opens a layer.
 pub(super) fn of_layer(session: &mut Session<'_>, layer: &Layer) -> Result<Blob, RegistryError> {
     if let Some(data) = &layer.data {
         let source = BlobSource::Embedded(Cursor::new(data.clone()));

@@ -1,11 +1,11 @@
-//! `WWW-Authenticate`: what a server wants to see (RFC 9110, *Challenge and Response*), read as leniently as
-//! go-containerregistry does.
+//! `WWW-Authenticate` challenges (RFC 9110, *Challenge and Response*), parsed as leniently as by
+//! go-containerregistry.
 
 use std::collections::BTreeMap;
 
 use ureq::http::HeaderMap;
 
-/// One challenge.
+/// A challenge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
     /// In small letters: `bearer`, `basic`.
@@ -24,7 +24,7 @@ impl Challenge {
     }
 }
 
-/// All challenges of an answer, in their order. A header may hold several. What cannot be read ends its header.
+/// Parses all challenges of an answer, in order. A header may have several. Invalid text ends its header.
 pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
     let mut found = Vec::new();
     for header in headers.get_all("www-authenticate") {
@@ -38,13 +38,13 @@ pub(super) fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
     found
 }
 
-/// The first one that we can meet, or else the first one.
+/// The first supported one, or else the first one.
 pub(super) fn chosen(challenges: &[Challenge]) -> Option<&Challenge> {
     let known = |challenge: &&Challenge| matches!(challenge.scheme.as_str(), "basic" | "bearer");
     challenges.iter().find(known).or_else(|| challenges.first())
 }
 
-/// One challenge at the beginning of a text, and what comes after it.
+/// Parses a challenge at the beginning of a text, and returns the rest.
 fn challenge(text: &str) -> Option<(Challenge, &str)> {
     let (scheme, mut rest) = token(text.trim_start_matches([',', ' ', '\t']));
     if scheme.is_empty() {
@@ -58,7 +58,7 @@ fn challenge(text: &str) -> Option<(Challenge, &str)> {
         let start = rest.trim_start_matches([',', ' ', '\t']);
         let (name, after) = token(start);
         let Some(after) = after.strip_prefix('=').filter(|_| !name.is_empty()) else {
-            // No parameter: perhaps the next challenge.
+            // Not a parameter: perhaps the next challenge.
             let next = rest.trim_start().starts_with(',');
             return Some((challenge, if next { start } else { "" }));
         };
@@ -88,7 +88,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A token (RFC 9110, *Tokens*), perhaps empty, and what comes after it.
+/// Splits off a token (RFC 9110, *Tokens*), which may be empty.
 fn token(text: &str) -> (&str, &str) {
     let end = |char: char| !char.is_ascii_graphic() || "\"(),/:;<=>?@[]\\{}".contains(char);
     text.split_at(text.find(end).unwrap_or(text.len()))

@@ -1,4 +1,4 @@
-//! A registry's client: what is known of registries, and what can be asked.
+//! The client of registries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
 
-/// Asks registries that are reached in the same way. Threads share it: connections, tokens, and what registries want.
+/// A client of registries with the same connection settings. Threads share it with its connections, tokens and challenges.
 ///
 /// Its behaviour is that of go-containerregistry's `pkg/v1/remote`, v0.21, which Flux uses. Its calls block.
 #[derive(Debug)]
@@ -24,20 +24,20 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A client for registries that `peer` reaches. An `insecure` one may also answer in plain HTTP (N-051), as may those
-    /// that are local by their address ([`bumpwright_policy::registry_scheme`]).
+    /// Creates a client with the connection settings `peer`. With `insecure` registries may also answer in plain HTTP (N-051), as
+    /// may those with a local address ([`bumpwright_policy::registry_scheme`]).
     #[must_use]
     pub fn new(peer: Peer, insecure: bool) -> Self {
         Self::with_patience(peer, insecure, RetryPolicy::default())
     }
 
-    /// The same, which tells of each request.
+    /// The same, with a hook for each request.
     #[must_use]
     pub fn telling(peer: Peer, insecure: bool, sent: Sent) -> Self {
         Self::of_client(Client::new(peer, RetryPolicy::default()).telling(sent), insecure)
     }
 
-    /// A client with its own retry policy for registries that are busy.
+    /// Creates a client with its own retry policy for busy registries.
     #[must_use]
     pub fn with_patience(peer: Peer, insecure: bool, retry_policy: RetryPolicy) -> Self {
         Self::of_client(Client::new(peer, retry_policy), insecure)
@@ -53,10 +53,10 @@ impl Registry {
     }
 
     /// All tags of a repository, in the registry's order and each once (distribution-spec v1.1, *Listing Tags*). The tag
-    /// or digest of `repository` says nothing here.
+    /// or digest of `repository` is ignored.
     ///
     /// # Errors
-    /// When the registry cannot be asked, refuses, or gives more than can be meant.
+    /// When the registry does not answer, refuses, or lists too many tags.
     pub fn tags(
         &self,
         repository: &Reference,
@@ -66,27 +66,27 @@ impl Registry {
         tags::list(&mut Session::open(self, repository, login, deadline)?)
     }
 
-    /// The digest of what a tag names: of the index where it is one (distribution-spec v1.1, *Pulling manifests*; N-040).
+    /// The digest of a tag's manifest or index (distribution-spec v1.1, *Pulling manifests*; N-040).
     ///
     /// # Errors
-    /// When the registry cannot be asked, refuses, or gives something else than what was asked for by its digest.
+    /// When the registry does not answer, refuses, or the answer does not match the requested digest.
     pub fn digest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<String, RegistryError> {
         digest::of(&mut Session::open(self, image, login, deadline)?)
     }
 
-    /// When an image was made, as it says itself. Of an index, the image for linux/amd64 counts, or else the first one.
+    /// The creation time of an image. Of an index, the image for linux/amd64 counts, or else the first one.
     ///
-    /// The time is that of the image's configuration, or where that has none, the annotation
+    /// The time is that of the image's configuration, or else the annotation
     /// `org.opencontainers.image.created` of the image's manifest, or of the index. Times before 2013, when there were no
-    /// images, are those of reproducible builds and say nothing. None when nothing says when.
+    /// images, are those of reproducible builds and do not count. None without a time.
     ///
     /// # Errors
-    /// When the registry cannot be asked, refuses, or gives something else than what was asked for by its digest.
+    /// When the registry does not answer, refuses, or the answer does not match the requested digest.
     pub fn created(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Option<Time>, RegistryError> {
         age::created(&mut Session::open(self, image, login, deadline)?)
     }
 
-    /// The digest of what a tag names, for a pull: where HEAD does not work the manifest is read, as Flux's source-controller does.
+    /// The digest of a tag, for a pull: where HEAD fails the manifest is read, as in Flux's source-controller.
     ///
     /// # Errors
     /// As [`Registry::digest`].
@@ -94,7 +94,7 @@ impl Registry {
         digest::of_pull(&mut Session::open(self, image, login, deadline)?)
     }
 
-    /// The image that a tag or digest names. Of an index it is the image for linux/amd64, as which counts what has no platform.
+    /// The image of a tag or digest. Of an index it is the image for linux/amd64, or without platform.
     ///
     /// # Errors
     /// As [`Registry::digest`]; [`RegistryError::Image`] when there is none.
@@ -102,10 +102,10 @@ impl Registry {
         image::of(&mut Session::open(self, image, login, deadline)?)
     }
 
-    /// A layer of an image, as it is compressed. It is checked while it is read: its end comes only when size and digest are right.
+    /// A compressed layer of an image. It is verified while it is read: it ends only when size and digest are right.
     ///
     /// # Errors
-    /// When the registry cannot be asked, or refuses.
+    /// When the registry does not answer, or refuses.
     pub fn layer(
         &self,
         image: &Reference,
@@ -116,7 +116,7 @@ impl Registry {
         blob::of_layer(&mut Session::open(self, image, login, deadline)?, layer)
     }
 
-    /// The bytes of the manifest that a tag or digest names, checked when it is a digest.
+    /// The bytes of the manifest of a tag or digest, verified when it is a digest.
     ///
     /// # Errors
     /// As [`Registry::digest`].
@@ -124,11 +124,11 @@ impl Registry {
         Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.body)
     }
 
-    /// The index of what refers to a digest: from the API for that, or behind the tag that stands in for it (distribution-spec v1.1,
-    /// *Listing Referrers*). None when nothing refers to it.
+    /// The index of the referrers of a digest: from the referrers API, or from the fallback tag (distribution-spec v1.1,
+    /// *Listing Referrers*). None without referrers.
     ///
     /// # Errors
-    /// When the registry cannot be asked, or refuses.
+    /// When the registry does not answer, or refuses.
     pub fn referrers(
         &self,
         image: &Reference,
@@ -147,7 +147,7 @@ impl Registry {
         &self.tokens
     }
 
-    /// How an image's registry is spoken to. It is asked once.
+    /// Scheme and challenge of an image's registry, requested once.
     pub(super) fn access(&self, image: &Reference, deadline: Deadline) -> Result<Access, RegistryError> {
         let registry = image.registry();
         let local = self.insecure || image.scheme() == "http";

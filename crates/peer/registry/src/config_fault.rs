@@ -1,47 +1,47 @@
-//! What is wrong with a docker configuration, and where in it. No part of a secret is ever in here.
+//! Faults of docker configurations, with their location. They never contain a part of a secret.
 
 use std::fmt;
 
 use bumpwright_gostd::quote;
 
-/// How much of a server's name is shown.
+/// The longest shown name of a server.
 const SHOWN: usize = 120;
 
-/// A place in a docker configuration and what is wrong there.
+/// A fault in a docker configuration, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFault {
     /// Counted from 1.
     pub line: usize,
-    /// In bytes, counted from 1; just behind the value that is wrong.
+    /// In bytes, counted from 1; just after the faulty value.
     pub column: usize,
     /// As in `.auths["ghcr.io"].auth`; empty for the whole text.
     pub path: String,
-    /// What is wrong.
+    /// The fault.
     pub what: AuthFault,
 }
 
-/// What can be wrong with a docker configuration.
+/// A fault of a docker configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthFault {
     /// A syntax error.
     #[error("not valid JSON")]
     NoJson,
-    /// The end comes too early.
+    /// The text is truncated.
     #[error("the JSON is cut off")]
     CutOff,
-    /// A value of another kind than docker writes.
+    /// A value has the wrong type.
     #[error("must be {0}")]
     Kind(&'static str),
-    /// `auth` is no Base64.
+    /// `auth` is not Base64.
     #[error("must be base64 of NAME:PASSWORD, and is not base64")]
     NoBase64,
-    /// There is no colon in what `auth` decodes to.
+    /// The decoded `auth` has no colon.
     #[error("must be base64 of NAME:PASSWORD, and holds no colon")]
     NoColon,
-    /// docker refuses a name that is empty.
+    /// docker refuses an empty name.
     #[error("must be base64 of NAME:PASSWORD, and the name is empty")]
     NoName,
-    /// The decoded bytes are no text.
+    /// The decoded bytes are not a text.
     #[error("must be base64 of NAME:PASSWORD in UTF-8")]
     NoText,
 }
@@ -61,7 +61,7 @@ impl fmt::Display for ConfigFault {
     }
 }
 
-/// The name of a server in Go's quotes. What may be a secret is left out: a URL's user and query, and all of a name that
+/// The name of a server in Go's quotes, without possible secrets: a URL's user and query, and all of a name that
 /// does not look like a server's.
 pub(super) fn shown_server(name: &str) -> String {
     let address = without_secrets(name);
@@ -73,7 +73,7 @@ pub(super) fn shown_server(name: &str) -> String {
     }
 }
 
-/// Whether it looks like a host, perhaps with wildcards and a port, and not like `NAME:PASSWORD` or Base64.
+/// Whether it looks like a host, optionally with wildcards and a port, and not like `NAME:PASSWORD` or Base64.
 fn is_server(authority: &str) -> bool {
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, port),
@@ -92,7 +92,7 @@ fn is_server(authority: &str) -> bool {
     known && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A URL with `***` for its user, and without query and fragment.
+/// A URL with `***` as its user, and without query and fragment.
 pub(super) fn without_secrets(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let url = url.get(..end).unwrap_or_default();

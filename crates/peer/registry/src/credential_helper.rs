@@ -1,7 +1,7 @@
-//! Programs that keep logins: `docker-credential-NAME get`, with a server's name as input and JSON as output.
+//! Credential helpers: `docker-credential-NAME get`, with a server's name as input and JSON as output.
 //!
-//! Source: docker-credential-helpers v0.9.5, `client/client.go` and `credentials/credentials.go`. Nothing that a helper
-//! writes is ever shown: it may be what it was asked for.
+//! Source: docker-credential-helpers v0.9.5, `client/client.go` and `credentials/credentials.go`. The output of a
+//! helper is never shown: it may be a secret.
 
 use std::collections::HashMap;
 use std::env;
@@ -21,21 +21,21 @@ use super::config_fault::ConfigFault;
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
-/// The most that a helper may answer, in bytes.
+/// The longest answer of a helper, in bytes.
 const ANSWER_LIMIT: u64 = 256 * 1024;
-/// The name under which a helper gives a token instead of a password.
+/// The name beside a token instead of a password.
 const TOKEN_NAME: &str = "<token>";
-/// What every helper writes when it knows nothing of a server.
+/// The answer of every helper for an unknown server.
 const UNKNOWN: &str = "credentials not found in native keychain";
-/// How often the end of a helper is looked for once its output has ended.
+/// The interval of checks for a helper's exit once its output has ended.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a helper gives.
+/// A login of a helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HelperLogin {
     /// A name and a password; either may be empty.
     Password {
-        /// Who.
+        /// The name.
         username: String,
         /// The password.
         password: Secret,
@@ -44,10 +44,10 @@ pub enum HelperLogin {
     IdentityToken(Secret),
 }
 
-/// Why a helper gave neither a login nor the answer that it knows none.
+/// Errors of a helper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelperError {
-    /// The configuration's name is no plain name, so it may stand for any program.
+    /// The configured name is not a plain name, so it could be any program.
     #[error(
         "docker's configuration names the credential helper {name:?}; letters, digits, '.', '_' and '-' are allowed"
     )]
@@ -80,9 +80,9 @@ pub enum HelperError {
     Failed {
         /// `docker-credential-NAME`
         program: String,
-        /// The server that it was asked about.
+        /// The server.
         server: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
     },
     /// The program took too long.
@@ -90,9 +90,9 @@ pub enum HelperError {
     Late {
         /// `docker-credential-NAME`
         program: String,
-        /// The server that it was asked about.
+        /// The server.
         server: String,
-        /// The time that it was given.
+        /// The time limit.
         seconds: u64,
     },
     /// The answer is too long.
@@ -100,17 +100,17 @@ pub enum HelperError {
     Long {
         /// `docker-credential-NAME`
         program: String,
-        /// The server that it was asked about.
+        /// The server.
         server: String,
     },
-    /// The answer is not what the protocol says.
+    /// The answer does not follow the protocol.
     #[error("the credential helper {program} gave no login for {server}: {fault}")]
     Answer {
         /// `docker-credential-NAME`
         program: String,
-        /// The server that it was asked about.
+        /// The server.
         server: String,
-        /// Where and what.
+        /// The fault and its location.
         fault: ConfigFault,
     },
 }
@@ -119,7 +119,7 @@ type Answer = Result<Option<HelperLogin>, HelperError>;
 /// Answers by helper and server.
 type Answers = HashMap<(String, String), Arc<OnceLock<Answer>>>;
 
-/// The helpers of one run. Each is asked once about a server, also when several ask at the same time.
+/// The helpers of one run. Each runs once for a server, also with concurrent callers.
 #[derive(Debug)]
 pub struct CredentialHelpers {
     path: OsString,
@@ -128,7 +128,7 @@ pub struct CredentialHelpers {
 }
 
 impl CredentialHelpers {
-    /// The programs in the folders of `path` (as the variable `PATH` lists them), each of which has `timeout` to answer.
+    /// Uses the programs in the folders of `path` (in the format of `PATH`), with a `timeout` for each answer.
     #[must_use]
     pub fn new(path: OsString, timeout: Duration) -> Self {
         Self {
@@ -138,11 +138,11 @@ impl CredentialHelpers {
         }
     }
 
-    /// What the helper `name` knows of a server; none when it knows nothing.
+    /// Gets the login of a server from the helper `name`; none when it has none.
     ///
     /// # Errors
     ///
-    /// [`HelperError`]; the same again when asked again.
+    /// [`HelperError`], cached as well.
     pub fn get(&self, name: &str, server: &str) -> Answer {
         let key = (name.to_owned(), server.to_owned());
         let slot = Arc::clone(
@@ -174,14 +174,14 @@ impl CredentialHelpers {
             })?;
         let result = call.converse(&mut child);
         if result.is_err() {
-            // It may have ended on its own.
+            // It may have exited.
             let _ = child.kill();
             let _ = child.wait();
         }
         result
     }
 
-    /// The program's file. Folders that depend on where one stands are passed over, as Go does.
+    /// Finds the program's file. Relative folders are skipped, as in Go.
     fn find(&self, name: &str, program: &str) -> Result<PathBuf, HelperError> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if name.is_empty() || !name.bytes().all(plain) {
@@ -198,7 +198,7 @@ impl CredentialHelpers {
     }
 }
 
-/// One question to one helper.
+/// One run of a helper.
 struct Call<'a> {
     program: &'a str,
     server: &'a str,
@@ -208,7 +208,7 @@ struct Call<'a> {
 impl Call<'_> {
     fn converse(&self, child: &mut Child) -> Answer {
         if let Some(mut input) = child.stdin.take() {
-            // A short text into an empty pipe: this cannot block. A helper that does not read it may still answer.
+            // A short text fits into an empty pipe: this cannot block. A helper that does not read it may still answer.
             let _ = input.write_all(self.server.as_bytes());
         }
         let output = self.output(child)?;
@@ -226,18 +226,18 @@ impl Call<'_> {
         }
     }
 
-    /// All output, or more than the limit. The reader is left to itself when it is late: something that the helper
-    /// started may hold the pipe open.
+    /// All output, or more than the limit. After the deadline the reader is abandoned: a child of the helper
+    /// may hold the pipe open.
     fn output(&self, child: &mut Child) -> Result<Zeroizing<Vec<u8>>, HelperError> {
         let Some(pipe) = child.stdout.take() else {
             return Err(self.failed("no output".to_owned()));
         };
         let (sender, receiver) = channel();
         thread::spawn(move || {
-            // Room for all, so that no part of a secret is left behind where the text has moved away from.
+            // Allocated at full size, so that no part of a secret is left behind by a reallocation.
             let mut text = Zeroizing::new(Vec::with_capacity(ANSWER_LIMIT as usize + 64));
             let read = pipe.take(ANSWER_LIMIT + 1).read_to_end(&mut text);
-            // The other side may have given up.
+            // The receiver may have timed out.
             let _ = sender.send(read.map(|_| text));
         });
         match receiver.recv_timeout(self.deadline.left()) {
@@ -300,7 +300,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers by server, and writes down what it was asked.
+    /// Answers by server, and logs its requests.
     const HELPER: &str = r#"#!/bin/sh
 read -r server
 echo "$1 $server" >> "$0.log"
@@ -317,8 +317,8 @@ daemon.io) echo '{"Username":"me","Secret":"hunter2"}'; sleep 5 & exit 0;;
 esac
 "#;
 
-    /// A folder with the helper `docker-credential-test`. A shell writes it: a file that this process has open for
-    /// writing while another thread starts a program could not be run.
+    /// A folder with the helper `docker-credential-test`. A shell writes it: a file that is open for
+    /// writing in this process while another thread starts a program could not be run.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("docker-credential-test");

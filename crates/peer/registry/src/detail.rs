@@ -1,4 +1,4 @@
-//! JSON as Go's `fmt` prints it with `%v`: the details of a registry's errors.
+//! JSON as printed by Go's `fmt` with `%v`, for the details of a registry's errors.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use bumpwright_gostd::format_float;
 
-/// `map[Class: Name:app Type:repository]`, `[a b]`, `1e+06`, `<nil>`.
+/// Prints `map[Class: Name:app Type:repository]`, `[a b]`, `1e+06`, `<nil>`.
 pub(super) fn printed(value: &Value) -> String {
     let mut out = String::new();
     print(&mut out, value);

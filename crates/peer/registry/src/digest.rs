@@ -1,4 +1,4 @@
-//! The digest of what a tag names.
+//! The digest of a tag.
 
 use ureq::http::Method;
 
@@ -7,14 +7,14 @@ use super::manifest::{is_sha256, of_image, query, same, sha256};
 use super::session::Session;
 use bumpwright_policy::Identifier;
 
-/// What registries answered to who pushed the manifests of Docker before 1.10: their digest leaves the signatures out.
+/// Signed manifests of Docker before 1.10: their digest excludes the signatures.
 const SIGNED: &str = "application/vnd.docker.distribution.manifest.v1+prettyjws";
 
-/// Asks with HEAD, which is cheap and at Docker Hub not counted, and reads the manifest only where that does not help: the
-/// registry knows no HEAD, or does not name the digest.
+/// Sends HEAD, which is cheap and not rate limited at Docker Hub, and reads the manifest only if necessary: the
+/// registry does not support HEAD, or does not return the digest.
 ///
 /// # Errors
-/// When the manifest cannot be had, or is not the one that was asked for by its digest.
+/// When the manifest cannot be fetched, or does not match the requested digest.
 pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
     let image = session.image;
     let head = query(session, Method::HEAD, image.identifier().as_str())?;
@@ -38,8 +38,8 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<String, RegistryError> {
     Ok(digest)
 }
 
-/// The digest of what is to be pulled: by HEAD, and by the manifest itself when that does not work for whatever reason, so that
-/// errors say what the registry has to say (source-controller v1.9, `getRevision`).
+/// The digest for a pull: by HEAD, and by the manifest itself after any failure, so that
+/// errors have the registry's message (source-controller v1.9, `getRevision`).
 ///
 /// # Errors
 /// As [`of`].

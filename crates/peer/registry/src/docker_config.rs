@@ -1,7 +1,7 @@
-//! The user's own configuration, and whom it asks about which server.
+//! The user's own configuration, and its credential helpers.
 //!
-//! Source: docker/cli v29.4.3, `cli/config/configfile` and `cli/config/credentials`, as go-containerregistry v0.21.6 uses
-//! them (`pkg/authn/keychain.go`).
+//! Source: docker/cli v29.4.3, `cli/config/configfile` and `cli/config/credentials`, as used by go-containerregistry v0.21.6
+//! (`pkg/authn/keychain.go`).
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ use bumpwright_gostd::Url;
 use bumpwright_policy::Reference;
 use bumpwright_secret::Secret;
 
-/// Docker Hub's registry, as references have it, and what docker has called it since its early days.
+/// Docker Hub's registry in references, and its key in docker's configuration.
 const HUB: (&str, &str) = ("index.docker.io", "https://index.docker.io/v1/");
-/// Other names of Docker Hub, under which podman and people keep logins.
+/// Other names of Docker Hub, used by podman and people.
 const HUB_NAMES: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
 
-/// docker's `config.json`, or podman's `auth.json`, and the logins of the environment, which go before it.
+/// docker's `config.json`, or podman's `auth.json`, and the logins of the environment, which override it.
 #[derive(Clone, Default)]
 pub struct DockerConfig {
     file: Contents,
@@ -27,11 +27,11 @@ pub struct DockerConfig {
 }
 
 impl DockerConfig {
-    /// Reads a file. A blank one is a configuration without logins.
+    /// Parses a file. A blank one is a configuration without logins.
     ///
     /// # Errors
     ///
-    /// One entry that cannot be read spoils the whole file, as it does for docker.
+    /// One invalid entry fails the whole file, as in docker.
     pub fn read(text: &[u8]) -> Result<Self, ConfigFault> {
         Ok(Self {
             file: read_config(text, Dialect::Docker)?,
@@ -39,8 +39,8 @@ impl DockerConfig {
         })
     }
 
-    /// Adds the logins of `$DOCKER_AUTH_CONFIG`. docker refuses what is not `auth` in it; here that is passed over, since
-    /// build systems write whole configurations into the variable.
+    /// Adds the logins of `$DOCKER_AUTH_CONFIG`. docker refuses fields other than `auth` in it; here they are ignored, since
+    /// build systems put whole configurations into the variable.
     ///
     /// # Errors
     ///
@@ -51,16 +51,16 @@ impl DockerConfig {
         Ok(self)
     }
 
-    /// The login for a repository: what is known of the repository itself, else of its registry. `ask` is called with the
+    /// The login for a repository: of the repository itself, else of its registry. `get` is called with the
     /// names of a helper and of a server.
     ///
-    /// Two things differ from go-containerregistry. `credsStore` is asked for the registry only, as docker does: asking
-    /// for each repository would run the helper as often as there are repositories. And where nothing is known of Docker
-    /// Hub under the one name that docker uses, the file's entries with its other names serve.
+    /// Two things differ from go-containerregistry. `credsStore` is called for the registry only, as in docker: a call
+    /// for each repository would run the helper as often. And without a login of Docker
+    /// Hub under docker's own name, the file's entries with its other names count.
     ///
     /// # Errors
     ///
-    /// What `ask` returns.
+    /// The error of `get`.
     pub fn login<E>(
         &self,
         reference: &Reference,
@@ -86,7 +86,7 @@ impl DockerConfig {
         Ok(entry.login())
     }
 
-    /// What the environment, else the helper, else the file says of a server.
+    /// The login of a server in the environment, else of the helper, else in the file.
     fn look_up<E>(
         &self,
         server: &str,
@@ -104,8 +104,8 @@ impl DockerConfig {
         Ok(combined(entry, get(helper, server)?))
     }
 
-    /// The file's entry for a server; else one whose host is the server, whatever else its key says: docker takes any of
-    /// them, here it is the one that is closest to the repository.
+    /// The file's entry for a server; else one with the same host: docker takes any of
+    /// them, here it is the one closest to the repository.
     fn entry(&self, server: &str, repository: &str) -> Option<&AuthEntry> {
         let auths = &self.file.auths;
         let same_host = || {
@@ -137,7 +137,7 @@ impl fmt::Debug for DockerConfig {
     }
 }
 
-/// A helper's answer takes the place of what the file says, but for a registry's token, which helpers do not have.
+/// A helper's answer replaces the file's entry, except for a registry token, which helpers do not support.
 fn combined(entry: Option<&AuthEntry>, answer: Option<HelperLogin>) -> AuthEntry {
     let mut combined = AuthEntry {
         registry_token: entry.map_or_else(Secret::default, |entry| entry.registry_token.clone()),
@@ -153,8 +153,8 @@ fn combined(entry: Option<&AuthEntry>, answer: Option<HelperLogin>) -> AuthEntry
     combined
 }
 
-/// How many bytes of the repository a key names, plus two; one for a key without a path of its own, zero for the key of
-/// something else at the same host.
+/// The number of bytes of the repository that a key matches, plus two; one for a key without a path, zero for the key of
+/// another path at the same host.
 fn closeness(key: &str, repository: &str) -> usize {
     let key = key
         .split_once("://")
@@ -166,7 +166,7 @@ fn closeness(key: &str, repository: &str) -> usize {
     }
 }
 
-/// The host, and the port if there is one, of a server that may be written as a URL (docker/cli, `ConvertToHostname`).
+/// The host, with the port if any, of a server that may be a URL (docker/cli, `ConvertToHostname`).
 fn hostname(server: &str) -> Vec<u8> {
     let url = match server.contains("://") {
         true => Url::parse(server.as_bytes()).ok(),
@@ -180,7 +180,7 @@ fn hostname(server: &str) -> Vec<u8> {
 
 fn with_port(url: &Url) -> Vec<u8> {
     let name = url.hostname();
-    // What is behind the name: perhaps a bracket, perhaps a colon, and the port.
+    // After the name: an optional bracket, colon and port.
     let colon = url.host.iter().rposition(|byte| *byte == b':');
     let port = colon.and_then(|colon| url.host.get(colon..)).filter(|port| {
         let digits = port.get(1..).unwrap_or_default();
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use bumpwright_policy::Validation;
 
-    /// The login for an image, and the helpers that were asked about which servers.
+    /// The login for an image, and the calls of helpers.
     fn login(config: &DockerConfig, image: &str) -> (String, Vec<String>) {
         let mut asked = Vec::new();
         let reference = Reference::parse(image, Validation::Weak).unwrap();

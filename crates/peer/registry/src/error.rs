@@ -1,85 +1,85 @@
-//! Why a registry could not be asked, or did not say what was wanted.
+//! Errors of registries.
 
 use super::ErrorResponse;
 use bumpwright_http::NetError;
 
-/// Why a registry could not be asked, or did not say what was wanted. No variant ever holds a secret.
+/// Why a request to a registry failed. No variant ever holds a secret.
 ///
-/// What go-containerregistry says in the same place is said in its words.
+/// Texts are those of go-containerregistry where it has the same error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// There was no answer.
+    /// No answer.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// A local registry answers neither way.
+    /// A local registry answers neither over TLS nor over plain HTTP.
     #[error("{https}; {http}")]
     Unreachable {
-        /// What went wrong with TLS.
+        /// The error over TLS.
         https: Box<RegistryError>,
-        /// What went wrong without.
+        /// The error without.
         http: Box<RegistryError>,
     },
-    /// The answer is an error.
+    /// An error response.
     #[error("{0}")]
     Refused(Box<ErrorResponse>),
     /// The challenge of the registry cannot be met.
     #[error("{0}")]
     Challenge(String),
-    /// The token server has answered, but not with a token.
+    /// The answer of the token server has no usable token.
     #[error("{request}: {detail}")]
     Token {
         /// Method and address.
         request: String,
-        /// What is wrong with the answer.
+        /// The defect of the answer.
         detail: String,
     },
-    /// The answer is not what the distribution specification says.
+    /// The answer does not follow the distribution specification.
     #[error("{request}: {detail}")]
     Malformed {
         /// Method and address.
         request: String,
-        /// What is wrong with the answer.
+        /// The defect of the answer.
         detail: String,
     },
-    /// The next page of a list cannot be asked for.
+    /// The next page of a list cannot be requested.
     #[error("{0}")]
     Link(String),
-    /// More than can be meant.
+    /// The answer exceeds a limit.
     #[error("{request}: {detail}")]
     TooMuch {
         /// Method and address.
         request: String,
-        /// What there is too much of, and where the limit is.
+        /// The exceeded limit.
         detail: String,
     },
-    /// What came is not what its digest says.
+    /// The content does not match its digest.
     #[error("{what} digest: \"{found}\" does not match requested digest: \"{wanted}\" for \"{image}\"")]
     Digest {
         /// `manifest` or `config`.
         what: &'static str,
-        /// Of what came.
+        /// The digest of the content.
         found: String,
-        /// What was asked for.
+        /// The requested digest.
         wanted: String,
         /// The image.
         image: String,
     },
-    /// What was asked for is no image, or none of its parts.
+    /// The content is not an image, or has no such part.
     #[error("{0}")]
     Image(String),
-    /// A blob is not what the manifest says.
+    /// A blob does not match the manifest.
     #[error("{0}")]
     Blob(String),
-    /// An address that no request can be sent to.
+    /// The address is not valid.
     #[error("{0} is not an address of a registry; check the image's name")]
     Address(String),
-    /// A login that cannot be sent.
+    /// The login cannot be sent in a header.
     #[error("the login for {0} holds characters that cannot be sent in a header; check the secret that it comes from")]
     Login(String),
 }
 
 impl RegistryError {
-    /// The status of an answer that is an error.
+    /// The status of an error response.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         match self {
@@ -88,7 +88,7 @@ impl RegistryError {
         }
     }
 
-    /// Whether the time was up.
+    /// Whether the deadline passed.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What an image consists of (go-containerregistry v0.21, `pkg/v1/remote`, `Image`).
+//! The layers of an image (go-containerregistry v0.21, `pkg/v1/remote`, `Image`).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::manifest::{Descriptor, Manifest, by_digest, check, is_sha256, of_imag
 use super::session::Session;
 use bumpwright_gostd::quote;
 
-/// Images of Docker before 1.10, which nobody unpacks.
+/// Images of Docker before 1.10, which are not supported.
 const SCHEMA_1: [&str; 2] = [
     "application/vnd.docker.distribution.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.v1+prettyjws",
@@ -21,32 +21,32 @@ const INDEXES: [&str; 2] = [
     "application/vnd.docker.distribution.manifest.list.v2+json",
 ];
 
-/// How deep an index may lie in an index.
+/// The deepest nesting of indexes.
 const DEEPEST: usize = 8;
 
 /// An image or another artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// What its maker says of it.
+    /// Its annotations.
     pub annotations: BTreeMap<String, String>,
-    /// What it consists of, in order.
+    /// Its layers, in order.
     pub layers: Vec<Layer>,
 }
 
-/// A part of an image.
+/// A layer of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer {
-    /// What it is.
+    /// Its media type.
     pub media_type: String,
     /// `sha256:HEX`
     pub digest: String,
-    /// In bytes, as it is compressed.
+    /// Its compressed size in bytes.
     pub size: u64,
-    /// All of it, where the manifest has it.
+    /// Its content, when it is embedded in the manifest.
     pub data: Option<Vec<u8>>,
 }
 
-/// The image that is named, or the one for linux/amd64 of the index that is named.
+/// The session's image, or the one for linux/amd64 of the session's index.
 pub(super) fn of(session: &mut Session<'_>) -> Result<Image, RegistryError> {
     let answer = of_image(session)?;
     let mut kind = answer.media_type();
@@ -77,7 +77,7 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<Image, RegistryError> {
     )))
 }
 
-/// Whether a child of an index is for linux/amd64, as is one that does not say.
+/// Whether a child of an index is for linux/amd64, as are those without a platform.
 fn is_ours(child: &Descriptor) -> bool {
     let platform = child.platform.as_ref();
     platform.is_none_or(|platform| platform.os == "linux" && platform.architecture == "amd64")

@@ -1,4 +1,4 @@
-//! The logins of Kubernetes Secrets, and which of them is for which repository.
+//! The logins of Kubernetes Secrets, and their choice for a repository.
 //!
 //! Source: go-containerregistry `pkg/authn/kubernetes` (2026-02-05), which image-reflector-controller v1.2.0 uses for
 //! `.spec.secretRef` and the image pull secrets of `.spec.serviceAccountName` (N-048).
@@ -18,19 +18,19 @@ use bumpwright_policy::Reference;
 const CONFIG_JSON: (&str, &str) = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson");
 const DOCKERCFG: (&str, &str) = ("kubernetes.io/dockercfg", ".dockercfg");
 
-/// Logins by the repositories that they are for.
+/// Logins by patterns of repositories.
 #[derive(Clone, Default)]
 pub struct Keychain {
-    /// In the order in which they are tried.
+    /// In order of precedence.
     entries: Vec<(UrlPattern, AuthEntry)>,
     unused: Vec<UnusedSecret>,
 }
 
-/// A Secret that gives no login at all. The controller passes over it in silence and goes on without; so does
-/// [`Keychain`], but one can ask.
+/// A Secret without any login. The controller ignores it silently; so does
+/// [`Keychain`], but lists it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusedSecret {
-    /// It has a type that holds no logins.
+    /// Its type has no logins.
     #[error(
         "secret '{name}' is of type '{kind}' and gives no login; it must be of type \
          'kubernetes.io/dockerconfigjson' with the key '.dockerconfigjson'"
@@ -38,10 +38,10 @@ pub enum UnusedSecret {
     Kind {
         /// `NAMESPACE/NAME`
         name: String,
-        /// The type that it has.
+        /// Its type.
         kind: String,
     },
-    /// The key that belongs to its type is missing or empty.
+    /// The key of its type is missing or empty.
     #[error("secret '{name}' gives no login: key '{key}' is missing or empty")]
     Key {
         /// `NAMESPACE/NAME`
@@ -49,7 +49,7 @@ pub enum UnusedSecret {
         /// `.dockerconfigjson` or `.dockercfg`
         key: &'static str,
     },
-    /// There is no server in it.
+    /// It has no server.
     #[error("secret '{name}' gives no login: its key '{key}' names no server")]
     Servers {
         /// `NAMESPACE/NAME`
@@ -60,8 +60,8 @@ pub enum UnusedSecret {
 }
 
 impl Keychain {
-    /// The keychain of all `secrets`: for keys that mean the same repositories the first Secret counts. Within one Secret,
-    /// where Go leaves it to chance, the key that comes first in the order of bytes does.
+    /// The keychain of all `secrets`: for keys with equal patterns the first Secret counts. Within one Secret,
+    /// where Go's choice is random, the first key in the order of bytes does.
     ///
     /// # Errors
     ///
@@ -75,13 +75,13 @@ impl Keychain {
                 entries.entry(key).or_insert(entry);
             }
         }
-        // From the last to the first, as bytes: what continues another key comes before it, and `*` after letters.
+        // In reverse order of bytes: a longer key comes before its prefix, and `*` after letters.
         let pattern = |(key, entry): (Vec<u8>, _)| Some((UrlPattern::read(&key)?, entry));
         let entries = entries.into_iter().rev().filter_map(pattern).collect();
         Ok(Self { entries, unused })
     }
 
-    /// The login for a repository: that of the first entry that is for it, even if there is none in the entry.
+    /// The login for a repository: of the first matching entry, even if that is empty.
     #[must_use]
     pub fn login(&self, reference: &Reference) -> Login {
         let Some(repository) = UrlPattern::read(reference.context().as_bytes()) else {
@@ -93,7 +93,7 @@ impl Keychain {
             .map_or(Login::Anonymous, |(_, entry)| entry.login())
     }
 
-    /// The Secrets that give no login.
+    /// The Secrets without a login.
     #[must_use]
     pub fn unused(&self) -> &[UnusedSecret] {
         &self.unused
@@ -110,7 +110,7 @@ impl fmt::Debug for Keychain {
     }
 }
 
-/// What is in a Secret under the key that belongs to its type.
+/// Reads the key of the Secret's type.
 fn auths(secret: &PullSecret<'_>, unused: &mut Vec<UnusedSecret>) -> Result<Auths, SecretError> {
     let name = || secret.name.to_owned();
     let (key, value) = match secret.kind {
@@ -141,7 +141,7 @@ fn auths(secret: &PullSecret<'_>, unused: &mut Vec<UnusedSecret>) -> Result<Auth
     Ok(auths)
 }
 
-/// Go's error for a server's name that is no URL, told of the URL without its user.
+/// Go's error for a server's name that is not a URL, with the user of the URL hidden.
 fn no_url(server: &str, reason: String) -> SecretError {
     let url = with_scheme(server);
     let shown = without_secrets(&url);

@@ -1,10 +1,10 @@
-//! A client of OCI registries: tags of a repository, digests, ages and layers of its images; and the logins for them.
+//! A client of OCI registries: tags of a repository, digests, ages and layers of its images; and logins.
 //!
-//! [`Registry`] asks. What is asked goes through a `session`, which shows the login that the registry wants: `ping` ▶
+//! [`Registry`] is the client. Requests go through a `session`, which authenticates as the registry demands: `ping` ▶
 //! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one `flight`.
 //!
-//! Logins come from two places. [`Keychain`] holds those of Kubernetes Secrets and chooses as image-reflector-controller
-//! does; [`UserKeychain`] holds the user's own, as docker and podman keep them, and asks credential helpers.
+//! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of image-reflector-controller;
+//! [`UserKeychain`] holds the user's own from docker's and podman's files and from credential helpers.
 
 mod address;
 mod age;

@@ -1,12 +1,12 @@
-//! `Link`: where the next page of a list is (RFC 8288; distribution-spec v1.1, *Listing Tags*).
+//! The header `Link`: the next page of a list (RFC 8288; distribution-spec v1.1, *Listing Tags*).
 
 use ureq::http::HeaderMap;
 
-/// The address of the next page, as it is written: of the link that says `rel="next"`, or of the first one when no link
-/// says what it is for.
+/// The address of the next page, as written: of the link with `rel="next"`, or of the first one when no link
+/// has a relation.
 ///
 /// # Errors
-/// In the words of go-containerregistry, for a header that begins otherwise than a link.
+/// In the words of go-containerregistry, for a header that does not begin with a link.
 pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
     let mut first = None;
     for header in headers.get_all("link") {
@@ -27,7 +27,7 @@ pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
     Ok(first)
 }
 
-/// The first link of a header: its target, its relation, and what comes after it.
+/// Parses the first link of a header: its target and relation, and the rest.
 fn link(text: &str) -> Result<(&str, Option<String>, &str), String> {
     let wrong = |what: &str| {
         let text: String = text.chars().take(200).collect();
@@ -48,7 +48,7 @@ fn link(text: &str) -> Result<(&str, Option<String>, &str), String> {
                 rest = after;
             }
             None => {
-                // What is neither a parameter nor a further link ends the header.
+                // Anything but a parameter or a further link ends the header.
                 let rest = rest
                     .strip_prefix(',')
                     .map_or("", |rest| rest.trim_start_matches([' ', '\t', ',']));
@@ -58,7 +58,7 @@ fn link(text: &str) -> Result<(&str, Option<String>, &str), String> {
     }
 }
 
-/// `name=value` or `name="value"`, and what comes after it.
+/// Parses `name=value` or `name="value"`, and returns the rest.
 fn parameter(text: &str) -> (&str, String, &str) {
     let end = text.find([';', ',', '=']).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);

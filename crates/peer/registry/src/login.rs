@@ -1,28 +1,28 @@
-//! What a registry is shown: nothing, a name and a password, or a token.
+//! Logins at registries: none, a name and a password, or a token.
 
 use bumpwright_secret::Secret;
 
-/// How to log in to a registry.
+/// A login at a registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Login {
-    /// Not at all.
+    /// Anonymous.
     #[default]
     Anonymous,
-    /// With a name and a password, neither of them empty: RFC 7617, or in exchange for a token.
+    /// A name and a password, neither of them empty: RFC 7617, or in exchange for a token.
     Basic {
-        /// Who.
+        /// The name.
         username: String,
-        /// The password, or a token that stands in for one.
+        /// The password, or a token in its place.
         password: Secret,
     },
-    /// With a refresh token, which the token server exchanges for one that the registry takes (OAuth2's
+    /// A refresh token, which the token server exchanges for an access token (OAuth2's
     /// `grant_type=refresh_token`; "Docker Registry v2 authentication using OAuth2").
     IdentityToken(Secret),
-    /// With a token that is sent to the registry as it is: `Authorization: Bearer`.
+    /// An access token, sent to the registry unchanged: `Authorization: Bearer`.
     RegistryToken(Secret),
 }
 
-/// What a configuration or a helper says of one server; empty texts say nothing.
+/// The login of one server in a configuration or from a helper; empty texts count as missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AuthEntry {
     pub(super) username: String,
@@ -32,7 +32,7 @@ pub(super) struct AuthEntry {
 }
 
 impl AuthEntry {
-    /// True when nothing at all is said. An entry with half a login says something: it hides what would come after it.
+    /// Whether all fields are missing. An entry with half a login is not empty: it hides later ones.
     pub(super) fn is_empty(&self) -> bool {
         self.username.is_empty()
             && self.password.is_empty()
@@ -40,8 +40,8 @@ impl AuthEntry {
             && self.registry_token.is_empty()
     }
 
-    /// The login that go-containerregistry's transport makes of the entry: the token that needs no exchange first, and
-    /// a name without a password, or the reverse, is no login.
+    /// The login of the entry in go-containerregistry's transport: an access token first; a name without a password, or the
+    /// reverse, is not a login.
     pub(super) fn login(&self) -> Login {
         if !self.registry_token.is_empty() {
             return Login::RegistryToken(self.registry_token.clone());

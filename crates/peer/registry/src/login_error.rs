@@ -1,11 +1,11 @@
-//! Why the user's own logins cannot be had.
+//! Errors of the user's own logins.
 
 use std::path::PathBuf;
 
 use super::config_fault::ConfigFault;
 use super::credential_helper::HelperError;
 
-/// Why the user's own logins cannot be had. A file that does not exist is no error.
+/// Why the user's own logins cannot be read. A missing file is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
     /// A configuration cannot be read.
@@ -16,26 +16,26 @@ pub enum LoginError {
         /// The system's words.
         reason: String,
     },
-    /// A configuration is larger than any that docker writes.
+    /// A configuration is larger than any of docker's.
     #[error("{} is larger than {limit} bytes, too large for docker's configuration", path.display())]
     Large {
         /// The file.
         path: PathBuf,
-        /// The most that is read.
+        /// The limit.
         limit: u64,
     },
-    /// A configuration is not what docker writes.
+    /// A configuration is not valid.
     #[error("{}:{fault}; fix it, or log in again with `docker login`", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where and what.
+        /// The fault and its location.
         fault: ConfigFault,
     },
-    /// The variable is not what docker reads.
+    /// The variable is not valid.
     #[error("DOCKER_AUTH_CONFIG: {fault}; fix or unset it")]
     Environment {
-        /// Where and what.
+        /// The fault and its location.
         fault: ConfigFault,
     },
     /// A helper failed.

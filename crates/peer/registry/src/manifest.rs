@@ -1,4 +1,4 @@
-//! Manifests and indexes (image-spec v1.1; "Image Manifest V 2, Schema 2"), as far as they are of interest here.
+//! Manifests and indexes (image-spec v1.1; "Image Manifest V 2, Schema 2"), with the fields used here.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::session::{Query, Session};
 use bumpwright_http::Answer;
 use bumpwright_policy::Identifier;
 
-/// The largest manifest, in bytes (distribution-spec v1.1, *Pushing Manifests*, asks registries to take so much).
+/// The largest manifest, in bytes (distribution-spec v1.1, *Pushing Manifests*, requires registries to accept so much).
 pub(super) const LIMIT: usize = 4 << 20;
 
-/// What is asked for, in the order of go-containerregistry.
+/// The accepted media types, in the order of go-containerregistry.
 const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
     application/vnd.docker.distribution.manifest.v1+prettyjws,\
     application/vnd.docker.distribution.manifest.v2+json,\
@@ -32,20 +32,20 @@ pub(super) struct Manifest {
     pub(super) layers: Option<Vec<Descriptor>>,
 }
 
-/// Something that a manifest points to.
+/// A descriptor in a manifest.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Descriptor {
     pub(super) digest: String,
     pub(super) platform: Option<Platform>,
     pub(super) media_type: String,
-    /// Bytes.
+    /// In bytes.
     pub(super) size: u64,
-    /// The content itself, in base64, where it is small (image-spec v1.1, *Descriptors*).
+    /// The embedded content, in base64 (image-spec v1.1, *Descriptors*).
     pub(super) data: Option<String>,
 }
 
-/// What an image of an index runs on.
+/// The platform of an image in an index.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default)]
 pub(super) struct Platform {
@@ -53,10 +53,10 @@ pub(super) struct Platform {
     pub(super) architecture: String,
 }
 
-/// The question for the manifest that a tag or a digest names.
+/// The query for the manifest of a tag or digest.
 ///
 /// # Errors
-/// When that gives no address.
+/// When the address is not valid.
 pub(super) fn query(session: &Session<'_>, method: Method, identifier: &str) -> Result<Query, RegistryError> {
     Ok(Query {
         method,
@@ -66,10 +66,10 @@ pub(super) fn query(session: &Session<'_>, method: Method, identifier: &str) -> 
     })
 }
 
-/// The manifest that the session's image names, checked when it is named by its digest.
+/// The manifest of the session's image, verified when it has a digest.
 ///
 /// # Errors
-/// When it cannot be had, or is another one.
+/// When it cannot be fetched, or does not match its digest.
 pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryError> {
     let image = session.image;
     let answer = session.fetch(&query(session, Method::GET, image.identifier().as_str())?)?;
@@ -79,7 +79,7 @@ pub(super) fn of_image(session: &mut Session<'_>) -> Result<Answer, RegistryErro
     Ok(answer)
 }
 
-/// The manifest of a digest, checked.
+/// The manifest of a digest, verified.
 ///
 /// # Errors
 /// As [`of_image`].
@@ -89,7 +89,7 @@ pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answe
     Ok(answer)
 }
 
-/// What an answer says, which is to be a manifest or an index.
+/// Parses a manifest or an index.
 ///
 /// # Errors
 /// [`RegistryError::Malformed`]
@@ -100,10 +100,10 @@ pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, R
     })
 }
 
-/// Whether bytes are those that a digest stands for.
+/// Checks that bytes match a digest.
 ///
 /// # Errors
-/// [`RegistryError::Digest`] when they are not, or the digest is of a kind that nobody uses.
+/// [`RegistryError::Digest`] when they do not, or the algorithm is not supported.
 pub(super) fn check(
     what: &'static str,
     wanted: &str,
@@ -117,7 +117,7 @@ pub(super) fn check(
     same(what, wanted, &found, session)
 }
 
-/// Whether a digest is the wanted one.
+/// Checks that a digest is the wanted one.
 ///
 /// # Errors
 /// [`RegistryError::Digest`] when it is not.
@@ -143,7 +143,7 @@ pub(super) fn is_sha256(digest: &str) -> bool {
     is_digest(digest, "sha256", 64)
 }
 
-/// Whether a digest is of a form that can be asked for and checked.
+/// Whether a digest has a supported form.
 pub(super) fn is_checkable(digest: &str) -> bool {
     is_sha256(digest) || is_digest(digest, "sha512", 128)
 }

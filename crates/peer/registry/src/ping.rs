@@ -1,4 +1,4 @@
-//! The first question to a registry: `GET /v2/`. It tells how it is spoken to, and what login it wants.
+//! The first request to a registry: `GET /v2/`. It determines the scheme and the challenge.
 
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -12,33 +12,33 @@ use super::challenge::{Challenge, challenges, chosen};
 use super::{ErrorResponse, RegistryError};
 use bumpwright_http::{Answer, Client, Deadline, Job, NetError, Request};
 
-/// How long a local registry has for an answer over TLS before it is asked in plain HTTP too.
+/// How long a local registry has for an answer over TLS before plain HTTP is tried too.
 const HEAD_START: Duration = Duration::from_millis(300);
 
-/// The largest answer, in bytes; nothing of it is read.
+/// The largest answer, in bytes; it is not read.
 const LIMIT: usize = 1 << 20;
 
-/// How a registry is spoken to.
+/// Scheme and challenge of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     /// With TLS or not, after redirects.
     pub(super) scheme: Scheme,
-    /// What it wants to see, if anything.
+    /// Its challenge, if any.
     pub(super) challenge: Option<Challenge>,
 }
 
 impl Access {
-    /// The address of a path.
+    /// Builds the address of a path.
     pub(super) fn endpoint(&self, registry: &str, path: &str) -> Result<Url, RegistryError> {
         endpoint(self.scheme, registry, path)
     }
 }
 
-/// Asks a registry, over TLS. A local or insecure one may also answer in plain HTTP, when it does not speak TLS or takes
-/// its time.
+/// Sends the request over TLS. A local or insecure registry may also answer in plain HTTP, when it does not speak TLS or is
+/// slow.
 ///
 /// # Errors
-/// When there is no answer, or one that is neither success nor a challenge.
+/// When there is no answer, or it is neither a success nor a challenge.
 pub(super) fn ping(
     client: &Arc<Client>,
     registry: &str,
@@ -55,14 +55,14 @@ pub(super) fn ping(
     }
 }
 
-/// As `net/http` finds the address family that works: the second one starts when the first one fails or is slow, and
-/// the first answer that can be used counts.
+/// As `net/http` chooses an address family: the second attempt starts when the first one fails or is slow, and
+/// the first usable answer counts.
 fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Access, RegistryError> {
     let secure = Request::get(endpoint(Scheme::Https, registry, "/v2/")?).without_reconnecting();
     let plain = Request::get(endpoint(Scheme::Http, registry, "/v2/")?);
     let (sender, result) = mpsc::channel();
     let racer = Arc::clone(client);
-    // It ends with the deadline. Nobody may be listening any more.
+    // It ends with the deadline. The receiver may be gone by then.
     let job = Job::current().unwrap_or_default();
     let started = thread::Builder::new().spawn(move || job.run(|| sender.send(probe(&racer, secure, deadline))));
     let late = || NetError::Timeout {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use bumpwright_http::{Peer, RetryPolicy};
 
-    /// Answers in plain HTTP; to who speaks TLS it says nothing, or hangs up.
+    /// Answers in plain HTTP; to TLS clients it does not answer, or closes the connection.
     fn plain_server(silent: bool) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

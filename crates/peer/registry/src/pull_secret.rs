@@ -2,7 +2,7 @@
 
 use super::config_fault::ConfigFault;
 
-/// A Secret, as far as logins are concerned.
+/// The parts of a Secret for logins.
 #[derive(Clone, Copy)]
 pub struct PullSecret<'a> {
     /// `NAMESPACE/NAME`, for messages.
@@ -15,25 +15,25 @@ pub struct PullSecret<'a> {
     pub dockercfg: Option<&'a [u8]>,
 }
 
-/// Why the Secrets of an ImageRepository give no keychain. image-reflector-controller v1.2.0 writes
+/// Why the Secrets of an ImageRepository are not usable. image-reflector-controller v1.2.0 writes
 /// `failed to configure authentication options: ` before these and sets the reason `AuthenticationFailed`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// `.spec.secretRef` names a Secret that is not there. Kubernetes' own text (apimachinery, `NewNotFound`), as the
-    /// controller passes it on.
+    /// The Secret of `.spec.secretRef` is missing. Kubernetes' own text (apimachinery, `NewNotFound`), which the
+    /// controller passes on.
     #[error("secrets \"{name}\" not found")]
     NotFound {
         /// Without its namespace.
         name: String,
     },
-    /// `.spec.serviceAccountName` names an account that is not there.
+    /// The account of `.spec.serviceAccountName` is missing.
     /// Source: fluxcd/pkg `runtime` v0.110.0, `secrets/reader.go`, `PullSecretsFromServiceAccountRef`.
     #[error("serviceaccount '{name}' not found")]
     NoServiceAccount {
         /// `NAMESPACE/NAME`
         name: String,
     },
-    /// The account's `imagePullSecrets` names a Secret that is not there. Source: as above.
+    /// A Secret of the account's `imagePullSecrets` is missing. Source: as above.
     #[error("failed to get image pull secret for serviceaccount '{account}': secret '{secret}' not found")]
     NoImagePullSecret {
         /// `NAMESPACE/NAME`
@@ -41,7 +41,7 @@ pub enum SecretError {
         /// `NAMESPACE/NAME`
         secret: String,
     },
-    /// A Secret cannot be read. The controller shows Go's JSON error without saying which Secret it is about.
+    /// A Secret cannot be parsed. The controller shows Go's JSON error without the name of the Secret.
     #[error(
         "secret '{name}', key '{key}': {fault}; write it anew with `kubectl create secret docker-registry` or \
          `flux create secret oci`"
@@ -51,10 +51,10 @@ pub enum SecretError {
         name: String,
         /// `.dockerconfigjson` or `.dockercfg`
         key: &'static str,
-        /// Where and what.
+        /// The fault and its location.
         fault: ConfigFault,
     },
-    /// A server's name is no URL. Source: go-containerregistry `pkg/authn/kubernetes`, `NewFromPullSecrets`; a user in the
+    /// A server's name is not a URL. Source: go-containerregistry `pkg/authn/kubernetes`, `NewFromPullSecrets`; a user in the
     /// URL is shown as `***`.
     #[error("Entry {entry} in dockercfg invalid ({reason})")]
     NoUrl {

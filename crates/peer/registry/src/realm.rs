@@ -1,4 +1,4 @@
-//! Where a registry sends us for tokens (distribution, "Token Authentication Specification").
+//! The token server of a registry (distribution, "Token Authentication Specification").
 
 use url::Url;
 
@@ -8,19 +8,19 @@ use super::challenge::Challenge;
 use bumpwright_gostd as gostd;
 use bumpwright_http::{bare, leads_inside};
 
-/// A token server, and the name that it has for the registry.
+/// A token server, and its name for the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Realm {
     pub(super) url: Url,
     pub(super) service: String,
-    /// The registry that named it.
+    /// The registry with the challenge.
     pub(super) registry: Url,
 }
 
 impl Realm {
-    /// The realm of a bearer challenge. Logins are sent there, so it is checked as go-containerregistry does: no plain
-    /// HTTP for a registry that speaks TLS, no private address on behalf of another host. Other than there, another
-    /// port of the registry's own address is allowed, and a name is refused later when it is that of a private address.
+    /// The realm of a bearer challenge. Logins are sent there, so it is checked as in go-containerregistry: no plain
+    /// HTTP for a registry that speaks TLS, no private address on behalf of another host. Unlike there, another
+    /// port of the registry's own address is allowed, and a name that resolves to a private address is refused later.
     ///
     /// # Errors
     /// [`RegistryError::Challenge`], in its words.

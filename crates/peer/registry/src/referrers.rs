@@ -1,4 +1,4 @@
-//! What refers to a manifest: signatures above all.
+//! The referrers of a manifest: signatures above all.
 
 use ureq::http::{Method, StatusCode};
 

@@ -1,4 +1,4 @@
-//! An answer that is no success, in go-containerregistry's words (`pkg/v1/remote/transport/error.go`): users know them
+//! Error responses in go-containerregistry's words (`pkg/v1/remote/transport/error.go`), which users know
 //! from Flux's conditions.
 
 use std::fmt;
@@ -13,17 +13,17 @@ use super::detail::printed;
 use bumpwright_http::{self as net, Answer, NetError, scrubbed};
 use bumpwright_secret::Secret;
 
-/// How much of a body is looked at, in bytes.
+/// Bytes of a body that are parsed.
 const BODY: usize = 64 << 10;
 
-/// An answer of another status than the wanted one.
+/// An answer with an unexpected status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorResponse {
     /// Method and address, after redirects; `GET https://ghcr.io/v2/acme/app/tags/list?n=1000`.
     pub request: String,
     /// The status.
     pub status: u16,
-    /// The error codes of the distribution specification that came with it: `NAME_UNKNOWN`, `UNAUTHORIZED`.
+    /// Its error codes of the distribution specification: `NAME_UNKNOWN`, `UNAUTHORIZED`.
     pub codes: Vec<String>,
     said: String,
 }
@@ -35,7 +35,7 @@ impl fmt::Display for ErrorResponse {
 }
 
 impl ErrorResponse {
-    /// `secrets` are those that the server has seen: it must not be able to put them into a message.
+    /// Parses an answer. `secrets` were sent to the server, which must not be able to put them into a message.
     pub(super) fn of(method: &Method, answer: &Answer, secrets: &[Secret]) -> Self {
         let body = answer.body.get(..BODY).unwrap_or(&answer.body);
         let errors = diagnostics(body);
@@ -61,7 +61,7 @@ impl ErrorResponse {
     }
 }
 
-/// Method and address of what was answered. Behind a redirect the address is a server's words.
+/// Method and address of a request. After a redirect the address is the server's text.
 pub(super) fn request(method: &Method, answer: &Answer, secrets: &[Secret]) -> String {
     let text = format!("{method} {}", shown(&answer.url));
     match answer.redirected {
@@ -70,7 +70,7 @@ pub(super) fn request(method: &Method, answer: &Answer, secrets: &[Secret]) -> S
     }
 }
 
-/// Why `asked` got no answer. What a server has led us to is shown without the secrets that it has seen.
+/// The error of a request to `asked` without an answer. Addresses of redirects are shown without the secrets that the server has seen.
 pub(super) fn unanswered(error: NetError, asked: &Url, secrets: &[Secret]) -> RegistryError {
     let own = error.url() == net::shown(asked) && !matches!(error, NetError::Redirect { .. });
     match own {
@@ -111,7 +111,7 @@ impl Diagnostic {
     }
 }
 
-/// None when the body is no JSON, or says nothing in the places where it should.
+/// Parses the errors of a body; empty when it is not JSON, or has none.
 fn diagnostics(body: &[u8]) -> Vec<Diagnostic> {
     let text = String::from_utf8_lossy(body);
     let value: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -124,7 +124,7 @@ fn diagnostics(body: &[u8]) -> Vec<Diagnostic> {
     }
 }
 
-/// Go finds the fields of a struct in any case.
+/// Gets a field in any case, as Go.
 fn field<'a>(object: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a Value> {
     let object = object?;
     object.get(name).or_else(|| {
@@ -135,7 +135,7 @@ fn field<'a>(object: Option<&'a Map<String, Value>>, name: &str) -> Option<&'a V
     })
 }
 
-/// `404 Not Found`, with Go's names where they are others.
+/// `404 Not Found`, with Go's names where they differ.
 fn status_text(status: StatusCode) -> String {
     let name = match status.as_u16() {
         203 => "Non-Authoritative Information",

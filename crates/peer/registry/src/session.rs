@@ -1,4 +1,4 @@
-//! Questions about one repository, with the login that its registry wants.
+//! Requests about one repository, with authentication.
 
 use ureq::http::{HeaderValue, Method, StatusCode};
 use url::Url;
@@ -13,10 +13,10 @@ use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Requ
 use bumpwright_policy::Reference;
 use bumpwright_secret::Secret;
 
-/// The longest scope that is asked for on a server's behalf, in bytes.
+/// The longest scope that is requested for a server's challenge, in bytes.
 const LONGEST_SCOPE: usize = 4 << 10;
 
-/// One question.
+/// A request.
 #[derive(Clone, Debug)]
 pub(super) struct Query {
     pub(super) method: Method,
@@ -26,10 +26,10 @@ pub(super) struct Query {
     pub(super) limit: usize,
 }
 
-/// How a request is sent.
+/// The function that sends a request.
 type Sending<T> = fn(&Client, &Request, Deadline) -> Result<T, NetError>;
 
-/// A conversation about one repository.
+/// A series of requests about one repository.
 pub(super) struct Session<'a> {
     registry: &'a Registry,
     pub(super) image: &'a Reference,
@@ -43,7 +43,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Finds out how the registry wants to be asked, if that is not known yet.
+    /// Pings the registry, if that is not done yet.
     ///
     /// # Errors
     /// When the registry does not answer, or its challenge cannot be met.
@@ -69,7 +69,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The address of something in the repository: `tags/list`, `manifests/1.0.0`.
+    /// Builds an address in the repository: `tags/list`, `manifests/1.0.0`.
     pub(super) fn endpoint(&self, rest: &str) -> Result<Url, RegistryError> {
         let path = format!("/v2/{}/{rest}", self.image.repository());
         self.access.endpoint(self.image.registry(), &path)
@@ -80,17 +80,17 @@ impl<'a> Session<'a> {
         url.origin() == self.base.origin()
     }
 
-    /// An address on the registry's host, with the registry's scheme: registries behind a proxy often do not know theirs.
+    /// Gives an address on the registry's host the registry's scheme: registries behind a proxy often send a wrong one.
     pub(super) fn own(&self, mut url: Url) -> Url {
         let (host, port) = (self.base.host(), self.base.port());
         if url.host() == host && url.port() == port {
-            // Fails only for schemes that are none of the web's, which are refused later.
+            // Fails only for schemes other than the web's, which are refused later.
             let _ = url.set_scheme(self.base.scheme());
         }
         url
     }
 
-    /// The answer to a question, if it is a success.
+    /// Sends a request, and returns its answer if it is a success.
     ///
     /// # Errors
     /// When there is no answer, no token for it, or the answer is an error.
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The answer to a question whose answers are of any size, and its body, if it is a success.
+    /// Sends a request, and returns its answer with a body of any size if it is a success.
     ///
     /// # Errors
     /// As [`Session::fetch`].
@@ -114,12 +114,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// An answer that is an error.
+    /// The error of an error response.
     pub(super) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
         ErrorResponse::of(method, answer, &self.secrets()).into()
     }
 
-    /// The answer to a question, whatever it is.
+    /// Sends a request, and returns any answer.
     ///
     /// # Errors
     /// When there is no answer, or no token for it.
@@ -127,7 +127,8 @@ impl<'a> Session<'a> {
         self.authorized(query, Client::send, |answer| answer)
     }
 
-    /// A refused token is renewed once. Only the registry itself is shown anything, and only its challenges count.
+    /// Sends a request with authentication. A refused token is renewed once. Only the registry itself gets a token, and only its
+    /// challenges count.
     fn authorized<T>(
         &mut self,
         query: &Query,
@@ -158,24 +159,24 @@ impl<'a> Session<'a> {
         if let Some(authorization) = authorization {
             request = request.authorization(authorization);
         }
-        // Pages and blobs are where the registry says.
+        // Pages and blobs may be at addresses of the registry's choice.
         let request = request.limit(query.limit).redirected_from(self.base.clone());
         let result = send(self.registry.client(), &request, self.deadline);
         if let Err(NetError::Broken { .. }) = result {
-            // It may be spoken to in another way by the next time.
+            // Its scheme or challenge may change.
             self.registry.forget(self.image.registry());
         }
         result.map_err(|error| unanswered(error, &query.url, &self.secrets()))
     }
 
-    /// What to show for a challenge in the middle of a conversation: tokens expire, and some registries want a login or
-    /// more scopes for some repositories only. None when there is nothing else to show.
+    /// The authorization for a challenge in the middle of a session: tokens expire, and some registries demand a login or
+    /// more scopes for some repositories only. None when there is no other.
     fn renewed(&mut self, wanted: &[Challenge]) -> Result<Option<Secret>, RegistryError> {
         let Some(challenge) = chosen(wanted) else {
             return Ok(None);
         };
         match (challenge.scheme.as_str(), self.login) {
-            // It was shown already, and nothing comes in exchange for it.
+            // It was sent already, and cannot be exchanged.
             (_, Login::RegistryToken(_)) => Ok(None),
             ("bearer", _) => {
                 let realm = Realm::of(challenge, &self.base)?;
@@ -225,7 +226,7 @@ impl<'a> Session<'a> {
                 self.token = Some(token);
                 value
             }
-            // Also where the registry has not asked for it: some want it for some repositories only.
+            // Also without a challenge: some registries demand it for some repositories only.
             (None, Login::Basic { username, password }) => basic_header(username, password),
             (None, Login::Anonymous | Login::IdentityToken(_)) => return Ok(None),
         };
@@ -235,7 +236,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// An answer that is not what it should be.
+    /// The error of a malformed answer.
     pub(super) fn malformed(&self, method: &Method, answer: &Answer, detail: &str) -> RegistryError {
         RegistryError::Malformed {
             request: self.request(method, answer),
@@ -243,17 +244,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Method and address of what was answered.
+    /// Method and address of a request.
     pub(super) fn request(&self, method: &Method, answer: &Answer) -> String {
         request(method, answer, &self.secrets())
     }
 
-    /// A text that a server has had its hands in, made fit for a message: without what the server has seen of the login.
+    /// Removes the secrets sent to a server from a text that it influenced, for messages.
     pub(super) fn scrubbed(&self, text: &str) -> String {
         scrubbed(text, &self.secrets())
     }
 
-    /// What the registry has seen.
+    /// The secrets sent to the registry.
     pub(super) fn secrets(&self) -> Vec<Secret> {
         let mut seen = secrets(self.login);
         seen.extend(self.token.as_ref().map(|token| token.text.clone()));

@@ -13,10 +13,10 @@ use super::link::next_page;
 use super::session::{Query, Session};
 use bumpwright_http::Answer;
 
-/// How many tags a page has: no registry takes more than this, and Amazon's refuses larger numbers.
+/// The requested size of a page: no registry returns more, and Amazon's refuses larger numbers.
 const PAGE: usize = 1000;
 
-/// The largest page, in bytes. Some registries give all tags at once.
+/// The largest page, in bytes. Some registries return all tags at once.
 const LARGEST_PAGE: usize = 64 << 20;
 
 /// The most pages, tags, and bytes of a list.
@@ -26,11 +26,11 @@ const BYTES: usize = 256 << 20;
 
 /// All tags, each once, in their order.
 ///
-/// The next page is where `Link` says. A page that is full without a `Link` may be that of a registry which knows `n` and
-/// `last` only, so it is asked what comes after the last tag, until nothing new comes. A page is never asked for twice.
+/// The next page is the one of `Link`. A full page without a `Link` may be that of a registry that supports only `n` and
+/// `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested twice.
 ///
 /// # Errors
-/// When a page cannot be had, leads to another host, or there are too many.
+/// When a page cannot be fetched, links to another host, or there are too many.
 pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryError> {
     let first = session.endpoint("tags/list")?;
     let mut list = List::default();
@@ -59,10 +59,10 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
     Ok(list.tags)
 }
 
-/// A page to ask for.
+/// A page to request.
 struct Page {
     url: Url,
-    /// Nobody has said that there is such a page.
+    /// Whether the page may not exist.
     guessed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Page {
         Self { url, guessed }
     }
 
-    /// On the registry, or where the registry has led us for the page before, which is shown no login.
+    /// Follows a link on the registry, or on the host of the page before, which gets no login.
     fn linked(session: &Session<'_>, answer: &Answer, link: &str) -> Result<Self, RegistryError> {
         let wrong = |what: String| {
             let from = session.request(&Method::GET, answer);
@@ -96,7 +96,7 @@ impl Page {
         )))
     }
 
-    /// None for a page that was a guess and that the registry does not know.
+    /// Requests the page; none when it was a guess and does not exist.
     fn fetch(&self, session: &mut Session<'_>) -> Result<Option<Answer>, RegistryError> {
         let query = Query {
             method: Method::GET,
@@ -119,10 +119,10 @@ struct List {
 }
 
 impl List {
-    /// Whether there was anything new.
+    /// Adds the tags of a page. Returns whether there were new ones.
     ///
     /// # Errors
-    /// In words, when it is too much.
+    /// The exceeded limit.
     fn add(&mut self, tags: Vec<String>, answer: &Answer) -> Result<bool, String> {
         let before = self.tags.len();
         let crowded = tags.len() > TAGS;
@@ -149,7 +149,7 @@ fn too_much(session: &Session<'_>, answer: &Answer, detail: String) -> RegistryE
     }
 }
 
-/// Go reads the first JSON value and looks no further; no tags may be written as `null`.
+/// Parses a page. Go reads only the first JSON value; no tags may be `null`.
 fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryError> {
     #[derive(serde::Deserialize)]
     struct Tags {
@@ -164,7 +164,7 @@ fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryE
     Ok(read.tags.map(|tags| tags.0).unwrap_or_default())
 }
 
-/// The tags of a page, and of those that are too many one: a page has room for millions of empty texts, which as
+/// The tags of a page, with at most one above the limit: a page may have millions of empty texts, which as
 /// strings would take ten times its size.
 struct Bounded(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! Tokens: asked for once, shared by all threads, asked for again shortly before they expire (distribution, "Token
+//! Tokens: requested once, shared by all threads, renewed shortly before they expire (distribution, "Token
 //! Authentication Specification" and "Docker Registry v2 authentication using OAuth2").
 
 use std::collections::HashMap;
@@ -22,13 +22,13 @@ use bumpwright_secret::Secret;
 /// The largest answer of a token server, in bytes.
 const LIMIT: usize = 64 << 10;
 
-/// More scopes for one repository than any registry wants.
+/// The most scopes for one repository.
 const MOST_SCOPES: usize = 8;
 
-/// So many tokens are kept before expired ones are let go.
+/// The number of tokens above which expired ones are dropped.
 const KEPT: usize = 512;
 
-/// What a token is asked for.
+/// A request for a token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenRequest<'a> {
     pub(super) realm: &'a Realm,
@@ -37,17 +37,17 @@ pub(super) struct TokenRequest<'a> {
     pub(super) login: &'a Login,
     /// The token that the registry has just refused.
     pub(super) refused: Option<&'a Token>,
-    /// What it wants besides.
+    /// Additional scopes.
     pub(super) more: &'a [String],
 }
 
-/// A token, and what it was given for.
+/// A token with its scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) text: Secret,
     scopes: Vec<String>,
     until: Instant,
-    /// What the server wants to see the next time, instead of the login.
+    /// The refresh token for the next request, instead of the login.
     refresh: Option<Secret>,
 }
 
@@ -59,20 +59,20 @@ impl Token {
     }
 }
 
-/// By realm, service, scope and login, as a hash: keys hold no secrets.
+/// A hash of realm, service, scope and login: keys hold no secrets.
 type Key = [u8; 32];
 
-/// The tokens that were given to this process.
+/// The tokens of this process.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     flights: Mutex<HashMap<Key, Arc<Flight<Token>>>>,
 }
 
 impl Tokens {
-    /// A token that is good for some seconds at least.
+    /// Gets a token that is valid for some seconds at least.
     ///
     /// # Errors
-    /// When the token server gives none.
+    /// When the token server refuses.
     pub(super) fn get(
         &self,
         client: &Client,
@@ -116,7 +116,7 @@ fn key(wanted: &TokenRequest<'_>) -> Key {
     hash.finalize().into()
 }
 
-/// The new scopes come first: some servers look at one only.
+/// The new scopes come first: some servers use only one.
 fn scopes(wanted: &TokenRequest<'_>, old: Option<&Token>) -> Vec<String> {
     let mut scopes = old.map_or_else(|| vec![wanted.scope.to_owned()], |token| token.scopes.clone());
     for scope in wanted.more {
@@ -141,14 +141,14 @@ fn fetch(
         scopes: &scopes,
         deadline,
     };
-    // A server that has given a refresh token may take the login no more; one that has forgotten it may.
+    // A server that issued a refresh token may refuse the login; one that has forgotten the token may accept it.
     let renewed = old
         .and_then(|token| token.refresh)
         .map(|refresh| exchange.post(&refresh));
     let answer = match (renewed, wanted.login) {
         (Some(Ok(answer)), _) => answer,
         (_, Login::IdentityToken(token)) => match exchange.post(token) {
-            // Not all token servers know POST.
+            // Not all token servers support POST.
             Err(error) if error.status() == Some(404) => exchange.get(None)?,
             other => other?,
         },
@@ -163,7 +163,7 @@ fn fetch(
     })
 }
 
-/// One question to a token server.
+/// One request to a token server.
 struct Exchange<'a> {
     client: &'a Client,
     wanted: &'a TokenRequest<'a>,
@@ -201,7 +201,7 @@ impl Exchange<'_> {
             body = format!("{body}&service={}", escaped(&realm.service).expose());
         }
         let form = "application/x-www-form-urlencoded";
-        // A token server says the same to the same question.
+        // A request for a token has no side effects.
         let request = Request::post(realm.url.clone(), form, body).repeatable().limit(LIMIT);
         let request = request.redirected_from(realm.registry.clone());
         self.send(&Method::POST, &request, std::slice::from_ref(refresh))
@@ -217,7 +217,7 @@ impl Exchange<'_> {
     }
 }
 
-/// What a server has seen of a login.
+/// The secrets of a login.
 pub(super) fn secrets(login: &Login) -> Vec<Secret> {
     match login {
         Login::Anonymous => Vec::new(),
@@ -227,7 +227,7 @@ pub(super) fn secrets(login: &Login) -> Vec<Secret> {
     }
 }
 
-/// How long a token that lives so long is used: not until its last moment, so that it does not expire on its way.
+/// How long a token with this lifetime is used: not to its end, so that it does not expire in transit.
 pub(super) fn useful(life: Duration) -> Duration {
     life.saturating_sub((life / 4).min(Duration::from_secs(10)))
 }

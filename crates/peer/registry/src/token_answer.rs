@@ -1,4 +1,4 @@
-//! What a token server answers.
+//! The answer of a token server.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::token::useful;
 use bumpwright_http::Answer;
 use bumpwright_secret::Secret;
 
-/// How long a token lasts when nothing is said, in seconds ("Token Authentication Specification", *Token Response Fields*).
+/// The default lifetime of a token, in seconds ("Token Authentication Specification", *Token Response Fields*).
 const LIFE: f64 = 60.0;
 
-/// No token is kept for longer than a day.
+/// The longest lifetime: a day.
 const LONGEST_LIFE: f64 = 24.0 * 3600.0;
 
 /// A token server's answer.
@@ -37,10 +37,10 @@ struct Fields {
 }
 
 impl TokenAnswer {
-    /// Reads an answer of status 200; `secrets` are what the server has seen.
+    /// Parses an answer of status 200; `secrets` were sent to the server.
     ///
     /// # Errors
-    /// [`RegistryError::Token`], which says nothing of what the answer holds: it may be a token in another place.
+    /// [`RegistryError::Token`], without any part of the answer: it may be a token.
     pub(super) fn read(method: &Method, mut answer: Answer, secrets: &[Secret]) -> Result<Self, RegistryError> {
         let wrong = |answer: &Answer, detail: String| RegistryError::Token {
             request: request(method, answer, secrets),
@@ -71,13 +71,13 @@ impl TokenAnswer {
         })
     }
 
-    /// How long the token may be used, from the moment on when it was asked for.
+    /// How long the token may be used, from the time of the request on.
     pub(super) fn useful(&self) -> Duration {
         useful(self.life)
     }
 }
 
-/// A number of seconds, which some servers write as a text.
+/// A number of seconds, which some servers send as a text.
 fn life(value: &Value) -> Duration {
     let seconds = match value {
         Value::String(text) => text.parse().ok(),

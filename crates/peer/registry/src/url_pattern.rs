@@ -1,11 +1,11 @@
-//! Which repositories a key of a Secret's configuration is for.
+//! Patterns of repositories in the keys of a Secret's configuration.
 //!
-//! Source: go-containerregistry `pkg/authn/kubernetes` (2026-02-05), `NewFromPullSecrets` and `urlsMatch`; not what the
-//! kubelet does, which knows other names of Docker Hub.
+//! Source: go-containerregistry `pkg/authn/kubernetes` (2026-02-05), `NewFromPullSecrets` and `urlsMatch`; the kubelet
+//! differs, as it accepts other names of Docker Hub.
 
 use bumpwright_gostd::Url;
 
-/// A key, ready to be compared.
+/// A parsed key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UrlPattern {
     labels: Vec<Vec<u8>>,
@@ -18,7 +18,7 @@ pub(super) struct UrlPattern {
 ///
 /// # Errors
 ///
-/// What is wrong with it as a URL, in Go's words.
+/// Go's error, when it is not a URL.
 pub(super) fn normalized(key: &str) -> Result<Vec<u8>, String> {
     let url = Url::parse(with_scheme(key).as_bytes())?;
     let path = match url.path.as_slice() {
@@ -40,7 +40,7 @@ pub(super) fn with_scheme(key: &str) -> String {
 }
 
 impl UrlPattern {
-    /// Reads `HOST[:PORT][/PATH]`; none for what is no such thing, and therefore like nothing.
+    /// Parses `HOST[:PORT][/PATH]`; none for other texts, which match nothing.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let url = Url::parse(&[b"https://".as_slice(), text].concat()).ok()?;
         let (host, port) = split_port(&url.host).unwrap_or((&url.host, b""));
@@ -51,8 +51,8 @@ impl UrlPattern {
         })
     }
 
-    /// Whether `repository` is one that the pattern is for: the same port, each label of the host like its counterpart
-    /// (`*` is any text without a dot), and a path that starts with the pattern's, whatever comes next.
+    /// Whether the pattern matches `repository`: the same port, matching labels of the host
+    /// (`*` is any text without a dot), and a path that starts with the pattern's.
     pub(super) fn matches(&self, repository: &Self) -> bool {
         let like = |(pattern, label): (&Vec<u8>, &Vec<u8>)| label_matches(pattern, label);
         self.port == repository.port
@@ -62,7 +62,7 @@ impl UrlPattern {
     }
 }
 
-/// Host and port as Go's `net.SplitHostPort` tells them apart; none where it sees no port, or too many.
+/// Splits host and port as Go's `net.SplitHostPort`; none where it finds no port, or too many colons.
 fn split_port(host: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = host.iter().rposition(|byte| *byte == b':')?;
     let (name, port) = (host.get(..colon)?, host.get(colon + 1..)?);
@@ -73,8 +73,8 @@ fn split_port(host: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// Go's `filepath.Match` on what a host can hold. An IPv6 address without a port still has its brackets, so that Go takes
-/// it for a set of characters: it is never like itself.
+/// Go's `filepath.Match` for hosts. An IPv6 address without a port still has its brackets, which Go takes
+/// for a set of characters: it never matches itself.
 fn label_matches(pattern: &[u8], label: &[u8]) -> bool {
     if pattern.contains(&b'[') {
         return false;
@@ -88,7 +88,7 @@ fn label_matches(pattern: &[u8], label: &[u8]) -> bool {
     };
     let mut pieces = rest.split(|byte| *byte == b'*').skip(1).peekable();
     while let Some(piece) = pieces.next() {
-        // The first place is the best, but for the last piece, which must end the label.
+        // The first match is the best, except for the last piece, which must end the label.
         left = match pieces.peek() {
             None => return left.ends_with(piece),
             Some(_) => match find(left, piece) {

@@ -20,10 +20,10 @@ use bumpwright_secret::Secret;
 
 /// The largest file that is read, in bytes.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
-/// How long a helper may take: someone may have to unlock a keyring.
+/// The time limit of a helper: the user may have to unlock a keyring.
 const HELPER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where the user's logins may be; none for a variable that is not set or empty.
+/// The locations of the user's logins; none for a variable that is not set or empty.
 #[derive(Clone, Debug, Default)]
 pub struct LoginLocations {
     /// `$DOCKER_CONFIG`: the folder of `config.json`.
@@ -34,14 +34,14 @@ pub struct LoginLocations {
     pub registry_auth_file: Option<PathBuf>,
     /// `$XDG_RUNTIME_DIR`, for podman's `containers/auth.json`.
     pub runtime_dir: Option<PathBuf>,
-    /// `$DOCKER_AUTH_CONFIG`: logins that go before those of the file.
+    /// `$DOCKER_AUTH_CONFIG`: logins that override those of the file.
     pub auth_config: Option<Secret>,
     /// `$PATH`, for credential helpers.
     pub path: OsString,
 }
 
 impl LoginLocations {
-    /// What this process was started with.
+    /// The locations in the environment of this process.
     #[must_use]
     pub fn from_environment() -> Self {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
@@ -59,8 +59,8 @@ impl LoginLocations {
         }
     }
 
-    /// The one file that counts: docker's when there is one at all, else podman's. With `$DOCKER_CONFIG` set, docker
-    /// looks nowhere else, so that nothing may be there.
+    /// The file that counts: docker's if it exists, else podman's. With `$DOCKER_CONFIG` set, docker
+    /// reads no other file, even if that one does not exist.
     fn file(&self) -> Option<PathBuf> {
         let home = self.home.as_deref().map(|home| home.join(".docker/config.json"));
         let own = self.docker_config.as_deref().map(|folder| folder.join("config.json"));
@@ -78,7 +78,7 @@ impl LoginLocations {
     }
 }
 
-/// The user's logins. Helpers are asked when a login is wanted, and once about a server.
+/// The user's logins. Helpers run on demand, once for a server.
 #[derive(Debug)]
 pub struct UserKeychain {
     config: DockerConfig,
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// From the least to the most: each file that is added takes the place of those before it.
+    /// In rising precedence: each added file replaces those before it.
     #[test]
     fn which_file_counts() {
         let root = tempfile::tempdir().unwrap();
