@@ -1,8 +1,8 @@
-//! Which host the URLs of artifacts name (`GetAdvertisedAddress` of `github.com/fluxcd/pkg/artifact/config`).
+//! The host in the URLs of artifacts (`GetAdvertisedAddress` of `github.com/fluxcd/pkg/artifact/config`).
 
 use thiserror::Error;
 
-/// An address to listen on that says no host and port.
+/// The listen address has no usable host and port.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "cannot tell from the storage address {address:?} under which host artifacts are served: {detail}; write HOST:PORT \
@@ -13,15 +13,15 @@ pub struct AddressError {
     detail: &'static str,
 }
 
-/// The host, and port, in the URLs of artifacts: `advertised` (`--storage-adv-addr`) as it is, which may begin with
+/// The host, and port, in the URLs of artifacts: `advertised` (`--storage-adv-addr`) unchanged, which may begin with
 /// `http://` or `https://`; else that of `listen` (`--storage-addr`), with `localhost` for `:PORT`, and with `hostname` for
-/// `0.0.0.0:PORT`. [`host_name`] is the one to give.
+/// `0.0.0.0:PORT`. Pass [`host_name`] for it.
 ///
-/// Flux's manifests advertise `source-controller.$(RUNTIME_NAMESPACE).svc.cluster.local.`; nothing reads
-/// `RUNTIME_NAMESPACE` here.
+/// Flux's manifests advertise `source-controller.$(RUNTIME_NAMESPACE).svc.cluster.local.`; `RUNTIME_NAMESPACE` is
+/// not read here.
 ///
 /// # Errors
-/// [`AddressError`] when nothing is advertised and `listen` has no port, or there is no `hostname` where one is needed.
+/// [`AddressError`] when nothing is advertised and `listen` has no port, or a needed `hostname` is missing.
 pub fn advertised_host(
     listen: &str,
     advertised: &str,
@@ -46,7 +46,7 @@ pub fn advertised_host(
     })
 }
 
-/// The name of this host: `HOSTNAME`, in a Pod its name, or what the system says.
+/// The name of this host: `HOSTNAME`, in a Pod its name, or the system's.
 #[must_use]
 pub fn host_name() -> Option<String> {
     let from_environment = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
@@ -76,7 +76,7 @@ pub(crate) fn split_host_port(address: &str) -> Result<(&str, &str), &'static st
             Some((host, "")) => host,
             Some((_, after)) if after.starts_with(':') => return Err(COLONS),
             Some(_) => return Err(NO_PORT),
-            // The last colon is inside the brackets, or they are left open.
+            // The last colon is inside the brackets, or they are not closed.
             None if port.contains(']') => return Err(NO_PORT),
             None => return Err(BRACKETS),
         },

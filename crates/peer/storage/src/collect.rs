@@ -1,4 +1,4 @@
-//! Removing files: garbage, all but the current one, all of a deleted object.
+//! Removal of files: garbage, all but the current one, all of a deleted object.
 
 use std::fs;
 use std::io;
@@ -12,18 +12,18 @@ use crate::storage::Storage;
 use crate::walk::walk;
 use bumpwright_api::Artifact;
 
-/// What was removed, and what could not be.
+/// The result of a collection.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// Files without their locks, as paths on disk.
+    /// Removed files without their locks, as paths on disk.
     pub removed: Vec<PathBuf>,
-    /// One for each file or lock that is still there.
+    /// An error for each file or lock that could not be removed.
     pub faults: Vec<StorageError>,
 }
 
 impl Storage {
-    /// Removes what is garbage beside the current artifact of an object, with its locks (`GarbageCollect`; [`garbage`]
-    /// says what that is). source-controller does so at the beginning of each reconciliation of an object that has an
+    /// Removes the garbage beside the current artifact of an object, with its locks (`GarbageCollect`; defined by
+    /// [`garbage`]). source-controller does so at the beginning of each reconciliation of an object that has an
     /// artifact, with the artifact of its status. Waits for a write to the same object.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Storage {
         })
     }
 
-    /// Removes the folder of a deleted object and all that is in it (`RemoveAll`); false when there was none.
+    /// Removes the folder of a deleted object with its content (`RemoveAll`); false when there was none.
     ///
     /// # Errors
     /// [`StorageError::File`] when something in it cannot be removed.
@@ -92,7 +92,7 @@ impl Storage {
         })
     }
 
-    /// Does something in the folder of an object while nobody else changes anything there; nothing if it is not there.
+    /// Runs an action in the folder of an object under its lock, if the folder exists.
     fn in_folder<T: Default>(
         &self,
         folder: &Folder,

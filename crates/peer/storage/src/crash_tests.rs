@@ -1,4 +1,4 @@
-//! Writes that end at each of their steps: refused by the system, or with the process.
+//! Tests of writes that fail at each of their steps: refused by the system, or by a crash.
 
 use std::fs;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ const STEPS: [Step; 10] = [
 ];
 const OLD: &[u8] = b"the old contents";
 const NEW: &[u8] = b"the new contents, which are longer";
-/// Tells the child of the test where to write, and at which step to end.
+/// The folder for the child of the test, and the step at which it crashes.
 const ROOT: &str = "BUMPWRIGHT_TEST_STORAGE";
 const STEP: &str = "BUMPWRIGHT_TEST_STEP";
 
@@ -56,13 +56,13 @@ fn fill(contents: &'static [u8]) -> impl FnOnce(&mut dyn Write) -> Result<Metada
     }
 }
 
-/// What must hold at any time: whole files under their names, and a link to one of them.
+/// The invariants: whole files under their names, and a link to one of them.
 fn check(root: &Path, file: &str, step: Step) {
     let folder = root.join("bucket/apps/podinfo");
     let old = fs::read(folder.join("old.tar.gz")).unwrap();
     let read = fs::read(folder.join(file)).ok();
     let linked = fs::read(folder.join(LATEST)).unwrap();
-    // One name is written anew, the other for the first time.
+    // One name is overwritten, the other is new.
     let before = (file == "old.tar.gz").then_some(OLD);
     assert!(
         read.as_deref() == Some(NEW) || read.as_deref() == before,
@@ -74,7 +74,7 @@ fn check(root: &Path, file: &str, step: Step) {
     assert!(linked == NEW || !is_linked, "{step:?}");
 }
 
-/// Nothing but what has a name is left once a storage is begun again, and the write then goes through.
+/// After a restart of the storage only named files are left, and the write succeeds.
 fn check_again(root: &Path, file: &str, step: Step) {
     let storage = storage(root, Steps::unwatched());
     let names = fs::read_dir(root.join("bucket/apps/podinfo")).unwrap();
@@ -121,7 +121,7 @@ fn a_refused_step_leaves_the_old_or_the_new() {
                 "{step:?}: {error}"
             );
             check(root.path(), file, step);
-            // What is served is what is there, and not taken for damaged.
+            // The file is served, and does not count as damaged.
             let path = crate::layout::ArtifactPath::parse("bucket/apps/podinfo/latest.tar.gz").unwrap();
             failing.served(&path).unwrap();
             let names = fs::read_dir(root.path().join("bucket/apps/podinfo")).unwrap();
@@ -158,7 +158,7 @@ fn a_process_that_ends_at_any_step_leaves_the_old_or_the_new() {
     }
 }
 
-/// The child of the test above: it ends in the middle of a write, without any of its clearing up.
+/// The child of the test above: it crashes in the middle of a write, without cleaning up.
 #[test]
 #[ignore = "run by a_process_that_ends_at_any_step_leaves_the_old_or_the_new"]
 fn a_child_that_ends() {

@@ -1,4 +1,4 @@
-//! Why the storage could not do what it was asked.
+//! Errors of the storage.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::layout::NameError;
 use crate::write::FillError;
 use bumpwright_artifact::{Digest, DigestError};
 
-/// The storage could not do what it was asked.
+/// An operation of the storage failed.
 #[derive(Debug, Error)]
 pub enum StorageError {
     /// Its folder cannot be used; nothing can be served.
@@ -20,7 +20,7 @@ pub enum StorageError {
         /// Why.
         cause: io::Error,
     },
-    /// A name cannot be one of an artifact.
+    /// A name is not valid for an artifact.
     #[error(transparent)]
     Name(#[from] NameError),
     /// The system refused a step with a file.
@@ -28,72 +28,72 @@ pub enum StorageError {
     File {
         /// `write`, `rename`, …
         attempt: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         cause: io::Error,
     },
-    /// What is to be in an artifact could not be had; the storage itself is well.
+    /// The contents of an artifact could not be read; the storage itself works.
     #[error("cannot fill the artifact {path}: {cause}")]
     Fill {
-        /// Where it was to be.
+        /// Its path.
         path: PathBuf,
         /// Why.
         cause: FillError,
     },
-    /// An artifact has more bytes than one may have.
+    /// An artifact is too large.
     #[error(
         "the artifact {path} would have more than {most} bytes; leave files out with spec.ignore or .sourceignore, or raise \
          --max-artifact-size"
     )]
     TooLarge {
-        /// Where it was to be.
+        /// Its path.
         path: PathBuf,
         /// The limit, in bytes.
         most: u64,
     },
-    /// There is no room for another artifact.
+    /// The quota does not allow another artifact.
     #[error(
         "no room for the artifact {path}: {whose} would take more than {most} bytes; leave files out with spec.ignore or \
          .sourceignore, or raise --artifacts-size"
     )]
     Full {
-        /// Where it was to be.
+        /// Its path.
         path: PathBuf,
-        /// Of whom there would be too much.
+        /// Whose quota is exceeded.
         whose: String,
         /// The limit, in bytes.
         most: u64,
     },
-    /// An artifact has no digest, or none that can be checked.
+    /// An artifact has no digest, or an unsupported one.
     #[error("cannot check the artifact {path}: {cause}")]
     Digest {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
         /// Why.
         cause: DigestError,
     },
-    /// A file is not what was written. It was removed, so that the source makes it anew.
+    /// A file differs from what was written. It was removed, so that the source writes it again.
     #[error("the artifact {path} is damaged: its digest is {found}, it was written as {expected}; it was removed")]
     Damaged {
-        /// Where it was.
+        /// Its path.
         path: PathBuf,
-        /// Of what was written.
+        /// The digest of the written bytes.
         expected: Digest,
-        /// Of what is there.
+        /// The digest of the file.
         found: Digest,
     },
-    /// A file is another one than was asked for, and may well be right: it stays.
+    /// A file is not the requested one, but may be valid: it stays.
     #[error(
         "the file {path} is not the artifact that was asked for: its digest is {found}, not {wanted}; the source may have \
          written it anew, so look at its status again"
     )]
     Replaced {
-        /// Where it is.
+        /// Its path.
         path: PathBuf,
-        /// Of what was asked for.
+        /// The requested digest.
         wanted: Digest,
-        /// Of what is there.
+        /// The digest of the file.
         found: Digest,
     },
 }
@@ -104,7 +104,7 @@ impl StorageError {
         move |cause| Self::File { attempt, path, cause }
     }
 
-    /// Whether the file that it is about is not there.
+    /// Whether the file does not exist.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         match self {

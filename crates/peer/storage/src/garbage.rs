@@ -1,18 +1,18 @@
-//! Which files of an object are garbage: `GetGarbageFiles` of `github.com/fluxcd/pkg/artifact/storage`, to the letter.
+//! The choice of garbage among the files of an object, identical to `GetGarbageFiles` of `github.com/fluxcd/pkg/artifact/storage`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How many files are looked at for one object (`GarbageCountLimit`).
+/// The most files of one object that are considered (`GarbageCountLimit`).
 pub const GARBAGE_COUNT_LIMIT: usize = 1000;
 
-/// Which files are kept.
+/// The retention of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Files that were written longer ago go (`--artifact-retention-ttl`).
+    /// Older files are garbage (`--artifact-retention-ttl`).
     pub ttl: Duration,
-    /// So many files stay, the current one among them (`--artifact-retention-records`).
+    /// So many files stay, including the current one (`--artifact-retention-records`).
     pub records: usize,
 }
 
@@ -26,23 +26,23 @@ impl Default for Retention {
     }
 }
 
-/// Something below the folder of an object.
+/// An entry below the folder of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderEntry {
-    /// Below that folder.
+    /// Relative to that folder.
     pub path: PathBuf,
-    /// When it was written last.
+    /// Its modification time.
     pub modified: SystemTime,
     /// Neither a folder nor a link.
     pub is_file: bool,
 }
 
-/// Which of the files that were found, in the order of Go's `filepath.WalkDir`, are garbage; `current` never is.
+/// Chooses the garbage among `found`, which is in the order of Go's `filepath.WalkDir`; `current` never is.
 ///
-/// First go those older than the TTL. If fewer than the records stay, that is all; else the oldest go as well, until so
-/// many stay: where some were expired, each of these counts as two, so that more may stay. Locks are not counted, and go with their files; links and folders stay. Every other file counts, whatever
-/// its name and however deep. Of files that were written at the same moment only the last is seen by the second rule, as
-/// source-controller finds them by that moment. Files beyond `limit` are not seen at all.
+/// First, files older than the TTL are garbage. If fewer than the records stay, that is all; else the oldest are too, until so
+/// many stay: expired files count twice here, so that more may stay. Locks do not count, and are removed with their files;
+/// links and folders stay. Every other file counts, whatever its name and depth. Of files with the same modification time the
+/// second rule sees only the last, as source-controller indexes them by that time. Files beyond `limit` are ignored.
 #[must_use]
 pub fn garbage(
     found: &[FolderEntry],

@@ -1,14 +1,14 @@
-//! What tells that a file is the one that was read before, without reading it.
+//! The identity of a file, which shows whether it is unchanged without reading it.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Clocks of file systems tick slowly, some once in two seconds: a file that changed so short ago may change again without
-/// a trace.
+/// The coarsest timestamps of file systems, two seconds: a file that changed more recently may change again
+/// unnoticed.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Which file, how long, and when its contents and its names were changed last.
+/// Inode and size of a file, and the times of the last changes to its contents and metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -38,12 +38,12 @@ impl Identity {
         self.modified.0
     }
 
-    /// Whether it is the same file, whatever is in it.
+    /// Whether it is the same file, whatever its contents.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Whether a change from now on is sure to change the identity.
+    /// Whether any change from now on changes the identity.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         let Ok(seconds) = u64::try_from(self.changed.0) else {
             return false;
@@ -69,7 +69,7 @@ mod tests {
         assert!(!identity.is_settled(changed));
         assert!(!identity.is_settled(changed + TICK));
         assert!(identity.is_settled(changed + TICK + Duration::from_secs(1)));
-        // A clock that was set back says nothing.
+        // After a clock was set back it is never settled.
         assert!(!identity.is_settled(UNIX_EPOCH));
         assert_eq!(Identity::of(&file.as_file().metadata().unwrap()), identity);
         file.write_all(b"!").unwrap();

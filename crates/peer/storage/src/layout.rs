@@ -1,25 +1,25 @@
-//! Where artifacts lie: `KIND/NAMESPACE/NAME/FILE`, kinds in lower case (source-controller's `ArtifactPath`).
+//! The paths of artifacts: `KIND/NAMESPACE/NAME/FILE`, kinds in lower case (source-controller's `ArtifactPath`).
 //!
-//! Names come from objects and from statuses, which others may write. A name that has a slash, or begins with a dot, is
-//! refused here, so no path that is built of names leads out of the folder.
+//! Names come from objects and from statuses, which tenants may write. A name that has a slash, or begins with a dot, is
+//! refused here, so no path of names leads out of the folder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// The link to the newest artifact that Buckets and OCIRepositories have; source-controller makes none for GitRepositories.
+/// The link to the newest artifact of Buckets and OCIRepositories; source-controller makes none for GitRepositories.
 pub const LATEST: &str = "latest.tar.gz";
 
-/// What locks are called: the name of the file and this.
+/// The suffix of locks after the name of the file.
 pub(crate) const LOCK: &str = ".lock";
-/// Files and links that are being made begin so; no name of an artifact does.
+/// The prefix of unfinished files and links; no name of an artifact begins so.
 pub(crate) const PARTIAL: &str = ".bumpwright-";
 
-/// The longest name, in bytes: file systems allow 255, and locks need some.
+/// The longest name, in bytes: file systems allow 255, including the suffix of locks.
 const LONGEST: usize = 255 - LOCK.len();
 
-/// A name that no artifact can have.
+/// A name is not valid for an artifact.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{name:?} cannot be {what} of an artifact: {detail}")]
 pub struct NameError {
@@ -36,7 +36,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The folder of an object; its kind may be written as in the object.
+    /// The folder of an object; its kind may be in any case.
     ///
     /// # Errors
     /// [`NameError`] when a name is empty, too long, begins with a dot, or has a slash or a control character.
@@ -60,7 +60,7 @@ impl Folder {
         &self.path
     }
 
-    /// The place of a file in this folder.
+    /// The path of a file in this folder.
     ///
     /// # Errors
     /// [`NameError`], as for [`Folder::new`]; names of locks are refused as well.
@@ -95,7 +95,7 @@ impl fmt::Display for Folder {
     }
 }
 
-/// The place of an artifact, below the storage's folder.
+/// The path of an artifact, below the storage's folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArtifactPath {
     folder: Folder,
@@ -103,11 +103,11 @@ pub struct ArtifactPath {
 }
 
 impl ArtifactPath {
-    /// Reads `kind/namespace/name/file`, as statuses hold it (`status.artifact.path`). A slash in front is passed over, as
-    /// source-controller does.
+    /// Parses `kind/namespace/name/file`, as in statuses (`status.artifact.path`). A leading slash is ignored, as in
+    /// source-controller.
     ///
     /// # Errors
-    /// [`NameError`] when there are not four names, or one is none.
+    /// [`NameError`] when there are not four names, or one is not valid.
     pub fn parse(path: &str) -> Result<Self, NameError> {
         let names: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
         let [kind, namespace, name, file] = names[..] else {
@@ -128,7 +128,7 @@ impl ArtifactPath {
         path.file(file)
     }
 
-    /// The folder that the file is in.
+    /// The folder of the file.
     #[must_use]
     pub fn folder(&self) -> &Folder {
         &self.folder
@@ -144,7 +144,7 @@ impl ArtifactPath {
         self.folder.below(root).join(&self.file)
     }
 
-    /// The file beside it whose lock is held while it is written.
+    /// The lock file that is held while it is written.
     pub(crate) fn lock_below(&self, root: &Path) -> PathBuf {
         self.folder.below(root).join(format!("{}{LOCK}", self.file))
     }

@@ -1,4 +1,4 @@
-//! The folder that holds the artifacts of sources, and the HTTP server that hands them out.
+//! The folder of the artifacts of sources, and their HTTP server.
 //!
 //! ```text
 //! write ─▶ KIND/NAMESPACE/NAME/FILE ─▶ open (our own readers) ─▶ Shared (unpacked once)
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Layout, names, retention and answers are those of source-controller (`github.com/fluxcd/pkg/artifact`), so that either
-//! may take over the volume of the other; `fixtures/storage` holds what it decides. What differs: files are synced to disk
-//! before they get their names, digests are checked whenever a file is read, and folders are not listed to anybody.
+//! may take over the volume of the other; `fixtures/storage` has its recorded decisions. Differences: files are synced
+//! before they get their names, digests are checked whenever a file is read, and folders are not listed.
 
 #![cfg_attr(
     test,

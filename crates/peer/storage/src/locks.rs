@@ -1,19 +1,19 @@
-//! One at a time, by name.
+//! Mutual exclusion by name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Locks that are there as long as somebody holds or awaits them.
+/// Locks that exist as long as they are held or awaited.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     held: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
 impl Locks {
-    /// Does something while nobody else does anything under this name; waits for that as long as it takes.
+    /// Runs an action under the lock of this name, waiting for it without limit.
     pub(crate) fn hold<T>(&self, name: &str, action: impl FnOnce() -> T) -> T {
         let lock = Arc::clone(self.map().entry(name.to_owned()).or_default());
-        // Nothing is kept in the lock that a panic could have left half done.
+        // The lock holds no state that a panic could have left inconsistent.
         let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let done = action();
         drop(guard);

@@ -1,4 +1,4 @@
-//! Reading an artifact here: its digest is checked on the way.
+//! Readers of artifacts in this process, which check the digest.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,10 +11,10 @@ use bumpwright_api::Artifact;
 use bumpwright_artifact::{Digest, Digester};
 
 impl Storage {
-    /// Opens the file of an artifact. The end of the file is an error of kind `InvalidData` when the bytes are not those
-    /// that the artifact's digest is of: with a [`StorageError::Damaged`] in it when they are not what was written either,
-    /// and the file is then removed; else with a [`StorageError::Replaced`]. So nothing may be done with the bytes before
-    /// the end was seen: [`VerifiedReader::finish`].
+    /// Opens the file of an artifact. The end of the file is an error of kind `InvalidData` when the bytes do not match
+    /// the artifact's digest: with a [`StorageError::Damaged`] in it when they differ from what was written too,
+    /// and the file is then removed; else with a [`StorageError::Replaced`]. So the bytes must not be used before
+    /// the end is verified: [`VerifiedReader::finish`].
     ///
     /// # Errors
     /// [`StorageError::Digest`] when the artifact has no digest; [`StorageError::File`] when there is no such file, see
@@ -37,7 +37,7 @@ impl Storage {
     }
 }
 
-/// Opens a file, and nothing that merely looks like one: a pipe would block, a link could lead anywhere.
+/// Opens a regular file only: a pipe would block, a link could lead anywhere.
 pub(crate) fn open_regular(path: &std::path::Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "it is not a regular file"));
@@ -52,12 +52,12 @@ pub struct VerifiedReader {
     path: ArtifactPath,
     file: File,
     expected: Digest,
-    /// None once the end was seen and was right.
+    /// None after a verified end.
     hasher: Option<Digester>,
 }
 
 impl VerifiedReader {
-    /// Reads what was not read, so that the whole file is checked.
+    /// Reads the rest, so that the whole file is checked.
     ///
     /// # Errors
     /// As reading: of kind `InvalidData` when the file is damaged.
@@ -92,7 +92,7 @@ impl Read for VerifiedReader {
         {
             let ended = self.end(hasher.clone());
             if ended.is_err() {
-                // Whoever asks again is told again.
+                // A repeated read repeats the error.
                 self.hasher = Some(hasher);
             }
             ended?;

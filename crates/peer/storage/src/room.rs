@@ -1,5 +1,5 @@
-//! How much room artifacts take: all of them, and those of one namespace half of it at most, so that what one tenant keeps leaves
-//! room for another, and the volume never gets full.
+//! The quota of artifacts: of all of them, and half of it for each namespace, so that no tenant uses up the
+//! space of others, and the volume never gets full.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::StorageError;
 use crate::layout::Folder;
 
-/// What is taken, in bytes, by the folder of each object.
+/// The used bytes of each object's folder.
 #[derive(Debug)]
 pub(crate) struct Quota {
     most: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// Room of so many bytes, of which nothing is known to be taken.
+    /// A quota of so many bytes, all unused.
     pub(crate) fn of(most: u64) -> Self {
         Self {
             most,
@@ -25,7 +25,7 @@ impl Quota {
         }
     }
 
-    /// Whether a file of this size may come into the folder of an object.
+    /// Checks whether a file of this size fits into the quota.
     ///
     /// # Errors
     /// [`StorageError::Full`]
@@ -53,7 +53,7 @@ impl Quota {
         }
     }
 
-    /// Looks at what the folder of an object takes now. `path` is where it is.
+    /// Measures the folder of an object again, at `path`.
     pub(crate) fn measure(&self, folder: &str, path: &Path) {
         let bytes = size_of(path);
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,12 +64,12 @@ impl Quota {
     }
 }
 
-/// Of `kind/namespace/name`.
+/// The namespace of `kind/namespace/name`.
 fn namespace(folder: &str) -> &str {
     folder.split('/').nth(1).unwrap_or_default()
 }
 
-/// The bytes of the files in a folder; links count nothing, and what cannot be read neither.
+/// The bytes of the files in a folder, without links and unreadable files.
 fn size_of(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| entry.metadata().ok());

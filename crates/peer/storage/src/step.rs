@@ -1,8 +1,8 @@
-//! The steps of a write, by name, so that tests can stop it between any two of them.
+//! The steps of a write, so that tests can fail it at any of them.
 
 use std::io;
 
-/// A step that is about to be taken.
+/// A step that is about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     MakeFolder,
@@ -17,13 +17,13 @@ pub(crate) enum Step {
     SyncLink,
 }
 
-/// What is told of each step, and may fail it.
+/// A hook that is called before each step, and may fail it.
 pub(crate) struct Steps(Option<Box<Before>>);
 
 type Before = dyn Fn(Step) -> io::Result<()> + Send + Sync;
 
 impl Steps {
-    /// Every step is taken.
+    /// Without a hook.
     pub(crate) fn unwatched() -> Self {
         Self(None)
     }

@@ -1,4 +1,4 @@
-//! The storage: its folder, its settings, and what is known of the files in it.
+//! The storage: its folder, its settings, and its state of files.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,20 +17,20 @@ use crate::step::Steps;
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
 
-/// What a storage is told.
+/// The settings of a storage.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The folder (`--storage-path`, `/data`).
     pub path: PathBuf,
     /// The host in URLs, from [`crate::advertised_host`].
     pub host: String,
-    /// Which files are kept.
+    /// The retention of files.
     pub retention: Retention,
-    /// How digests are made (`--artifact-digest-algo`).
+    /// The digest algorithm (`--artifact-digest-algo`).
     pub algorithm: Algorithm,
-    /// The most bytes that a file may have (`--max-artifact-size`).
+    /// The most bytes of a file (`--max-artifact-size`).
     pub max_size: Option<u64>,
-    /// The most bytes that all files may take (`--artifacts-size`); those of a namespace take half of it.
+    /// The most bytes of all files (`--artifacts-size`); half of it for those of a namespace.
     pub room: u64,
 }
 
@@ -43,29 +43,29 @@ pub struct Storage {
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) settings: Settings,
-    /// Who changes the files of an object, by folder.
+    /// Locks for changes to the files of an object, by folder.
     pub(crate) changing: Locks,
-    /// Who reads a file to check it, by path. It is taken before `changing`, never after.
+    /// Locks for checks of a file, by path. Taken before `changing`, never after.
     pub(crate) checking: Locks,
     pub(crate) steps: Steps,
     pub(crate) room: Quota,
     known: Mutex<HashMap<ArtifactPath, KnownFile>>,
 }
 
-/// What is known of a file.
+/// The known state of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownFile {
-    /// Of what was written, or of what a status says was.
+    /// The digest of the written bytes, or of a status.
     pub(crate) expected: Option<Digest>,
-    /// The file as it was when it was read last, and its digest.
+    /// The file at its last read, and its digest.
     pub(crate) seen: Option<(Identity, Digest)>,
 }
 
 impl Storage {
-    /// Takes a folder that is there, and removes what writes that were cut off have left in it.
+    /// Opens an existing folder, and removes leftovers of interrupted writes.
     ///
     /// # Errors
-    /// [`StorageError::Folder`] when it is no folder. One that cannot be written to is taken: see [`Storage::ready`].
+    /// [`StorageError::Folder`] when it is not a folder. A read-only one is accepted: see [`Storage::ready`].
     pub fn new(settings: Settings) -> Result<Self, StorageError> {
         Self::with_steps(settings, Steps::unwatched())
     }
@@ -93,10 +93,10 @@ impl Storage {
         Ok(storage)
     }
 
-    /// An artifact to be written (`NewArtifactFor`).
+    /// An artifact to write (`NewArtifactFor`).
     ///
     /// # Errors
-    /// [`NameError`] when the file cannot have this name.
+    /// [`NameError`] when the name of the file is not valid.
     pub fn artifact(&self, folder: &Folder, file: &str, revision: &str) -> Result<Artifact, NameError> {
         let path = folder.file(file)?.to_string();
         Ok(Artifact {
@@ -107,23 +107,23 @@ impl Storage {
         })
     }
 
-    /// Where an artifact, or a link to one (`status.url`), is served now, from its path. What statuses hold may name
-    /// a host of earlier settings.
+    /// The current URL of an artifact, or of a link to one (`status.url`), from its path. Statuses may have
+    /// the host of earlier settings.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         url(&self.inner.settings.host, path)
     }
 
-    /// Where the link of this name beside an artifact is served (`status.url` of Buckets and OCIRepositories).
+    /// The URL of the link of this name beside an artifact (`status.url` of Buckets and OCIRepositories).
     ///
     /// # Errors
-    /// [`NameError`] when one of the names cannot be.
+    /// [`NameError`] when one of the names is not valid.
     pub fn link_url(&self, artifact: &Artifact, link: &str) -> Result<String, NameError> {
         let path = ArtifactPath::parse(&artifact.path)?.folder().file(link)?;
         Ok(self.url(&path.to_string()))
     }
 
-    /// Whether the artifact's file is there (`ArtifactExist`); its contents are not looked at.
+    /// Whether the artifact's file exists (`ArtifactExist`); its contents are not checked.
     #[must_use]
     pub fn exists(&self, artifact: &Artifact) -> bool {
         let Ok(path) = ArtifactPath::parse(&artifact.path) else {
@@ -134,8 +134,8 @@ impl Storage {
         matches!(metadata, Ok(Ok(metadata)) if metadata.is_file())
     }
 
-    /// The folder of an object as a path on disk. A link in place of it, or of one above it, could lead out of the
-    /// storage, and is none.
+    /// The folder of an object as a path on disk. A link in place of it, or of a parent, could lead out of the
+    /// storage, and does not count as a folder.
     pub(crate) fn real_folder(&self, folder: &Folder) -> Result<PathBuf, StorageError> {
         let mut path = self.inner.settings.path.clone();
         for name in folder.names() {
@@ -149,7 +149,7 @@ impl Storage {
         Ok(path)
     }
 
-    /// Whether files can be written: a small one is, and removed.
+    /// Checks whether files can be written, with a small one that is removed.
     ///
     /// # Errors
     /// [`StorageError::Folder`] with the system's reason: the volume is lost, full or read-only.
@@ -163,7 +163,7 @@ impl Storage {
         })
     }
 
-    /// What writes that were cut off have left: files and links that never got their names.
+    /// Removes leftovers of interrupted writes: files and links that never got their names.
     fn sweep(&self) {
         let mut folders = vec![(self.inner.settings.path.clone(), 0)];
         while let Some((folder, depth)) = folders.pop() {
@@ -179,7 +179,7 @@ impl Storage {
                 if is_folder && depth < 3 {
                     folders.push((entry.path(), depth + 1));
                 } else if !is_folder && is_partial(&entry.file_name()) {
-                    // One that stays takes room and does no harm.
+                    // A remaining one takes space and does no harm.
                     let _ = fs::remove_file(entry.path());
                 }
             }
@@ -190,13 +190,13 @@ impl Storage {
         self.inner.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets a file that is gone or about to change.
+    /// Drops the state of a file that is gone or about to change.
     pub(crate) fn forget(&self, path: &ArtifactPath) {
         self.known().remove(path);
     }
 }
 
-/// Whether a file or link is one in the making.
+/// Whether a file or link is unfinished.
 pub(crate) fn is_partial(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(PARTIAL.as_bytes())
 }

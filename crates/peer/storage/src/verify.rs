@@ -1,4 +1,4 @@
-//! Checking files: against the digest of a status, and before they are served.
+//! Verification of files: against the digest of a status, and before they are served.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +14,7 @@ use crate::storage::{KnownFile, Storage};
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Algorithm, Digest};
 
-/// A file that is as it was written.
+/// A verified file.
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) file: File,
@@ -23,8 +23,8 @@ pub(crate) struct Served {
 }
 
 impl Storage {
-    /// Checks the file of an artifact against its digest, by reading it unless it is known to be as it was when it was
-    /// read last (`VerifyArtifact`). From then on nothing else is served under its path.
+    /// Verifies the file of an artifact against its digest, by reading it unless it is unchanged since its last
+    /// read (`VerifyArtifact`). From then on nothing else is served under its path.
     ///
     /// # Errors
     /// [`StorageError::Damaged`] when it differs: it is then removed. [`StorageError::File`] when it cannot be read, see
@@ -39,14 +39,14 @@ impl Storage {
         self.served(&path).map(drop)
     }
 
-    /// Opens a file to be served, or the one that a link names. A file whose digest was never told is served as it is:
-    /// that of its first reading is taken for it.
+    /// Opens a file to serve, or the target of a link. A file without a known digest is served unchecked:
+    /// the digest of its first read is taken for it.
     pub(crate) fn served(&self, path: &ArtifactPath) -> Result<Served, StorageError> {
         let target = self.followed(path)?;
         let path = target.as_ref().unwrap_or(path);
         match self.remembered(path)? {
             Some(served) => Ok(served),
-            // Those who ask for a new file at the same time have it read once.
+            // Concurrent requests for a new file read it once.
             None => self
                 .inner
                 .checking
@@ -57,7 +57,7 @@ impl Storage {
         }
     }
 
-    /// The file that a link names, if it is a link; both are in one folder.
+    /// The target of a link, if it is a link; both are in one folder.
     fn followed(&self, path: &ArtifactPath) -> Result<Option<ArtifactPath>, StorageError> {
         let folder = self.real_folder(path.folder())?;
         let name = folder.join(path.file());
@@ -68,7 +68,7 @@ impl Storage {
             let cause = io::Error::new(io::ErrorKind::NotFound, "it is a link that leads out of its folder");
             StorageError::file("read", name.clone())(cause)
         };
-        // source-controller's links name the whole path.
+        // source-controller's links have the whole path.
         let is_beside = target
             .parent()
             .is_some_and(|parent| parent == Path::new("") || parent == folder);
@@ -77,7 +77,7 @@ impl Storage {
         target.ok_or_else(outside).map(Some)
     }
 
-    /// The file, if it is known to be as it was when it was read last.
+    /// The file, if it is unchanged since its last read.
     fn remembered(&self, path: &ArtifactPath) -> Result<Option<Served>, StorageError> {
         let (file, identity) = self.opened(path)?;
         let known = self.known().get(path).cloned().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Storage {
         })
     }
 
-    /// Reads the file, and compares its digest with the one that is expected.
+    /// Reads the file, and compares its digest with the expected one.
     fn examined(&self, path: &ArtifactPath) -> Result<Served, StorageError> {
         let name = path.below(&self.inner.settings.path);
         let expected = self.known().get(path).and_then(|known| known.expected.clone());
@@ -100,7 +100,7 @@ impl Storage {
         if let Some(expected) = expected.filter(|expected| *expected != digest) {
             return Err(self.discard(path, &identity, &expected, digest));
         }
-        // Not one that changed while it was read, or that could change unseen.
+        // Not a file that changed while it was read, or that could change unnoticed.
         let after = file.metadata().map_err(StorageError::file("read", &name))?;
         if Identity::of(&after) == identity && identity.is_settled(SystemTime::now()) {
             let mut known = self.known();
@@ -126,8 +126,8 @@ impl Storage {
         })
     }
 
-    /// Says what it means that a file has not the digest that was wanted. It is removed if it is known to be damaged: it
-    /// may also be that it was written anew, and that whoever wanted it goes by a status of before.
+    /// The error for a file without the wanted digest. It is removed if it is known to be damaged: it
+    /// may also have been rewritten, while the caller has an older status.
     pub(crate) fn discard(
         &self,
         path: &ArtifactPath,
@@ -163,7 +163,7 @@ impl Storage {
     }
 }
 
-/// Reads a file from its beginning, wherever its position is.
+/// The digest of a file from its beginning, whatever its position.
 fn digest_of(file: &File, algorithm: Algorithm) -> io::Result<Digest> {
     let (mut hasher, mut bytes, mut offset) = (algorithm.digester(), vec![0; 256 << 10], 0);
     loop {
@@ -210,7 +210,7 @@ mod tests {
             ArtifactPath::parse(&written.path).unwrap(),
             root.path().join(&written.path),
         );
-        // As if it had been read long after it was written, and had another digest.
+        // As if it had been read long after it was written, with another digest.
         let other: Digest = format!("sha256:{}", "0".repeat(64)).parse().unwrap();
         let identity = storage.served(&path).unwrap().identity;
         let known = KnownFile {
@@ -219,7 +219,7 @@ mod tests {
         };
         storage.known().insert(path.clone(), known);
         assert_eq!(storage.served(&path).unwrap().digest, other);
-        // Not a byte differs, but it was touched: it is read, and then it is the wrong one.
+        // No byte differs, but it was touched: it is read again, and then does not match.
         let file = File::options().write(true).open(&name).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         assert!(matches!(storage.served(&path), Err(StorageError::Damaged { .. })));

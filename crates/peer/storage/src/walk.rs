@@ -1,4 +1,4 @@
-//! All that is below the folder of an object, in the order of Go's `filepath.WalkDir`.
+//! A walk through the folder of an object, in the order of Go's `filepath.WalkDir`.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use crate::error::StorageError;
 use crate::garbage::FolderEntry;
 use crate::storage::is_partial;
 
-/// Everything below a folder but what is in the making; nothing when it is not there. Links are not followed. What goes
-/// while it is looked at is passed over.
+/// Lists everything below a folder but unfinished files; nothing when it does not exist. Links are not followed. Entries
+/// that disappear meanwhile are skipped.
 pub(crate) fn walk(folder: &Path) -> Result<Vec<FolderEntry>, StorageError> {
     let mut found = Vec::new();
-    // Folders that are begun, each with what is left of it, last first.
+    // Open folders, each with its remaining entries, last first.
     let mut left = vec![names(folder, Path::new(""))?];
     while let Some(names_left) = left.last_mut() {
         let Some(path) = names_left.pop() else {
@@ -37,7 +37,7 @@ pub(crate) fn walk(folder: &Path) -> Result<Vec<FolderEntry>, StorageError> {
     Ok(found)
 }
 
-/// What is in a folder, with its path below `root`, last name first.
+/// The entries of a folder as paths below `root`, last name first.
 fn names(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let whole = root.join(folder);
     let entries = match fs::read_dir(&whole) {

@@ -1,4 +1,4 @@
-//! Writing an artifact: whoever looks at any moment, also after a crash, finds the file of before or the new one, whole.
+//! Atomic writes of artifacts: at any moment, also after a crash, the old or the new file is there as a whole.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -18,27 +18,27 @@ use crate::storage::{KnownFile, Storage};
 use bumpwright_api::Artifact;
 use bumpwright_artifact::{Digest, Digester};
 
-/// What the origin says of an artifact, such as annotations of an OCI image.
+/// Metadata of an artifact's origin, such as annotations of an OCI image.
 pub type Metadata = BTreeMap<String, String>;
 
-/// Why the contents of an artifact could not be had.
+/// Why the contents of an artifact could not be read.
 pub type FillError = Box<dyn Error + Send + Sync>;
 
-/// What is collected before the system is asked to write it, in bytes.
+/// The size of the write buffer, in bytes.
 const BUFFER: usize = 128 << 10;
-/// Of folders and files, as source-controller's: other users of the machine see nothing.
+/// The mode of folders, as in source-controller: no access for other users of the machine.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
 impl Storage {
-    /// Writes the file of an artifact; `fill` streams its bytes and gives its metadata. Returned is the artifact with
-    /// digest, size, time and metadata. Then `link`, if any, such as [`crate::LATEST`], names the new file.
+    /// Writes the file of an artifact; `fill` streams its bytes and returns its metadata. Returns the artifact with
+    /// digest, size, time and metadata. Then `link`, if any, such as [`crate::LATEST`], points to the new file.
     ///
-    /// Waits as long as others change files of the same object. A file of the same name is replaced.
+    /// Waits for other changes to files of the same object. A file of the same name is replaced.
     ///
     /// # Errors
     /// [`StorageError::Fill`] with the error of `fill`; [`StorageError::File`] when the system refuses a step; names as
-    /// in [`ArtifactPath::parse`]. The file of before is still there, unless a step after the renaming was refused.
+    /// in [`ArtifactPath::parse`]. The old file is still there, unless a step after the renaming failed.
     pub fn write(
         &self,
         artifact: &Artifact,
@@ -70,8 +70,8 @@ impl Storage {
         })
     }
 
-    /// The lock of other processes, as source-controller takes it. It ends with the file handed out; the file on disk
-    /// goes when the artifact is collected.
+    /// Takes the lock between processes, as in source-controller. It is released with the returned file; the file on disk
+    /// is removed when the artifact is collected.
     fn lock_file(&self, path: &ArtifactPath) -> Result<File, StorageError> {
         let name = path.lock_below(&self.inner.settings.path);
         let locked = self.inner.steps.before(Step::Lock).and_then(|()| {
@@ -105,7 +105,7 @@ impl Storage {
         let (partial, written) = self.filled(partial, &name, fill)?;
         self.inner.room.admit(path.folder(), &name, written.size)?;
         self.step_at(Step::SyncFile, "sync", &name, || partial.as_file().sync_all())?;
-        // Until the new digest is known here, nobody may take the new file for a damaged old one.
+        // Until the new digest is known here, the new file must not count as a damaged old one.
         let before = self.known().remove(path);
         let renamed = self.step_at(Step::Rename, "put in place", &name, || {
             partial.persist(&name).map_err(|refused| refused.error)
@@ -145,7 +145,7 @@ impl Storage {
             false => Ok(()),
         };
         let (sink, _) = buffered.into_parts();
-        // What `fill` says of it may hide which file it was, and why.
+        // The error of `fill` may hide the file and the cause.
         match sink.fault {
             Some(Fault::System(cause)) => return Err(StorageError::file("write", name)(cause)),
             Some(Fault::TooLarge) => {
@@ -169,7 +169,7 @@ impl Storage {
         Ok((sink.file, written))
     }
 
-    /// Makes a link name a file beside it. The target is a plain name, so that the folder can be moved.
+    /// Points a link to a file beside it. The target is a plain name, so that the folder can be moved.
     fn point(&self, link: &ArtifactPath, target: &ArtifactPath) -> Result<(), StorageError> {
         let folder = link.folder().below(&self.inner.settings.path);
         let name = link.below(&self.inner.settings.path);
@@ -183,7 +183,7 @@ impl Storage {
         self.step_at(Step::SyncLink, "sync the folder", &folder, || sync_folder(&folder))
     }
 
-    /// Makes the folder of an object, and the storage's own when the volume was lost.
+    /// Creates the folder of an object, and the storage's own when the volume was lost.
     fn make_folder(&self, folder: &Folder) -> io::Result<()> {
         let mut path = self.inner.settings.path.clone();
         fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(&path)?;
@@ -224,7 +224,7 @@ enum Fault {
     TooLarge,
 }
 
-/// The file in the making, with what is to be known of its bytes.
+/// The unfinished file, with digest and size of its bytes.
 struct Sink {
     file: NamedTempFile,
     hasher: Digester,
@@ -261,12 +261,12 @@ impl Write for Sink {
     }
 }
 
-/// Names are on disk when their folder is.
+/// Syncs a folder, and so the names in it.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// This moment, as `metav1.Time` spells it.
+/// The current time in the format of `metav1.Time`.
 fn now() -> String {
     Time::from(SystemTime::now()).written(RFC_3339)
 }

@@ -1,4 +1,4 @@
-//! Writing artifacts and reading them: what is there at each moment, and what damage comes to.
+//! Writes and reads of artifacts: atomicity and damage.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -84,7 +84,7 @@ fn an_artifact_is_written_and_described() {
     assert!(!world.storage.remove_artifact(&written).unwrap());
 }
 
-/// Of `foo`, as `--artifact-digest-algo` names them. What was written by another one before is checked by that.
+/// Digests of `foo`, by `--artifact-digest-algo`. Files of another algorithm are checked by that.
 #[test]
 fn digests_are_made_by_every_algorithm() {
     let digests = [
@@ -137,7 +137,7 @@ fn the_link_moves_on() {
         assert_eq!(fs::read(world.folder().join(LATEST)).unwrap(), contents);
         assert!(world.storage.exists(&written));
     }
-    // A link is no artifact.
+    // A link is not an artifact.
     assert!(!world.storage.exists(&world.artifact(LATEST)));
 }
 
@@ -184,7 +184,7 @@ fn who_asks_for_what_was_there_before_does_no_harm() {
     assert_eq!(error.kind(), ErrorKind::InvalidData);
     assert!(error.to_string().contains(&new.digest), "{error}");
     assert_eq!(read(&world.storage, &new).unwrap(), b"new");
-    // Nor does anybody after a restart, as long as no source has told what the file has to be.
+    // Nor after a restart, as long as no source has set the digest of the file.
     let storage = Storage::new(settings(world.root.path())).unwrap();
     assert!(read(&storage, &old).is_err());
     assert_eq!(read(&storage, &new).unwrap(), b"new");
@@ -322,7 +322,7 @@ fn writers_of_one_artifact_take_turns() {
     assert_eq!(world.names(), ["a.tar.gz", "a.tar.gz.lock", LATEST]);
 }
 
-/// Also what was there when the process began counts, and what was removed does not.
+/// Files from before a restart count too, and removed ones do not.
 #[test]
 fn a_namespace_leaves_half_of_the_room_to_others() {
     let world = World::with(|settings| settings.room = 2000);

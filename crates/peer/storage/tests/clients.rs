@@ -1,4 +1,4 @@
-//! Clients that are slow, many, or there when the server stops.
+//! Clients that are slow, many, or connected when the server stops.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,7 +18,7 @@ use support::world;
 
 const SOON: Duration = Duration::from_millis(50);
 
-/// Larger than what connections hold on their way.
+/// Larger than the buffers of connections.
 fn large() -> Vec<u8> {
     (0..=250_u8).collect::<Vec<u8>>().repeat(80_000)
 }
@@ -70,7 +70,7 @@ fn a_client_that_does_not_read_is_cut_off() {
     let serving = Serving::with_limits(&world.storage, limits);
     let mut client = serving.connect();
     client.send(&format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", written.path));
-    // There is one place: whoever else gets an answer got it after the first one was sent away.
+    // There is one slot: a second client is answered after the first one was disconnected.
     assert_eq!(serving.get("/").status, 200);
     let mut got = Vec::new();
     let _ = client.stream.read_to_end(&mut got);
@@ -104,7 +104,7 @@ fn a_client_that_reads_slower_than_the_least_rate_is_cut_off() {
 fn hundreds_of_connections_are_served() {
     let world = world();
     let written = world.write("a.tar.gz", b"hello");
-    // Each takes two of the files that this process may have open, often 1,024.
+    // Each takes two of the open files of this process, often limited to 1,024.
     let serving = Serving::start(&world);
     let mut clients: Vec<_> = (0..400).map(|_| serving.connect()).collect();
     for _ in 0..2 {

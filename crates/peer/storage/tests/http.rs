@@ -1,4 +1,4 @@
-//! What the server answers, beside source-controller's on the same requests (fixtures/storage/http.jsonl).
+//! Answers of the server, compared with source-controller's for the same requests (fixtures/storage/http.jsonl).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,7 +22,7 @@ use support::{World, filler, rows, texts, world};
 /// When the recorded files were modified: 2026-01-02T03:04:05Z.
 const MODIFIED: Duration = Duration::from_secs(1_767_323_045);
 
-/// Where this server differs on purpose: the row, what it answers, and why.
+/// Intended differences: the row, the status of this server, and why.
 const DIFFERENCES: &[(&str, u16, &str)] = &[
     ("method-POST", 405, METHOD),
     ("method-PUT", 405, METHOD),
@@ -78,7 +78,7 @@ fn recorded_world() -> World {
         let file = File::options().write(true).open(world.path(&written)).unwrap();
         file.set_modified(UNIX_EPOCH + MODIFIED).unwrap();
     }
-    // As source-controller makes it: with the whole path.
+    // As made by source-controller: with the whole path.
     std::os::unix::fs::symlink(world.folder().join("a.tar.gz"), world.folder().join(LATEST)).unwrap();
     fs::create_dir_all(world.root.path().join("gitrepository/other/app")).unwrap();
     world
@@ -93,7 +93,7 @@ fn recorded(row: &Value) -> Answer {
     }
 }
 
-/// What tells answers apart for a client: not the tag, where Go has none, and not the length of an error.
+/// The relevant parts of an answer: not the tag, where Go has none, and not the length of an error.
 fn relevant(answer: &Answer, with_tag: bool) -> (u16, Vec<String>, String) {
     let mut headers = answer.headers.clone();
     headers.retain(|line| {
@@ -191,7 +191,7 @@ fn a_flipped_byte_is_not_served() {
     assert!(!world.storage.exists(&written));
     let faults = serving.faults();
     assert!(faults.len() == 1 && faults[0].contains("damaged"), "{faults:?}");
-    // The reconciler makes it again.
+    // The reconciler writes it again.
     world.storage.write(&written, None, filler(b"hello")).unwrap();
     assert_eq!(serving.get(&path).body, b"hello");
 }
@@ -201,7 +201,7 @@ fn what_a_status_says_is_held_against_files_of_before() {
     let world = world();
     let written = world.write("a.tar.gz", b"hello");
     let path = format!("/{}", written.path);
-    // As after a restart: the digest is not known until a status tells.
+    // As after a restart: the digest is not known before a status has it.
     let again = World {
         storage: bumpwright_storage::Storage::new(support::settings(world.root.path())).unwrap(),
         root: world.root,

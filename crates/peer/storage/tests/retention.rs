@@ -1,4 +1,4 @@
-//! Which files go: as the storage of source-controller decides, on the folders of fixtures/storage.
+//! Garbage: the decisions of source-controller's storage, on the folders of fixtures/storage.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -29,7 +29,7 @@ fn retention(row: &Value) -> Retention {
     }
 }
 
-/// Puts the entries of a row on disk, as they were when it was recorded.
+/// Recreates the entries of a recorded row.
 fn build(folder: &Path, row: &Value) {
     let now = SystemTime::now();
     fs::create_dir_all(folder).unwrap();
@@ -134,7 +134,7 @@ fn a_file_that_stays_does_not_keep_the_others() {
     for name in ["b.tar.gz", "d.tar.gz"] {
         fs::write(world.folder().join(name), "old").unwrap();
     }
-    // A folder with something in it cannot be removed as a file, not even by root.
+    // A folder that is not empty cannot be removed as a file, not even by root.
     fs::create_dir_all(world.folder().join("c.tar.gz.lock/x")).unwrap();
     fs::write(world.folder().join("c.tar.gz"), "old").unwrap();
     let collected = world.storage.collect_garbage(&current).unwrap();
@@ -160,7 +160,7 @@ fn a_deleted_object_leaves_nothing() {
     assert!(!world.storage.remove_all(&podinfo()).unwrap());
     assert!(!world.folder().exists());
     assert!(world.storage.exists(&other));
-    // Nothing to collect is no error.
+    // Nothing to collect is not an error.
     let collected = world.storage.collect_garbage(&world.artifact("a.tar.gz")).unwrap();
     assert!(collected.removed.is_empty() && collected.faults.is_empty());
 }

@@ -12,7 +12,7 @@ use bumpwright_storage::{Algorithm, Folder, Metadata, Retention, Settings, Stora
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A storage whose folder goes with it.
+/// A storage in a temporary folder.
 pub struct World {
     pub root: TempDir,
     pub storage: Storage,

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::World;
 
-/// How long a client waits for anything.
+/// The timeout of clients.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server on a thread of its own; it stops when this is dropped.
@@ -55,7 +55,7 @@ impl Serving {
         }
     }
 
-    /// What was told of files that could not be served.
+    /// The reported faults of files.
     pub fn faults(&self) -> Vec<String> {
         self.faults.lock().unwrap().clone()
     }
@@ -82,7 +82,7 @@ impl Serving {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: h\r\n"))
     }
 
-    /// Tells the server to stop, without waiting for it.
+    /// Signals the server to stop, without waiting for it.
     pub fn signal_stop(&mut self) {
         drop(self.stop.take());
     }
