@@ -1,4 +1,4 @@
-//! Requests in the name of an account of the server.
+//! Impersonation of accounts.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,7 +12,7 @@ use bumpwright_api::ObjectName;
 
 const IMPERSONATE_USER: &str = "impersonate-user";
 
-/// Clients that ask as an account, over the connections of others. They follow when those are replaced.
+/// Clients that impersonate an account over the connections of others, and follow when those are replaced.
 pub(super) fn impersonating(clients: &Shared, account: &ObjectName) -> Result<Clients, ClusterError> {
     let user = format!("system:serviceaccount:{}:{}", account.namespace, account.name);
     let user = HeaderValue::from_str(&user)

@@ -1,4 +1,4 @@
-//! Answers of the API server to requests about objects of any kind, and its refusals in the words that Go's client has for them.
+//! Answers of the API server to requests about objects of any kind, and its errors in the words of Go's client.
 
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -10,7 +10,7 @@ use super::client::{Cluster, REQUEST_TIMEOUT, within};
 use super::error::ClusterError;
 use bumpwright_budget::{Exceeded, Held};
 
-/// So much of a refusal is read, and so much of its words is told, in bytes: conditions have no more than that.
+/// The most bytes of an error that are read and shown: conditions are limited too.
 const REFUSAL: usize = 256 << 10;
 const WORDS: usize = 16 << 10;
 
@@ -20,9 +20,9 @@ pub(super) struct ApiCall<'a> {
     pub(super) method: &'a Method,
     /// Path and query.
     pub(super) path: &'a str,
-    /// What the answer should be; empty for plain JSON.
+    /// The accepted media type; empty for plain JSON.
     pub(super) accept: &'a str,
-    /// What the body is; empty without one.
+    /// The media type of the body; empty without one.
     pub(super) content_type: &'a str,
     pub(super) body: &'a [u8],
 }
@@ -39,7 +39,7 @@ impl<'a> ApiCall<'a> {
     }
 }
 
-/// `metav1.Status`, as far as it is looked at.
+/// The relevant fields of `metav1.Status`.
 #[derive(Deserialize)]
 struct Status {
     #[serde(default)]
@@ -51,8 +51,8 @@ struct Status {
 }
 
 impl Cluster {
-    /// Sends a request and reads its answer, which must find room in the share of memory of whoever asks. Once more with what is on
-    /// disk now, when the server does not know us.
+    /// Sends a request and reads its answer, within the requester's share of memory. Repeated once with credentials read again
+    /// from disk after a 401.
     pub(super) async fn answer<T: Answer>(&self, call: ApiCall<'_>) -> Result<Answered<T>, ClusterError> {
         let (bytes, room) = match self.bytes(call).await {
             Err(error) if error.is_unauthorized() => {
@@ -95,7 +95,7 @@ impl Cluster {
         }
     }
 
-    /// That there is no room for an answer: of which server, to what.
+    /// The error of an answer that exceeds the memory: of which server, to which request.
     pub(super) fn too_much(&self, call: ApiCall<'_>, cause: Exceeded) -> ClusterError {
         let (path, _) = call.path.split_once('?').unwrap_or((call.path, ""));
         ClusterError::TooMuch {
@@ -105,8 +105,8 @@ impl Cluster {
     }
 }
 
-/// All of a body, or as much of a refusal as is looked at. There is room for it, and for the copy that growing makes, before it is
-/// taken.
+/// Reads a whole body, or the beginning of an error's. Memory, also for the copy on growth, is reserved before it is
+/// used.
 async fn received(
     status: StatusCode,
     mut body: impl http_body::Body<Data = bytes::Bytes, Error = impl Into<kube::Error>> + Unpin,
@@ -128,7 +128,7 @@ async fn received(
     Ok(Ok(bytes))
 }
 
-/// What a refusal says. What is no `Status` is put into words as apimachinery does (`errors.NewGenericServerResponse`).
+/// The error of an answer. Without a `Status` it has apimachinery's words (`errors.NewGenericServerResponse`).
 fn refusal(call: ApiCall<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
     let status = serde_json::from_slice::<Status>(body).ok();
     let (reason, message) = match status.filter(|status| status.kind == "Status") {
@@ -146,7 +146,7 @@ fn refusal(call: ApiCall<'_>, code: StatusCode, body: &[u8]) -> ClusterError {
     }
 }
 
-/// No more of the words of a server than anybody is told.
+/// Truncates a message of the server.
 fn cut(mut words: String) -> String {
     if words.len() > WORDS {
         words.truncate(words.floor_char_boundary(WORDS));

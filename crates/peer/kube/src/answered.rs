@@ -1,4 +1,4 @@
-//! What a server answers, and the room it takes: whose the server is decides how large its answers are.
+//! Answers with their memory reservation: the owner of a server controls the size of its answers.
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use super::dynamic::Stamp;
 use bumpwright_budget::{Exceeded, Held, Share};
 
-/// What a map of a tree takes that has anything in it, and a place in a map or list, in bytes of memory. Measured: serde_json's
-/// maps are B-trees, whose smallest leaf has room for eleven entries.
+/// Bytes of memory of a map that is not empty, and of an entry in a map or list. Measured: serde_json's
+/// maps are B-trees, whose smallest leaf has eleven entries.
 const MAP: u64 = 700;
 const PLACE: u64 = 100;
 
-/// How much more memory a list of known fields takes than its text: `{"metadata":{"name":""}}` is four texts of 24 bytes, in a
+/// The factor of memory to text of a typed list: `{"metadata":{"name":""}}` is four texts of 24 bytes, in a
 /// list that has doubled.
 const TYPED: u64 = 8;
 
-/// An answer, which is held in its requester's share of memory as long as it is there.
+/// An answer with its reservation in the requester's share of memory.
 #[derive(Debug)]
 pub struct Answered<T> {
     value: T,
@@ -38,7 +38,7 @@ impl<T> DerefMut for Answered<T> {
     }
 }
 
-/// Reads what was sent. `room` holds its bytes; there is room for what they become before they are read.
+/// Parses an answer. `room` reserves its bytes; memory for the value is reserved before parsing.
 pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T>, ReadError> {
     room.grow(T::most(bytes)).map_err(ReadError::Exceeded)?;
     let value: T = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
@@ -47,13 +47,13 @@ pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T
 }
 
 impl<T> Answered<T> {
-    /// Without anything in it yet.
+    /// Starts with an empty value.
     pub(super) fn empty(value: T, share: &Share) -> Result<Self, Exceeded> {
         let held = share.hold(0)?;
         Ok(Self { value, held })
     }
 
-    /// Takes what another one has, and its room.
+    /// Merges another answer, with its reservation.
     pub(super) fn take<U>(&mut self, other: Answered<U>, take: impl FnOnce(&mut T, U)) -> Result<(), Exceeded> {
         let Answered { value, held } = other;
         let bytes = held.bytes();
@@ -63,26 +63,26 @@ impl<T> Answered<T> {
         Ok(())
     }
 
-    /// The value alone. For what is small whatever was sent.
+    /// The value without the reservation, for values of bounded size.
     pub(super) fn into_value(self) -> T {
         self.value
     }
 }
 
-/// Why an answer is none.
+/// Why an answer cannot be read.
 pub(super) enum ReadError {
     Exceeded(Exceeded),
     Malformed(serde_json::Error),
 }
 
-/// What can be answered.
+/// A type of answers.
 pub(super) trait Answer: DeserializeOwned {
-    /// The most that a text can become, in bytes of memory.
+    /// The most bytes of memory for a text.
     fn most(text: &[u8]) -> u64 {
         TYPED * text.len() as u64
     }
 
-    /// What it takes.
+    /// The memory of the value.
     fn weight(&self) -> u64;
 }
 
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(memory.held(), 0);
     }
 
-    /// Answers that somebody has tampered with, the same ones each time.
+    /// Answers with mutations, the same ones each time.
     #[test]
     fn tampered_answers_are_refused_or_read_and_hold_nothing() {
         let whole = r#"{"kind":"List","items":[{"metadata":{"name":"a","uid":"1","labels":{"b":"\u00e9"}}},[1,2.5e3,null,true]]}"#;

@@ -1,4 +1,4 @@
-//! Server-side apply of manifests, as an installation needs it.
+//! Server-side apply of manifests, for an installation.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use super::kind::{CUSTOM_RESOURCE_DEFINITION, Kind};
 use super::object::Object;
 use bumpwright_api::ObjectName;
 
-/// The pause between two looks at a definition.
+/// The interval between reads of a definition.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Cluster {
-    /// Applies one manifest, written in YAML, as `manager`. Fields that others have are taken over: whoever installs wants what the
-    /// manifest says.
+    /// Applies one manifest, written in YAML, as `manager`. Conflicting fields are taken over: an installation should be as in
+    /// the manifest.
     ///
     /// # Errors
-    /// Whatever the server says.
+    /// Any error of the server.
     pub async fn apply(
         &self,
         kind: &'static Kind,
@@ -33,16 +33,16 @@ impl Cluster {
         let params = PatchParams::apply(manager).force();
         let request = Request::new(path).patch(&name.name, &params, &Patch::Apply(json!({})));
         let request = request.map_err(|error| ClusterError::Unreachable(error.to_string()))?;
-        // The server reads YAML itself, so what it gets is what `--export` prints.
+        // The server parses YAML itself, so it gets the text that `--export` prints.
         let request = request.map(|_| manifest.as_bytes().to_vec());
         self.wait_for_turn().await?;
         bounded(self.client().request::<DynamicObject>(request)).await.map(drop)
     }
 
-    /// Who has written fields of an object; None when it is not there.
+    /// The field managers of an object; None when it does not exist.
     ///
     /// # Errors
-    /// Whatever the server says.
+    /// Any error of the server.
     pub async fn managers(&self, kind: &'static Kind, name: &ObjectName) -> Result<Option<Vec<String>>, ClusterError> {
         self.wait_for_turn().await?;
         let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
@@ -55,7 +55,7 @@ impl Cluster {
     /// Waits until a definition is established, at most for `timeout`.
     ///
     /// # Errors
-    /// Whatever the server says, and [`ClusterError::Unreachable`] when it takes too long.
+    /// Any error of the server, and [`ClusterError::Unreachable`] on timeout.
     pub async fn established(&self, name: &ObjectName, timeout: Duration) -> Result<(), ClusterError> {
         let end = Instant::now() + timeout;
         loop {

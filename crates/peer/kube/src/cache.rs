@@ -1,4 +1,4 @@
-//! All objects of a kind, kept up to date by a watch.
+//! A cache of all objects of a kind, kept up to date by a watch.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -19,41 +19,41 @@ use super::object::Object;
 use super::received::Received;
 use bumpwright_api::ObjectName;
 
-/// What happened to an object.
+/// A change of an object.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// It is new, or was there when the watch began.
+    /// It is new, or existed when the watch began.
     Added(Arc<Object>),
-    /// It was written.
+    /// It was updated.
     Updated(Arc<Object>, Arc<Object>),
     /// It is gone; its last state.
     Deleted(Arc<Object>),
 }
 
-/// The pause before a server that does not know us is asked again.
+/// The pause after a 401.
 const UNKNOWN_PAUSE: Duration = Duration::from_secs(1);
 
 type Watched = Event<Received>;
 
-/// So many objects come with one answer of a list: an answer is held in memory whole, with who manages which field.
+/// Objects per page of a list: a page is in memory as a whole, with managed fields.
 const PAGE: u32 = 100;
 
-/// And so many where it matters what they take: each may have a megabyte.
+/// Objects per page where memory is bounded: each may have a megabyte.
 const SMALL_PAGE: u32 = 20;
 
 type Listener = Box<dyn Fn(&Change) + Send + Sync>;
 
-/// The objects of a kind.
+/// A cache of the objects of a kind.
 pub struct Cache {
     kind: &'static Kind,
     /// Whether only metadata are watched.
     only_metadata: bool,
-    /// The most bytes that the objects may take; those for which there is no room are not kept.
+    /// The most bytes of all objects; further ones are not kept.
     room: Option<usize>,
     objects: RwLock<Objects>,
     listeners: Mutex<Vec<Listener>>,
     listed: watch::Sender<bool>,
-    /// Why it was not listed yet.
+    /// Why the list has failed so far.
     failure: Mutex<Option<String>>,
 }
 
@@ -78,7 +78,7 @@ impl Cache {
         }
     }
 
-    /// An empty cache of the metadata of objects; nothing else of them is ever sent.
+    /// An empty cache of the metadata of objects; nothing else of them is requested.
     #[must_use]
     pub fn of_metadata(kind: &'static Kind) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Cache {
         }
     }
 
-    /// An empty cache that keeps no more than so many bytes of objects. What is missing may be there all the same.
+    /// An empty cache that keeps at most so many bytes of objects. A missing object may exist all the same.
     #[must_use]
     pub fn with_room(kind: &'static Kind, room: usize) -> Self {
         Self {
@@ -102,19 +102,19 @@ impl Cache {
         self.kind
     }
 
-    /// Calls `listener` at each change from now on; it must not block.
+    /// Calls `listener` for each change from now on; it must not block.
     pub fn listen(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.push(Box::new(listener));
     }
 
-    /// An object as it was seen last.
+    /// The last seen state of an object.
     #[must_use]
     pub fn get(&self, name: &ObjectName) -> Option<Arc<Object>> {
         self.read().by_name.get(name).cloned()
     }
 
-    /// All objects that `wanted` lets through, by name.
+    /// All objects for which `wanted` is true, by name.
     pub fn list(&self, wanted: impl Fn(&Object) -> bool) -> Vec<Arc<Object>> {
         let objects = self.read();
         objects
@@ -125,7 +125,7 @@ impl Cache {
             .collect()
     }
 
-    /// Takes in what a write of ours to the version `before` gave back, unless the watch has brought something newer
+    /// Stores the result of a write of our own to the version `before`, unless the watch has seen a newer one
     /// meanwhile.
     pub fn wrote(&self, before: &str, after: Object) {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +150,7 @@ impl Cache {
     /// Whether the objects have been listed once.
     ///
     /// # Errors
-    /// What is waited for, and why if that is known.
+    /// The kind, and the last failure if any.
     pub fn is_listed(&self) -> Result<(), String> {
         if *self.listed.borrow() {
             return Ok(());
@@ -160,8 +160,8 @@ impl Cache {
         Err(format!("{} are not listed yet{why}", self.kind.plural))
     }
 
-    /// Lists and watches, for ever. `failed` is told what goes wrong; it is tried again with growing pauses. A watch on
-    /// which nothing comes is begun anew after [`Cluster::silence`], since its connection may be dead without our knowing.
+    /// Lists and watches, for ever. `failed` is called with errors; retries have growing pauses. A silent watch
+    /// is restarted after [`Cluster::silence`], since its connection may be dead.
     pub async fn run(&self, cluster: &Cluster, scope: &Scope, failed: impl Fn(&str)) {
         let seconds = u32::try_from(cluster.silence().as_secs()).unwrap_or(u32::MAX).max(1);
         let page = self.room.map_or(PAGE, |_| SMALL_PAGE);
@@ -179,13 +179,13 @@ impl Cache {
                 self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
                     .await;
             }
-            // Somebody has replaced the token, or will.
+            // The token was or will be replaced.
             cluster.renew().await;
             tokio::time::sleep(UNKNOWN_PAUSE).await;
         }
     }
 
-    /// Takes in what a watch brings, until the server does not know us any more.
+    /// Applies the events of a watch, until a 401.
     async fn follow(&self, events: impl Stream<Item = watcher::Result<Watched>>, failed: impl Fn(&str)) {
         let mut events = std::pin::pin!(events);
         let mut staged = BTreeSet::new();
@@ -224,7 +224,7 @@ impl Cache {
     }
 
     fn put(&self, object: Received, source: ObjectSource) {
-        // Most of what a watch tells are our own writes, which are known: nothing is packed for them.
+        // Most events are our own writes, which are known: they are not packed.
         let known = self.get(&Object::name_of(&object));
         if known.is_some_and(|known| !is_newer(&known, SeenVersion::of(&object), source)) {
             return;
@@ -272,7 +272,7 @@ impl Cache {
     }
 }
 
-/// Objects, and how many bytes they take.
+/// Objects, and their bytes.
 #[derive(Default)]
 struct Objects {
     by_name: BTreeMap<ObjectName, Arc<Object>>,
@@ -280,7 +280,7 @@ struct Objects {
 }
 
 impl Objects {
-    /// Gives the one that was there.
+    /// Returns the replaced one.
     fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
         let old = self.remove(&object.name);
         self.bytes += object.weight();
@@ -295,7 +295,7 @@ impl Objects {
     }
 }
 
-/// An object of which only the metadata are known.
+/// Converts an event with only the metadata of an object.
 fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
     let object = |partial: PartialObjectMeta<DynamicObject>| Received {
         metadata: partial.metadata,
@@ -311,14 +311,14 @@ fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
     }
 }
 
-/// Where an object comes from.
+/// The source of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ObjectSource {
     List,
     Watch,
 }
 
-/// What tells one state of an object from another.
+/// The version of an object's state.
 struct SeenVersion<'a> {
     uid: &'a str,
     resource: &'a str,
@@ -343,8 +343,8 @@ impl<'a> From<&'a Object> for SeenVersion<'a> {
     }
 }
 
-/// Whether what is seen says something that is not known. Our own writes are taken in before the watch tells of them, so
-/// what a watch brings may be older. A list is always right: versions go back when a cluster is restored from a backup.
+/// Whether the seen state replaces the known one. Our own writes are stored before the watch reports them, so
+/// an event of the watch may be older. A list is always right: versions go back when a cluster is restored from a backup.
 fn is_newer(known: &Object, seen: SeenVersion<'_>, source: ObjectSource) -> bool {
     let number = |version: &str| version.parse::<u64>().ok();
     let other = known.uid != seen.uid || known.resource_version != seen.resource;
@@ -371,7 +371,7 @@ mod tests {
     use super::*;
     use crate::CONFIG_MAP;
 
-    /// A ConfigMap at a version, with so many bytes that do not repeat themselves.
+    /// A ConfigMap at a version, with so many incompressible bytes.
     fn map(name: &str, version: u32, bytes: u32) -> Received {
         let text: String = (0..bytes)
             .map(|n| char::from(b'a' + u8::try_from(n.wrapping_mul(2_654_435_761) >> 28).unwrap()))

@@ -28,23 +28,23 @@ use bumpwright_api::ObjectName;
 use bumpwright_budget::Budget;
 use bumpwright_http::Proxy;
 
-/// How long the API server may take to answer a plain request.
+/// The timeout of a plain request.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a watch may be silent. Go's client finds a dead connection after 45 s: 30 s without a frame, 15 s for the answer to
 /// a ping (client-go `rest`, HTTP/2 health checks). 5 s come on top of ours.
 const SILENCE: Duration = Duration::from_secs(40);
 
-/// Where the API server is.
+/// The settings of the connection.
 #[derive(Clone, Debug)]
 pub struct Connect {
     /// A kubeconfig file; without it `KUBECONFIG`, the service account of the pod or the user's own file.
     pub kubeconfig: Option<PathBuf>,
     /// A context of the kubeconfig; without it the current one.
     pub context: Option<String>,
-    /// After how long a watch on which nothing came is begun anew, in whole seconds.
+    /// How long a watch may be silent before it is restarted, in whole seconds.
     pub silence: Duration,
-    /// How fast it may be asked; without it there is no limit.
+    /// The rate limit; none without.
     pub pace: Option<Pace>,
 }
 
@@ -59,7 +59,7 @@ impl Default for Connect {
     }
 }
 
-/// Which objects are watched.
+/// The scope of watches.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Only those of this namespace (`--watch-all-namespaces=false`).
@@ -76,14 +76,14 @@ pub struct Cluster {
     limit: Limit,
     pub(super) fence: Fence,
     clients: Shared,
-    /// Those of an account that is impersonated, over the connections of `clients`.
+    /// The clients that impersonate an account, over the connections of `clients`.
     acting: Option<Clients>,
     account: Option<ObjectName>,
-    /// Its address: servers that share a host may differ in their paths.
+    /// Its address: servers on one host may differ in their paths.
     place: Arc<str>,
-    /// What answers to requests about any object may take.
+    /// The memory budget of answers.
     pub(super) budget: Budget,
-    /// Whether `connect` says how the server is reached, so that it can be read again.
+    /// Whether the settings can be read again by `connect`.
     renewable: bool,
     pub(super) discovery: Arc<Discovery>,
 }
@@ -92,9 +92,9 @@ pub(super) type Shared = Arc<RwLock<Clients>>;
 
 #[derive(Clone)]
 pub(super) struct Clients {
-    /// Tries again by itself when the server is too busy, after the time that it says.
+    /// Retries by itself when the server is too busy, after the time in its answer.
     pub(super) plain: Client,
-    /// Tells of each failure at once: a watch has pauses of its own, and whoever waits for it wants to know why.
+    /// Reports each failure at once: a watch has pauses of its own, and its failures are shown.
     pub(super) watching: Client,
     /// Host and port.
     pub(super) host: Arc<str>,
@@ -109,7 +109,7 @@ impl std::fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Reads the settings; the first request connects. `told` is told of each answer.
+    /// Reads the settings; the first request connects. `on_answer` is called for each answer.
     ///
     /// # Errors
     /// [`ClusterError::Connect`]
@@ -119,14 +119,14 @@ impl Cluster {
         Ok(Self::of(clients, connect.clone(), on_answer, limit, true))
     }
 
-    /// A server whose settings are not on disk, through a proxy if one is given. `layer` is put over its clients.
+    /// A server without settings on disk, through a proxy if one is given. `layer` wraps its clients.
     pub(super) fn of_config(
         config: Config,
         proxy: Option<&Proxy>,
         layer: impl Fn(Client) -> Client,
         on_answer: OnAnswer,
     ) -> Result<Self, ClusterError> {
-        // At the pace of a Go client.
+        // With the rate limit of a Go client.
         let connect = Connect {
             pace: Some(Pace::GO),
             ..Connect::default()
@@ -164,11 +164,11 @@ impl Cluster {
         }
     }
 
-    /// The same server, asked as an account of it: with the groups that the server gives every ServiceAccount
+    /// The same server, impersonating a ServiceAccount with its groups
     /// (fluxcd/pkg `runtime/client`, *Impersonator*). Connections are shared.
     ///
     /// # Errors
-    /// [`ClusterError::Connect`] when the name cannot be that of an account.
+    /// [`ClusterError::Connect`] when the name is not valid for an account.
     pub fn as_account(&self, account: &ObjectName) -> Result<Self, ClusterError> {
         let acting = impersonating(&self.clients, account)?;
         Ok(Self {
@@ -178,7 +178,7 @@ impl Cluster {
         })
     }
 
-    /// The same server, asked only as long as the leases are good that are held at another one.
+    /// The same server, with requests only as long as the leases held at another one are valid.
     #[must_use]
     pub fn led_by(&self, other: &Self) -> Self {
         Self {
@@ -187,13 +187,13 @@ impl Cluster {
         }
     }
 
-    /// The same server, whose answers take room in this budget.
+    /// The same server, with this budget for answers.
     #[must_use]
     pub fn within(&self, budget: Budget) -> Self {
         Self { budget, ..self.clone() }
     }
 
-    /// Which server it is, and who asks: not the same for two who may see different things.
+    /// The server and the identity: different for clients with different rights.
     #[must_use]
     pub fn identity(&self) -> String {
         match &self.account {
@@ -202,8 +202,8 @@ impl Cluster {
         }
     }
 
-    /// Reads the settings again: a token that is refused may have been replaced on disk, and the client itself looks only
-    /// once a minute. What cannot be read leaves everything as it was.
+    /// Reads the settings again: a refused token may have been replaced on disk, and the client itself checks only
+    /// once a minute. On failure everything stays unchanged.
     pub(super) async fn renew(&self) {
         if self.renewable
             && let Ok(clients) = Clients::new(&self.connect, &self.on_answer, &self.limit).await
@@ -220,7 +220,7 @@ impl Cluster {
         api(&self.clients().plain, kind, &name.namespace)
     }
 
-    /// After how long a watch on which nothing came is begun anew.
+    /// How long a watch may be silent before it is restarted.
     #[must_use]
     pub fn silence(&self) -> Duration {
         self.connect.silence
@@ -247,7 +247,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until the server may be asked again.
+    /// Waits for the rate limit, and checks the leases.
     ///
     /// # Errors
     /// [`ClusterError::Deposed`]
@@ -256,8 +256,8 @@ impl Cluster {
         self.fence.check()
     }
 
-    /// Asks about the objects of a kind in a namespace, or in none. Once more with what is on disk now, when the server
-    /// does not know us.
+    /// Sends a request about the objects of a kind in a namespace, or in none. Repeated once with settings read again from disk
+    /// after a 401.
     async fn request<K, T, Response>(
         &self,
         kind: &Kind,
@@ -269,7 +269,7 @@ impl Cluster {
         Response: Future<Output = Result<T, kube::Error>>,
     {
         let once = || async {
-            // A lease that waits for its turn is lost.
+            // A lease that waits for the rate limit is lost.
             if kind.kind != LEASE.kind {
                 self.wait_for_turn().await?;
             }
@@ -287,7 +287,7 @@ impl Cluster {
     /// Reads an object.
     ///
     /// # Errors
-    /// [`ClusterError::NotFound`] when it is not there, and whatever else the server says.
+    /// [`ClusterError::NotFound`] when it does not exist, and any other error of the server.
     pub async fn get(&self, kind: &'static Kind, name: &ObjectName) -> Result<Object, ClusterError> {
         path_segment::checked(name)?;
         let found = self
@@ -349,7 +349,7 @@ impl Cluster {
         self.request(kind, &name.namespace, call).await.map(Object::of)
     }
 
-    /// Makes an object.
+    /// Creates an object.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -363,11 +363,11 @@ impl Cluster {
         self.request(kind, namespace, call).await.map(drop)
     }
 
-    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), good for an hour or what the server
-    /// makes of that.
+    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), valid for an hour unless the server
+    /// changes that.
     ///
     /// # Errors
-    /// Whatever the server says, and [`ClusterError::Unreadable`]; never with the token.
+    /// Any error of the server, and [`ClusterError::Unreadable`]; never with the token.
     pub async fn issue_token(
         &self,
         name: &ObjectName,
@@ -381,7 +381,7 @@ impl Cluster {
         });
         let params = PostParams::default();
         self.wait_for_turn().await?;
-        // Into any JSON: the client logs answers that do not fit their type.
+        // As untyped JSON: the client logs answers that do not match their type.
         let answer = api.create_subresource("token", &name.name, &params, &request);
         let mut answer: Value = within(timeout.min(REQUEST_TIMEOUT), answer).await?;
         match answer.pointer_mut("/status/token").map(Value::take) {
@@ -400,7 +400,7 @@ impl Clients {
         let failed = |error: &dyn std::fmt::Display| ClusterError::Connect(error.to_string());
         let file = match (&connect.kubeconfig, &connect.context) {
             (Some(file), _) => Some(Kubeconfig::read_from(file).map_err(|e| failed(&e))?),
-            // A pod has no contexts: they are those of KUBECONFIG or of the user's own file.
+            // A pod has no contexts: they are in KUBECONFIG or the user's own file.
             (None, Some(_)) => Some(Kubeconfig::read().map_err(|e| failed(&e))?),
             (None, None) => None,
         };
@@ -456,8 +456,8 @@ impl Clients {
     }
 }
 
-/// The proxy that a kubeconfig of ours names. What kube has taken from the environment is looked for there again, where its
-/// exceptions are.
+/// The proxy of a kubeconfig. One that kube took from the environment is read from there again, with its
+/// exceptions.
 fn given_proxy(named: Option<&http::Uri>) -> Option<Proxy> {
     let address = named?.to_string();
     let same = |variable: &str| {
@@ -485,12 +485,12 @@ where
     }
 }
 
-/// A request that ends.
+/// A request with the default timeout.
 pub(super) async fn bounded<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, ClusterError> {
     within(REQUEST_TIMEOUT, request).await
 }
 
-/// A request that ends in time.
+/// A request with a timeout.
 pub(super) async fn within<T>(
     timeout: Duration,
     request: impl Future<Output = Result<T, kube::Error>>,

@@ -1,5 +1,5 @@
-//! Which kinds the API server has, and where: each group and version is asked for when it is first needed, and again when a kind
-//! is missing from it, as a definition may have been made meanwhile.
+//! Discovery of the API server's kinds: each group and version is requested on first use, and again when a kind
+//! is missing from it, as a definition may have been created meanwhile.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct GroupVersionKind {
 }
 
 impl GroupVersionKind {
-    /// What an object says that it is. An `apiVersion` without a slash is a version of the core group.
+    /// From `apiVersion` and `kind`. An `apiVersion` without a slash is a version of the core group.
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
@@ -48,7 +48,7 @@ impl GroupVersionKind {
         }
     }
 
-    /// The folder of paths below which the server has the objects of the group and version.
+    /// The base path of the group and version.
     fn base(&self) -> String {
         match self.group.as_str() {
             "" => format!("/api/{}", self.version),
@@ -57,14 +57,14 @@ impl GroupVersionKind {
     }
 }
 
-/// As Go's `schema.GroupVersionKind` writes it: `apps/v1, Kind=Deployment`.
+/// As Go's `schema.GroupVersionKind`: `apps/v1, Kind=Deployment`.
 impl fmt::Display for GroupVersionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
     }
 }
 
-/// Where the server has the objects of a kind.
+/// A kind with its paths at the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// The kind.
@@ -76,8 +76,8 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// The path of an object. The namespace counts for kinds in namespaces only; without one the path leads nowhere, and the
-    /// server says so.
+    /// The path of an object. The namespace counts only for namespaced kinds; without one the path does not exist, and the
+    /// server returns an error.
     ///
     /// # Errors
     /// [`ClusterError::Name`]
@@ -105,10 +105,10 @@ impl Resource {
     }
 }
 
-/// So many bytes of kinds are known of one server. All that there are of a large one take a quarter of it.
+/// The most bytes of kinds that are kept for a server. A large one needs a quarter of it.
 const KNOWN: u64 = 1 << 20;
 
-/// What is known of the server's kinds, by `group/version`.
+/// The known kinds of the server, by `group/version`.
 #[derive(Debug, Default)]
 pub(super) struct Discovery {
     versions: RwLock<Versions>,
@@ -127,7 +127,7 @@ impl Versions {
         }
     }
 
-    /// What is more than all that may be known is not kept; else all that was known before goes if need be.
+    /// Stores the kinds of a version. Above the limit everything else is dropped; a version above the limit is not kept.
     fn insert(&mut self, version: String, resources: Vec<Arc<Resource>>) {
         self.remove(&version);
         let of_one = |resource: &Arc<Resource>| resource.weight() + version.len() as u64;
@@ -205,9 +205,9 @@ impl Discovery {
         versions.remove(&gvk.api_version());
     }
 
-    /// Takes note of what a version has; where the kind is.
+    /// Stores the kinds of a version, and returns the wanted one.
     fn put(&self, gvk: &GroupVersionKind, list: ResourceList) -> Option<Arc<Resource>> {
-        // Subresources are named `deployments/scale` and have kinds of their own.
+        // Subresources have names like `deployments/scale` and kinds of their own.
         let resources = list.resources.into_iter().filter(|listed| !listed.name.contains('/'));
         let resources = resources.map(|listed| {
             Arc::new(Resource {
@@ -227,19 +227,19 @@ impl Discovery {
     }
 }
 
-/// No group has more versions; each is asked about.
+/// The most versions of a group, each of which takes a request.
 const VERSIONS: usize = 50;
 
 impl Cluster {
-    /// Forgets where a kind is, after the server did not have what was known to be there.
+    /// Drops a kind, after the server did not have its path.
     pub fn forget_kind(&self, gvk: &GroupVersionKind) {
         self.discovery.forget(gvk);
     }
 
-    /// Where the server has a kind.
+    /// Finds a kind at the server.
     ///
     /// # Errors
-    /// [`ClusterError::NoMatch`] when it has none of that name, and whatever else it says.
+    /// [`ClusterError::NoMatch`] when it has none of that name, and any other error of the server.
     pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<Arc<Resource>, ClusterError> {
         if let Some(resource) = self.discovery.find(gvk) {
             return Ok(resource);
@@ -255,7 +255,7 @@ impl Cluster {
         }
     }
 
-    /// Where the server has a kind, at another version if need be; None when it does not have it at any.
+    /// Finds a kind at the server, at another version if necessary; None when it has none.
     ///
     /// # Errors
     /// Whatever the server says.

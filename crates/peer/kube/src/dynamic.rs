@@ -1,4 +1,4 @@
-//! Requests about objects of any kind, as they are written: `serde_json::Value` in and out.
+//! Requests about objects of any kind, as untyped `serde_json::Value`.
 
 use std::time::Duration;
 
@@ -15,23 +15,23 @@ use super::discovery::Resource;
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;
 
-/// How an object is applied.
+/// Options of an apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apply<'a> {
-    /// The field manager. Fields that others have are taken over.
+    /// The field manager. Conflicting fields are taken over.
     pub manager: &'a str,
-    /// Whether the server only says what would become of it.
+    /// Whether the server does not store the result.
     pub dry_run: bool,
 }
 
-/// How an object is deleted: dependents in the background.
+/// Options of a deletion; dependents are deleted in the background.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deletion {
-    /// Only the object with this uid, and no other that has taken its name; empty for any.
+    /// The uid as a precondition; empty for any.
     pub uid: String,
 }
 
-/// Which version of an object there is (`metav1.PartialObjectMetadata`).
+/// Uid and version of an object (`metav1.PartialObjectMetadata`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stamp {
@@ -48,13 +48,13 @@ pub struct Stamp {
     pub resource_version: String,
 }
 
-/// So many objects of a list are asked for at once, as kubectl does.
+/// Objects per page of a list, as in kubectl.
 const PAGE: &str = "500";
 
-/// The longest that all pages of a list may take.
+/// The time limit of all pages of a list.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// A page of a list. One of nothing has null for its items where only metadata are asked for.
+/// A page of a list. An empty one has null items where only metadata are requested.
 #[derive(Deserialize)]
 struct List<T> {
     #[serde(default = "Option::default")]
@@ -65,7 +65,7 @@ struct List<T> {
 
 #[derive(Default, Deserialize)]
 struct ListMetadata {
-    /// Where the next page begins; empty behind the last one.
+    /// The token of the next page; empty in the last one.
     #[serde(default, rename = "continue")]
     next: String,
 }
@@ -104,7 +104,7 @@ impl Cluster {
     /// Reads an object whole.
     ///
     /// # Errors
-    /// One for which [`ClusterError::is_not_found`] holds when it is not there, and whatever else the server says.
+    /// One with [`ClusterError::is_not_found`] when it does not exist, and any other error of the server.
     pub async fn fetch(&self, resource: &Resource, name: &ObjectName) -> Result<Answered<Value>, ClusterError> {
         self.answer(ApiCall::get(&resource.path(name)?)).await
     }
@@ -126,7 +126,7 @@ impl Cluster {
         self.answer(call).await
     }
 
-    /// Applies an object server-side, and gives what came of it.
+    /// Applies an object server-side, and returns the result.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -149,7 +149,7 @@ impl Cluster {
         .await
     }
 
-    /// Changes an object by a JSON patch (RFC 6902), and gives what came of it.
+    /// Changes an object by a JSON patch (RFC 6902), and returns the result.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -170,10 +170,10 @@ impl Cluster {
         .await
     }
 
-    /// Deletes an object: the server has taken note, and does so once its finalizers are done.
+    /// Deletes an object; the server removes it once its finalizers are done.
     ///
     /// # Errors
-    /// Whatever the server says, also that the object is not there.
+    /// Any error of the server, including that the object does not exist.
     pub async fn delete_object(
         &self,
         resource: &Resource,
@@ -194,7 +194,7 @@ impl Cluster {
         self.answer::<Value>(call).await.map(drop)
     }
 
-    /// The versions of all objects of a kind with some labels, in a namespace or in all.
+    /// Lists uids and versions of the objects of a kind with some labels, in a namespace or in all.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -208,7 +208,7 @@ impl Cluster {
         self.list_as(METADATA_LIST, resource, (namespace, labels), stamp).await
     }
 
-    /// The metadata of all objects of a kind with some labels, in a namespace or in all.
+    /// Lists the metadata of the objects of a kind with some labels, in a namespace or in all.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -222,7 +222,7 @@ impl Cluster {
             .await
     }
 
-    /// The objects of a kind with some labels, in a namespace or in all.
+    /// Lists the objects of a kind with some labels, in a namespace or in all.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -236,7 +236,7 @@ impl Cluster {
             .await
     }
 
-    /// All pages of a list, within the bounds of the budget.
+    /// Reads all pages of a list, within the budget.
     async fn list_as<T: Answer, U>(
         &self,
         accept: &str,

@@ -1,33 +1,33 @@
-//! What can go wrong between us and the API server.
+//! Errors of requests to the API server.
 
 use kube::client::AuthError;
 
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Exceeded;
 
-/// A request that failed. The words of the API server are kept: Flux shows them in conditions.
+/// Why a request failed. The messages of the API server are kept: Flux shows them in conditions.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// There is no way to the cluster: kubeconfig, certificates, address.
+    /// The cluster cannot be connected to: kubeconfig, certificates, address.
     #[error("cannot connect to the cluster: {0}")]
     Connect(String),
-    /// A kubeconfig that cannot be used.
+    /// A kubeconfig is not usable.
     #[error("{0}")]
     Remote(String),
-    /// A name that cannot be that of an object, in the words of Go's client. Nothing was asked.
+    /// A name is not valid for an object, in the words of Go's client. No request was made.
     #[error("{0}")]
     Name(String),
-    /// The object is not there, in the words of Go's client.
+    /// The object does not exist, in the words of Go's client.
     #[error("{plural}{dot_group} {name:?} not found", dot_group = dotted(group))]
     NotFound {
-        /// The kind's name in paths, or as the caller knows it.
+        /// The kind's name in paths, or the caller's name for it.
         plural: String,
         /// Its group.
         group: String,
         /// The object's name.
         name: String,
     },
-    /// Somebody else wrote first.
+    /// A concurrent write was first.
     #[error("{0}")]
     Conflict(String),
     /// No kind of that name is served, in the words of Go's client.
@@ -43,38 +43,38 @@ pub enum ClusterError {
     Refused {
         /// HTTP status.
         code: u16,
-        /// `metav1.StatusReason`; empty when the server gives none.
+        /// `metav1.StatusReason`; may be empty.
         reason: String,
-        /// Its words.
+        /// Its message.
         message: String,
     },
-    /// We may not act any more.
+    /// The lease expired.
     #[error("the lease {0} expired; no further requests are sent")]
     Deposed(ObjectName),
-    /// It does not answer.
+    /// The server does not answer.
     #[error("{0}")]
     Unreachable(String),
-    /// An answer finds no room.
+    /// An answer exceeds the memory budget.
     #[error("{what}: {cause}")]
     TooMuch {
-        /// Which one.
+        /// The answer.
         what: String,
-        /// Which bound.
+        /// The bound.
         cause: Exceeded,
     },
-    /// The object is not what its kind says.
+    /// The object does not match its kind.
     #[error("{kind} {name}: {error}")]
     Unreadable {
         /// The kind.
         kind: &'static str,
         /// The object.
         name: ObjectName,
-        /// What does not fit.
+        /// The mismatch.
         error: String,
     },
 }
 
-/// An error with all that it comes from, each said once. What a program of a kubeconfig was given and printed is a secret.
+/// An error with its causes, without repetition. Variables and output of a kubeconfig's program are secret.
 pub(super) fn full(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(fault) = login_fault(error) {
         return fault;
@@ -91,7 +91,7 @@ pub(super) fn full(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// Why a login failed, if it is that, as client-go begins it; kube's own words hold the program's variables and its output.
+/// The cause of a failed login, with client-go's prefix; kube's own message has the program's variables and output.
 fn login_fault(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -128,13 +128,13 @@ impl ClusterError {
                 reason: status.reason,
                 message: status.message,
             },
-            // kube says `client error (Connect)`; what it comes from says which address refused, or which certificate.
+            // kube's message is `client error (Connect)`; its cause has the address, or the certificate.
             kube::Error::Service(error) => Self::Unreachable(full(&*error)),
             other => Self::Unreachable(full(&other)),
         }
     }
 
-    /// Why the server refuses, as `metav1.StatusReason` has it; empty when it gives no reason, or did not answer.
+    /// The `metav1.StatusReason` of a refusal; empty without a reason, or without an answer.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
@@ -145,7 +145,7 @@ impl ClusterError {
         }
     }
 
-    /// Whether the server faltered (etcd timed out, say), so that the same request may work a moment later, and may have worked now.
+    /// Whether the error is transient (an etcd timeout, say): a retry may succeed, and the request may have taken effect.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -157,26 +157,26 @@ impl ClusterError {
         )
     }
 
-    /// Whether the server does not know who asks.
+    /// Whether the credentials were refused.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         matches!(self, Self::Refused { code: 401, .. })
     }
 
-    /// Whether who asks may not.
+    /// Whether the request is not allowed.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Refused { code: 403, .. })
     }
 
-    /// Whether the server does not have the path: its kinds are others than they were.
+    /// Whether the server does not have the path: its kinds have changed.
     #[must_use]
     pub fn is_unserved(&self) -> bool {
         let says = |message: &str| message.contains("could not find the requested resource");
         matches!(self, Self::Refused { code: 404, message, .. } if says(message))
     }
 
-    /// Whether the object, or its kind, is not there.
+    /// Whether the object, or its kind, does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::Refused { code: 404, .. })

@@ -1,6 +1,6 @@
-//! Whether we may still act. A process that was paused, with its machine or by a debugger, does not know that time has passed: by
-//! the time it goes on another one may lead, and what it would write next is of the past. So nobody is asked anything once a
-//! lease that we had was not renewed for as long as it is good.
+//! Fencing by leases. A process that was paused, with its machine or by a debugger, may resume after another one has become
+//! leader, and its next write would be stale. So no further requests are sent once a held lease has expired without
+//! renewal.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,22 +10,22 @@ use tokio::time::Instant;
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;
 
-/// The leases that we have, and until when each is good. Copies share them.
+/// The held leases, and when each expires. Copies share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fence(Arc<Mutex<BTreeMap<ObjectName, Instant>>>);
 
 impl Fence {
-    /// We have a lease, until then at least.
+    /// A lease is held, until then at least.
     pub(super) fn hold(&self, lease: &ObjectName, until: Instant) {
         self.lock().insert(lease.clone(), until);
     }
 
-    /// A lease is given back: nothing is done by it any more.
+    /// A lease is released and no longer checked.
     pub(super) fn release(&self, lease: &ObjectName) {
         self.lock().remove(lease);
     }
 
-    /// Whether all leases that we have are good.
+    /// Checks that no held lease has expired.
     ///
     /// # Errors
     /// [`ClusterError::Deposed`]

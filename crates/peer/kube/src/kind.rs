@@ -1,4 +1,4 @@
-//! The kinds that are read and written, at the version that is asked for.
+//! The kinds that are read and written, with their versions.
 
 use kube::api::ApiResource;
 

@@ -1,4 +1,4 @@
-//! Leader election by a Lease, as Go's client does it (client-go `tools/leaderelection`), so that an old controller of Flux and ours
+//! Leader election by a Lease, compatible with client-go's `tools/leaderelection`, so that a controller of Flux and this one
 //! never act on one kind at once.
 
 use std::time::{Duration, SystemTime};
@@ -13,14 +13,14 @@ use super::object::Object;
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
 
-/// A lease to be held.
+/// A lease.
 #[derive(Clone, Debug)]
 pub struct Lease {
-    /// Where it is and what it is called.
+    /// Its namespace and name.
     pub name: ObjectName,
-    /// Who we are.
+    /// The identity of this process.
     pub identity: String,
-    /// How long others wait for a leader that is silent.
+    /// How long others wait for a silent leader.
     pub duration: Duration,
     /// How long the leader tries to renew before it gives up.
     pub renew_deadline: Duration,
@@ -28,19 +28,19 @@ pub struct Lease {
     pub retry: Duration,
 }
 
-/// What was seen of the lease, and when by our own clock: clocks of others are not trusted.
+/// The observed lease, with the time by our own clock: clocks of others are not trusted.
 #[derive(Default)]
 struct SeenLease {
     record: Option<(String, String)>,
     at: Option<Instant>,
 }
 
-/// Who has the lease.
+/// The holder of the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
     Ours,
     Others,
-    /// Somebody wrote at the same time.
+    /// There was a concurrent write.
     Contested,
 }
 
@@ -53,7 +53,7 @@ fn held(written: Result<(), ClusterError>) -> Result<Holder, ClusterError> {
 }
 
 impl Lease {
-    /// Waits until the lease is ours.
+    /// Waits until the lease is acquired.
     pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str)) {
         let mut seen = SeenLease::default();
         loop {
@@ -67,16 +67,16 @@ impl Lease {
         }
     }
 
-    /// Renews the lease until that fails for too long, or somebody else has it.
+    /// Renews the lease until that fails for too long, or another process holds it.
     pub async fn keep(&self, cluster: &Cluster, failed: impl Fn(&str)) {
         let mut seen = SeenLease::default();
         let mut renewed = Instant::now();
         while renewed.elapsed() < self.renew_deadline {
             tokio::time::sleep(self.retry).await;
-            // Others count from when the lease was written, so we count from before that.
+            // Others count from the write of the lease, so we count from before it.
             let began = Instant::now();
             let left = self.renew_deadline.saturating_sub(renewed.elapsed());
-            // One connection on which nothing comes any more may not take all the time there is.
+            // A dead connection must not take all the time.
             let timeout = left.min((self.renew_deadline / 3).max(self.retry));
             match tokio::time::timeout(timeout, self.attempt(cluster, &mut seen)).await {
                 Ok(Ok(Holder::Ours)) => {
@@ -84,7 +84,7 @@ impl Lease {
                     cluster.fence.hold(&self.name, began + self.duration);
                 }
                 Ok(Ok(Holder::Others)) => return cluster.fence.hold(&self.name, began),
-                // Somebody wrote to it between our reading and our writing; the next attempt sees who.
+                // A concurrent write came between read and write; the next attempt sees its holder.
                 Ok(Ok(Holder::Contested)) => {}
                 Ok(Err(error)) => failed(&format!("lease {}: {error}", self.name)),
                 Err(_) => failed(&format!(
@@ -96,7 +96,7 @@ impl Lease {
         }
     }
 
-    /// Gives the lease back, so that the next leader need not wait.
+    /// Releases the lease, so that the next leader need not wait.
     ///
     /// # Errors
     /// Whatever the server says.
@@ -114,7 +114,7 @@ impl Lease {
         self.write(cluster, &object, &spec).await
     }
 
-    /// Takes or renews the lease, unless somebody else has it.
+    /// Acquires or renews the lease, unless another process holds it.
     async fn attempt(&self, cluster: &Cluster, seen: &mut SeenLease) -> Result<Holder, ClusterError> {
         let object = match cluster.get(&LEASE, &self.name).await {
             Ok(object) => object,
@@ -146,7 +146,7 @@ impl Lease {
         held(self.write(cluster, &object, &spec).await)
     }
 
-    /// Only the version that was read is written to: of two that want the lease one loses.
+    /// Writes only to the version that was read: of two candidates one loses.
     async fn write(&self, cluster: &Cluster, object: &Object, spec: &Value) -> Result<(), ClusterError> {
         let patch = json!({ "metadata": { "resourceVersion": object.resource_version }, "spec": spec });
         cluster

@@ -1,7 +1,7 @@
 //! A client of the Kubernetes API server: connections, watches and caches, reads, writes, leases.
 //!
-//! Objects are kept as JSON (`Object`) with the few metadata that every reconciler looks at taken out; `bumpwright_api` turns them
-//! into types. Nothing here knows what a kind is for.
+//! Objects are kept as JSON (`Object`) with the metadata of every reconciler as fields; `bumpwright_api` has their
+//! types. Nothing here is specific to a kind.
 
 mod account;
 mod answer;

@@ -1,5 +1,5 @@
-//! How fast an API server is asked: a bucket of tokens as Go's client has it (client-go `flowcontrol.NewTokenBucketRateLimiter`,
-//! `golang.org/x/time/rate`). Who comes too early waits, in the order of coming; nobody is refused.
+//! The client-side rate limit: a token bucket as in Go's client (client-go `flowcontrol.NewTokenBucketRateLimiter`,
+//! `golang.org/x/time/rate`). Early requests wait, in order; none is refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,30 +9,30 @@ use http::HeaderMap;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What a server adds to its answers that shares its time out fairly by itself (Kubernetes, *API Priority and Fairness*).
+/// The header of servers with *API Priority and Fairness* (Kubernetes).
 const FAIR: &str = "x-kubernetes-pf-flowschema-uid";
 
-/// How fast a server may be asked.
+/// The rate of requests to a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Requests in a second, in the long run; more than 0.
+    /// Requests per second, in the long run; more than 0.
     pub per_second: f32,
     /// Requests at once, after a pause; 1 at least.
     pub burst: u32,
-    /// Whether it holds for every server. Flux's controllers ask those as fast as they can that share their time out fairly
+    /// Whether it applies to every server. Flux's controllers have no limit for servers with priority and fairness
     /// (fluxcd/pkg `runtime/client`, *GetConfigOrDie*).
     pub always: bool,
 }
 
 impl Pace {
-    /// That of Flux's controllers in their own cluster (`--kube-api-qps`, `--kube-api-burst`).
+    /// The default of Flux's controllers in their own cluster (`--kube-api-qps`, `--kube-api-burst`).
     pub const FLUX: Self = Self {
         per_second: 50.0,
         burst: 300,
         always: false,
     };
 
-    /// That of Go's client where nobody says another (client-go `rest.DefaultQPS`); Flux's controllers have it in other clusters.
+    /// The default of Go's client (client-go `rest.DefaultQPS`), which Flux's controllers have in other clusters.
     pub const GO: Self = Self {
         per_second: 5.0,
         burst: 10,
@@ -40,7 +40,7 @@ impl Pace {
     };
 }
 
-/// Keeps to a pace. Copies share it.
+/// The rate limiter. Copies share it.
 #[derive(Clone, Default)]
 pub(super) struct Limit(Option<Arc<Shared>>);
 
@@ -48,13 +48,13 @@ struct Shared {
     always: bool,
     bucket: Mutex<Bucket>,
     began: Instant,
-    /// Whether the server has turned out to be one that needs no limit.
+    /// Whether the server turned out to need no limit.
     is_lifted: AtomicBool,
     lifted: Notify,
 }
 
 impl Limit {
-    /// None is no limit.
+    /// Without a pace there is no limit.
     pub(super) fn new(pace: Option<Pace>) -> Self {
         Self(pace.map(|pace| {
             Arc::new(Shared {
@@ -88,7 +88,7 @@ impl Limit {
         }
     }
 
-    /// Looks at the head of an answer.
+    /// Checks the headers of an answer.
     pub(super) fn see(&self, headers: &HeaderMap) {
         if let Some(shared) = &self.0
             && !shared.always
@@ -100,12 +100,12 @@ impl Limit {
     }
 }
 
-/// Full at first. Who takes a token that is not there yet has to wait for it, and whoever comes next for the one after.
+/// Full at first. Tokens can be taken in advance: the caller waits for its token, and the next one for the one after.
 struct Bucket {
     pace: f64,
     size: f64,
     tokens: f64,
-    /// When `tokens` was right.
+    /// The time of `tokens`.
     at: Duration,
 }
 
@@ -120,13 +120,13 @@ impl Bucket {
         }
     }
 
-    /// Takes a token, and says how long it takes until it is there.
+    /// Takes a token, and returns the time until it is available.
     fn take(&mut self, now: Duration) -> Duration {
         let elapsed = now.saturating_sub(self.at);
         self.at = self.at.max(now);
         self.tokens = (self.tokens + elapsed.as_secs_f64() * self.pace).min(self.size) - 1.0;
         match self.tokens < 0.0 {
-            // A pace of next to nothing: what is longer than a duration can be is for ever.
+            // A pace near zero: a wait beyond the range of a duration is for ever.
             true => Duration::try_from_secs_f64(-self.tokens / self.pace).unwrap_or(Duration::MAX),
             false => Duration::ZERO,
         }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use futures::FutureExt as _;
 
-    /// The pauses of `golang.org/x/time/rate` for the same calls: `NewLimiter(2, 3)`, `ReserveN(t, 1).DelayFrom(t)`.
+    /// The delays of `golang.org/x/time/rate` for the same calls: `NewLimiter(2, 3)`, `ReserveN(t, 1).DelayFrom(t)`.
     #[test]
     fn a_burst_goes_at_once_and_the_rest_at_the_pace() {
         let mut bucket = Bucket::full(Pace {

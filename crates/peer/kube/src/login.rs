@@ -1,5 +1,5 @@
-//! Requests with a bearer token that comes from elsewhere and ends: it is asked for when it is needed, so a wait that is longer
-//! than a token's life goes on (`fluxcd/pkg/auth/utils`, `restConfigRoundTripper`).
+//! Requests with an expiring bearer token of an external source: it is requested on demand, so a wait longer
+//! than a token's lifetime works (`fluxcd/pkg/auth/utils`, `restConfigRoundTripper`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use bumpwright_secret::Secret;
 
-/// For so long a token is not asked for again.
+/// How long a token is cached.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// A token.
@@ -21,12 +21,12 @@ const KEPT: Duration = Duration::from_secs(60);
 pub struct ServerToken {
     /// The token.
     pub token: Secret,
-    /// When it ends, if that is known.
+    /// When it expires, if known.
     pub expires: Option<SystemTime>,
 }
 
-/// Gives a token that is good for a while; its error is in words. It is told of the one that the server refused, if that is why it
-/// is asked.
+/// Returns a valid token; its error is a text. The argument is the token that the server refused, if
+/// any.
 pub type TokenSource = Arc<dyn Fn(Option<Secret>) -> BoxFuture<'static, Result<ServerToken, String>> + Send + Sync>;
 
 /// The tokens of a server.
@@ -47,7 +47,7 @@ impl Login {
         Arc::new(Self { source, kept })
     }
 
-    /// The same client, whose requests have a token.
+    /// Adds the token to the requests of a client.
     pub(super) fn layer(self: &Arc<Self>, client: Client) -> Client {
         let login = Arc::clone(self);
         let service = tower::service_fn(move |mut request: Request<Body>| {
@@ -68,7 +68,7 @@ impl Login {
         Client::new(service, "default")
     }
 
-    /// All who come while it is asked for wait and share it.
+    /// Gets the token; concurrent callers wait and share it.
     async fn token(&self) -> Result<Secret, String> {
         let mut kept = self.kept.lock().await;
         if let Some((token, until)) = &kept.token
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Tokens `1`, `2` … that last so long, and what is told of those before.
+    /// Tokens `1`, `2` … with this lifetime, and the refused ones.
     fn counted(life: Option<Duration>) -> Arc<Login> {
         let count = AtomicU64::new(0);
         Login::new(Arc::new(move |refused| {
@@ -145,7 +145,7 @@ mod tests {
         let first = login.token().await.unwrap();
         login.forget(first.clone()).await;
         assert_eq!(next(&login).await, "2 after 1");
-        // Somebody who had it as well, later.
+        // Another request with the same token, later.
         login.forget(first).await;
         assert_eq!(next(&login).await, "2 after 1");
     }

@@ -1,4 +1,4 @@
-//! An object as the API server has it.
+//! An object of the API server.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::packed::Packed;
 use super::received::Received;
 use bumpwright_api::ObjectName;
 
-/// An object at one resource version. What `managedFields` say is left out.
+/// An object at one resource version, without `managedFields`.
 #[derive(Clone, PartialEq)]
 pub struct Object {
     /// Namespace (empty for objects of the cluster) and name.
@@ -30,7 +30,7 @@ pub struct Object {
     pub finalizers: Vec<String>,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// The rest but the status: `spec`, `data` and so on. Each map of a tree takes 640 bytes, however little is in it.
+    /// The rest but the status: `spec`, `data` and so on, packed, as each map of a tree takes 640 bytes.
     fields: Packed,
     status: Packed,
 }
@@ -66,14 +66,14 @@ impl Object {
         }
     }
 
-    /// How many bytes it takes in memory, roughly.
+    /// Its approximate bytes of memory.
     pub(super) fn weight(&self) -> usize {
         let entries = self.labels.iter().chain(&self.annotations);
         let entries: usize = entries.map(|(key, value)| 100 + key.len() + value.len()).sum();
         500 + entries + self.fields.len() + self.status.len()
     }
 
-    /// A field below the top other than the status; null when it is not there.
+    /// A top-level field other than the status; null when missing.
     #[must_use]
     pub fn field(&self, name: &str) -> Value {
         let Value::Object(mut fields) = self.fields.value() else {
@@ -82,7 +82,7 @@ impl Object {
         fields.remove(name).unwrap_or_default()
     }
 
-    /// What `T` wants of the spec, which costs less than all of it; none when there is no spec or it does not fit.
+    /// Parses the spec into `T`, which is cheaper than a tree; none when there is no spec or it does not match.
     #[must_use]
     pub fn spec<T: DeserializeOwned>(&self) -> Option<T> {
         #[derive(Deserialize)]
@@ -99,7 +99,7 @@ impl Object {
         self.status.value()
     }
 
-    /// The object as JSON, with what is known of its metadata; null when that cannot be read.
+    /// The object as JSON, with the kept metadata; null when that cannot be read.
     #[must_use]
     pub fn value(&self, kind: &Kind) -> Value {
         let text = self.text(kind);
@@ -112,7 +112,7 @@ impl Object {
             let is_empty = value.as_object().is_some_and(Map::is_empty)
                 || value.as_array().is_some_and(Vec::is_empty)
                 || value.as_str().is_some_and(str::is_empty);
-            // As Go leaves them out.
+            // Left out as in Go.
             if !is_empty {
                 metadata.insert(field.to_owned(), value);
             }
@@ -131,14 +131,14 @@ impl Object {
     /// The object as a type of `bumpwright_api`.
     ///
     /// # Errors
-    /// When it does not fit, which the schema of its kind should have kept out.
+    /// When it does not match, which the schema of its kind should prevent.
     pub fn read<T: DeserializeOwned>(&self, kind: &Kind) -> Result<T, serde_json::Error> {
         let text = self.text(kind)?;
-        // Only of a tree an error says nothing about places in a text that nobody has seen.
+        // Errors of a tree do not have positions in a text that nobody has seen.
         serde_json::from_str(&text).or_else(|_| serde_json::from_value(serde_json::from_str(&text)?))
     }
 
-    /// The object as JSON. A tree of it would take longer to make than the type that is read from it.
+    /// The object as JSON text, which is cheaper than a tree.
     fn text(&self, kind: &Kind) -> Result<String, serde_json::Error> {
         let head = json!({
             "apiVersion": kind.api_version(),

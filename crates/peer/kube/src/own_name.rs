@@ -1,4 +1,4 @@
-//! Who we are to the API server (Kubernetes API, *SelfSubjectReview*).
+//! The identity of this process at the API server (Kubernetes API, *SelfSubjectReview*).
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::error::ClusterError;
 use bumpwright_api::ObjectName;
 
 impl Cluster {
-    /// The ServiceAccount that we are; none when we are somebody else.
+    /// The ServiceAccount of this process; none for another user.
     ///
     /// # Errors
     /// Whatever the server says.

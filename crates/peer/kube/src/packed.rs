@@ -1,7 +1,7 @@
-//! JSON that is kept for long and read seldom.
+//! Compact JSON that is kept for long and read seldom.
 //!
 //! The status of every automation names every policy of its namespace: 200 automations beside 500 policies have 6 MB of
-//! such texts, and ten times as much as trees. They repeat themselves, so deflated they take a tenth.
+//! such texts, and ten times as much as trees. They are repetitive, so deflated they take a tenth.
 
 use std::borrow::Cow;
 use std::io::{Read as _, Write as _};
@@ -11,13 +11,13 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde_json::Value;
 
-/// Shorter texts, in bytes, are kept as they are.
+/// Shorter texts, in bytes, are not deflated.
 const SMALL: usize = 1 << 10;
 
 /// A JSON value as text, deflated when it is long. Equal values are kept as equal bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Packed {
-    /// There is no value.
+    /// No value.
     Nothing,
     Text(Box<str>),
     Deflated(Box<[u8]>),
@@ -32,11 +32,11 @@ impl Packed {
         if text.len() < SMALL {
             return Self::Text(text.into());
         }
-        // The text itself is as good should there be no memory to deflate it.
+        // The plain text is the fallback if deflating fails.
         deflated(&text).map_or_else(|_| Self::Text(text.as_str().into()), Self::Deflated)
     }
 
-    /// How many bytes it takes.
+    /// Its bytes.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Nothing => 0,

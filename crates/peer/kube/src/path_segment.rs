@@ -1,10 +1,10 @@
-//! Names as parts of addresses. Those that refer to other objects come from tenants, and only some of them are checked by the API
-//! server: `../../other/secrets/key` must not become the address of a Secret of another namespace.
+//! Names as segments of paths. References to other objects come from tenants, and the API server checks only some of them:
+//! `../../other/secrets/key` must not become the path of a Secret in another namespace.
 
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;
 
-/// Checks that a name is one segment of a path as it stands, as client-go does (apimachinery, `rest.IsValidPathSegmentName`).
+/// Checks that a name is a valid segment of a path, as client-go (apimachinery, `rest.IsValidPathSegmentName`).
 ///
 /// # Errors
 /// [`ClusterError::Name`] in the words of client-go; no request is made.
@@ -44,7 +44,7 @@ fn segment(what: &str, text: &str) -> Result<String, ClusterError> {
     }
 }
 
-/// What a path may not hold as it stands is written as its bytes.
+/// Percent-encodes characters that a path must not contain.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
     text.bytes()

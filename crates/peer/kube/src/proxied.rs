@@ -1,5 +1,5 @@
-//! Connections to an API server through a proxy: HTTP `CONNECT`, in TLS too, and SOCKS5, as client-go has them
-//! (`rest.Config.Proxy`, over Go's `http.Transport`). kube's own ways know no login for SOCKS5.
+//! Connections to an API server through a proxy: HTTP `CONNECT`, in TLS too, and SOCKS5, as in client-go
+//! (`rest.Config.Proxy`, over Go's `http.Transport`). kube itself does not support logins for SOCKS5.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,19 +29,19 @@ use super::client::REQUEST_TIMEOUT;
 use super::error::full;
 use bumpwright_http::{Proxy, ProxyParts, proxy_of_environment};
 
-/// What kube builds by default.
+/// kube's default stack.
 pub(super) type Stack = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// The way to the server of `config`: through the proxy that is given, else the one that the environment names.
+/// The client stack for the server of `config`: through the given proxy, else the environment's.
 ///
 /// # Errors
-/// In words, never with the login of a proxy.
+/// A text, never with the login of a proxy.
 pub(super) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientBuilder<Stack>, String> {
-    // It may come from the environment, without the exceptions from it.
+    // It may come from the environment, without its exceptions.
     config.proxy_url = None;
     let proxy = match given {
         Some(proxy) => Some(proxy.clone()),
-        // From within a cluster its own server is never beyond a proxy; kube sets the file there alone.
+        // In a cluster its own server is never behind a proxy; kube sets the file only there.
         None if config.root_cert_file.is_some() => None,
         None => of_environment(&config.cluster_url)?,
     };
@@ -51,7 +51,7 @@ pub(super) fn stack(mut config: Config, given: Option<&Proxy>) -> Result<ClientB
     }
 }
 
-/// As Go does (`golang.org/x/net/http/httpproxy`): this machine is asked directly.
+/// The proxy of the environment, as in Go (`golang.org/x/net/http/httpproxy`): none for this machine.
 fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
     let Ok(url) = Url::parse(&server.to_string()) else {
         return Ok(None);
@@ -68,7 +68,7 @@ fn of_environment(server: &Uri) -> Result<Option<Proxy>, String> {
     }
 }
 
-/// kube's layers over connections of ours.
+/// kube's layers over our own connections.
 fn through(config: &Config, proxy: ProxyParts) -> Result<ClientBuilder<Stack>, String> {
     let failed = |error: kube::Error| full(&error);
     let tunnels = Tunnels {
@@ -104,11 +104,11 @@ where
     Box::new(body.map_err(Into::into))
 }
 
-/// Connections that lead through a proxy.
+/// A connector through a proxy.
 #[derive(Clone)]
 struct Tunnels {
     proxy: Arc<ProxyParts>,
-    /// For a proxy that is spoken to in TLS; Go trusts for it what it trusts for the server.
+    /// For a proxy with TLS; Go has the same trust for it as for the server.
     tls: Arc<ClientConfig>,
 }
 
@@ -155,7 +155,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A connection to a server that a proxy leads to.
+/// A connection through a proxy.
 struct Tunnel(Box<dyn Stream>);
 
 impl Connection for Tunnel {

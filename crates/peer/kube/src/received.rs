@@ -1,8 +1,8 @@
-//! An object as it comes from the API server, read as cheaply as it can be.
+//! An efficient reader of objects from the API server.
 //!
 //! The status of an automation names hundreds of policies, `managedFields` name them once more, and each write of a status
-//! brings the whole object twice: as the answer and by the watch. `managedFields` are skipped where they stand, and nothing
-//! is held in between while the rest is read.
+//! returns the whole object twice: as the answer and by the watch. `managedFields` are skipped while parsing, and the rest
+//! is read without an intermediate value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// An object without `managedFields` and what else of its metadata nobody looks at.
+/// An object without `managedFields` and other unused metadata.
 #[derive(Clone)]
 pub(super) struct Received {
     pub(super) metadata: ObjectMeta,
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// What is looked at.
+/// The used metadata.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Metadata {
@@ -162,7 +162,7 @@ mod tests {
         })
     }
 
-    /// What kube's own type for objects of any kind reads is the measure.
+    /// The same result as kube's own type for objects of any kind.
     #[test]
     fn all_that_is_looked_at_is_read() {
         let (mut all, seen): (DynamicObject, Received) = both(&policy());

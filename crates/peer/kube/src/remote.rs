@@ -1,4 +1,4 @@
-//! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must stand for itself: neither files nor programs
+//! Other clusters, by the text of a kubeconfig. It comes from a tenant, so it must be self-contained: neither files nor programs
 //! of this machine are used (Kustomization v1, *KubeConfig (Remote clusters)*; K-111).
 
 use base64::Engine as _;
@@ -16,22 +16,22 @@ use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 
-/// What a kubeconfig may do beyond the usual.
+/// Optional permissions of a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemoteRules {
     /// Run the program of `user.exec` (`--insecure-kubeconfig-exec`).
     pub exec: bool,
-    /// Do without verifying the server's certificate (`--insecure-kubeconfig-tls`).
+    /// Skip the verification of the server's certificate (`--insecure-kubeconfig-tls`).
     pub skip_tls_verify: bool,
 }
 
 impl Cluster {
-    /// The cluster of a kubeconfig's current context. The first request connects; `told` is told of each answer.
+    /// The cluster of a kubeconfig's current context. The first request connects; `on_answer` is called for each answer.
     ///
-    /// Programs (`exec`) and `insecure-skip-tls-verify` are passed over unless the rules let them, as Flux does.
+    /// Programs (`exec`) and `insecure-skip-tls-verify` are ignored unless the rules allow them, as in Flux.
     ///
     /// # Errors
-    /// [`ClusterError::Remote`], in the words of Go's libraries where they are known.
+    /// [`ClusterError::Remote`], in the words of Go's libraries where known.
     pub async fn from_kubeconfig(text: &str, rules: RemoteRules, on_answer: OnAnswer) -> Result<Self, ClusterError> {
         let mut file = read(text).map_err(ClusterError::Remote)?;
         stands_for_itself(&file).map_err(ClusterError::Remote)?;
@@ -43,10 +43,10 @@ impl Cluster {
         Self::of_config(config, proxy.as_ref(), |client| client, on_answer)
     }
 
-    /// The cluster at `https://…`, with these authorities (PEM; without them the system's), for which tokens come from elsewhere.
+    /// The cluster at `https://…`, with these certificate authorities (PEM; without them the system's), and a source of tokens.
     ///
     /// # Errors
-    /// [`ClusterError::Remote`] for an address or authorities that cannot be used.
+    /// [`ClusterError::Remote`] for an unusable address or certificate authorities.
     pub fn with_tokens(
         address: &str,
         authorities: Option<&str>,
@@ -66,10 +66,10 @@ impl Cluster {
     }
 }
 
-/// The address and the authorities (PEM) of a kubeconfig's current context.
+/// The address and certificate authorities (PEM) of a kubeconfig's current context.
 ///
 /// # Errors
-/// In words, as [`Cluster::from_kubeconfig`].
+/// A text, as [`Cluster::from_kubeconfig`].
 pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), String> {
     let mut file = read(text.expose())?;
     stands_for_itself(&file)?;
@@ -87,7 +87,7 @@ pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), Strin
     Ok((cluster.server.clone().unwrap_or_default(), ca.transpose()?))
 }
 
-/// In the words of client-go (`rest.TLSConfigFor`).
+/// Parses certificates, with the errors of client-go (`rest.TLSConfigFor`).
 fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
     let found = CertificateDer::pem_slice_iter(pem.as_bytes());
     let found: Vec<Vec<u8>> = found.filter_map(Result::ok).map(|one| one.to_vec()).collect();
@@ -106,7 +106,7 @@ fn current(file: &mut Kubeconfig) -> Option<&mut kube::config::Cluster> {
     cluster.cluster.as_mut()
 }
 
-/// Takes the proxy of the current context out, as kube knows not all that there are.
+/// Removes the proxy of the current context, as kube does not support all kinds.
 fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, String> {
     let address = current(file).and_then(|cluster| cluster.proxy_url.take());
     let Some(address) = address.filter(|address| !address.is_empty()) else {
@@ -117,7 +117,7 @@ fn take_proxy(file: &mut Kubeconfig) -> Result<Option<Proxy>, String> {
     Ok(Some(proxy))
 }
 
-/// Reads a file as client-go does (`clientcmd.Load`, over sigs.k8s.io/yaml).
+/// Parses a file as client-go (`clientcmd.Load`, over sigs.k8s.io/yaml).
 fn read(text: &str) -> Result<Kubeconfig, String> {
     let options = ReadOptions::sigs(FileId::NONE);
     let node = read_first(text.as_bytes(), &options).map_err(|error| error.go().to_owned())?;
@@ -125,7 +125,7 @@ fn read(text: &str) -> Result<Kubeconfig, String> {
     if let Some(node) = node {
         write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
     }
-    // Nothing, or null, is an empty configuration.
+    // An empty text, or null, is an empty configuration.
     let file = match json.trim() {
         "" | "null" => "{}",
         json => json,
@@ -133,7 +133,7 @@ fn read(text: &str) -> Result<Kubeconfig, String> {
     serde_json::from_str(file).map_err(|error| format!("the kubeconfig is not valid: {error}"))
 }
 
-/// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the way to a server.
+/// client-go, `clientcmd.DirectClientConfig.ConfirmUsable`, as far as it is about the server.
 fn is_usable(file: &Kubeconfig) -> Result<(), String> {
     const NOTHING: &str = "no configuration has been provided, try setting KUBERNETES_MASTER environment variable";
     let name = file.current_context.as_deref().unwrap_or_default();
@@ -183,7 +183,7 @@ fn is_set(text: Option<&String>) -> bool {
     text.is_some_and(|text| !text.is_empty())
 }
 
-/// Takes out what the rules do not let pass; whom a kubeconfig would impersonate is Flux's to say.
+/// Removes what the rules do not allow, and impersonation, which is Flux's to decide.
 fn restrict(file: &mut Kubeconfig, rules: RemoteRules) {
     for user in file.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut()) {
         if !rules.exec {

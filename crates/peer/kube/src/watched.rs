@@ -1,5 +1,5 @@
-//! Tells of each answer of the API server, for those who count (client-go, `rest_client_requests_total`), and lets watches begin no
-//! faster than is allowed.
+//! A hook for each answer of the API server, for metrics (client-go, `rest_client_requests_total`), and the rate limit of
+//! watches.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,17 +11,17 @@ use tower::{Layer, Service};
 
 use super::limit::Limit;
 
-/// Is told of an answer: its status code, or `<error>` when there was none; the server's host and port; the method. It must
+/// Called for each answer with its status code, or `<error>` when there was none; the server's host and port; the method. It must
 /// not block.
 pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 
-/// Puts [`Watched`] around a client's service.
+/// The layer of [`Watched`].
 #[derive(Clone)]
 pub(super) struct Watch {
     pub(super) on_answer: OnAnswer,
     pub(super) host: Arc<str>,
     pub(super) limit: Limit,
-    /// Whether requests wait here for their turn. Others wait before the time counts that they may take.
+    /// Whether requests wait here for the rate limit. Others wait before their timeout starts.
     pub(super) waits: bool,
 }
 
@@ -34,7 +34,7 @@ impl<S> Layer<S> for Watch {
     }
 }
 
-/// A service whose answers are told of.
+/// A service with the hook.
 pub(super) struct Watched<S> {
     inner: S,
     watch: Watch,
@@ -55,7 +55,7 @@ where
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
         let (watch, method) = (self.watch.clone(), request.method().clone());
-        // Nothing is sent before it is polled.
+        // Nothing is sent before the future is polled.
         let answer = self.inner.call(request);
         let limit = watch.limit.clone();
         let waits = watch.waits;
