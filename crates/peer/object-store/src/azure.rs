@@ -14,13 +14,13 @@ use bumpwright_gostd::{HTTP_DATE, Time};
 use bumpwright_http::{Answer, Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// The interface's version: the first one that escapes names which XML cannot have is older.
+/// The API version: names with characters that XML cannot have are escaped since an older one.
 const VERSION: &str = "2023-11-03";
 
 /// The largest page of a list, in bytes: 5000 names of 1 KiB, escaped, with their properties.
 const PAGE: usize = 48 << 20;
 
-/// What the answer means when a container's own signature is used (source-controller, `azure.BucketExists`).
+/// The meaning of a refusal with a container's own signature (source-controller, `azure.BucketExists`).
 const PERHAPS: &str = "the specified bucket name may be incorrect, nonexistent, or the caller might lack sufficient permissions \
     to access it";
 
@@ -36,7 +36,7 @@ pub(super) struct Azure {
     login: Login,
 }
 
-/// A request that is ready to be sent, and what must not come back in an error.
+/// A signed request, and its secrets, which errors must not contain.
 struct SignedRequest {
     request: Request,
     secrets: Vec<Secret>,
@@ -113,7 +113,7 @@ impl Azure {
         }
     }
 
-    /// The address of the container, or of a blob in it.
+    /// Builds the address of the container, or of a blob in it.
     fn url(&self, blob: Option<&str>, query: &[(&str, &str)]) -> Result<Url, ObjectError> {
         let mut path = self.endpoint.path().trim_end_matches('/').to_owned();
         for part in [Some(self.container.as_str()), blob].into_iter().flatten() {
@@ -150,7 +150,7 @@ impl Azure {
                 login.check(&url)?;
                 let token = login.token(deadline)?;
                 secrets.extend(login.query().into_iter().flat_map(signatures));
-                // The endpoint's owner chose it, and the token is for all of Azure's storage.
+                // The endpoint is the tenant's choice, and the token is for all of Azure's storage.
                 if token.is_some() && url.scheme() != "https" {
                     let text = "authenticated requests are not permitted for non TLS protected (https) endpoints";
                     return Err(ObjectError::Unfit(text.to_owned()));
@@ -171,7 +171,7 @@ impl Azure {
     }
 }
 
-/// The whole query, and its values that are long enough to be a secret.
+/// The whole query, and its values that are long enough for a secret.
 fn signatures(query: &Secret) -> Vec<Secret> {
     let pairs = url::form_urlencoded::parse(query.expose().as_bytes());
     let values = pairs.filter(|(name, _)| name == "sig");
@@ -179,7 +179,7 @@ fn signatures(query: &Secret) -> Vec<Secret> {
     values.chain([query.clone()]).collect()
 }
 
-/// The time as HTTP spells it (RFC 9110, *Date/Time Formats*).
+/// The current time in HTTP's format (RFC 9110, *Date/Time Formats*).
 fn now() -> String {
     Time::from(SystemTime::now()).written(HTTP_DATE)
 }

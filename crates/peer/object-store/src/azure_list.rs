@@ -4,10 +4,10 @@ use super::object::{Object, Page};
 use bumpwright_cloud::xml::{Event, Events};
 use bumpwright_http::decoded;
 
-/// Reads a page.
+/// Parses a page.
 ///
 /// # Errors
-/// In words.
+/// A text.
 pub(super) fn page(document: &str) -> Result<Page, &'static str> {
     const ROOT: &str = "EnumerationResults";
     let mut events = Events::new(document);
@@ -40,8 +40,8 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
     }
 }
 
-/// As the `ETag` header has it, which is what source-controller's revisions are made of: it takes the list's own spelling
-/// first, and the header's once it has fetched.
+/// The form of the `ETag` header, as in source-controller's revisions: it uses the list's own form
+/// first, and the header's after the fetch.
 fn quoted(etag: String) -> String {
     match etag.starts_with('"') {
         true => etag,

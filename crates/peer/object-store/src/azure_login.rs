@@ -1,5 +1,5 @@
-//! Who asks Azure Blob Storage (source-controller, `azure.NewClient`): the first of an application, a managed identity, the
-//! account's key and a shared access signature that the Secret describes; without a Secret the options.
+//! Logins at Azure Blob Storage (source-controller, `azure.NewClient`): the first of an application, a managed identity, the
+//! account's key and a shared access signature in the Secret; without a Secret the process' options.
 
 use url::{Url, form_urlencoded};
 
@@ -9,10 +9,10 @@ use bumpwright_cloud::{AzureCloud, Cloud, EntraClient, EntraProof, WorkloadIdent
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
-/// What tokens are asked for with.
+/// The scope of tokens.
 const SCOPE: &str = "https://storage.azure.com/.default";
 
-/// Where Azure has its storage: all clouds, and accounts with zones of their own (Azure Storage, *Storage account endpoints*).
+/// Azure's storage domains: all clouds, and accounts with zones of their own (Azure Storage, *Storage account endpoints*).
 const STORAGE: [&str; 5] = [
     ".core.windows.net",
     ".storage.azure.net",
@@ -21,11 +21,11 @@ const STORAGE: [&str; 5] = [
     ".core.cloudapi.de",
 ];
 
-/// Who asks.
+/// A login.
 #[derive(Debug)]
 pub(super) enum Login {
     Key(SharedKey),
-    /// What makes up the signature, as a query.
+    /// The parameters of the signature, as a query.
     Sas(Secret),
     Client {
         client: EntraClient,
@@ -71,7 +71,7 @@ impl Login {
         }
     }
 
-    /// What goes into the address besides what is asked.
+    /// Additional parameters of the address.
     pub(super) fn query(&self) -> Option<&Secret> {
         match self {
             Self::Sas(query) => Some(query),
@@ -79,8 +79,8 @@ impl Login {
         }
     }
 
-    /// Whether a token may go to a server: one of this process' options, which is for all of Azure's storage that they may use,
-    /// goes to Azure alone. Flux sends it wherever `spec.endpoint` says.
+    /// Checks whether a token may be sent to a server: one of this process' options, which is valid for all of its storage at
+    /// Azure, is sent to Azure alone. Flux sends it to any `spec.endpoint`.
     ///
     /// # Errors
     /// [`ObjectError::Unfit`]
@@ -103,7 +103,7 @@ impl Login {
         }
     }
 
-    /// The token that goes into the `Authorization` header, where it is one.
+    /// The token for the `Authorization` header, if any.
     pub(super) fn token(&self, deadline: Deadline) -> Result<Option<Secret>, ObjectError> {
         let token = match self {
             Self::Key(_) | Self::Sas(_) => return Ok(None),
@@ -150,7 +150,7 @@ fn account(endpoint: &Url) -> Result<String, String> {
     }
 }
 
-/// The signature's parameters, and those of the endpoint that it does not have.
+/// The signature's parameters, completed by those of the endpoint.
 fn sas_query(sas: &Secret, endpoint: &Url) -> Secret {
     let own = sas.expose().strip_prefix('?').unwrap_or(sas.expose()).trim();
     let mut pairs: Vec<_> = form_urlencoded::parse(own.as_bytes()).collect();
@@ -164,7 +164,7 @@ fn sas_query(sas: &Secret, endpoint: &Url) -> Secret {
 
 fn invalid(secret: &Keys) -> String {
     match secret.get("authorityHost") {
-        // source-controller takes it, and then asks an empty address.
+        // source-controller accepts it, and then sends requests to an empty address.
         Some(_) => format!(
             "invalid '{}' secret data: 'authorityHost' alone names nobody; give 'tenantId', 'clientId' and 'clientSecret' too",
             secret.name

@@ -1,37 +1,37 @@
-//! Why a bucket cannot be used, in the words of source-controller.
+//! Errors of buckets, in the words of source-controller.
 
 use std::io;
 
 use bumpwright_cloud::CloudError;
 use bumpwright_http::NetError;
 
-/// Why a bucket's contents cannot be had. The texts are those that source-controller puts into a Bucket's conditions, around
-/// what failed.
+/// Why a bucket's contents cannot be read. The texts are those of a Bucket's conditions in source-controller, around
+/// the cause.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BucketError {
-    /// A Secret or an endpoint that cannot be used.
+    /// A Secret or an endpoint is not usable.
     #[error("{0}")]
     Settings(String),
     /// There is no identity at AWS.
     #[error("AWS authentication failed: {0}")]
     Identity(CloudError),
-    /// `spec.sts` does not go with `spec.provider`.
+    /// `spec.sts` does not match `spec.provider`.
     #[error("{0}")]
     Sts(String),
-    /// `spec.sts.endpoint` is no address.
+    /// `spec.sts.endpoint` is not an address.
     #[error("failed to parse STS endpoint '{endpoint}': {detail}")]
     StsAddress {
         /// The endpoint.
         endpoint: String,
-        /// What is wrong with it.
+        /// The defect.
         detail: String,
     },
-    /// It is not known whether the bucket is there.
+    /// The existence of the bucket could not be confirmed.
     #[error("failed to confirm existence of '{bucket}' bucket: {cause}")]
     Unconfirmed {
         /// The bucket.
         bucket: String,
-        /// What failed.
+        /// The cause.
         cause: Box<ObjectError>,
     },
     /// There is no such bucket.
@@ -40,35 +40,35 @@ pub enum BucketError {
         /// The bucket.
         bucket: String,
     },
-    /// The file of ignore rules is there and cannot be read.
+    /// The file of ignore rules exists and cannot be read.
     #[error("failed to get Etag for '{key}' object: {cause}")]
     IgnoreFile {
         /// Its key.
         key: String,
-        /// What failed.
+        /// The cause.
         cause: Box<ObjectError>,
     },
-    /// A page of the list cannot be had.
+    /// A page of the list cannot be fetched.
     #[error(
         "indexation of objects from bucket '{bucket}' failed: listing objects from bucket '{bucket}' failed: {cause}"
     )]
     List {
         /// The bucket.
         bucket: String,
-        /// What failed.
+        /// The cause.
         cause: Box<ObjectError>,
     },
-    /// An object cannot be had, or the store did not take it.
+    /// An object cannot be fetched or stored.
     #[error("fetch from bucket '{bucket}' failed: failed to get '{key}' object: {cause}")]
     Object {
         /// The bucket.
         bucket: String,
         /// The object's key.
         key: String,
-        /// What failed.
+        /// The cause.
         cause: Box<ObjectError>,
     },
-    /// An object's key is no path.
+    /// An object's key is not a valid path.
     #[error(
         "fetch from bucket '{bucket}' failed: failed to resolve path for '{key}' object: {detail}; exclude it with spec.ignore or a .sourceignore file"
     )]
@@ -77,10 +77,10 @@ pub enum BucketError {
         bucket: String,
         /// The object's key, with control characters escaped.
         key: String,
-        /// What is wrong with it.
+        /// The defect.
         detail: String,
     },
-    /// There is more in the bucket than is taken.
+    /// The bucket exceeds a limit.
     #[error(
         "fetch from bucket '{bucket}' failed: {detail}; exclude objects with spec.ignore or a .sourceignore file, or name a spec.prefix"
     )]
@@ -104,7 +104,7 @@ impl BucketError {
         }
     }
 
-    /// Whether nothing but another spec helps: the object is stalled.
+    /// Whether only a changed spec helps: the object is stalled.
     #[must_use]
     pub fn is_stalling(&self) -> bool {
         matches!(self, Self::Sts(_) | Self::StsAddress { .. })
@@ -114,37 +114,37 @@ impl BucketError {
 /// Why one request to a bucket failed. No variant holds a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// The store of objects said no; the text is what the provider's library for Go makes of it.
+    /// The object store refused; the text is the one of the provider's library for Go.
     #[error("{text}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The store's own code, such as `NoSuchKey`; may be empty.
+        /// The store's error code, such as `NoSuchKey`; may be empty.
         code: String,
-        /// Code and words.
+        /// Code and message.
         text: String,
     },
-    /// The object is not there.
+    /// The object does not exist.
     #[error("{0}")]
     Missing(String),
-    /// There was no answer.
+    /// No answer.
     #[error("{0}")]
     Net(#[from] NetError),
-    /// There is no identity to ask with.
+    /// There is no identity.
     #[error("{0}")]
     Identity(#[from] CloudError),
-    /// The answer cannot be used.
+    /// The answer is not usable.
     #[error("the answer of {place} cannot be used: {detail}")]
     Answer {
         /// The address.
         place: String,
-        /// What is wrong with it.
+        /// The defect.
         detail: String,
     },
-    /// The bucket's name, the region or the endpoint cannot be used.
+    /// The bucket's name, the region or the endpoint is not usable.
     #[error("{0}")]
     Unfit(String),
-    /// The body broke off, or the store did not take it.
+    /// The body was truncated, or could not be stored.
     #[error("{0}")]
     Io(String),
 }
@@ -157,7 +157,7 @@ impl ObjectError {
         }
     }
 
-    /// Whether the object is not there, though all else may be well.
+    /// Whether the object does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing(_))

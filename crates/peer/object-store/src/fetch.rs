@@ -1,4 +1,4 @@
-//! All objects of an index, several at a time (source-controller, `bucket_controller.go`, *fetchIndexFiles*).
+//! The fetch of all objects of an index, several at a time (source-controller, `bucket_controller.go`, *fetchIndexFiles*).
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,20 +12,20 @@ use bumpwright_http::{Deadline, Job, server_text};
 /// How many objects are fetched at a time. source-controller has 100; more than this is no faster on one machine.
 const CONCURRENT: usize = 10;
 
-/// Takes an object's contents: where it is to lie, as a path with slashes, without any part that leads elsewhere. It must read
+/// Stores an object's contents at a path with slashes, without `..` and the like. It must read
 /// to the end, and is called by several threads at once.
 pub type Store<'s> = dyn Fn(&str, &mut dyn Read) -> io::Result<()> + Sync + 's;
 
-/// What became of an object.
+/// The outcome for an object.
 enum Outcome {
-    /// It was overwritten after it was listed.
+    /// It was overwritten after the listing.
     Changed(String),
-    /// It is not there any more.
+    /// It was deleted after the listing.
     Gone,
 }
 
-/// Fetches all objects of an index. What was overwritten meanwhile has its new etag in the index afterwards; what
-/// disappeared is taken out of it, and its keys are returned.
+/// Fetches all objects of an index. Overwritten objects have their new etag in the index afterwards; deleted ones
+/// are removed from it, and their keys returned.
 ///
 /// # Errors
 /// [`BucketError`]; the store may then have some of the objects.
@@ -75,7 +75,7 @@ pub fn fetch(
     Ok(gone)
 }
 
-/// The objects with their places, once all of them are known to be good.
+/// The objects with their paths, after a check of all.
 fn work(bucket: &Bucket, index: &Index, limits: Limits) -> Result<Vec<(Object, String)>, BucketError> {
     let keys = index.objects().map(|object| object.key.as_str());
     let places = places(keys).map_err(|(key, detail)| BucketError::Place {
@@ -105,7 +105,7 @@ struct FetchJob<'f> {
     store: &'f Store<'f>,
     deadline: Deadline,
     limits: Limits,
-    /// Bytes that may still come.
+    /// The remaining bytes of the limit.
     left: AtomicU64,
     stop: AtomicBool,
     work: Mutex<std::vec::IntoIter<(Object, String)>>,
@@ -138,7 +138,7 @@ impl FetchJob<'_> {
             left: &self.left,
         };
         (self.store)(place, &mut counted)?;
-        // A store that did not read to the end would hide that the body broke off.
+        // A store that did not read to the end would hide a truncated body.
         io::copy(&mut counted, &mut io::sink())?;
         Ok((etag != object.etag).then_some(Outcome::Changed(etag)))
     }
@@ -159,10 +159,10 @@ impl FetchJob<'_> {
     }
 }
 
-/// What is left when more came than may.
+/// The remaining bytes after the limit was exceeded.
 const USED_UP: u64 = u64::MAX;
 
-/// Takes what is read from what may still come.
+/// Subtracts read bytes from the limit.
 struct Counted<'c, R> {
     inner: &'c mut R,
     left: &'c AtomicU64,

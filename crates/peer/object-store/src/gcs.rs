@@ -29,7 +29,7 @@ pub(super) struct Gcs {
 
 #[derive(Debug)]
 enum GcsLogin {
-    /// An emulator knows nobody.
+    /// Anonymous, at an emulator.
     Nobody,
     Key {
         subject: String,
@@ -67,7 +67,7 @@ struct Item {
 
 impl Item {
     fn object(self) -> Object {
-        // Google unpacks what is stored packed.
+        // Google may decompress stored objects.
         let packed = self.content_encoding == "gzip";
         Object {
             key: self.name,
@@ -132,11 +132,11 @@ impl Gcs {
         })
     }
 
-    /// The generation that was listed, or else the present one: what is read must belong to its etag.
+    /// Gets the listed generation, or else the current one: the contents must match the etag.
     pub(super) fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         if object.generation.is_some() {
             match self.generation(object, limit, deadline) {
-                // It was overwritten meanwhile.
+                // Overwritten meanwhile.
                 Err(ObjectError::Refused { status: 412, .. }) => {}
                 other => return other,
             }
@@ -159,7 +159,7 @@ impl Gcs {
         Ok(Contents::new(object, object.etag.clone(), !unpacked, body))
     }
 
-    /// The address of the bucket, of its objects (an empty name), or of one of them.
+    /// Builds the address of the bucket, of its objects (an empty name), or of one of them.
     fn url(&self, object: Option<&str>, query: &[(&str, &str)]) -> Result<Url, ObjectError> {
         let mut path = format!("/storage/v1/b/{}", escaped(&self.bucket, false));
         match object {
@@ -256,7 +256,7 @@ fn json<T: DeserializeOwned>(answer: &Answer) -> Result<T, ObjectError> {
     serde_json::from_slice(&answer.body).map_err(|e| ObjectError::answer(shown(&answer.url), e.to_string()))
 }
 
-/// As Google's library spells it: `googleapi: Error 403: words, reason`.
+/// The error in the format of Google's library: `googleapi: Error 403: words, reason`.
 fn refused(answer: &Answer, token: &Option<Secret>) -> ObjectError {
     let document: Option<Value> = serde_json::from_slice(&answer.body).ok();
     let error = document.as_ref().and_then(|document| document.get("error"));

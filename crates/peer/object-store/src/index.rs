@@ -1,4 +1,4 @@
-//! What a bucket holds: keys and etags, whose digest is the revision (source-controller, `internal/index`, *Digester*;
+//! The index of a bucket: keys and etags, whose digest is the revision (source-controller, `internal/index`, *Digester*;
 //! `bucket_controller.go`, *fetchEtagIndex*).
 
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ const IGNORE_FILE: &str = ".sourceignore";
 /// The largest file of ignore rules, in bytes.
 const RULES: usize = 1 << 20;
 
-/// How much is taken from a bucket.
+/// Limits on a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many objects are indexed.
+    /// The most indexed objects.
     pub objects: usize,
-    /// How many are looked at, the ignored ones among them.
+    /// The most listed objects, including ignored ones.
     pub listed: usize,
-    /// How many bytes all of them may have.
+    /// The most bytes of all objects.
     pub bytes: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Looks whether the bucket is there, and reads its `.sourceignore`, if it has one.
+    /// Checks that the bucket exists, and reads its `.sourceignore`, if any.
     ///
     /// # Errors
     /// [`BucketError::Unconfirmed`], [`BucketError::NotFound`] and [`BucketError::IgnoreFile`].
@@ -77,7 +77,7 @@ impl Index {
         }
     }
 
-    /// Reads the bucket's list. Folders (`key/`), `.sourceignore` and what `ignored` says are left out.
+    /// Lists the bucket, without folders (`key/`), `.sourceignore` and the objects of `ignored`.
     ///
     /// # Errors
     /// [`BucketError::List`] and [`BucketError::TooMuch`].
@@ -113,13 +113,13 @@ impl Index {
         Ok(index)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
@@ -130,7 +130,7 @@ impl Index {
         self.objects.values()
     }
 
-    /// Adds an object, or takes its etag over.
+    /// Adds an object, or replaces its etag.
     pub fn insert(&mut self, object: Object) {
         self.objects.insert(object.key.clone(), object);
     }
@@ -149,7 +149,7 @@ impl Index {
         format!("sha256:{}", self.hashed::<Sha256>())
     }
 
-    /// Whether a revision, of whichever algorithm, is this index's. What cannot be read is not.
+    /// Whether a revision, of any algorithm, is this index's. An invalid one is not.
     #[must_use]
     pub fn is_at(&self, revision: &str) -> bool {
         match revision.split_once(':') {
@@ -192,7 +192,7 @@ mod tests {
         index
     }
 
-    /// Lines of key, blank and etag, in order, as `Digester.String` of source-controller writes them.
+    /// Lines of key, blank and etag, in order, as by source-controller's `Digester.String`.
     #[test]
     fn revisions_are_those_of_source_controller() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

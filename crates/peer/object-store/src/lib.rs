@@ -1,16 +1,16 @@
 //! Objects of S3, Google Cloud Storage and Azure Blob Storage, for Bucket sources (source-controller,
 //! `internal/bucket/{minio,gcp,azure}`).
 //!
-//! A [`Bucket`] says whether it exists, lists its objects page by page, and gives one as a stream. There are no SDKs: each
-//! step is one request. [`Index`] is what a bucket holds: keys and etags, whose digest is the revision; [`fetch`] gets all of
-//! it. Where anything comes to lie, and what is ignored, the caller says.
+//! A [`Bucket`] checks its existence, lists its objects page by page, and returns one as a stream. There are no SDKs: each
+//! step is one request. [`Index`] has the keys and etags of a bucket, whose digest is the revision; [`fetch`] gets all of
+//! its objects. The caller stores them and decides which are ignored.
 //!
 //! ```text
 //! Settings ─▶ Bucket ─▶ s3 ─ s3_address, s3_login, s3_refusal │ gcs │ azure ─ azure_login, shared_key
 //!               └─ exists, list ─▶ Index ─▶ fetch ─▶ the caller's store
 //! ```
 //!
-//! Redirects are not followed: a bucket has no other place than the one that it is asked for at, and signatures would be for
+//! Redirects are not followed: a bucket is only at its own address, and signatures would be for
 //! the wrong host.
 
 mod azure;

@@ -1,24 +1,24 @@
-//! Objects, as a list names them and as they come.
+//! Listed objects, and their contents as streams.
 
 use std::io::{self, Read};
 
 use bumpwright_http::Streamed;
 
-/// An object, as a bucket's list has it.
+/// An object in a bucket's list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
     /// Its name in the bucket.
     pub key: String,
-    /// What tells its contents from others, as the provider's library for Go gives it.
+    /// Its etag, in the form of the provider's library for Go.
     pub etag: String,
-    /// In bytes, if the list says it.
+    /// In bytes, if the list has it.
     pub size: Option<u64>,
-    /// The version that the list means, at Google.
+    /// The listed generation, at Google.
     pub(super) generation: Option<String>,
 }
 
 impl Object {
-    /// An object of which only the name is known.
+    /// An object with only a name.
     #[must_use]
     pub fn named(key: impl Into<String>) -> Self {
         Self {
@@ -31,23 +31,23 @@ impl Object {
 /// One page of a list.
 pub(super) struct Page {
     pub(super) objects: Vec<Object>,
-    /// What to ask for the next one with, if there is one.
+    /// The token of the next page, if there is one.
     pub(super) next: Option<String>,
 }
 
-/// An object's contents, which are read as they come. Reading ends with an error when there is less than was said, or other
-/// than was listed.
+/// A stream of an object's contents. Reading ends with an error when they are truncated, or differ in size from the
+/// list.
 pub struct Contents {
-    /// The etag of what is read, which may be another than the list had.
+    /// The etag of the contents, which may differ from the list.
     pub etag: String,
-    /// The size in bytes, if it is known.
+    /// The size in bytes, if known.
     pub size: Option<u64>,
     body: Streamed,
     read: u64,
 }
 
 impl Contents {
-    /// `same_bytes` is false where the store may unpack what it holds, so that sizes say nothing.
+    /// `same_bytes` is false where the store may decompress objects, so that sizes do not count.
     pub(super) fn new(object: &Object, etag: String, same_bytes: bool, body: Streamed) -> Self {
         let listed = object.size.filter(|_| same_bytes && object.etag == etag);
         Self {

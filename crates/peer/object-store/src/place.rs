@@ -1,12 +1,12 @@
-//! Where objects come to lie: their keys as paths. What is no path is refused before anything is fetched, so that the same
-//! bucket gives the same files each time.
+//! The paths of objects by their keys. Invalid paths are refused before anything is fetched, so that the same
+//! bucket results in the same files each time.
 
 use std::collections::BTreeMap;
 
 /// The path of a key, without empty parts (`securejoin.SecureJoin` and `filepath.Clean` in Go).
 ///
 /// # Errors
-/// In words. source-controller resolves `..` within its folder, and lets one object overwrite another.
+/// A text. source-controller resolves `..` within its folder, and one object may overwrite another there.
 pub(super) fn place(key: &str) -> Result<String, String> {
     if key.contains('\0') {
         return Err("it holds a NUL byte".to_owned());
@@ -27,7 +27,7 @@ pub(super) fn place(key: &str) -> Result<String, String> {
 /// The paths of all keys.
 ///
 /// # Errors
-/// A key, and what is wrong with it: it is no path, or the path is that of another one, or of a folder of another one.
+/// A key, and its defect: it is not a path, or has the path of another one, or of a folder of another one.
 pub(super) fn places<'k>(keys: impl Iterator<Item = &'k str>) -> Result<Vec<(&'k str, String)>, (&'k str, String)> {
     let mut taken: BTreeMap<String, &'k str> = BTreeMap::new();
     for key in keys {

@@ -1,4 +1,4 @@
-//! S3, and what is like it (minio-go: `api.go`, `bucket-cache.go`, `api-list.go`, `api-stat.go`).
+//! S3 and compatible stores (minio-go: `api.go`, `bucket-cache.go`, `api-list.go`, `api-stat.go`).
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -17,10 +17,10 @@ use bumpwright_cloud::{AwsCredentials, xml};
 use bumpwright_http::{Answer, Client, Deadline, NetError, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// Where a bucket is unless somebody says otherwise.
+/// The default region.
 const USUAL_REGION: &str = "us-east-1";
 
-/// The largest page of a list, in bytes: 1000 keys of 1 KiB, escaped, with what else is said of them.
+/// The largest page of a list, in bytes: 1000 keys of 1 KiB, escaped, with their properties.
 const PAGE: usize = 16 << 20;
 
 /// A bucket at S3.
@@ -29,14 +29,14 @@ pub(super) struct S3 {
     client: Client,
     endpoint: Endpoint,
     bucket: String,
-    /// `spec.region`, or what the endpoint's name tells.
+    /// `spec.region`, or the region in the endpoint's name.
     region: Option<String>,
-    /// What the server said, where nobody else did.
+    /// The region from the server otherwise.
     found: Mutex<Option<String>>,
     login: Login,
 }
 
-/// What is asked: the object, if it is one, and the query.
+/// A call about the bucket or an object.
 #[derive(Clone, Copy, Debug)]
 struct S3Call<'a> {
     method: &'static str,
@@ -45,7 +45,7 @@ struct S3Call<'a> {
     limit: usize,
 }
 
-/// A request that is ready to be sent, and what must not come back in an error.
+/// A signed request, and its secrets, which errors must not contain.
 struct SignedRequest {
     request: Request,
     secrets: Vec<Secret>,
@@ -98,7 +98,7 @@ impl S3 {
         s3_list::page(version, document).map_err(unusable)
     }
 
-    /// One request is enough: what is read and its etag come together.
+    /// One request is enough, as contents and etag are in one answer.
     pub(super) fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         if object.key.trim().is_empty() {
             return Err(ObjectError::Unfit("Object name cannot be empty".to_owned()));
@@ -124,7 +124,7 @@ impl S3 {
         })
     }
 
-    /// Sends a request; once more when the answer tells that the bucket is in another region than was thought.
+    /// Sends a request; once more when the answer names another region.
     fn with_region<T>(
         &self,
         call: S3Call<'_>,
@@ -150,7 +150,7 @@ impl S3 {
         }
     }
 
-    /// The bucket's region. Where nothing is signed and the host is the same for all of them there is none to be asked for.
+    /// The bucket's region. It is not needed where nothing is signed and the host is the same for all regions.
     fn region(&self, credentials: Option<&AwsCredentials>, deadline: Deadline) -> Result<String, ObjectError> {
         check_bucket_name(&self.bucket)?;
         if let Some(region) = &self.region {
@@ -159,7 +159,7 @@ impl S3 {
         if credentials.is_none() && !self.endpoint.is_amazon() {
             return Ok(USUAL_REGION.to_owned());
         }
-        // The lock is held meanwhile: others who ask wait for this one answer.
+        // The lock is held meanwhile: other callers wait for this answer.
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(region) = &*found {
             return Ok(region.clone());

@@ -1,5 +1,5 @@
-//! Where a bucket of S3 is: the endpoint, the region that its name tells, and whether the bucket is part of the host or of the
-//! path, as minio-go chooses (`pkg/s3utils/utils.go`; `api.go`, `makeTargetURL`; `utils.go`, `isValidEndpointURL`).
+//! The address of a bucket of S3: the endpoint, the region in its name, and the choice of virtual hosts or
+//! paths, as in minio-go (`pkg/s3utils/utils.go`; `api.go`, `makeTargetURL`; `utils.go`, `isValidEndpointURL`).
 
 use std::net::IpAddr;
 
@@ -8,11 +8,11 @@ use url::Url;
 use super::ObjectError;
 use bumpwright_cloud::aws_sigv4::escaped;
 
-/// A server that speaks S3.
+/// A server with the S3 API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Endpoint {
     scheme: &'static str,
-    /// With a port, unless it is the scheme's own.
+    /// With a port, unless it is the scheme's default.
     authority: String,
     host: String,
 }
@@ -25,7 +25,7 @@ impl Endpoint {
         if text.is_empty() {
             return Err("Endpoint url cannot be empty.".to_owned());
         }
-        // An endpoint that has a scheme of its own has a path in the eyes of minio-go.
+        // An endpoint with a scheme has a path for minio-go.
         let authority = text.strip_suffix('/').unwrap_or(text);
         if authority.contains('/') {
             return Err("Endpoint url cannot have fully qualified paths.".to_owned());
@@ -52,7 +52,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The region that the host's name tells.
+    /// The region in the host's name.
     pub(super) fn region(&self) -> Option<&str> {
         region_of_host(&self.host)
     }
@@ -66,10 +66,10 @@ impl Endpoint {
         self.host == "storage.googleapis.com"
     }
 
-    /// The address of a bucket, or of an object in it, in a region.
+    /// Builds the address of a bucket, or of an object in it, in a region.
     ///
     /// # Errors
-    /// [`ObjectError::Unfit`] when region or bucket cannot be parts of an address.
+    /// [`ObjectError::Unfit`] when region or bucket are not valid parts of an address.
     pub(super) fn url(
         &self,
         bucket: &str,
@@ -80,7 +80,7 @@ impl Endpoint {
         self.joined(&self.authority_in(region)?, bucket, key, query)
     }
 
-    /// The address of a bucket at the endpoint itself, whose region is not known yet.
+    /// Builds the address of a bucket at the endpoint itself, when its region is unknown.
     pub(super) fn url_without_region(&self, bucket: &str, query: &[(&str, &str)]) -> Result<Url, ObjectError> {
         self.joined(&self.authority, bucket, None, query)
     }
@@ -99,7 +99,7 @@ impl Endpoint {
         };
         let unfit = || ObjectError::Unfit(format!("the bucket {bucket:?} gives no address at {authority}"));
         let mut url = Url::parse(&text).map_err(|_| unfit())?;
-        // A name must not lead elsewhere.
+        // A name must not change the path.
         let asked = match self.has_hosts_of_buckets(bucket) {
             true => format!("/{path}"),
             false => format!("/{bucket}/{path}"),
@@ -116,7 +116,7 @@ impl Endpoint {
         Ok(url)
     }
 
-    /// AWS has an endpoint for each region, and with IPv6 besides, unless a special one is named.
+    /// AWS has an endpoint for each region, with dual stack, unless a special one is given.
     fn authority_in(&self, region: &str) -> Result<String, ObjectError> {
         let special = self.host.starts_with("s3-fips") || self.host.ends_with(".vpce.amazonaws.com");
         if !self.is_amazon() || special {
@@ -132,7 +132,7 @@ impl Endpoint {
         Ok(format!("s3.dualstack.{region}.amazonaws.com{suffix}"))
     }
 
-    /// Whether a bucket is part of the host. A dot in its name would not go with the server's certificate.
+    /// Whether a bucket is part of the host. A dot in its name would not match the server's certificate.
     fn has_hosts_of_buckets(&self, bucket: &str) -> bool {
         let can = self.scheme != "https" || !bucket.contains('.');
         can && (self.is_amazon() || self.is_google() || self.host.ends_with("aliyuncs.com"))
@@ -150,7 +150,7 @@ fn is_domain(host: &str) -> bool {
 }
 
 fn region_of_host(host: &str) -> Option<&str> {
-    // Load balancers of one's own and outposts tell nothing.
+    // Load balancers and outposts have no region in their names.
     let balancer = host.contains("elb") && (host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn"));
     if host == "s3-external-1.amazonaws.com" || balancer || host.contains(".s3-outposts.") {
         return None;
@@ -176,7 +176,7 @@ fn region_of_host(host: &str) -> Option<&str> {
         .or_else(|| between("s3.", SUFFIX).filter(|region| !other.iter().any(|start| region.starts_with(start))))
 }
 
-/// Whether a text can be a bucket's name.
+/// Checks the name of a bucket.
 ///
 /// # Errors
 /// minio-go's text (`s3utils.CheckValidBucketName`).

@@ -4,16 +4,16 @@ use super::object::{Object, Page};
 use bumpwright_cloud::xml::{Event, Events};
 use bumpwright_http::decoded;
 
-/// How a list is asked for.
+/// The version of the list request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListVersion {
     /// With tokens.
     V2,
-    /// With the last key of the page before, which Google's S3 interface wants.
+    /// With the last key of the page before, as required by Google's S3 interface.
     V1,
 }
 
-/// What a page is asked for with. The order is that of the names.
+/// The parameters of a page, ordered by name.
 pub(super) fn query<'q>(version: ListVersion, prefix: &'q str, from: Option<&'q str>) -> Vec<(&'static str, &'q str)> {
     let token = |name| from.map(|from| (name, from));
     let mut query: Vec<(&str, &str)> = Vec::new();
@@ -44,14 +44,14 @@ struct ListParser {
     escaped: bool,
     token: String,
     marker: String,
-    /// Whether the end of the list was seen.
+    /// Whether the document is complete.
     complete: bool,
 }
 
-/// Reads a page.
+/// Parses a page.
 ///
 /// # Errors
-/// In words.
+/// A text.
 pub(super) fn page(version: ListVersion, document: &str) -> Result<Page, &'static str> {
     let mut events = Events::new(document);
     let mut found = ListParser::default();
@@ -111,7 +111,7 @@ fn unescaped(key: &str) -> String {
     decoded(&key.replace('+', " ")).unwrap_or_default()
 }
 
-/// Without the quotes that belong to HTTP and not to the etag.
+/// Removes the quotes of an etag, which belong to HTTP.
 pub(super) fn unquoted(etag: &str) -> &str {
     let etag = etag.strip_prefix('"').unwrap_or(etag);
     etag.strip_suffix('"').unwrap_or(etag)

@@ -1,5 +1,5 @@
-//! Who asks S3: nobody, a key of a Secret, an identity at AWS, or what MinIO's token service gives for a login at LDAP
-//! (source-controller, `minio.NewClient`; minio-go, `pkg/credentials/sts_ldap_identity.go`).
+//! Logins at S3: anonymous, a key of a Secret, an identity at AWS, or credentials of MinIO's token service for a login at
+//! LDAP (source-controller, `minio.NewClient`; minio-go, `pkg/credentials/sts_ldap_identity.go`).
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use bumpwright_gostd::{RFC_3339, Time, query_escape};
 use bumpwright_http::{Client, Deadline, Request, RetryPolicy, scrubbed, shown};
 use bumpwright_secret::Secret;
 
-/// Who asks.
+/// A login.
 #[derive(Debug)]
 pub(super) enum Login {
     Nobody,
@@ -22,7 +22,7 @@ pub(super) enum Login {
     Ldap(Box<Ldap>),
 }
 
-/// A login at LDAP, and what the token service gave for it.
+/// A login at LDAP, with cached credentials of the token service.
 #[derive(Debug)]
 pub(super) struct Ldap {
     endpoint: Url,
@@ -32,22 +32,22 @@ pub(super) struct Ldap {
     kept: Mutex<Option<AwsCredentials>>,
 }
 
-/// How long before their end credentials are renewed.
+/// How long before their expiry credentials are renewed.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// Flux's text where this process asks.
+/// Flux's text for the identity of this process.
 const NO_REGION: &str = "AWS_REGION environment variable is not set in the Flux controller. if \
     you have properly configured IAM Roles for Service Accounts (IRSA) or EKS Pod Identity, please delete/replace the \
     controller pod so the EKS admission controllers can inject this environment variable, or set it manually if the cluster \
     is not EKS";
 
-/// Flux's text where a ServiceAccount asks, which gets no region of this process.
+/// Flux's text for a ServiceAccount, which gets no region of this process.
 const NO_REGION_OF_OBJECT: &str =
     "an AWS region is required for authenticating with a service account. please configure one in the object spec";
 
 impl Login {
     /// # Errors
-    /// [`BucketError`] for a Secret without keys, and when AWS knows nobody.
+    /// [`BucketError`] for a Secret without keys, and without an identity at AWS.
     pub(super) fn of(settings: &Settings, deadline: Deadline) -> Result<Self, BucketError> {
         match (&settings.secret, settings.provider, &settings.sts) {
             (Some(secret), ..) => Self::of_secret(secret),
@@ -90,7 +90,7 @@ impl Login {
         }))
     }
 
-    /// What requests are signed with; none for nobody.
+    /// The credentials that sign requests; none for anonymous ones.
     pub(super) fn credentials(&self, deadline: Deadline) -> Result<Option<AwsCredentials>, ObjectError> {
         match self {
             Self::Nobody => Ok(None),
@@ -120,7 +120,7 @@ impl Ldap {
     }
 
     fn credentials(&self, deadline: Deadline) -> Result<AwsCredentials, ObjectError> {
-        // The lock is held meanwhile: others who ask wait for this one answer.
+        // The lock is held meanwhile: other callers wait for this answer.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let soon = SystemTime::now().checked_add(MARGIN);
         let alive =

@@ -1,17 +1,17 @@
-//! What a refusal of S3 says, as minio-go reads it (`api-error-response.go`, `s3-error.go`).
+//! Error responses of S3, parsed as in minio-go (`api-error-response.go`, `s3-error.go`).
 
 use super::ObjectError;
 use bumpwright_cloud::xml;
 use bumpwright_http::{Answer, scrubbed};
 use bumpwright_secret::Secret;
 
-/// Code, words and region of a refusal.
+/// Code, message and region of an error response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct S3Error {
     pub(super) status: u16,
     pub(super) code: String,
     pub(super) message: String,
-    /// Where the bucket is, if the answer tells.
+    /// The bucket's region, if the answer has it.
     pub(super) region: String,
     /// The `Server` header.
     pub(super) server: String,
@@ -47,7 +47,7 @@ const TEXTS: [(&str, &str); 11] = [
 ];
 
 impl S3Error {
-    /// `for_object` tells what a bare 404 means: `HEAD` has no body.
+    /// `for_object` decides the meaning of a 404 without a body, as of `HEAD`.
     pub(super) fn of(answer: &Answer, for_object: bool, secrets: &[Secret]) -> Self {
         let body = String::from_utf8_lossy(&answer.body);
         let inside = |name: &str| xml::text(&body, &["Error", name]);

@@ -1,4 +1,4 @@
-//! What a Bucket's spec and Secrets say, and whether that goes together (source-controller, `minio.ValidateSTSProvider`,
+//! The settings in a Bucket's spec and Secrets, and their validation (source-controller, `minio.ValidateSTSProvider`,
 //! `ValidateSecret` of each provider).
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use bumpwright_secret::Secret;
 /// A value of `spec.provider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BucketProvider {
-    /// `generic`: S3 and what is like it.
+    /// `generic`: S3 and compatible stores.
     #[default]
     Generic,
     /// `aws`: S3 with an identity of AWS.
@@ -26,7 +26,7 @@ pub enum BucketProvider {
 }
 
 impl BucketProvider {
-    /// The provider that a spec names; what is unknown is `generic`, as in source-controller.
+    /// The provider of a spec; an unknown one is `generic`, as in source-controller.
     #[must_use]
     pub fn named(name: &str) -> Self {
         match name {
@@ -63,7 +63,7 @@ impl Keys {
         self.data.get(key)
     }
 
-    /// A value that is there and holds something.
+    /// A value that is not empty.
     pub(super) fn filled(&self, key: &str) -> Option<&Secret> {
         self.get(key).filter(|value| !value.is_empty())
     }
@@ -87,18 +87,18 @@ impl fmt::Display for StsProvider {
     }
 }
 
-/// `spec.sts`: a service that gives credentials for a time.
+/// `spec.sts`: a service for temporary credentials.
 #[derive(Clone, Debug)]
 pub struct Sts {
-    /// Which kind it is.
+    /// Its provider.
     pub provider: StsProvider,
     /// Its address.
     pub endpoint: String,
     /// `spec.sts.secretRef`
     pub secret: Option<Keys>,
-    /// Whether `spec.sts.certSecretRef` is given; what it says is in `peer`.
+    /// Whether `spec.sts.certSecretRef` is set; its content is in `peer`.
     pub has_certificates: bool,
-    /// How it is reached.
+    /// Its connection settings.
     pub peer: Peer,
 }
 
@@ -111,7 +111,7 @@ pub struct Settings {
     pub bucket: String,
     /// `spec.endpoint`
     pub endpoint: String,
-    /// `spec.region`, or nothing.
+    /// `spec.region`; may be empty.
     pub region: String,
     /// `spec.insecure`: plain HTTP at S3.
     pub insecure: bool,
@@ -121,14 +121,14 @@ pub struct Settings {
     pub sts: Option<Sts>,
     /// `spec.serviceAccountName`, or the default one.
     pub service_account: Option<WorkloadIdentity>,
-    /// How the store is reached. Its timeout, for each request with its body, is `spec.timeout`.
+    /// The connection settings of the store. The timeout, for each request with its body, is `spec.timeout`.
     pub peer: Peer,
-    /// Where identities come from. For `spec.sts` of AWS its endpoints name the service ([`Settings::sts_of_aws`]).
+    /// The source of identities. For `spec.sts` of AWS its endpoints include the service ([`Settings::sts_of_aws`]).
     pub cloud: Cloud,
 }
 
 impl Settings {
-    /// The address of AWS' token service, for [`bumpwright_cloud::Endpoints`], where `spec.sts` names one. `account` is who asks it.
+    /// The address of AWS' token service in `spec.sts`, for [`bumpwright_cloud::Endpoints`]. `account` is its user.
     ///
     /// # Errors
     /// [`BucketError::Sts`] and [`BucketError::Settings`], in source-controller's words.
@@ -146,7 +146,7 @@ impl Settings {
         address.map(Some).ok_or_else(|| no_identity(account, &detail()))
     }
 
-    /// Refuses to send the token of this process to where the Bucket's author can intercept it.
+    /// Refuses to send the token of this process where the Bucket's author can intercept it.
     pub(super) fn keep_own_token(&self) -> Result<(), BucketError> {
         match self.service_account.is_none() && self.peer.is_intercepted() {
             true => Err(BucketError::Settings(CloudError::intercepted().to_string())),
@@ -154,7 +154,7 @@ impl Settings {
         }
     }
 
-    /// Whether `spec.sts` goes with the provider, and its Secret with it.
+    /// Checks that `spec.sts` and its Secret match the provider.
     pub(super) fn check_sts(&self) -> Result<(), BucketError> {
         let Some(sts) = &self.sts else { return Ok(()) };
         fits(self.provider, sts)?;
@@ -178,7 +178,7 @@ impl Settings {
     }
 }
 
-/// Flux's words around what keeps somebody from an identity at AWS: the ServiceAccount, or this process.
+/// Flux's words around the cause of a missing identity at AWS, of the ServiceAccount or this process.
 pub(super) fn no_identity(account: Option<&WorkloadIdentity>, why: &str) -> BucketError {
     let whose = match account {
         Some(account) => format!("service account '{}/{}'", account.namespace, account.name),

@@ -18,7 +18,7 @@ pub(super) struct SharedKey {
 
 impl SharedKey {
     /// # Errors
-    /// In words, without the key, when it is not Base64.
+    /// A text, without the key, when it is not Base64.
     pub(super) fn new(account: String, key: &Secret) -> Result<Self, String> {
         match STANDARD.decode(key.expose()).map(Zeroizing::new) {
             Ok(_) => Ok(Self {
@@ -29,13 +29,13 @@ impl SharedKey {
         }
     }
 
-    /// The key, which must not come back in an error.
+    /// The key, which errors must not contain.
     pub(super) fn key(&self) -> &Secret {
         &self.key
     }
 
-    /// The `Authorization` header of a `GET` without any other header than these, which begin with `x-ms-` and are in the
-    /// order of their names.
+    /// The `Authorization` header of a `GET` with only these headers, which begin with `x-ms-` and are ordered by
+    /// name.
     pub(super) fn authorization(&self, url: &Url, headers: &[(&'static str, String)]) -> Secret {
         let headers: String = headers
             .iter()
@@ -51,7 +51,7 @@ impl SharedKey {
         Secret::new(format!("SharedKey {}:{signature}", self.account))
     }
 
-    /// Account and path, as they are sent, and the parameters by their names, decoded.
+    /// The canonical resource: account and path as sent, and the decoded parameters by name.
     fn resource(&self, url: &Url) -> String {
         let mut pairs: Vec<(String, String)> = url
             .query_pairs()

@@ -1,4 +1,4 @@
-//! A bucket, whoever keeps it.
+//! A bucket of any provider.
 
 use std::vec;
 
@@ -9,7 +9,7 @@ use super::s3::S3;
 use super::{BucketError, BucketProvider, Contents, Object, ObjectError, Settings};
 use bumpwright_http::Deadline;
 
-/// A bucket that can be asked for its objects. Its calls block; it can be shared by threads.
+/// A bucket. Its calls block; it can be shared by threads.
 #[derive(Debug)]
 pub struct Bucket {
     name: String,
@@ -24,10 +24,10 @@ enum Provider {
 }
 
 impl Bucket {
-    /// Looks whether the settings go together, and finds the identity at AWS; all else is asked for when it is needed.
+    /// Validates the settings, and resolves the identity at AWS; everything else happens on demand.
     ///
     /// # Errors
-    /// [`BucketError`] for settings that cannot be used.
+    /// [`BucketError`] for unusable settings.
     pub fn open(settings: &Settings, deadline: Deadline) -> Result<Self, BucketError> {
         let kept = match settings.provider {
             BucketProvider::Gcp => Provider::Gcs(Gcs::open(settings)?),
@@ -46,10 +46,10 @@ impl Bucket {
         &self.name
     }
 
-    /// Whether it is there.
+    /// Whether it exists.
     ///
     /// # Errors
-    /// [`ObjectError`] when that cannot be said.
+    /// [`ObjectError`] when that cannot be determined.
     pub fn exists(&self, deadline: Deadline) -> Result<bool, ObjectError> {
         match &self.kept {
             Provider::S3(s3) => s3.exists(deadline),
@@ -58,7 +58,7 @@ impl Bucket {
         }
     }
 
-    /// All objects whose keys begin with `prefix`; pages are asked for as they are needed.
+    /// All objects whose keys begin with `prefix`; pages are requested on demand.
     #[must_use]
     pub fn list(&self, prefix: &str, deadline: Deadline) -> Objects<'_> {
         Objects {
@@ -70,10 +70,10 @@ impl Bucket {
         }
     }
 
-    /// An object's contents, `limit` bytes at most.
+    /// Opens an object's contents, `limit` bytes at most.
     ///
     /// # Errors
-    /// [`ObjectError`], which tells when it [is missing](ObjectError::is_missing).
+    /// [`ObjectError`], also when it [is missing](ObjectError::is_missing).
     pub fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         match &self.kept {
             Provider::S3(s3) => s3.get(object, limit, deadline),
@@ -126,7 +126,7 @@ impl Iterator for Objects<'_> {
                 Err(error) => return Some(Err(error)),
             };
             match page.next {
-                // It would go on like this for ever.
+                // It would loop for ever.
                 Some(token) if from.as_ref() == Some(&token) => {
                     let detail = "it names its own place as that of the next page";
                     return Some(Err(ObjectError::answer(
