@@ -1,4 +1,4 @@
-//! The HTTP agent of one peer: roots, client certificate, proxy. Nothing of it is global to the process.
+//! The HTTP agent of one peer: roots, client certificate, proxy. None of it is global.
 
 use std::env;
 use std::net::IpAddr;
@@ -15,25 +15,24 @@ use super::interruptible;
 use super::proxy::{Proxy, ProxyScheme};
 use super::tls::{self, Tls};
 
-/// How a server is reached. Nothing here is shared with another peer or with the process; `Debug` shows no secret.
+/// The connection settings of a server. They are not shared with another peer or the process; `Debug` shows no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// Trust and client certificate for `https://`.
     pub tls: Tls,
     /// The proxy to connect through.
     pub proxy: Option<Proxy>,
-    /// Whether the environment may name a proxy when none is given.
+    /// Whether the environment's proxy is used when none is given.
     pub environment: bool,
-    /// The most that one request may take, with its answer.
+    /// The time limit of one request, with its answer.
     pub timeout: Duration,
-    /// What we call ourselves.
+    /// The user agent.
     pub user_agent: String,
 }
 
 impl Peer {
-    /// Whether whoever gave the settings can intercept the connection: they name the proxy and the trusted CA, or trust any
-    /// certificate.
-    /// What belongs to this process alone is not sent there.
+    /// Whether the author of the settings can intercept the connection: they include the proxy and the trusted CA, or trust any
+    /// certificate. Credentials of this process are not sent there.
     #[must_use]
     pub fn is_intercepted(&self) -> bool {
         self.tls.unverified || (self.proxy.is_some() && self.tls.ca.is_some())
@@ -41,7 +40,7 @@ impl Peer {
 }
 
 impl Default for Peer {
-    /// The system's trust, no proxy but the environment's, 60 seconds (Flux's default limit).
+    /// The system's trust, only the environment's proxy, 60 seconds (Flux's default limit).
     fn default() -> Self {
         Self {
             tls: Tls::default(),
@@ -56,7 +55,7 @@ impl Default for Peer {
 /// Whether requests to `target` go through a proxy.
 ///
 /// # Errors
-/// In words, when the environment names one that cannot be used.
+/// A text, when the environment's proxy is not usable.
 pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, String> {
     Ok(match &peer.proxy {
         Some(_) => true,
@@ -64,10 +63,10 @@ pub fn through_proxy(peer: &Peer, target: &Url) -> Result<bool, String> {
     })
 }
 
-/// The agent for addresses of `target`'s scheme and host, which are looked up by `resolver`. Roots are only read for https.
+/// The agent for addresses of `target`'s scheme and host, resolved by `resolver`. Roots are only read for https.
 ///
 /// # Errors
-/// In words, when certificates or the proxy's address cannot be used.
+/// A text, when certificates or the proxy's address are not usable.
 pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Result<Agent, String> {
     let proxy = match &peer.proxy {
         Some(proxy) => Some(given_proxy(proxy)?),
@@ -85,13 +84,13 @@ pub(super) fn agent(peer: &Peer, target: &Url, resolver: impl Resolver) -> Resul
         .proxy(proxy)
         .user_agent(AutoHeaderValue::Provided(Arc::new(peer.user_agent.clone())))
         .http_status_as_error(false)
-        // Followed by hand: credentials must stay with their host.
+        // Followed by the client: credentials must stay with their host.
         .max_redirects(0)
         .timeout_global(Some(peer.timeout))
         .max_idle_connections(16)
         .max_idle_connections_per_host(8)
         .max_idle_age(Duration::from_secs(15))
-        // Of each connection, also while it is idle.
+        // For each connection, also while it is idle.
         .input_buffer_size(32 << 10)
         .output_buffer_size(16 << 10)
         .build();
@@ -115,8 +114,8 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
         .map_err(|_| "the proxy's address or login holds characters that cannot be sent".to_owned())
 }
 
-/// As curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY` in capitals is not
-/// read, because a CGI environment sets it from a request's header.
+/// The environment's proxy, as in curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY`
+/// in capitals is not read, because a CGI environment sets it from a request's header.
 fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);
@@ -126,10 +125,10 @@ fn environment_proxy(target: &Url) -> Result<Option<ureq::Proxy>, String> {
     })
 }
 
-/// The proxy that the environment names for `target`, for those who do not use the agent.
+/// The environment's proxy for `target`, for callers without the agent.
 ///
 /// # Errors
-/// In words, without the address.
+/// A text, without the address.
 pub fn proxy_of_environment(target: &Url) -> Result<Option<Proxy>, String> {
     let Some((name, value)) = named_by_environment(target) else {
         return Ok(None);
@@ -158,8 +157,8 @@ fn named_by_environment(target: &Url) -> Option<(&'static str, String)> {
     set(variables).filter(|_| !exempt)
 }
 
-/// Whether `NO_PROXY` names the target: its host or a domain above it, an address or a network in CIDR notation, each
-/// with or without a port (Go, `golang.org/x/net/http/httpproxy`, `Config.NoProxy`; curl knows no ports).
+/// Whether `NO_PROXY` includes the target: its host or a parent domain, an address or a network in CIDR notation, each
+/// with or without a port (Go, `golang.org/x/net/http/httpproxy`, `Config.NoProxy`; curl does not support ports).
 fn exempted(target: &Url, list: &str) -> bool {
     let Some(host) = target.host() else { return false };
     let port = target.port_or_known_default();
@@ -200,7 +199,7 @@ fn names(entry: &str, host: &Host<&str>, port: Option<u16>) -> bool {
     domain.is_empty() || (address.is_none() && below())
 }
 
-/// A network: its address and how many bits of it count.
+/// A network: its address and prefix length.
 struct Network(IpAddr, u32);
 
 fn network(entry: &str) -> Option<Network> {

@@ -1,6 +1,6 @@
-//! The HTTP agents of one peer, and where they go: anywhere that the settings name, but where a server leads only outside, or into a
-//! network that the named server is in itself. What is looked up is what is connected to, so a name cannot change its mind in
-//! between.
+//! The HTTP agents of one peer, with their reach: addresses of the settings are unrestricted, but a server may redirect only to
+//! public addresses, or into a network that it is in itself. The checked address is the one that is connected to, so a name
+//! cannot resolve differently in between.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,33 +22,33 @@ pub struct Agents {
     kept: Mutex<Vec<(AgentKey, Agent)>>,
 }
 
-/// What tells one agent of a peer from another.
+/// The key of an agent of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AgentKey {
     secure: bool,
     proxied: bool,
-    /// The networks inside that it reaches; none for all.
+    /// The private networks that it may reach; none for all.
     reach: Option<Networks>,
 }
 
 /// Why there is no agent for an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
-    /// Certificates or the proxy's address cannot be used.
+    /// Certificates or the proxy's address are not usable.
     #[error("{0}")]
     Settings(String),
-    /// A server has led to this host.
+    /// A server has redirected to a private address.
     #[error(transparent)]
     PrivateAddress(#[from] PrivateAddress),
 }
 
-/// A server has led to this host, which is inside, and the server is not.
+/// A server outside of a private network has redirected to this host inside it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("refused to go where the server leads, to {0}: a private or link-local address")]
 pub struct PrivateAddress(String);
 
 impl Agents {
-    /// Those of a peer. Nothing is read yet.
+    /// Creates the agents of a peer. Nothing is read yet.
     #[must_use]
     pub fn new(peer: Peer) -> Self {
         Self {
@@ -63,20 +63,20 @@ impl Agents {
         &self.peer
     }
 
-    /// The agent for an address that the settings name.
+    /// The agent for an address of the settings.
     ///
     /// # Errors
-    /// [`NoAgent::Settings`]
+    /// [`AgentError::Settings`]
     pub fn to(&self, target: &Url) -> Result<Agent, AgentError> {
         self.agent(target, None)
     }
 
-    /// The agent for `target`, an address that a server gave which was asked because the settings name `named`. On the same host
-    /// it may be anywhere. Names are judged by what they are looked up to be, and through a proxy, which does that itself, by how
-    /// they sound.
+    /// The agent for `target`, an address from a server at `named`, which is an address of the settings. The same host is
+    /// unrestricted. Names are judged by their addresses, or, with a proxy, which resolves them itself, by the names
+    /// themselves.
     ///
     /// # Errors
-    /// [`NoAgent`]; without a proxy it is the request that fails with [`Inside`].
+    /// [`AgentError`]; without a proxy it is the request that fails with [`PrivateAddress`].
     pub fn redirected(&self, named: &Url, target: &Url, deadline: Deadline) -> Result<Agent, AgentError> {
         if named.host() == target.host() {
             return self.to(target);
@@ -91,7 +91,7 @@ impl Agents {
         }
     }
 
-    /// The networks inside that a server is in.
+    /// The private networks of a server.
     fn networks(&self, server: &Url, deadline: Deadline) -> Result<Networks, AgentError> {
         let host = server.host();
         if !matches!(host, Some(Host::Domain(_))) || self.through_proxy(server)? {
@@ -108,7 +108,7 @@ impl Agents {
                 .resolve(&uri, &Config::default(), timeout)
                 .ok()
         });
-        // A server that is not found any more is nowhere inside.
+        // A server that cannot be resolved is in no private network.
         let found = found.iter().flat_map(|found| found.iter());
         Ok(found.fold(Networks::default(), |networks, address| {
             networks.with(network(address.ip()))
@@ -139,7 +139,7 @@ fn inside(host: &str) -> PrivateAddress {
     PrivateAddress(host.to_owned())
 }
 
-/// Finds no addresses inside but those of the networks within reach.
+/// A resolver that refuses private addresses other than those within reach.
 #[derive(Debug)]
 struct GuardedResolver {
     /// None for all.
@@ -162,7 +162,7 @@ impl Resolver for GuardedResolver {
     }
 }
 
-/// The agent's error, where a server has led inside.
+/// The agent's error of a redirect to a private address.
 pub(super) fn redirected_inside(error: &ureq::Error) -> Option<&PrivateAddress> {
     match error {
         ureq::Error::Other(error) => error.downcast_ref(),
@@ -195,7 +195,7 @@ mod tests {
         })
     }
 
-    /// A server on this machine, and whether it was connected to by somebody whom a server at `named` has led to it as `host`.
+    /// Whether a server on this machine is reached after a redirect from `named` to it as `host`.
     fn reached(named: &str, host: &str) -> Result<(), String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -220,7 +220,7 @@ mod tests {
             |host: &str| format!("refused to go where the server leads, to {host}: a private or link-local address");
         for host in ["127.0.0.1", "localhost", "0x7f.1"] {
             let shown = if host == "localhost" { host } else { "127.0.0.1" };
-            // From outside, and from other networks inside.
+            // From public and from other private networks.
             for named in ["http://198.51.100.7/", "http://10.0.0.1/", "http://nowhere.invalid/"] {
                 assert_eq!(reached(named, host), Err(said(shown)), "{named} {host}");
             }

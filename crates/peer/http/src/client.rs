@@ -1,4 +1,4 @@
-//! Requests to one peer: short ones, and those whose answers are read as they come.
+//! Requests to one peer: short ones, and those with streamed answers.
 
 use std::io::Read;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use super::{Answer, Deadline, Job, NetError, Opened, Request, Sent, Streamed, ba
 /// How many redirects are followed, as by Go's client.
 const REDIRECTS: usize = 10;
 
-/// How much of an error's body is read, in bytes; the rest would say no more.
+/// Bytes of an error's body that are read.
 const ERROR_BODY: usize = 64 << 10;
 
-/// Sends requests to servers that share trust, proxy and limits; connections are kept and used again. Its calls block.
+/// Sends requests to servers that share trust, proxy and limits; connections are reused. Its calls block.
 #[derive(Debug)]
 pub struct Client {
     agents: Agents,
@@ -30,7 +30,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client. Nothing is connected yet, and certificates are read when they are needed.
+    /// Creates a client. Nothing is connected yet, and certificates are read on demand.
     #[must_use]
     pub fn new(peer: Peer, retry_policy: RetryPolicy) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Client {
         }
     }
 
-    /// The same, which tells of each request that it sends: redirects and repetitions too.
+    /// The same, with a hook for each sent request, including redirects and retries.
     #[must_use]
     pub fn telling(self, sent: Sent) -> Self {
         Self { sent, ..self }
@@ -53,8 +53,8 @@ impl Client {
     }
 
     /// Sends a request and reads its answer, whatever its status; follows redirects of `GET` and `HEAD`, and on
-    /// its own host those of what has a body and may be repeated; waits and sends again what may be repeated when the server
-    /// asks to be asked later or the connection breaks.
+    /// its own host those of repeatable requests with a body; retries repeatable requests when the server
+    /// demands it or the connection breaks.
     ///
     /// # Errors
     /// [`NetError`] when there is no answer within the deadline, or one that is too large.
@@ -66,8 +66,8 @@ impl Client {
         self.patiently(request, deadline, once, |answer| answer)
     }
 
-    /// As [`Client::send`], but the body of a success (200) is left to be read, and may be of any size; the request's own limit is
-    /// for the bodies of other answers. The deadline counts for all of it, and the peer's time limit does not.
+    /// As [`Client::send`], but the body of a success (200) is a stream of any size; the request's own limit
+    /// applies to the bodies of other answers. The deadline applies to the stream, the peer's time limit does not.
     ///
     /// # Errors
     /// As [`Client::send`], until the body begins.
@@ -75,8 +75,8 @@ impl Client {
         self.opened(request, deadline, None)
     }
 
-    /// As [`Client::open`], for a body of the request's limit at most, all of which comes within the peer's time limit. Inside is
-    /// the answer when it is no success.
+    /// As [`Client::open`], for a body of the request's limit at most, within the peer's time limit. The inner error is
+    /// an answer that is not a success.
     ///
     /// # Errors
     /// As [`Client::open`].
@@ -123,7 +123,7 @@ impl Client {
         }
     }
 
-    /// Gives the last answer. One request takes `most` at most.
+    /// Follows redirects and returns the last answer. One request takes `most` at most.
     fn follow(
         &self,
         request: &Request,
@@ -152,7 +152,7 @@ impl Client {
         })
     }
 
-    /// A kept connection may have been closed by the server just now: what may be repeated is sent once more.
+    /// The server may just have closed a kept connection: a repeatable request is sent once more.
     fn send_once(&self, request: &Request, target: &Url, deadline: Deadline) -> Result<Response<Body>, NetError> {
         let result = match self.transmit(request, target, deadline)? {
             Err(ureq::Error::Io(e)) if request.repeatable && request.reconnects && gone(&e) => {
@@ -230,8 +230,8 @@ fn head(request: &Request, target: &Url) -> Result<http::Request<()>, http::Erro
     head.body(())
 }
 
-/// Whether a request is sent where a redirect leads. One with a body goes there only when it is to stay the same, may be
-/// sent again, and does not leave its host: the body may hold secrets.
+/// Whether a request follows a redirect. One with a body does so only when the redirect keeps the method, the request is
+/// repeatable, and the host is the same: the body may hold secrets.
 fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
     if !request.redirects {
         return false;
@@ -242,8 +242,8 @@ fn follows(request: &Request, status: StatusCode, next: &Url) -> bool {
     }
 }
 
-/// Where a redirect leads, if it may be followed: never from https to http, and never from elsewhere to an address
-/// inside, as a hostile server would have it. Names are judged by [`Agents::led`].
+/// The target of a redirect, if it may be followed: never from https to http, and never to a private address of another
+/// host, against hostile servers. Names are judged by [`Agents::redirected`].
 fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
     let refused = |why| {
         Err(NetError::Redirect {
@@ -258,7 +258,7 @@ fn allowed(from: &Url, next: &Url) -> Result<Url, NetError> {
     }
 }
 
-/// Where redirects have led.
+/// The answer after redirects.
 struct FollowedResponse {
     response: Response<Body>,
     url: Url,

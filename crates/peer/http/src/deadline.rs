@@ -1,10 +1,10 @@
-//! The moment at which one conversation has to be over.
+//! The deadline of a conversation.
 
 use std::time::{Duration, Instant};
 
 use super::Job;
 
-/// An instant together with the limit that it came from, which errors name.
+/// An instant together with its time limit, for errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     at: Instant,
@@ -12,8 +12,8 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Starts the clock. A limit that no clock can hold counts as one year. It is sooner when the thread's job has to be over
-    /// ([`Job::within`]).
+    /// Starts a deadline. A limit beyond the clock's range counts as one year. It is sooner when the thread's job has an earlier
+    /// one ([`Job::within`]).
     #[must_use]
     pub fn after(limit: Duration) -> Self {
         const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -28,14 +28,14 @@ impl Deadline {
         }
     }
 
-    /// The sooner of this one and one that starts now.
+    /// The earlier of this deadline and one that starts now.
     #[must_use]
     pub fn within(self, limit: Duration) -> Self {
         let own = Self::after(limit);
         if own.at < self.at { own } else { self }
     }
 
-    /// What is left; zero when it has passed, or the thread's job was called off.
+    /// The remaining time; zero when it has passed, or the thread's job was cancelled.
     #[must_use]
     pub fn left(&self) -> Duration {
         if Job::current_is_cancelled() {
@@ -44,19 +44,19 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// True as long as hardly any of it is used up.
+    /// Whether hardly any of it is used.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
         self.limit.saturating_sub(self.left()) < Duration::from_millis(20)
     }
 
-    /// True from the instant on.
+    /// Whether it has passed.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.left().is_zero()
     }
 
-    /// The limit that it came from.
+    /// Its time limit.
     #[must_use]
     pub fn limit(&self) -> Duration {
         self.limit

@@ -1,4 +1,4 @@
-//! Why a request got no answer.
+//! Errors of requests.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::explain::{Fault, explain, gone};
 /// Why a request got no answer. No variant ever holds a secret: addresses are without user information and query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetError {
-    /// The settings cannot work: certificates, a key or a proxy's address.
+    /// The settings are not valid: certificates, a key or a proxy's address.
     #[error("{url}: {detail}")]
     Config {
         /// The address.
         url: String,
-        /// What is wrong and what to give instead.
+        /// The mistake and its fix.
         detail: String,
     },
     /// The deadline passed.
@@ -23,7 +23,7 @@ pub enum NetError {
     Timeout {
         /// The address.
         url: String,
-        /// The limit that has passed: of this request, or of the whole conversation.
+        /// The time limit: of this request, or of the whole conversation.
         limit: Duration,
     },
     /// Name resolution, connection, proxy, TLS, or the stream broke.
@@ -33,11 +33,11 @@ pub enum NetError {
         url: String,
         /// What failed.
         detail: String,
-        /// Whether the connection was there and went away, so that another try may succeed. A name that is not known,
-        /// a port where nobody listens and a certificate that is not trusted are the same a second later.
+        /// Whether an established connection broke, so that a retry may succeed. Unknown names,
+        /// closed ports and untrusted certificates are not retried.
         passing: bool,
     },
-    /// The answer is larger than what is wanted can be.
+    /// The answer is larger than the limit.
     #[error("{url}: the answer has more than {limit} bytes, which is too many")]
     TooLarge {
         /// The address.
@@ -50,19 +50,19 @@ pub enum NetError {
     Redirect {
         /// The address.
         url: String,
-        /// Where it leads and why that is refused.
+        /// Its target and why that is refused.
         detail: String,
     },
 }
 
 impl NetError {
-    /// Whether another try may succeed.
+    /// Whether a retry may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Broken { passing: true, .. })
     }
 
-    /// The address that gave no answer, as it may be shown.
+    /// The address, in a form without secrets.
     #[must_use]
     pub fn url(&self) -> &str {
         match self {
@@ -74,7 +74,7 @@ impl NetError {
         }
     }
 
-    /// The same error with its texts changed: behind a redirect, address and detail are the server's words.
+    /// The same error with changed texts: after a redirect, address and detail contain text of the server.
     #[must_use]
     pub fn reworded(self, words: impl Fn(&str) -> String) -> Self {
         let both = |url: &str, detail: &str| (words(url), words(detail));

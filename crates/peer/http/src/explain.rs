@@ -1,4 +1,4 @@
-//! What the HTTP agent's errors mean, in words for the user.
+//! Explanations of the HTTP agent's errors for users.
 
 use std::cmp::Reverse;
 use std::io;
@@ -8,24 +8,24 @@ use url::{Url, form_urlencoded};
 use super::{Deadline, PrivateAddress};
 use bumpwright_secret::Secret;
 
-/// How much of a server's words goes into an error, in bytes.
+/// The most bytes of a server's text in an error.
 pub const WORDS: usize = 2 * 1024;
 
-/// Shorter secrets are not looked for in the other side's words: they would be found everywhere.
+/// Shorter secrets are not removed from the server's text: they would match everywhere.
 const SHORTEST_SECRET: usize = 3;
 
 const UNRESOLVED: &str = "the host name cannot be resolved; is it spelt right, and is there a network?";
 
-/// What kept a request from being answered.
+/// Why a request was not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The deadline passed.
     Timeout,
-    /// Name resolution, connection, proxy, TLS, or the stream broke; in words.
+    /// Name resolution, connection, proxy, TLS, or the stream broke, as a text.
     Broken(String),
 }
 
-/// An error of the agent, explained.
+/// Explains an error of the agent.
 #[must_use]
 pub fn explain(error: ureq::Error, deadline: Deadline) -> Fault {
     Fault::Broken(match error {
@@ -54,14 +54,14 @@ fn explain_io(error: &io::Error) -> String {
     let text = error.to_string();
     match error.get_ref() {
         Some(inner) if inner.is::<rustls::Error>() => explain_tls(&text),
-        // The standard library has no kind for this.
+        // The standard library has no error kind for this.
         _ if text.starts_with("failed to lookup address") => UNRESOLVED.to_owned(),
         _ => format!("the connection failed: {text}"),
     }
 }
 
 fn explain_tls(text: &str) -> String {
-    // BadSignature: the bundle holds an authority of that name, with another key.
+    // BadSignature: the bundle has an authority of that name with another key.
     let hint = if text.contains("InvalidContentType") {
         "; what listens there does not speak TLS"
     } else if text.contains("UnknownIssuer") || text.contains("BadSignature") {
@@ -74,7 +74,7 @@ fn explain_tls(text: &str) -> String {
     format!("TLS failed: {text}{hint}")
 }
 
-/// The other side's words made fit for a message: at most `limit` bytes, no control characters but line breaks and
+/// Cleans a server's text for a message: at most `limit` bytes, no control characters but line breaks and
 /// tabs, no blanks around.
 #[must_use]
 pub fn server_text(bytes: &[u8], limit: usize) -> String {
@@ -87,8 +87,8 @@ pub fn server_text(bytes: &[u8], limit: usize) -> String {
     clean.trim().to_owned()
 }
 
-/// The other side's words without the secrets that it has seen, as they are or as an address or a form spells them, and made fit
-/// for a message as by [`server_text`]. They are taken out before the text is cut, so that no part of one stays.
+/// Removes secrets from a server's text, in plain, path and form encoding, and cleans it as [`server_text`].
+/// They are removed before the text is truncated, so that no part of one stays.
 #[must_use]
 pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -> String {
     let mut seen: Vec<Secret> = Vec::new();
@@ -109,7 +109,7 @@ pub fn scrubbed<'s>(text: &str, secrets: impl IntoIterator<Item = &'s Secret>) -
     server_text(clean.as_bytes(), WORDS)
 }
 
-/// A secret as the path of an address spells it; dots and slashes may leave less of it.
+/// A secret as encoded in a path; dots and slashes may shorten it.
 fn in_path(secret: &Secret) -> Option<Secret> {
     let mut url = Url::parse("http://host/").ok()?;
     url.set_path(secret.expose());
@@ -117,7 +117,7 @@ fn in_path(secret: &Secret) -> Option<Secret> {
     (path.len() >= SHORTEST_SECRET).then(|| Secret::from(path))
 }
 
-/// A secret as a form or the query of an address spells it.
+/// A secret as encoded in a form or query.
 fn in_form(secret: &Secret) -> Option<Secret> {
     let form: String = form_urlencoded::byte_serialize(secret.expose().as_bytes()).collect();
     (form != secret.expose()).then(|| Secret::new(form))

@@ -1,24 +1,24 @@
-//! Which addresses are inside: on this machine, on its link, or in a network that the Internet does not reach (IANA,
-//! *IPv4/IPv6 Special-Purpose Address Registry*). Nothing is looked up here.
+//! Private addresses: on this machine, on its link, or in a network not reachable from the Internet (IANA,
+//! *IPv4/IPv6 Special-Purpose Address Registry*). Nothing is resolved here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::Host;
 
-/// A network inside.
+/// A kind of private network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Network {
     /// This machine.
     Machine,
-    /// The link, and what clouds answer at for machines alone: metadata, with credentials among it.
+    /// The link, and metadata endpoints of clouds, which have credentials.
     Link,
-    /// Networks of one's own.
+    /// Private networks.
     Private,
-    /// Many machines at once, or none.
+    /// Multicast, broadcast and reserved addresses.
     Other,
 }
 
-/// Networks inside.
+/// A set of private networks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Networks(u8);
 
@@ -41,7 +41,7 @@ impl Networks {
     }
 }
 
-/// The network that an address is in; none outside.
+/// The private network of an address; none for a public one.
 pub(super) fn network(ip: IpAddr) -> Option<Network> {
     match ip {
         IpAddr::V4(ip) => network_v4(ip),
@@ -54,7 +54,7 @@ fn network_v4(ip: Ipv4Addr) -> Option<Network> {
         [0 | 127, ..] => Network::Machine,
         // The last ones are Azure's WireServer, which has a public address, and Oracle's metadata.
         [169, 254, ..] | [168, 63, 129, 16] | [192, 0, 0, _] => Network::Link,
-        // Alibaba's metadata is in the network of carriers, which is another one than the link in all other places.
+        // Alibaba's metadata is in the shared address space of carriers, which is not the link elsewhere.
         [100, 100, 100, 200] => Network::Link,
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] | [198, 18..=19, ..] => Network::Private,
         [224..=255, ..] => Network::Other,
@@ -72,18 +72,18 @@ fn network_v6(ip: Ipv6Addr) -> Option<Network> {
         [0xfd00, 0x0ec2, ..] | [0xfd20, 0x00ce, ..] => Some(Network::Link),
         [0xfc00..=0xfdff, ..] => Some(Network::Private),
         [0xfe80..=0xfebf, ..] => Some(Network::Link),
-        // Site-local, as they were called once.
+        // Site-local (deprecated).
         [0xfec0..=0xfeff, ..] => Some(Network::Private),
         [0xff00..=0xffff, ..] => Some(Network::Other),
         [0x0100, 0, 0, 0, ..] => Some(Network::Other),
-        // Below are those that hold an IPv4 address: it is who answers. First `::1` and `::`, and the form that is none any more.
+        // Below are those with an embedded IPv4 address, which decides. First `::1` and `::`, and the deprecated form.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Some(Network::Machine),
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => v4(high, low),
         [0x0064, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
-        // Translators of one's own, wherever they have the address.
+        // Local translation prefixes, wherever they embed the address.
         [0x0064, 0xff9b, 1, ..] => Some(Network::Private),
         [0x2002, high, low, ..] => v4(high, low),
-        // Teredo: a server, and a client with its bits turned.
+        // Teredo: a server, and a client with inverted bits.
         [0x2001, 0, high, low, _, _, client_high, client_low] => v4(high, low).or(v4(!client_high, !client_low)),
         // ISATAP.
         [_, _, _, _, 0 | 0x0200, 0x5efe, high, low] => v4(high, low),
@@ -91,7 +91,7 @@ fn network_v6(ip: Ipv6Addr) -> Option<Network> {
     }
 }
 
-/// The network of a host by its address, or by a name that tells of one: where a proxy does the looking up, names are all there is.
+/// The private network of a host by its address, or by its name: with a proxy there are only names.
 pub(super) fn network_of(host: &Host<&str>) -> Option<Network> {
     match host {
         Host::Ipv4(ip) => network_v4(*ip),
@@ -120,7 +120,7 @@ fn network_of_name(name: &str) -> Option<Network> {
     if METADATA.contains(&name.as_str()) {
         return Some(Network::Link);
     }
-    // A name without a dot is one of the resolver's own domains; `.svc.` is a service, whatever the cluster's domain.
+    // A name without a dot is in the resolver's search domains; `.svc.` is a service, whatever the cluster's domain.
     let is_private = !name.contains('.') || name.contains(".svc.") || PRIVATE.into_iter().any(below);
     is_private.then_some(Network::Private)
 }
@@ -178,7 +178,7 @@ mod tests {
             ("2001:0:808:808:0:0:5601:5601", Some(Link)),
             ("2001:db8::5efe:10.0.0.1", Some(Private)),
             ("2001:db8::200:5efe:10.0.0.1", Some(Private)),
-            // Outside.
+            // Public.
             ("8.8.8.8", None),
             ("198.51.100.7", None),
             ("192.0.2.1", None),

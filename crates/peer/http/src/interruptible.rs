@@ -1,4 +1,4 @@
-//! Connections whose reads end when the job of the thread is called off: a silent server would hold the thread until its deadline.
+//! Connections whose reads end when the job of the thread is cancelled: a silent server would hold the thread until its deadline.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use ureq::unversioned::transport::{
 use super::Job;
 use super::job::LOOK;
 
-/// Connections as ureq makes them, but that they notice.
+/// ureq's connector with interruptible connections.
 pub(super) fn connector() -> impl Connector {
     ().chain(SocksConnector::default())
         .chain(ConnectProxyConnector::default())
@@ -31,7 +31,7 @@ impl<In: Transport> Connector<In> for Interruptible {
     }
 }
 
-/// A connection that looks up from time to time.
+/// A connection that checks for cancellation from time to time.
 #[derive(Debug)]
 struct InterruptibleTransport<T>(T);
 

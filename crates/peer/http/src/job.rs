@@ -1,6 +1,6 @@
-//! What a thread works for: a job that may be called off, and that may have to be over by an instant, whoever it waits for.
+//! Jobs: cancellation and deadlines of the work of threads.
 //!
-//! Servers are asked deep below those who know why: a thread says whose job it does, and all of its deadlines keep to that.
+//! Requests are sent deep below the code that starts a job: a thread has a current job, which bounds all of its deadlines.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use super::Deadline;
 
-/// How soon a thread that waits notices that its job was called off.
+/// The interval at which a waiting thread checks for cancellation.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 thread_local! {
     static CURRENT: RefCell<Option<Job>> = const { RefCell::new(None) };
 }
 
-/// A job that threads work for. A clone is the same job.
+/// A job of threads. A clone is the same job.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
     off: Arc<AtomicBool>,
@@ -25,37 +25,37 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job that nobody works for yet.
+    /// Creates a job.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nobody wants it done any more: for those who work for it all deadlines have passed.
+    /// Cancels the job: for its threads all deadlines have passed.
     pub fn cancel(&self) {
         self.off.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was called off.
+    /// Whether it was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.off.load(Ordering::Relaxed)
     }
 
-    /// The job of this thread.
+    /// The current job of this thread.
     #[must_use]
     pub fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Works for this job on this thread.
+    /// Runs `work` for this job on this thread.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.with_borrow_mut(|current| current.replace(self.clone()));
         let _back = JobGuard(before);
         work()
     }
 
-    /// Works so long at most: deadlines that begin in `work` end by then, however many there are.
+    /// Runs `work` with a time limit: all deadlines that begin in it end by then.
     pub fn within<T>(limit: Duration, work: impl FnOnce() -> T) -> T {
         let end = Some(Deadline::after(limit));
         let job = Self {
@@ -65,7 +65,7 @@ impl Job {
         job.run(work)
     }
 
-    /// Sleeps until the pause is over or the job of this thread is called off.
+    /// Sleeps until the pause is over or the job of this thread is cancelled.
     pub(super) fn pause(pause: Duration) {
         let Some(job) = Self::current() else {
             return thread::sleep(pause);
@@ -80,18 +80,18 @@ impl Job {
         }
     }
 
-    /// Whether the job of this thread was called off.
+    /// Whether the current job was cancelled.
     pub(super) fn current_is_cancelled() -> bool {
         CURRENT.with_borrow(|current| current.as_ref().is_some_and(Self::is_cancelled))
     }
 
-    /// When the job of this thread has to be over.
+    /// The deadline of the current job.
     pub(super) fn end() -> Option<Deadline> {
         CURRENT.with_borrow(|current| current.as_ref()?.end)
     }
 }
 
-/// Gives a thread its former job back.
+/// Restores the former job of a thread.
 struct JobGuard(Option<Job>);
 
 impl Drop for JobGuard {

@@ -1,8 +1,8 @@
 //! HTTP to one peer: trust, proxies, time limits, redirects and retries.
 //!
-//! [`Agents`] are for those who speak HTTP in their own way (Git streams its answers); [`Client`] is for all other requests: it
-//! follows redirects without carrying credentials to another host, bounds answers, and waits and tries again when a
-//! server asks to be asked later.
+//! [`Agents`] are for callers with their own use of HTTP (Git streams its answers); [`Client`] is for all other requests: it
+//! follows redirects without sending credentials to another host, bounds answers, and retries when a
+//! server demands it.
 
 mod agent;
 mod agents;

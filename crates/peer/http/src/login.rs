@@ -1,4 +1,4 @@
-//! Who asks a server, where that is fetched when it is needed: tokens that live for minutes or hours.
+//! Logins that are fetched on demand: tokens with a lifetime of minutes or hours.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::{Deadline, basic_header};
 use bumpwright_secret::Secret;
 
-/// What shows a server who asks.
+/// A login at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
     /// Basic authentication (RFC 7617).
     Basic {
-        /// The user name, which holds a token at some providers (AWS CodeCommit).
+        /// The user name, which is a token at some providers (AWS CodeCommit).
         username: Secret,
         /// The password or token.
         password: Secret,
@@ -35,17 +35,17 @@ impl Login {
     }
 }
 
-/// Gets logins for one server, keeps them while they live, and renews them. It is asked before each request, so an answer
-/// that is kept must be cheap. `Debug` must show no secret.
+/// Gets logins for one server, caches and renews them. It is called before each request, so a cached login
+/// must be cheap. `Debug` must show no secret.
 pub trait FetchLogin: fmt::Debug + Send + Sync {
-    /// Whose logins these are, without any secret: it tells one mirror from another.
+    /// The identity of the logins, without any secret: it distinguishes mirrors.
     fn identity(&self) -> String;
 
-    /// A login that is alive now. `refused` is one that the server did not take: it must not be given again when another
-    /// one can be had.
+    /// Gets a valid login. `refused` is one that the server refused: it must not be returned again when there is another
+    /// one.
     ///
     /// # Errors
-    /// In words, without a secret.
+    /// A text, without a secret.
     fn login(&self, refused: Option<&Login>, deadline: Deadline) -> Result<Login, String>;
 }
 

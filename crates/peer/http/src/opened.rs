@@ -1,4 +1,4 @@
-//! An answer whose body is read as it comes.
+//! An answer with a streamed body.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -10,16 +10,16 @@ use url::Url;
 use super::error::shown;
 use super::{Answer, Deadline, NetError};
 
-/// An answer, and its body if it is a success.
+/// An answer, with a stream of its body if it is a success.
 #[derive(Debug)]
 pub struct Opened {
-    /// All of an answer that is no success; of a success everything but the body.
+    /// The answer; of a success without the body.
     pub answer: Answer,
     /// The body of a success.
     pub body: Option<Incoming>,
 }
 
-/// A body that comes in. A [`NetError`] is inside of what fails to be read.
+/// A streamed body. Read errors contain a [`NetError`].
 pub struct Incoming {
     reader: BodyReader<'static>,
     url: Url,
@@ -50,7 +50,7 @@ impl Opened {
 }
 
 impl Incoming {
-    /// The address, as it may be shown.
+    /// The address, in a form without secrets.
     pub(super) fn place(&self) -> String {
         shown(&self.url)
     }

@@ -1,4 +1,4 @@
-//! A proxy of one remote: what it is, and a tunnel through it for SSH (HTTP's own agent makes its tunnels itself).
+//! Proxies: settings, and tunnels for SSH (the HTTP agent makes its own).
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ use bumpwright_secret::Secret;
 /// (`socks5://host:port`; the proxy resolves names, as with Go and so Flux).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
-    /// Its address. User information in it counts where `username` is missing.
+    /// Its address. User information in it is used when `username` is missing.
     pub address: String,
-    /// The user name, if it wants one.
+    /// The user name, if any.
     pub username: Option<String>,
-    /// The password, if it wants one.
+    /// The password, if any.
     pub password: Option<Secret>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// How to talk to the proxy.
+/// The protocol of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProxyScheme {
     Http,
@@ -46,7 +46,7 @@ pub(super) enum ProxyScheme {
     Socks5,
 }
 
-/// A proxy's settings, taken apart.
+/// The parsed settings of a proxy.
 #[derive(Clone, Debug)]
 pub struct ProxyParts {
     pub(super) scheme: ProxyScheme,
@@ -56,7 +56,7 @@ pub struct ProxyParts {
 }
 
 impl Proxy {
-    /// The proxy at an address, without a login beside it.
+    /// The proxy at an address, without a separate login.
     #[must_use]
     pub fn at(address: impl Into<String>) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Proxy {
     }
 
     /// # Errors
-    /// In words, when the address is of no known form; without the address, which may hold a password.
+    /// A text, when the form of the address is unknown; without the address, which may hold a password.
     pub fn parts(&self) -> Result<ProxyParts, String> {
         let unusable =
             "the proxy's address cannot be used; give http://host:port, https://host:port or socks5://host:port";
@@ -98,10 +98,10 @@ impl Proxy {
 }
 
 impl ProxyParts {
-    /// A connection to `host` through the proxy, for SSH.
+    /// Connects to `host` through the proxy, for SSH.
     ///
     /// # Errors
-    /// In words.
+    /// A text.
     pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, String> {
         if self.scheme == ProxyScheme::Https {
             return Err("an https:// proxy is not supported for SSH; give http:// or socks5://".to_owned());
@@ -111,25 +111,25 @@ impl ProxyParts {
         Ok(stream)
     }
 
-    /// A connection to the proxy itself. What is said over it has to be in TLS where [`ProxyParts::tls_name`] says so.
+    /// Connects to the proxy itself. The caller adds TLS if there is a [`ProxyParts::tls_name`].
     ///
     /// # Errors
-    /// In words.
+    /// A text.
     pub async fn connect(&self) -> Result<TcpStream, String> {
         let connected = TcpStream::connect((self.bare_host(), self.port)).await;
         connected.map_err(|e| format!("no connection to the proxy: {e}"))
     }
 
-    /// The name in the certificate of a proxy that wants TLS.
+    /// The name in the certificate of a proxy with TLS.
     #[must_use]
     pub fn tls_name(&self) -> Option<&str> {
         (self.scheme == ProxyScheme::Https).then(|| self.bare_host())
     }
 
-    /// Has the proxy lead a connection to it on to `host`.
+    /// Requests the tunnel to `host` over a connection to the proxy.
     ///
     /// # Errors
-    /// In words.
+    /// A text.
     pub async fn lead<S>(&self, stream: &mut S, host: &str, port: u16) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -164,7 +164,7 @@ impl ProxyParts {
         let request = Secret::new(format!("{request}\r\n"));
         stream.write_all(request.expose().as_bytes()).await.map_err(broke)?;
         let mut head = Vec::new();
-        // Byte by byte, because what comes after the head is for SSH.
+        // Byte by byte, because the bytes after the head are for SSH.
         while !head.ends_with(b"\r\n\r\n") {
             if head.len() > 8 * 1024 {
                 return Err("the proxy's answer has no end; is it an HTTP proxy?".to_owned());
@@ -218,7 +218,7 @@ impl ProxyParts {
             4 => 16,
             _ => usize::from(stream.read_u8().await.map_err(broke)?),
         };
-        // The address that the proxy has bound, which says nothing to us, and its port.
+        // The unused bound address of the proxy, and its port.
         stream.read_exact(&mut vec![0; length + 2]).await.map_err(broke)?;
         Ok(())
     }

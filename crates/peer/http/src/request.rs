@@ -6,7 +6,7 @@ use url::Url;
 use super::explain::{WORDS, server_text};
 use bumpwright_secret::Secret;
 
-/// The largest answer that is read unless a request says otherwise, in bytes.
+/// The default limit of an answer, in bytes.
 const LIMIT: usize = 8 << 20;
 
 /// A request, with its body in memory.
@@ -15,7 +15,7 @@ pub struct Request {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: Vec<(&'static str, String)>,
-    /// Headers that only the asked host may see.
+    /// Headers for the original host only.
     pub(super) secret_headers: Vec<(&'static str, Secret)>,
     pub(super) body: Option<Secret>,
     pub(super) limit: usize,
@@ -26,13 +26,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// `GET`. It may be sent again when a server asks to be asked later.
+    /// `GET`, which may be retried.
     #[must_use]
     pub fn get(url: Url) -> Self {
         Self::new(Method::GET, url)
     }
 
-    /// `HEAD`. It may be sent again when a server asks to be asked later.
+    /// `HEAD`, which may be retried.
     #[must_use]
     pub fn head(url: Url) -> Self {
         Self::new(Method::HEAD, url)
@@ -62,20 +62,20 @@ impl Request {
         }
     }
 
-    /// Says that the address was given by a server, which was asked because the settings name `named`: it leads there only where
-    /// a redirect would.
+    /// Marks the address as one from a server at `named`, an address of the settings: it is restricted like
+    /// a redirect.
     #[must_use]
     pub fn redirected_from(mut self, named: Url) -> Self {
         self.named = Some(named);
         self
     }
 
-    /// The address that the settings name.
+    /// The address of the settings.
     pub(super) fn named(&self) -> &Url {
         self.named.as_ref().unwrap_or(&self.url)
     }
 
-    /// What is asked.
+    /// The address.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
@@ -95,7 +95,7 @@ impl Request {
         self
     }
 
-    /// Adds a header that is secret: it never goes to another host than the one that is asked.
+    /// Adds a secret header, which is never sent to another host.
     #[must_use]
     pub fn secret_header(mut self, name: &'static str, value: impl Into<Secret>) -> Self {
         self.secret_headers.push((name, value.into()));
@@ -108,28 +108,28 @@ impl Request {
         self.secret_header("authorization", value)
     }
 
-    /// The largest answer that is read, in bytes.
+    /// Sets the largest answer, in bytes.
     #[must_use]
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Says that the server does the same when it gets this twice, so that it may be sent again.
+    /// Marks the request as idempotent, so that it may be retried.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }
 
-    /// Takes a connection that breaks for an answer: there is no waiting for a better one.
+    /// Does not retry after a broken connection.
     #[must_use]
     pub fn without_reconnecting(mut self) -> Self {
         self.reconnects = false;
         self
     }
 
-    /// Takes a redirect for the answer.
+    /// Returns a redirect as the answer.
     #[must_use]
     pub fn without_redirects(mut self) -> Self {
         self.redirects = false;
@@ -140,9 +140,9 @@ impl Request {
 /// An answer of any status, read to its end.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The address that gave it, after redirects.
+    /// Its address, after redirects.
     pub url: Url,
-    /// Whether it was a server that named this address.
+    /// Whether the address comes from a redirect.
     pub redirected: bool,
     /// The status.
     pub status: StatusCode,
@@ -159,14 +159,14 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The media type, in small letters and without parameters; empty when the server names none.
+    /// The media type, in lower case and without parameters; may be empty.
     #[must_use]
     pub fn media_type(&self) -> String {
         let value = self.header("content-type").unwrap_or_default();
         value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase()
     }
 
-    /// The server's words, made fit for a message; none for a web page.
+    /// The server's text, cleaned for a message; empty for a web page.
     #[must_use]
     pub fn words(&self) -> String {
         match self.media_type() == "text/html" {

@@ -1,4 +1,4 @@
-//! How long to wait before a request is sent again.
+//! Retries of requests.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,19 +7,19 @@ use ureq::http::StatusCode;
 use super::Answer;
 use bumpwright_gostd::{HTTP_DATE, Time};
 
-/// How a client treats servers that ask to be asked later (429, 5xx) and connections that break.
+/// The retries after temporary errors (429, 5xx) and broken connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often a request is sent at most.
+    /// The most attempts.
     pub tries: u32,
     /// The first pause; each further one is three times as long.
     pub first: Duration,
-    /// The longest pause, also when a server asks for a longer one.
+    /// The longest pause, also when a server demands a longer one.
     pub most: Duration,
 }
 
 impl Default for RetryPolicy {
-    /// Four tries within some seconds.
+    /// Four attempts within some seconds.
     fn default() -> Self {
         Self {
             tries: 4,
@@ -30,8 +30,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause before try `next` (the first one is 1), or none when there is no further one. What a server asks for
-    /// counts unless it is shorter than our own pause.
+    /// The pause before attempt `next` (the first one is 1), or none after the last one. A pause that the server demands
+    /// counts unless it is shorter than our own.
     pub(super) fn pause(&self, next: u32, asked: Option<Duration>) -> Option<Duration> {
         if next > self.tries {
             return None;
@@ -48,12 +48,12 @@ impl RetryPolicy {
     }
 }
 
-/// Whether a status means "later" (RFC 9110 and RFC 6585; the list of go-containerregistry).
+/// Whether a status is temporary (RFC 9110 and RFC 6585; the list of go-containerregistry).
 pub(super) fn means_later(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 499 | 500 | 502 | 503 | 504 | 522)
 }
 
-/// What `Retry-After` asks for: seconds or a date (RFC 9110, *Retry-After*).
+/// The pause of `Retry-After`: seconds or a date (RFC 9110, *Retry-After*).
 pub(super) fn asked(answer: &Answer) -> Option<Duration> {
     let value = answer.header("retry-after")?.trim();
     if let Ok(seconds) = value.parse::<u64>() {
@@ -63,11 +63,11 @@ pub(super) fn asked(answer: &Answer) -> Option<Duration> {
     Some(at.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// A pause that chance takes from a range, so that many who wait for one thing do not come back at once.
+/// A random pause in a range, so that many waiting clients do not retry at once.
 #[must_use]
 pub fn pause_between(least: Duration, most: Duration) -> Duration {
     let mut random = [0; 4];
-    // Without dice the longest pause is as good as any.
+    // Without randomness the longest pause is used.
     let _ = getrandom::fill(&mut random);
     let share = f64::from(u32::from_ne_bytes(random)) / f64::from(u32::MAX);
     most - most.saturating_sub(least).mul_f64(share)

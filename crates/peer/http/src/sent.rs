@@ -1,20 +1,20 @@
-//! Being told of each request that is sent, for those who count.
+//! A hook for each sent request, for metrics.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Is told of each request before it is sent; by default nobody is. It must not block.
+/// Called before each request; no-op by default. It must not block.
 #[derive(Clone, Default)]
 pub struct Sent(Option<Arc<dyn Fn() + Send + Sync>>);
 
 impl Sent {
-    /// Tells `told`.
+    /// Calls `hook`.
     #[must_use]
     pub fn new(hook: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(hook)))
     }
 
-    /// A request is sent now.
+    /// Calls the hook.
     pub fn notify(&self) {
         if let Some(hook) = &self.0 {
             hook();

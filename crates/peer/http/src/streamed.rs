@@ -1,4 +1,4 @@
-//! An answer that is read as it comes, for what is too large for memory.
+//! A streamed answer, for contents that are too large for memory.
 
 use std::io::{self, Read};
 
@@ -6,8 +6,8 @@ use ureq::http::HeaderMap;
 
 use super::{Incoming, NetError};
 
-/// A successful answer whose body is still to be read: this is a reader of it. A body that breaks off, takes too long or
-/// is too large is an error that holds a [`NetError`].
+/// A successful answer, as a reader of its body. A truncated, late or
+/// too large body is an error that contains a [`NetError`].
 pub struct Streamed {
     /// The headers.
     pub headers: HeaderMap,
@@ -32,13 +32,13 @@ impl Streamed {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The size of the body in bytes, if the server says it.
+    /// The size of the body in bytes, if the server sends it.
     #[must_use]
     pub fn length(&self) -> Option<u64> {
         self.header("content-length")?.trim().parse().ok()
     }
 
-    /// The address, as it may be shown.
+    /// The address, in a form without secrets.
     #[must_use]
     pub fn place(&self) -> String {
         self.body.place()

@@ -1,4 +1,4 @@
-//! Trust of one peer, and the certificate that we show it.
+//! Trust in one peer, and the client certificate.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,20 +11,20 @@ use bumpwright_secret::Secret;
 /// Trust for HTTPS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// A PEM bundle that replaces the system's roots (as Flux does with `ca.crt`).
+    /// A PEM bundle that replaces the system's roots (as Flux's `ca.crt`).
     pub ca: Option<Vec<u8>>,
-    /// Whether `ca` comes on top of the system's roots instead (as Flux does with an ImageRepository's `certSecretRef`).
+    /// Whether `ca` is added to the system's roots instead (as an ImageRepository's `certSecretRef` in Flux).
     pub beside_system: bool,
     /// A client certificate chain and its private key, both PEM.
     pub client: Option<(Vec<u8>, Secret)>,
-    /// Whether any certificate will do, as Flux has it for an OCIRepository with `insecure` and without `certSecretRef` only.
+    /// Whether any certificate is accepted, as in Flux only for an OCIRepository with `insecure` and without `certSecretRef`.
     pub unverified: bool,
 }
 
-/// What the agent needs to trust a server and to prove who we are.
+/// The TLS configuration of the agent.
 ///
 /// # Errors
-/// In words, when certificates or keys cannot be used.
+/// A text, when certificates or keys are not usable.
 pub(super) fn config(settings: &Tls) -> Result<TlsConfig, String> {
     let roots = match &settings.ca {
         Some(pem) => match (given_roots(pem)?, system_roots()) {
@@ -62,7 +62,7 @@ fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
     Ok(found.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
 }
 
-/// The system's, read once, or those that come with the program where the system has none (a container from scratch).
+/// The system's roots, read once, or the embedded ones where the system has none (a container from scratch).
 fn system_roots() -> RootCerts {
     static FOUND: OnceLock<RootCerts> = OnceLock::new();
     let load = || {
@@ -91,7 +91,7 @@ fn client_certificate(chain: &[u8], key: &Secret) -> Result<ClientCert, String> 
     Ok(ClientCert::new_with_certs(&chain, key))
 }
 
-/// Whether the TLS library takes the pair. The agent would only find out, and panic, at the first handshake.
+/// Checks whether the TLS library accepts the pair. The agent would panic at the first handshake.
 fn fits(chain: &[CertificateDer<'static>], key: PrivateKeyDer<'static>) -> Result<(), String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)

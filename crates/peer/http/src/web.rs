@@ -1,4 +1,4 @@
-//! Addresses and headers: who may see credentials, where a redirect leads.
+//! Addresses and headers: the reach of credentials, the targets of redirects.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use url::{Host, Url};
 use super::inside::network_of;
 use bumpwright_secret::Secret;
 
-/// Where a redirecting answer points to.
+/// The target of a redirect.
 #[must_use]
 pub fn location<B>(target: &Url, response: &Response<B>) -> Option<Url> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -18,7 +18,7 @@ pub fn location<B>(target: &Url, response: &Response<B>) -> Option<Url> {
     target.join(value).ok()
 }
 
-/// Without user information and fragment: a redirect must not choose who we are.
+/// Removes user information and fragment: a redirect must not choose the identity.
 #[must_use]
 pub fn bare(url: &Url) -> Url {
     let mut url = url.clone();
@@ -29,7 +29,7 @@ pub fn bare(url: &Url) -> Url {
     url
 }
 
-/// Whether credentials for `base` may go to `target`: the same origin, or the same host after the usual step from http
+/// Whether credentials for `base` may be sent to `target`: the same origin, or the same host after the usual upgrade from http
 /// to https.
 #[must_use]
 pub fn trusted(base: &Url, target: &Url) -> bool {
@@ -38,9 +38,9 @@ pub fn trusted(base: &Url, target: &Url) -> bool {
     base.origin() == target.origin() || (upgraded && base.host() == target.host())
 }
 
-/// Whether an address that `from` gave us is an IP address inside ([`super::Inside`]), such as the metadata endpoint of a cloud, and
-/// another host than `from` itself. Names are not looked up (as in go-containerregistry's `checkRedirectSSRF`): that is done when
-/// they are connected to.
+/// Whether an address from the server `from` is a private IP address ([`super::PrivateAddress`]), such as the metadata endpoint of a
+/// cloud, and another host than `from` itself. Names are not resolved (as in go-containerregistry's `checkRedirectSSRF`): that is done
+/// on connection.
 #[must_use]
 pub fn leads_inside(from: Option<Host<&str>>, to: &Url) -> bool {
     let is_inside = match to.host() {
@@ -57,7 +57,7 @@ pub fn basic_header(username: &str, password: &Secret) -> Secret {
     Secret::new(format!("Basic {}", STANDARD.encode(pair.expose())))
 }
 
-/// Percent-decodes; nothing when empty.
+/// Percent-decodes; none when empty.
 #[must_use]
 pub fn decoded(text: &str) -> Option<String> {
     let bytes: Vec<u8> = percent_encoded_bytes(text);
