@@ -15,12 +15,12 @@ use bumpwright_re2::{Budget, Regexp};
 use bumpwright_secret::Secret;
 use bumpwright_sops::KeyError;
 
-/// Of keys and aliases in all partitions (SOPS, `arnRegex`).
+/// The pattern of keys and aliases in all partitions (SOPS, `arnRegex`).
 const ARN: &str = r"^arn:aws[\w-]*:kms:(.+):[0-9]+:(key|alias)/.+$";
 /// The longest name of a role's session (SOPS, `roleSessionNameLengthLimit`).
 const SESSION: usize = 64;
 
-/// A master key at AWS. Flux leaves a profile out, since profiles are of who encrypted.
+/// A master key at AWS, without its profile as in Flux, since profiles belong to the encrypting user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AwsKey<'k> {
     pub(super) arn: &'k str,
@@ -88,7 +88,7 @@ impl KeyRequest<'_> {
         decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| unread())
     }
 
-    /// The Secret's own, else those of the ServiceAccount or of this process. The error is in the SDK's words.
+    /// The Secret's credentials, else those of the ServiceAccount or of this process. The error is in the SDK's words.
     fn aws_credentials(&self, region: &str) -> Result<AwsCredentials, String> {
         let found = match &self.given.aws {
             Some(keys) if keys.access_key_id.is_empty() || keys.secret_access_key.is_empty() => {
@@ -103,7 +103,7 @@ impl KeyRequest<'_> {
     }
 }
 
-/// Where a key is; none for what is no ARN of a key.
+/// The region of a key; none for a text that is not an ARN of a key.
 fn region(arn: &str) -> Option<String> {
     let pattern = Regexp::new(ARN).ok()?;
     let found = pattern
@@ -113,10 +113,10 @@ fn region(arn: &str) -> Option<String> {
     arn.get(region).map(str::to_owned)
 }
 
-/// `sops@HOST` without what AWS does not take (SOPS, `stsSessionName`), of the name that the environment gives the host.
+/// `sops@HOST` without characters that AWS refuses (SOPS, `stsSessionName`), of the host name in the environment.
 fn session(host: Option<&str>) -> String {
     let host = host.unwrap_or("bumpwright");
-    // The pattern of SOPS has a range from @ to _, in which some signs and all capitals are.
+    // The pattern of SOPS has a range from @ to _, which includes some signs and all capitals.
     let good = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '=' | ',' | '.' | '@'..='_');
     let name: String = "sops@".chars().chain(host.chars().filter(good)).collect();
     name.chars().take(SESSION).collect()

@@ -1,9 +1,9 @@
-//! Refusals of AWS in the words of its SDK for Go, which SOPS passes on. The id of the request is left out: it is another one each
+//! Errors of AWS in the words of its SDK for Go, which SOPS passes on. The id of the request is left out: it differs each
 //! time, and would make an event of each retry.
 
 use bumpwright_cloud::CloudError;
 
-/// What KMS calls by name (SDK, `service/kms/types/errors.go`, of the operation *Decrypt*); all else is an `api error`.
+/// Errors of KMS with a type in the SDK (`service/kms/types/errors.go`, of the operation *Decrypt*); others are an `api error`.
 const MODELED: [&str; 11] = [
     "DependencyTimeoutException",
     "DisabledException",
@@ -18,7 +18,7 @@ const MODELED: [&str; 11] = [
     "NotFoundException",
 ];
 
-/// What AWS said, or why nothing.
+/// The text of an error of AWS, or of a missing answer.
 pub(super) fn refused(error: CloudError) -> String {
     match error {
         CloudError::Refused {
@@ -36,7 +36,7 @@ pub(super) fn refused(error: CloudError) -> String {
     }
 }
 
-/// Why there is nothing to sign with.
+/// The text of missing credentials.
 pub(super) fn no_credentials(why: &str) -> String {
     format!("get identity: get credentials: failed to refresh cached credentials, {why}")
 }

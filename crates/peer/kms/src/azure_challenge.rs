@@ -1,25 +1,25 @@
-//! What a vault says about who may ask it: which tokens it takes, and of which tenant (Azure Key Vault, *Authentication,
+//! The challenge of a vault: scope and tenant of its tokens (Azure Key Vault, *Authentication,
 //! requests and responses*; Azure SDK for Go, `keyvault/internal/challenge_policy.go`).
 
 use url::Url;
 
 use bumpwright_gostd::{Url as GoUrl, quote};
 
-/// Read from the answer to a request without a token.
+/// A challenge, from the answer to a request without a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Challenge {
-    /// What tokens are asked for with.
+    /// The scope of tokens.
     pub(super) scope: String,
-    /// Who has the vault; empty when it does not say.
+    /// The tenant of the vault; may be empty.
     pub(super) tenant: String,
 }
 
 impl Challenge {
-    /// The challenge of a `WWW-Authenticate` header.
+    /// Parses a `WWW-Authenticate` header.
     ///
     /// # Errors
-    /// In the SDK's words, when it names no resource, or that of another domain: whoever asked for a token of somebody else's
-    /// vault would get one.
+    /// In the SDK's words, when it names no resource, or one of another domain: otherwise a vault could get a token for
+    /// another vault.
     pub(super) fn read(header: &str, vault: &Url) -> Result<Self, String> {
         let header = header.replace("Bearer ", "");
         let get = |wanted: &str| {
@@ -55,7 +55,7 @@ impl Challenge {
     }
 }
 
-/// Whether a vault's host is below that of a resource, letter by letter.
+/// Whether a vault's host is a subdomain of a resource's.
 fn is_above(resource: &GoUrl, vault: &Url) -> bool {
     let host = vault.host_str().unwrap_or_default();
     let host = vault

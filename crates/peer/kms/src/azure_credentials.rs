@@ -4,10 +4,10 @@ use super::entry::Fields;
 use bumpwright_cloud::{EntraClient, EntraProof};
 use bumpwright_secret::Secret;
 
-/// Who issues tokens where the entry does not say. The environment has no word in it, as in Flux.
+/// The default authority. The environment does not count, as in Flux.
 const AUTHORITY: &str = "https://login.microsoftonline.com/";
 
-/// The fields that are texts.
+/// The text fields.
 const TEXTS: [&str; 9] = [
     "tenantId",
     "clientId",
@@ -20,7 +20,7 @@ const TEXTS: [&str; 9] = [
     "password",
 ];
 
-/// An application with a password or a certificate, what `az` writes, or a managed identity.
+/// Parses an application with a password or a certificate, the format of `az`, or a managed identity.
 ///
 /// # Errors
 /// In Flux' words, without any secret.
@@ -93,7 +93,7 @@ fn is_tenant(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(good)
 }
 
-/// UTF-16 with a byte order mark as UTF-8, as PowerShell writes files.
+/// Decodes UTF-16 with a byte order mark, as in files of PowerShell.
 fn decoded(entry: &[u8]) -> Option<Vec<u8>> {
     let pairs = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let (pairs, []) = rest.as_chunks() else { return None };

@@ -19,10 +19,10 @@ use bumpwright_http::{Answer, Request};
 use bumpwright_secret::Secret;
 use bumpwright_sops::KeyError;
 
-/// The version of the interface (Azure SDK for Go, `azkeys` v1.5.0).
+/// The API version (Azure SDK for Go, `azkeys` v1.5.0).
 const VERSION: &str = "2025-07-01";
 
-/// What vaults have said about who may ask them, by their origin.
+/// The challenges of vaults by their origin.
 #[derive(Debug, Default)]
 pub(super) struct Challenges(Mutex<HashMap<String, Challenge>>);
 
@@ -81,7 +81,7 @@ impl KeyRequest<'_> {
         let token = self.entra_token(&challenge)?;
         let answer = self.authorized(&url, blob, &token)?;
         if answer.status == StatusCode::UNAUTHORIZED {
-            // What it takes may have changed since.
+            // The challenge may have changed.
             self.challenges.put(&url, None);
             if known.is_some() {
                 return self.decrypted(key, blob);
@@ -96,7 +96,7 @@ impl KeyRequest<'_> {
         decode(decrypted.value.as_bytes(), Base64::RawUrl).map_err(|_| unread())
     }
 
-    /// What a vault answers to somebody without a token.
+    /// Requests the challenge of a vault.
     fn challenged(&self, url: &Url) -> Result<Challenge, String> {
         let request = Request::get(url.clone())
             .method(Method::POST)
@@ -131,7 +131,7 @@ impl KeyRequest<'_> {
             .map_err(|e| e.to_string())
     }
 
-    /// Of the Secret's application, else of the ServiceAccount or of this process.
+    /// Gets a token of the Secret's application, else of the ServiceAccount or of this process.
     fn entra_token(&self, challenge: &Challenge) -> Result<Secret, String> {
         let token = match &self.given.azure {
             Some(client) => {
@@ -163,7 +163,7 @@ fn other_tenant(name: &str, tenant: &str) -> String {
     )
 }
 
-/// Tokens never go over a wire that others can read.
+/// Builds the address. Tokens are never sent without TLS.
 fn address(key: AzureKey<'_>) -> Result<Url, String> {
     if key.name.is_empty() {
         return Err("parameter name cannot be empty".to_owned());

@@ -1,4 +1,4 @@
-//! Refusals of Azure in the words of its SDK for Go, which SOPS passes on (`azcore`, *ResponseError*).
+//! Errors of Azure in the words of its SDK for Go, which SOPS passes on (`azcore`, *ResponseError*).
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use bumpwright_secret::Secret;
 
 const LINE: &str = "--------------------------------------------------------------------------------";
 
-/// What a vault answered instead of a key. `secrets` are what it was sent.
+/// The text of a vault's error. `secrets` are those of the request.
 pub(super) fn refused(answer: &Answer, secrets: &[&Secret]) -> String {
     let (status, url) = (answer.status, &answer.url);
     let host = url.host_str().unwrap_or_default();
@@ -34,7 +34,7 @@ pub(super) fn refused(answer: &Answer, secrets: &[&Secret]) -> String {
     )
 }
 
-/// Azure's own code, from a header, from JSON, from XML.
+/// Azure's error code, from a header, from JSON, from XML.
 fn code(answer: &Answer) -> Option<String> {
     if let Some(code) = answer.header("x-ms-error-code").filter(|code| !code.is_empty()) {
         return Some(code.to_owned());
@@ -56,7 +56,7 @@ fn code(answer: &Answer) -> Option<String> {
     Some(found).filter(|code| !code.is_empty() && code.len() <= 100 && code.chars().all(good))
 }
 
-/// A JSON text as Go's `json.Indent` lays it out with two blanks, its members in their order.
+/// Indents a JSON text as Go's `json.Indent` with two blanks, with members in their order.
 fn indented(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let (mut depth, mut in_string, mut escaped, mut opened) = (0_usize, false, false, false);

@@ -1,4 +1,4 @@
-//! Data keys and ciphertexts in base64, as the services' libraries for Go write and read it.
+//! Base64 of data keys and ciphertexts, as in the services' libraries for Go.
 
 use base64::Engine;
 use base64::engine::general_purpose;
@@ -17,7 +17,7 @@ pub(super) fn encode_raw_url(bytes: &[u8]) -> String {
     general_purpose::URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A field of an answer, which is wiped; null is empty.
+/// Deserializes a secret field; null is empty.
 pub(super) fn secret<'de, D: Deserializer<'de>>(text: D) -> Result<Zeroizing<String>, D::Error> {
     let text: Option<String> = Option::deserialize(text)?;
     Ok(Zeroizing::new(text.unwrap_or_default()))
@@ -26,7 +26,7 @@ pub(super) fn secret<'de, D: Deserializer<'de>>(text: D) -> Result<Zeroizing<Str
 /// Decodes a text.
 ///
 /// # Errors
-/// [`CorruptInput`] at the place that Go names.
+/// [`CorruptInput`] at Go's position.
 pub(super) fn decode(text: &[u8], encoding: Base64) -> Result<Zeroizing<Vec<u8>>, CorruptInput> {
     let mut out = Zeroizing::new(Vec::new());
     decode_base64(text, encoding, &mut out)?;

@@ -1,5 +1,5 @@
-//! The fields of a Secret's entry, as sigs.k8s.io/yaml reads YAML and JSON into a struct of Go: names in any case, numbers and
-//! truth values as texts where texts are wanted.
+//! The fields of a Secret's entry, parsed as by sigs.k8s.io/yaml into a struct of Go: names in any case, numbers and
+//! booleans as texts in text fields.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use bumpwright_gostd::format_float;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{Dialect, FileId, Node, ReadOptions, Resolved, Value, decode, read_first};
 
-/// What sigs.k8s.io/yaml says before an error of Go's JSON.
+/// sigs.k8s.io/yaml's prefix of an error of Go's JSON.
 const DECODING: &str = "error unmarshaling JSON: while decoding JSON";
 
-/// The fields, with the name of the struct that they belong to, which Go's errors name.
+/// The fields, with the name of Go's struct for errors.
 pub(super) struct Fields {
     of: &'static str,
-    /// Sorted by name as Go's JSON has them: the last one that fits counts.
+    /// Sorted by name as in Go's JSON: the last match counts.
     entries: Vec<(String, Node)>,
 }
 
@@ -26,12 +26,12 @@ impl fmt::Debug for Fields {
 }
 
 impl Fields {
-    /// An empty text has no fields. `texts` are those of the struct's fields that are texts.
+    /// Parses the fields; an empty text has none. `texts` are the names of text fields.
     ///
     /// # Errors
-    /// In words without any of the text, which is secret, when it is no mapping.
+    /// A text without any of the entry, which is secret, when it is not a mapping.
     pub(super) fn read(text: &[u8], of: &'static str, texts: &[&str]) -> Result<Self, String> {
-        // Go's own sentence may quote the text.
+        // Go's own message may quote the text.
         let document = read_first(text, &ReadOptions::sigs(FileId::default())).map_err(|e| {
             let (line, column) = (e.place.line, e.place.column);
             format!("error converting YAML to JSON: it is not YAML (line {line}, column {column})")
@@ -64,7 +64,7 @@ impl Fields {
         }
     }
 
-    /// The values of a field, the one that counts last.
+    /// The values of a field, the effective one last.
     fn values(&self, name: &str) -> impl Iterator<Item = &Value> {
         let fits = move |(other, _): &&(String, Node)| other.eq_ignore_ascii_case(name);
         let values = self.entries.iter().filter(fits).map(|(_, node)| &node.value);
@@ -81,7 +81,7 @@ impl Fields {
         Ok(read.into_iter().next_back().filter(|text| !text.is_empty()))
     }
 
-    /// A truth value; false when it is missing or null.
+    /// A boolean; false when it is missing or null.
     ///
     /// # Errors
     /// In Go's words, without the value, for anything else.
@@ -95,7 +95,7 @@ impl Fields {
     }
 
     fn unfit(&self, name: &str, value: &Value, wanted: &str) -> String {
-        // A struct without a name has a type and no name in Go.
+        // In Go an anonymous struct has a type and no name.
         let of = Some(self.of).filter(|of| !of.starts_with("struct")).unwrap_or_default();
         let kind = kind(value);
         format!("{DECODING}: json: cannot unmarshal {kind} into Go struct field {of}.{name} of type {wanted}")
@@ -116,7 +116,7 @@ fn text(value: &Value) -> Option<Secret> {
     })
 }
 
-/// A number that JSON has no spelling for.
+/// A number that JSON cannot represent.
 fn unsupported(value: &Value) -> Option<f64> {
     match value {
         Value::Mapping(mapping) => mapping.entries.iter().find_map(|entry| unsupported(&entry.value.value)),
@@ -135,7 +135,7 @@ fn scalar(value: &Value) -> Option<Resolved<'_>> {
     }
 }
 
-/// What Go's JSON calls a value.
+/// Go's JSON name of a value's kind.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Mapping(_) => "object",

@@ -1,5 +1,5 @@
-//! Google Cloud KMS (Cloud KMS API, *cryptoKeys.decrypt*; SOPS, `gcpkms/keysource.go`; K-143). It is asked by REST, and its
-//! refusals are told in the words of gRPC, which SOPS uses.
+//! Google Cloud KMS (Cloud KMS API, *cryptoKeys.decrypt*; SOPS, `gcpkms/keysource.go`; K-143). Requests use REST, and
+//! errors have the words of gRPC, which SOPS uses.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -60,7 +60,7 @@ impl KeyRequest<'_> {
         decode(decrypted.plaintext.as_bytes(), Base64::Standard).map_err(|_| unread())
     }
 
-    /// Of the Secret's key, else of the ServiceAccount or of this process.
+    /// Gets a token of the Secret's key, else of the ServiceAccount or of this process.
     fn google_token(&self) -> Result<Secret, CloudError> {
         let token = match &self.given.gcp {
             Some(key) => self.cloud.google_token_of_key("sops.gcp-kms", key, self.deadline)?,
@@ -70,7 +70,8 @@ impl KeyRequest<'_> {
     }
 }
 
-/// `^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$`, and no control characters, which SOPS sends on.
+/// Whether a name matches `^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$` without control characters, which
+/// SOPS accepts.
 fn is_key(resource: &str) -> bool {
     let parts: Vec<&str> = resource.split('/').collect();
     match parts.as_slice() {
@@ -99,7 +100,7 @@ fn address(base: &Url, resource: &str) -> Url {
     url
 }
 
-/// What Google said, as gRPC has it: `PERMISSION_DENIED` is `PermissionDenied`.
+/// Google's error in the format of gRPC: `PERMISSION_DENIED` is `PermissionDenied`.
 fn refused(error: CloudError) -> String {
     match error {
         CloudError::Refused { code, message, .. } if !code.is_empty() => {

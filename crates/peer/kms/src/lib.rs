@@ -6,10 +6,10 @@
 //! environment, metadata (cloud) ─────────┘
 //! ```
 //!
-//! What is asked, with which credentials and in which order is what Flux does (kustomize-controller v1.9.5,
-//! `internal/decryptor`, `internal/sops`) with SOPS' master keys (`getsops/sops` v3.13.2); `fixtures/keys` has recorded what those
-//! ask and say. Addresses of services come from files that others have written: a token is only sent where the cloud itself
-//! would have it, and for Vault where `SOPS_HC_VAULT_ALLOWLIST` lets it.
+//! Requests, credentials and their order are those of Flux (kustomize-controller v1.9.5,
+//! `internal/decryptor`, `internal/sops`) with SOPS' master keys (`getsops/sops` v3.13.2); `fixtures/keys` has their recorded
+//! requests and errors. Addresses of services come from tenants' files: a token is only sent where the cloud itself
+//! is, and for Vault where `SOPS_HC_VAULT_ALLOWLIST` allows it.
 //!
 //! Huawei Cloud KMS is not supported.
 

@@ -15,17 +15,17 @@ use bumpwright_cloud::{Cloud, CloudError, WorkloadIdentity};
 use bumpwright_http::Deadline;
 use bumpwright_sops::{KeyError, KeyService, MasterKey};
 
-/// A data key, which is wiped.
+/// A data key, wiped on drop.
 pub(super) type Plaintext = Zeroizing<Vec<u8>>;
 
-/// The most that one master key takes, with logins and repetitions.
+/// The time limit for one master key, with logins and retries.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. A service for which the object's Secret has
-/// credentials is asked with those; all others as the ServiceAccount of the object if there is one, Vault only with
-/// [`VaultLogins`]; else as this process (K-130, K-131, K-145, N-061).
+/// Decrypts data keys at AWS KMS, Google Cloud KMS, Azure Key Vault and Vault. Requests use the credentials of the object's
+/// Secret for a service, if any; else the ServiceAccount of the object, at Vault only with
+/// [`VaultLogins`]; else the identity of this process (K-130, K-131, K-145, N-061).
 ///
-/// Nothing is read or asked before a key is decrypted. What is learnt on the way is kept for as long as the value: make one for each
+/// Nothing is read or requested before a key is decrypted. Challenges and logins are cached in the value: create one for each
 /// object and each run.
 #[derive(Debug)]
 pub struct Services {
@@ -40,9 +40,9 @@ pub struct Services {
 }
 
 impl Services {
-    /// `cloud` has the environment of the process, the way to servers, and tokens that are kept. `account` is the ServiceAccount
-    /// of the object, or why there is none ([`bumpwright_cloud::ServiceAccounts::identity`]), which is told only where it would be asked
-    /// for. After `deadline` nothing is waited for; a single master key takes a minute at most.
+    /// `cloud` has the environment of the process, the connection settings, and cached tokens. `account` is the ServiceAccount
+    /// of the object, or why there is none ([`bumpwright_cloud::ServiceAccounts::identity`]), an error only where it would be
+    /// used. No request outlasts `deadline`; a single master key takes a minute at most.
     #[must_use]
     pub fn new(
         cloud: Cloud,
@@ -62,7 +62,7 @@ impl Services {
         }
     }
 
-    /// The same for files of tenants who are kept apart: this process' own token goes to no server of Vault unless
+    /// The same for files of isolated tenants: this process' own token is not sent to a server of Vault unless
     /// `SOPS_HC_VAULT_ALLOWLIST` is set.
     #[must_use]
     pub fn with_listed_servers_only(self, listed_only: bool) -> Self {
@@ -140,7 +140,7 @@ impl KeyService for Services {
     }
 }
 
-/// One decryption.
+/// One decryption of a data key.
 #[derive(Clone, Copy)]
 pub(super) struct KeyRequest<'s> {
     pub(super) cloud: &'s Cloud,
@@ -154,10 +154,10 @@ pub(super) struct KeyRequest<'s> {
 }
 
 impl<'s> KeyRequest<'s> {
-    /// The ServiceAccount that is asked for; none for this process.
+    /// The ServiceAccount to use; none for this process.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// Why it is missing.
     pub(super) fn account(&self) -> Result<Option<&'s WorkloadIdentity>, CloudError> {
         match self.account {
             Ok(account) => Ok(account.as_ref()),

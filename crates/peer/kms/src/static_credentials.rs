@@ -1,4 +1,4 @@
-//! The credentials of key services that a Secret for decryption holds (K-132, K-137 to K-144; kustomize-controller,
+//! The credentials of key services in a Secret for decryption (K-132, K-137 to K-144; kustomize-controller,
 //! `Decryptor.ImportKeys`).
 
 use super::azure_credentials;
@@ -12,7 +12,7 @@ const AZURE: &str = "sops.azure-kv";
 const GCP: &str = "sops.gcp-kms";
 const VAULT: &str = "sops.vault-token";
 
-/// What a Secret gives; `Debug` shows no secret. By default nothing.
+/// The credentials of a Secret; empty by default. `Debug` shows no secret.
 #[derive(Clone, Debug, Default)]
 pub struct StaticCredentials {
     /// `sops.aws-kms`.
@@ -26,11 +26,11 @@ pub struct StaticCredentials {
 }
 
 impl StaticCredentials {
-    /// Reads the entries that are for key services; all others are left to those who know them. `secret` is the Secret as
-    /// `namespace/name`, which errors name.
+    /// Reads the entries for key services and ignores others. `secret` is the Secret as
+    /// `namespace/name`, for errors.
     ///
     /// # Errors
-    /// [`SecretError`] for the first entry that cannot be used.
+    /// [`SecretError`] for the first unusable entry.
     pub fn read(secret: &str, data: &[(&str, &[u8])]) -> Result<Self, SecretError> {
         let wrong = |entry| move |problem: String| SecretError::new(entry, secret, problem);
         let get = |entry| data.iter().find(|(name, _)| *name == entry).map(|(_, value)| *value);
@@ -46,7 +46,7 @@ impl StaticCredentials {
     }
 }
 
-/// Keys that are missing are found missing when AWS is asked, as in Flux.
+/// Missing keys are an error of the later request, as in Flux.
 fn aws(entry: &[u8]) -> Result<AwsCredentials, String> {
     let unread = |e| format!("failed to unmarshal AWS credentials file: {e}");
     let texts = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];

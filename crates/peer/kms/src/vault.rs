@@ -16,7 +16,7 @@ use bumpwright_http::{Answer, Request};
 use bumpwright_secret::Secret;
 use bumpwright_sops::KeyError;
 
-/// The pause before a server is asked again that is not yet where others are.
+/// The pause before a retry at a server that lags behind others.
 const BEHIND: Duration = Duration::from_secs(1);
 
 /// A master key at Vault.
@@ -64,7 +64,7 @@ impl KeyRequest<'_> {
         data_key(answer, &secrets).map_err(failed)
     }
 
-    /// Follows one redirect, as it comes from a server that stands by, with the token: who asks trusts the server that says so.
+    /// Sends a request, and follows one redirect of a standby server with the token, since that server is trusted.
     pub(super) fn vault_answer(
         &self,
         settings: &VaultSettings,
@@ -86,7 +86,7 @@ impl KeyRequest<'_> {
         self.send_with_retries(settings, &request)
     }
 
-    /// A server that lags behind others (412) is asked again as well.
+    /// Sends a request with retries, also when the server lags behind others (412).
     fn send_with_retries(&self, settings: &VaultSettings, request: &Request) -> Result<Answer, String> {
         let mut left = settings.retries;
         loop {

@@ -1,4 +1,4 @@
-//! What Vault answers: data keys, and refusals in the words of its library for Go, which SOPS passes on (`vault/api`, *ParseSecret*,
+//! Answers of Vault: data keys, and errors in the words of its library for Go, which SOPS passes on (`vault/api`, *ParseSecret*,
 //! *ResponseError*).
 
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use bumpwright_gostd::Base64;
 use bumpwright_http::{Answer, scrubbed};
 use bumpwright_secret::Secret;
 
-/// The data key of an answer to `PUT`. `secrets` are what was sent.
+/// Parses the data key of an answer to `PUT`. `secrets` are those of the request.
 ///
 /// # Errors
 /// In the words of the library.
@@ -30,7 +30,7 @@ pub(super) fn data_key(answer: Answer, secrets: &[&Secret]) -> Result<Plaintext,
     Err(refused(&answer, secrets))
 }
 
-/// The token that an answer to a login gives; none where it gives none. `secrets` are what was sent.
+/// Parses the token of an answer to a login, if any. `secrets` are those of the request.
 ///
 /// # Errors
 /// In the words of the library.
@@ -47,7 +47,7 @@ pub(super) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option
     let Some(mut document) = document(&body)? else {
         return Ok(None);
     };
-    // Taken out, not copied: what is left of the answer is not wiped.
+    // Moved out, not copied: the rest of the answer is not wiped.
     match document
         .get_mut("auth")
         .and_then(|auth| auth.get_mut("client_token"))
@@ -61,7 +61,7 @@ pub(super) fn client_token(answer: Answer, secrets: &[&Secret]) -> Result<Option
 const EMPTY: &str = "transit backend is empty";
 const END: &str = "EOF";
 
-/// The fields of an answer that is more than data.
+/// The fields of an answer beside its data.
 const OTHERS: [&str; 8] = [
     "request_id",
     "lease_id",
@@ -73,7 +73,7 @@ const OTHERS: [&str; 8] = [
     "mount_type",
 ];
 
-/// An answer whole; none where it is empty or null.
+/// Parses an answer; none when it is empty or null.
 fn document(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     if body.is_empty() {
         return Ok(None);
@@ -90,7 +90,7 @@ fn document(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     }
 }
 
-/// What an answer holds, which is all of it where it has none of the usual fields.
+/// The data of an answer, which is all of it when it has none of the usual fields.
 fn data(body: &[u8]) -> Result<Option<Map<String, Value>>, String> {
     let Some(mut document) = document(body)? else {
         return Ok(None);
@@ -129,13 +129,13 @@ fn plaintext(data: Option<Map<String, Value>>) -> Result<Plaintext, String> {
         .map_err(|_| "cannot decode base64 plaintext into data key bytes".to_owned())
 }
 
-/// The first value of a text; what follows is not looked at.
+/// Parses the first value of a text; the rest is ignored.
 fn first(body: &[u8]) -> Result<Value, String> {
     match serde_json::Deserializer::from_slice(body).into_iter().next() {
         None => Err(END.to_owned()),
         Some(Ok(value)) => Ok(value),
         Some(Err(e)) if e.is_eof() => Err("unexpected EOF".to_owned()),
-        // The parser's own words may quote the answer.
+        // The parser's own message may quote the answer.
         Some(Err(e)) => Err(format!(
             "the answer is not JSON (line {}, column {})",
             e.line(),
@@ -144,13 +144,13 @@ fn first(body: &[u8]) -> Result<Value, String> {
     }
 }
 
-/// A field, whose name may be in any case.
+/// Gets a field in any case.
 fn field<'d>(document: &'d Map<String, Value>, name: &str) -> Option<&'d Value> {
     let fits = |(other, _): &(&String, &Value)| other.eq_ignore_ascii_case(name);
     document.iter().find(fits).map(|(_, value)| value)
 }
 
-/// Whether a field is more than what Go has for one that is not there.
+/// Whether a field differs from Go's zero value.
 fn filled(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -175,7 +175,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The errors of a refusal; none where it is none of Vault's.
+/// The errors of an error response; none when it is not Vault's.
 fn errors(body: &[u8]) -> Option<String> {
     let document = match first(body).ok()? {
         Value::Null => return Some(String::new()),

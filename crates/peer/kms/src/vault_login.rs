@@ -18,23 +18,23 @@ use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 
-/// The entry that names servers and where to log in at them.
+/// The entry with servers and their login paths.
 const CONFIG: &str = "config.yaml";
 
-/// The entries of a ConfigMap; the error is in words.
+/// Reads the entries of a ConfigMap; the error is a text.
 pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, String> + Send + Sync;
 
-/// Issues a token of the object's ServiceAccount, or of this process' own, for an audience; the error is in words.
+/// Issues a token of the object's ServiceAccount, or of this process' own, for an audience; the error is a text.
 pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
 
-/// Who may log in where. With this, a server for which the Secret has no token is asked with one that a login there gives, and
-/// never with that of this process; servers that the ConfigMap does not name are not asked at all.
+/// Settings of logins. With them, requests to a server without a token in the Secret use the token of a login there, and
+/// never that of this process; servers that are not in the ConfigMap get no requests.
 pub struct VaultLogins {
     /// The ConfigMap as `namespace/name` (`--sops-vault-configmap`).
     pub name: String,
-    /// Reads it.
+    /// Reads the ConfigMap.
     pub read: Box<ReadConfig>,
-    /// Issues what is logged in with.
+    /// Issues the token for the login.
     pub issue: Box<IssueFor>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Debug for VaultLogins {
     }
 }
 
-/// Logins, and what they gave: one at each server.
+/// Cached logins, one at each server.
 #[derive(Debug)]
 pub(super) struct LoggedIn {
     logins: VaultLogins,
@@ -53,7 +53,7 @@ pub(super) struct LoggedIn {
 
 #[derive(Debug, Default)]
 struct LoginState {
-    /// Where to log in, by server.
+    /// Login paths by server.
     paths: Option<BTreeMap<String, String>>,
     tokens: BTreeMap<String, Secret>,
 }
@@ -66,7 +66,7 @@ impl LoggedIn {
         }
     }
 
-    /// The token for a server. Who comes at the same time waits for the login of who came first.
+    /// Gets the token for a server. Concurrent callers share one login.
     ///
     /// # Errors
     /// In Flux's words.
@@ -122,7 +122,7 @@ impl VaultLogins {
     }
 }
 
-/// Kustomize-controller's `VaultConfig`; the last one of a server counts.
+/// Parses kustomize-controller's `VaultConfig`; the last entry of a server counts.
 fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
     #[derive(Default, Deserialize)]
     struct Config {
@@ -155,7 +155,7 @@ fn paths_of(text: &str) -> Result<BTreeMap<String, String>, String> {
     Ok(pairs.collect())
 }
 
-/// Namespace and name of the ServiceAccount that a token is of. Nobody's signature is checked: the server does that.
+/// Namespace and name of the ServiceAccount of a token. The signature is not checked: the server does that.
 fn account_of(token: &Secret) -> Result<(String, String), String> {
     #[derive(Deserialize)]
     struct Claims {
@@ -168,7 +168,7 @@ fn account_of(token: &Secret) -> Result<(String, String), String> {
     };
     let claims = decode(claims.as_bytes(), Base64::RawUrl)
         .map_err(|error| format!("failed to decode token payload: {error}"))?;
-    // The parser's own words may quote the token.
+    // The parser's own message may quote the token.
     let claims: Claims = serde_json::from_slice(&claims).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         format!("failed to unmarshal token payload: it does not fit (line {line}, column {column})")

@@ -1,10 +1,10 @@
-//! Which key of which transit engine is asked, as a path.
+//! Paths of keys in transit engines.
 
 use url::Url;
 
 use bumpwright_gostd::quote;
 
-/// Go's `path.Join`: empty parts left out, `.` and `..` and double slashes resolved.
+/// Go's `path.Join`: empty parts are left out, `.`, `..` and double slashes resolved.
 fn joined(parts: &[&str]) -> String {
     let text = parts
         .iter()
@@ -26,10 +26,10 @@ fn joined(parts: &[&str]) -> String {
     if rooted { format!("/{text}") } else { text }
 }
 
-/// The path of a decryption below the interface, `transit/decrypt/NAME`.
+/// The path of a decryption below the API, `transit/decrypt/NAME`.
 ///
 /// # Errors
-/// In words, for names with `..`, which would lead a request with a token to any other place of the server, and with control
+/// A text, for names with `..`, which would send a request with a token to any other path of the server, and with control
 /// characters.
 pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
     let path = joined(&[engine, "decrypt", key]);
@@ -44,10 +44,10 @@ pub(super) fn decryption(engine: &str, key: &str) -> Result<String, String> {
     }
 }
 
-/// Where a path is at a server; its address may have a path of its own.
+/// Builds the address of a path at a server, whose address may have a path of its own.
 ///
 /// # Errors
-/// In words, when it is no address.
+/// A text, when it is not an address.
 pub(super) fn address(server: &str, path: &str) -> Result<Url, String> {
     let parsed = Url::parse(server).ok();
     let mut url = parsed

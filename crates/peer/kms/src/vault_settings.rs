@@ -1,4 +1,4 @@
-//! What the environment says about servers of Vault and OpenBao (Vault, *Vault CLI usage: environment variables*; `vault/api`,
+//! Settings of Vault and OpenBao in the environment (Vault, *Vault CLI usage: environment variables*; `vault/api`,
 //! `Config.ReadEnvironment`; SOPS, `hcvault/keysource.go`).
 
 use std::fs;
@@ -10,33 +10,33 @@ use bumpwright_gostd::Duration as GoDuration;
 use bumpwright_http::{Client, Peer, Proxy, RetryPolicy, Tls};
 use bumpwright_secret::Secret;
 
-/// The most that one request may take unless `VAULT_CLIENT_TIMEOUT` says otherwise.
+/// The default of `VAULT_CLIENT_TIMEOUT`.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a request is sent again unless `VAULT_MAX_RETRIES` says otherwise.
+/// The default of `VAULT_MAX_RETRIES`.
 const RETRIES: u32 = 2;
-/// The first pause before that.
+/// The first pause before a retry.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The file below the user's folder that `vault login` writes.
+/// The file of `vault login` in the user's home folder.
 const TOKEN_FILE: &str = ".vault-token";
 const ALLOWLIST: &str = "SOPS_HC_VAULT_ALLOWLIST";
-/// What is not there, and would be missed in silence.
+/// Unsupported variables, which must not be ignored silently.
 const UNSUPPORTED: [&str; 3] = ["VAULT_HEADERS", "VAULT_SRV_LOOKUP", "VAULT_TLS_SERVER_NAME"];
 
-/// How servers are reached.
+/// The connection settings of servers.
 #[derive(Debug)]
 pub(super) struct VaultSettings {
     pub(super) client: Client,
-    /// `VAULT_AGENT_ADDR`: who is asked instead of the server that a file names.
+    /// `VAULT_AGENT_ADDR`: the agent for requests, in place of the server in a file.
     pub(super) agent: Option<String>,
     pub(super) namespace: Option<String>,
     pub(super) redirects: bool,
-    /// How often a request is sent again.
+    /// The number of retries.
     pub(super) retries: u32,
 }
 
 impl VaultSettings {
     /// # Errors
-    /// In words, when a variable or a file that one names cannot be used.
+    /// A text, when a variable or its file is not usable.
     pub(super) fn read(cloud: &Cloud) -> Result<Self, String> {
         let get = |name| cloud.variable(name);
         if let Some(name) = UNSUPPORTED
@@ -109,7 +109,7 @@ fn truth(name: &str, text: &str) -> Result<bool, String> {
     }
 }
 
-/// Seconds, or a duration of Go. None is no limit; the caller has one.
+/// Parses seconds, or a duration of Go. Zero counts as the default.
 fn timeout(text: &str) -> Result<Duration, String> {
     let wrong = || "could not parse \"VAULT_CLIENT_TIMEOUT\"".to_owned();
     let seconds = match text.parse::<u64>() {
@@ -126,7 +126,7 @@ fn file(variable: &str, path: &str) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|e| format!("{variable} names {path}, which cannot be read: {e}"))
 }
 
-/// All files of a folder, one after the other.
+/// Concatenates all files of a folder.
 fn folder(variable: &str, path: &str) -> Result<Vec<u8>, String> {
     let entries = fs::read_dir(path).map_err(|e| format!("{variable} names {path}, which cannot be read: {e}"))?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -139,10 +139,10 @@ fn folder(variable: &str, path: &str) -> Result<Vec<u8>, String> {
     Ok(all)
 }
 
-/// The token of this process: `VAULT_TOKEN`, else what `vault login` has left; none when there is none.
+/// The token of this process: `VAULT_TOKEN`, else the one of `vault login`; none when there is none.
 ///
 /// # Errors
-/// In SOPS' words, when the file is there and cannot be read.
+/// In SOPS' words, when the file exists and cannot be read.
 pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
     if let Some(token) = cloud.variable("VAULT_TOKEN") {
         return Ok(Some(Secret::new(token)));
@@ -157,10 +157,10 @@ pub(super) fn own_token(cloud: &Cloud) -> Result<Option<Secret>, String> {
     }
 }
 
-/// The token of this process for a server that a file of somebody else names: who keeps those apart says which servers are good.
+/// The token of this process for a server in a tenant's file: with isolated tenants a list of allowed servers is required.
 ///
 /// # Errors
-/// In words, without a list of servers; as [`own_token`].
+/// A text, without a list of servers; as [`own_token`].
 pub(super) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String> {
     let token = own_token(cloud)?;
     match (&token, cloud.variable(ALLOWLIST)) {
@@ -172,7 +172,7 @@ pub(super) fn own_token_of_list(cloud: &Cloud) -> Result<Option<Secret>, String>
     }
 }
 
-/// Whether tokens may go to a server: by default to any, as in SOPS.
+/// Checks whether tokens may be sent to a server: by default to any, as in SOPS.
 ///
 /// # Errors
 /// In SOPS' words, when they may not, or the list cannot be read.
