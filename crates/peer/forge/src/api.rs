@@ -1,4 +1,4 @@
-//! The requests to a forge's API, and what it answers.
+//! Requests to a forge's API, and its answers.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use super::{ForgeApi, ForgeError, Repository};
 use bumpwright_http::{Answer, Client, Deadline, Peer, Request, RetryPolicy, basic_header, scrubbed};
 use bumpwright_secret::Secret;
 
-/// Requests on one page of an answer, the most that GitHub and Gitea give by default.
+/// Pull requests per page, the most of GitHub's and Gitea's defaults.
 const PAGE: usize = 50;
-/// Pages of open requests that are looked through before it is given up.
+/// The most pages of open pull requests.
 const OPEN_PAGES: usize = 200;
 
-/// Who asks.
+/// A login at a forge.
 #[derive(Clone, Debug, Default)]
 pub enum Login {
-    /// Nobody; for previews, which ask nothing.
+    /// None; for previews, which send no requests.
     #[default]
     Nobody,
     /// An access token.
@@ -43,7 +43,7 @@ impl Login {
         .into_iter()
     }
 
-    /// The `Authorization` header. What stands for a password at GitHub is always a token, which its API wants as such.
+    /// The `Authorization` header. A password at GitHub is always a token, which its API requires as a bearer token.
     fn header(&self, kind: ForgeApi) -> Option<Secret> {
         let scheme = |scheme: &str, token: &Secret| Secret::new(format!("{scheme} {}", token.expose()));
         Some(match (self, kind) {
@@ -57,7 +57,7 @@ impl Login {
     }
 }
 
-/// A repository at a forge, with what is needed to ask its API. Its calls block.
+/// A repository at a forge, with a client of its API. Its calls block.
 #[derive(Debug)]
 pub struct Forge {
     pub(super) kind: ForgeApi,
@@ -67,7 +67,7 @@ pub struct Forge {
     limit: Duration,
 }
 
-/// A pull request as both APIs give it.
+/// A pull request in both APIs.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct PullRequest {
     pub(super) number: u64,
@@ -75,7 +75,7 @@ pub(super) struct PullRequest {
     #[serde(default)]
     pub(super) body: Option<String>,
     pub(super) html_url: String,
-    /// When it was merged; none when it is open or was closed.
+    /// When it was merged; none when it is open or closed.
     #[serde(default)]
     pub(super) merged_at: Option<String>,
     pub(super) head: BranchEnd,
@@ -103,14 +103,14 @@ struct RepositoryId {
 }
 
 impl PullRequest {
-    /// Whether it asks for `head` to be merged into `base`, both of this repository.
+    /// Whether it is from `head` to `base`, both of this repository.
     pub(super) fn joins(&self, head: &str, base: &str) -> bool {
         let is_head = self.head.reference == head || self.head.label.as_deref() == Some(head);
         is_head && self.base.reference == base && self.head.repo.is_some() && self.head.repo == self.base.repo
     }
 }
 
-/// What is sent to open a request.
+/// The body that opens a pull request.
 #[derive(Serialize)]
 pub(super) struct NewPullRequest<'a> {
     pub(super) title: &'a str,
@@ -119,7 +119,7 @@ pub(super) struct NewPullRequest<'a> {
     pub(super) body: &'a str,
 }
 
-/// What is sent to change one: only what is to be changed.
+/// The body that changes a pull request, with the changed fields only.
 #[derive(Serialize)]
 pub(super) struct PullRequestEdit<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,15 +128,15 @@ pub(super) struct PullRequestEdit<'a> {
     pub(super) body: Option<&'a str>,
 }
 
-/// What became of a request to open one.
+/// The result of opening a pull request.
 pub(super) enum Opened {
     PullRequest(PullRequest),
-    /// There is one, or somebody else has opened one in between.
+    /// There is one, or another process has opened one in between.
     Exists(ForgeError),
 }
 
 impl Forge {
-    /// A forge behind `peer`. Nothing is connected yet.
+    /// Creates the client with the connection settings `peer`. Nothing is connected yet.
     #[must_use]
     pub fn new(kind: ForgeApi, repository: Repository, login: Login, peer: Peer) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl Forge {
         &self.repository
     }
 
-    /// The open request from `head` to `base`.
+    /// Finds the open pull request from `head` to `base`.
     pub(super) fn open_request(&self, head: &str, base: &str) -> Result<Option<PullRequest>, ForgeError> {
         let attempt = format!("look for a pull request from {head} to {base}");
         for page in 1..=OPEN_PAGES {
@@ -174,17 +174,17 @@ impl Forge {
         })
     }
 
-    /// One page of requests, newest first, and whether there may be more. GitHub chooses by branches itself.
+    /// Gets a page of pull requests, newest first, and whether there may be more. GitHub filters by branches itself.
     pub(super) fn page(&self, attempt: &str, url: Url) -> Result<(Vec<PullRequest>, bool), ForgeError> {
         let (found, answer): (Vec<PullRequest>, Answer) = self.send_json(attempt, Request::get(url))?;
         let linked = answer.header("link").is_some_and(|link| link.contains("rel=\"next\""));
-        // A server may give fewer on a page than it was asked for: `Link` says whether there is a next one, and where
-        // a proxy has taken that away, a page with nothing on it.
+        // A server may return smaller pages: `Link` says whether there is a next one, or, where
+        // a proxy has removed it, an empty page.
         let more = linked || (answer.header("link").is_none() && self.kind == ForgeApi::Gitea && found.len() >= PAGE);
         Ok((found, more))
     }
 
-    /// The address of a page of requests in a state.
+    /// The address of a page of pull requests in a state.
     pub(super) fn list(&self, state: &str, head: &str, base: &str, page: usize) -> Url {
         let mut url = self.repository.url(&["pulls"]);
         let mut query = url.query_pairs_mut();
@@ -204,7 +204,7 @@ impl Forge {
         url
     }
 
-    /// Opens a request. It is sent once: a broken connection leaves open whether there is one now, and the next run looks.
+    /// Opens a pull request. It is sent once: after a broken connection the next run checks whether it was opened.
     pub(super) fn open(&self, new: &NewPullRequest<'_>) -> Result<Opened, ForgeError> {
         let attempt = format!("open a pull request from {} to {}", new.head, new.base);
         let request = Request::post(self.repository.url(&["pulls"]), "application/json", json(new));
@@ -213,7 +213,7 @@ impl Forge {
             return self.read(&attempt, &answer).map(Opened::PullRequest);
         }
         let refused = refusal(&attempt, &answer, &self.login, self.kind);
-        // GitHub: 422 for all that is not valid; Gitea: 409 for this alone.
+        // GitHub: 422 for anything that is not valid; Gitea: 409 only for this.
         let exists = match answer.status.as_u16() {
             409 => true,
             422 => refused.to_string().contains("already exists"),
@@ -225,7 +225,7 @@ impl Forge {
         }
     }
 
-    /// Changes a request.
+    /// Changes a pull request.
     pub(super) fn edit(&self, number: u64, edit: &PullRequestEdit<'_>) -> Result<PullRequest, ForgeError> {
         let url = self.repository.url(&["pulls", &number.to_string()]);
         let request = Request::post(url, "application/json", json(edit))
@@ -273,7 +273,7 @@ impl Forge {
     }
 }
 
-/// Texts into a string: this cannot fail, and an empty body would be refused by the server.
+/// Serializes texts to a string: this cannot fail, and the server would refuse an empty body.
 fn json(body: &impl Serialize) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }

@@ -1,18 +1,18 @@
-//! Requests that somebody has closed without merging them: a no, which is not asked about again.
+//! Pull requests that were closed without a merge: declined changes are not proposed again.
 
 use super::api::PullRequest;
 use super::description::{Content, content_of};
 use super::{Forge, ForgeApi, ForgeError};
 
-/// Pages of closed requests that are looked through, newest first. GitHub chooses by branches itself and needs one; at
-/// Gitea all closed requests of the repository come, and a no that is older than these is forgotten.
+/// The most pages of closed pull requests, newest first. GitHub filters by branches itself and needs one; Gitea
+/// lists all closed ones of the repository, and an older one does not count.
 const CLOSED_PAGES: usize = 10;
 
 impl Forge {
-    /// The newest closed request from `head` to `base`, if it was not merged and asked for the same as is asked for now.
+    /// Finds the newest closed pull request from `head` to `base`, if it was not merged and has the same content as the wanted one.
     ///
-    /// What was asked for is in its description. A description that somebody has emptied still has a commit beside it at
-    /// GitHub; Gitea shows the branch as it is now instead.
+    /// The content is in its description. Without one, GitHub still has the commit;
+    /// Gitea shows the current branch instead.
     pub(super) fn declined(
         &self,
         (head, base): (&str, &str),

@@ -1,8 +1,8 @@
-//! What a pull request says: the changes as a table and the commit's words, in a block between two hidden lines.
+//! The description of a pull request: the changes as a table and the commit message, in a block between two hidden lines.
 //!
-//! The first of them holds digests of the title that we gave and of what is asked for, so that nothing has to be kept
-//! elsewhere: a title that somebody has changed is recognised, and so is a request that was closed and would be the same
-//! again. What stands before and after the block is the people's.
+//! The first of them has digests of our title and of the content, so that no other state is
+//! needed: a title changed by people is recognised, and so is a closed pull request with the same
+//! content. Text before and after the block belongs to people.
 
 use sha2::{Digest, Sha256};
 
@@ -13,21 +13,21 @@ const BEGIN: &str = "<!-- bumpwright:begin ";
 const END: &str = "<!-- bumpwright:end -->";
 const HEAD: &str = "| File | Object | Old | New | Policy |\n|---|---|---|---|---|\n";
 
-/// The longest description, in bytes: GitHub takes 65,536 characters.
+/// The longest description, in bytes: GitHub's limit is 65,536 characters.
 const LONGEST: usize = 60_000;
-/// What our block may have at least, whatever people have written.
+/// The bytes reserved for our block, whatever people have written.
 const LEAST: usize = 4_000;
 /// The longest text of one cell, in characters.
 const LONGEST_CELL: usize = 300;
 /// The longest message below the table, in bytes.
 const LONGEST_MESSAGE: usize = 8_000;
 
-/// One field that changes, as the table shows it.
+/// A changed field, as a row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The file's path.
     pub path: String,
-    /// The object that the field is of; may be empty.
+    /// The object of the field; may be empty.
     pub object: String,
     /// The value before.
     pub old: String,
@@ -37,7 +37,7 @@ pub struct Row {
     pub policy: String,
 }
 
-/// A digest of what a request asks for, whatever it is based on.
+/// A digest of a pull request's changes, whatever its base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Content(String);
 
@@ -54,18 +54,18 @@ impl Content {
     }
 }
 
-/// What a description says that it asks for; none when it has no block of ours.
+/// The content digest in a description; none without our block.
 pub(super) fn content_of(body: &str) -> Option<Content> {
     field(block(body)?.head, "changes=").map(Content)
 }
 
-/// Whether `title` is the one that we gave to the request with this description, and not somebody's own.
+/// Whether `title` is our own of the pull request with this description, not changed by people.
 pub(super) fn is_ours(title: &str, body: &str) -> bool {
     let given = block(body).and_then(|block| field(block.head, "title="));
     given.is_some_and(|given| given == digest(title))
 }
 
-/// Our block, not yet in a body.
+/// Our block, before it is in a body.
 pub(super) struct Description<'a> {
     wanted: &'a WantedPullRequest<'a>,
     title: &'a str,
@@ -77,7 +77,7 @@ impl<'a> Description<'a> {
         Self { wanted, title, content }
     }
 
-    /// The body with the block in the place of an older one, or at its end.
+    /// The body with the block in place of an older one, or at its end.
     pub(super) fn into_body(self, old: &str) -> String {
         let (before, after) = match block(old) {
             Some(block) => (block.before, block.after),
@@ -123,7 +123,7 @@ fn headline(changes: &[Row]) -> String {
     format!("{} in {}", count(changes.len(), "field"), count(files.len(), "file"))
 }
 
-/// The rows of the table, as many as there is room for.
+/// The rows of the table that fit.
 fn fitting(changes: &[Row], room: usize) -> Vec<String> {
     let mut left = room;
     let mut rows = Vec::new();
@@ -139,7 +139,7 @@ fn fitting(changes: &[Row], room: usize) -> Vec<String> {
     rows
 }
 
-/// As code: names that look like people, issues or links stay names.
+/// A cell as code, so that names do not become mentions, issues or links.
 fn cell(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -151,7 +151,7 @@ fn cell(text: &str) -> String {
     format!("`{}`", code(&cut))
 }
 
-/// What a message says below its first line, at most so many bytes. Lines that would look like ours are kept apart.
+/// The message below its first line, truncated. Lines that look like ours are escaped.
 fn rest(message: &str, longest: usize) -> String {
     let message = message.trim_start();
     let text = message.split_once('\n').map_or("", |(_, rest)| rest).trim();
@@ -171,12 +171,12 @@ fn rest(message: &str, longest: usize) -> String {
 /// A body around our block.
 struct Block<'a> {
     before: &'a str,
-    /// The line that it begins with.
+    /// Its first line.
     head: &'a str,
     after: &'a str,
 }
 
-/// The first whole block. A beginning that has lost its end is somebody's text by now.
+/// The first complete block. A first line without an end counts as text of people.
 fn block(body: &str) -> Option<Block<'_>> {
     let (mut at, mut start) = (0, None);
     for line in body.split_inclusive('\n') {
@@ -206,7 +206,7 @@ fn digest(text: &str) -> String {
     short(Sha256::new_with_prefix(text.trim()))
 }
 
-/// Enough digits to tell what one person has not made up from the rest.
+/// A short digest.
 fn short(hash: Sha256) -> String {
     hash.finalize()
         .iter()
@@ -268,7 +268,7 @@ mod tests {
         assert!(second.ends_with("<!-- bumpwright:end -->\n\nOK for me.\n"), "{second}");
         assert_eq!(second.matches(END).count(), 1);
         assert!(second.contains("apps/2.yaml"));
-        // Without a block it comes at the end.
+        // Without a block it is appended.
         let third = body(&[row(1)], "Bump", "By hand.");
         assert!(third.starts_with("By hand.\n\n<!-- bumpwright:begin "), "{third}");
         assert_eq!(body(&[row(1)], "Bump", &third), third);

@@ -1,4 +1,4 @@
-//! Why a pull request is not as it should be.
+//! Errors of pull requests.
 
 use ureq::http::StatusCode;
 use url::Url;
@@ -8,13 +8,13 @@ use super::api::Login;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Answer, NetError, scrubbed, shown};
 
-/// Why a pull request is not as it should be. No variant holds a secret.
+/// Why a pull request could not be kept up to date. No variant holds a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForgeError {
-    /// There was no answer.
+    /// No answer.
     #[error("cannot {attempt}: {source}")]
     Net {
-        /// What was attempted.
+        /// The attempted action.
         attempt: String,
         /// Why.
         source: NetError,
@@ -22,54 +22,54 @@ pub enum ForgeError {
     /// The forge refused.
     #[error("cannot {attempt}: {url}: {status}{said}{hint}")]
     Refused {
-        /// What was attempted.
+        /// The attempted action.
         attempt: String,
         /// The address.
         url: String,
         /// Its status.
         status: StatusCode,
-        /// The server's words, after a colon; empty when it said nothing.
+        /// The server's text, after a colon; may be empty.
         said: String,
-        /// What can be done, after a semicolon; empty when nothing is known.
+        /// A hint for the user, after a semicolon; may be empty.
         hint: &'static str,
     },
     /// Too many requests.
     #[error("cannot {attempt}: {url}: the rate limit is used up{until}{said}")]
     Limited {
-        /// What was attempted.
+        /// The attempted action.
         attempt: String,
         /// The address.
         url: String,
-        /// How long, after a comma.
+        /// Until when, after a comma.
         until: String,
-        /// The server's words, after a colon.
+        /// The server's text, after a colon.
         said: String,
     },
-    /// The answer is none that the forge's documents describe.
+    /// The answer does not follow the forge's documentation.
     #[error("cannot {attempt}: {url}: {detail}; is this the address of a {kind} API?")]
     Unreadable {
-        /// What was attempted.
+        /// The attempted action.
         attempt: String,
         /// The address.
         url: String,
-        /// What is wrong with the answer.
+        /// The defect of the answer.
         detail: String,
         /// The kind of the forge.
         kind: ForgeApi,
     },
-    /// More requests than are read.
+    /// Too many pull requests.
     #[error("cannot {attempt}: {url}: more than {limit} open ones")]
     TooMany {
-        /// What was attempted.
+        /// The attempted action.
         attempt: String,
         /// The address.
         url: String,
-        /// So many were read.
+        /// The limit.
         limit: usize,
     },
 }
 
-/// What an answer that is no success means.
+/// The error of an answer that is not a success.
 pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: ForgeApi) -> ForgeError {
     let said = match said(answer, login) {
         empty if empty.is_empty() => empty,
@@ -93,7 +93,7 @@ pub(super) fn refusal(attempt: &str, answer: &Answer, login: &Login, kind: Forge
     }
 }
 
-/// Until when a limit holds, when the answer is about one (GitHub, *Rate limits for the REST API*; RFC 9110,
+/// The end of a rate limit, if the answer is about one (GitHub, *Rate limits for the REST API*; RFC 9110,
 /// *Retry-After*).
 fn limited(answer: &Answer) -> Option<String> {
     let after = answer.header("retry-after");
@@ -131,8 +131,8 @@ fn hint(status: StatusCode, login: &Login, kind: ForgeApi) -> &'static str {
     }
 }
 
-/// The server's words: `message` and the messages of `errors` where it answers as documented, on one line and without what
-/// was secret in the request.
+/// The server's text: `message` and the messages of `errors` in a documented answer, on one line and without secrets of the
+/// request.
 fn said(answer: &Answer, login: &Login) -> String {
     #[derive(serde::Deserialize)]
     struct Body {
@@ -156,7 +156,7 @@ fn said(answer: &Answer, login: &Login) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The address as errors show it.
+/// The address in a form for errors.
 pub(super) fn place(url: &Url) -> String {
     shown(url)
 }

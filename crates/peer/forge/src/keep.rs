@@ -1,20 +1,20 @@
-//! One open request for a branch: opened when there is none, updated when it says something else.
+//! One open pull request for a branch: opened when there is none, updated when its content differs.
 
 use super::api::{NewPullRequest, Opened, PullRequest, PullRequestEdit};
 use super::description::{Content, Description, is_ours};
 use super::{Forge, ForgeError, Row};
 
-/// The longest title that both GitHub (256) and Gitea (255) take, in characters.
+/// The longest title at both GitHub (256) and Gitea (255), in characters.
 const LONGEST_TITLE: usize = 255;
 
-/// What a request is to ask for.
+/// The wanted state of a pull request.
 #[derive(Clone, Debug)]
 pub struct WantedPullRequest<'a> {
     /// The branch with the changes.
     pub head: &'a str,
-    /// The branch that they are to be merged into.
+    /// The target branch.
     pub base: &'a str,
-    /// What `head` holds, in hexadecimal.
+    /// The commit of `head`, in hexadecimal.
     pub commit: &'a str,
     /// The commit's whole message: its first line becomes the title.
     pub message: &'a str,
@@ -22,36 +22,36 @@ pub struct WantedPullRequest<'a> {
     pub changes: &'a [Row],
 }
 
-/// What became of a request.
+/// The result for a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Its number in the repository.
     pub number: u64,
-    /// Where people see it.
+    /// The address of its web page.
     pub url: String,
-    /// What happened.
+    /// What was done.
     pub state: PullRequestState,
 }
 
-/// What happened to a request.
+/// What was done with a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestState {
-    /// There was none.
+    /// It was opened.
     Opened,
-    /// Title or description say something else now.
+    /// Title or description were changed.
     Updated,
-    /// It was as it should be.
+    /// It was up to date.
     Unchanged,
-    /// Somebody has closed it without merging, and nothing else is asked for now: it stays closed.
+    /// It was closed without a merge and its content is the same: it stays closed.
     Declined,
 }
 
 impl Forge {
-    /// Sees to it that there is one open request from `head` to `base` and that it says what is wanted. What people have
-    /// written into title and description stays.
+    /// Ensures one open pull request from `head` to `base` with the wanted content. Changes of people to
+    /// title and description are kept.
     ///
     /// # Errors
-    /// [`ForgeError`] when the forge cannot be asked or refuses. Nothing is half done then: asking again is safe.
+    /// [`ForgeError`] when the forge does not answer or refuses. A retry is safe.
     pub fn keep(&self, wanted: &WantedPullRequest<'_>) -> Result<Kept, ForgeError> {
         let content = Content::of(wanted.changes);
         if let Some(open) = self.open_request(wanted.head, wanted.base)? {
@@ -78,7 +78,7 @@ impl Forge {
         }
     }
 
-    /// Changes what differs, if anything does.
+    /// Updates the fields that differ, if any.
     fn revise(&self, open: PullRequest, wanted: &WantedPullRequest<'_>, content: &Content) -> Result<Kept, ForgeError> {
         let old = open.body.as_deref().unwrap_or_default();
         let ours = title(wanted.message);
@@ -104,7 +104,7 @@ fn kept(found: PullRequest, state: PullRequestState) -> Kept {
     }
 }
 
-/// The message's first line, or words in its place: forges take no request without a title.
+/// The message's first line, or a default: forges require a title.
 fn title(message: &str) -> String {
     let line = message.lines().map(str::trim).find(|line| !line.is_empty());
     let clean: String = line
@@ -118,7 +118,7 @@ fn title(message: &str) -> String {
     }
 }
 
-/// Web forms end lines with a carriage return.
+/// Compares without carriage returns, which web forms add.
 fn same_lines(a: &str, b: &str) -> bool {
     a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
 }

@@ -1,8 +1,8 @@
-//! Which API a forge speaks.
+//! The APIs of forges.
 
 use std::fmt;
 
-/// The APIs that are known.
+/// The API of a forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeApi {
     /// GitHub, GitHub Enterprise Cloud and Server.
@@ -12,7 +12,7 @@ pub enum ForgeApi {
 }
 
 impl ForgeApi {
-    /// The kind of a host, where its name alone makes it sure.
+    /// The API of a host whose name is unambiguous.
     #[must_use]
     pub fn of_host(host: &str) -> Option<Self> {
         let host = host.to_ascii_lowercase();

@@ -1,11 +1,11 @@
 //! Pull requests at forges: one for each pushed branch, opened once, its title and description kept up to date.
 //!
 //! ```text
-//! repository (owner, name, API) ─▶ keep (look, then open or update) ─▶ api (requests)  description (what it says)
+//! repository (owner, name, API) ─▶ keep (find, then open or update) ─▶ api (requests)  description (its text)
 //! ```
 //!
 //! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base are
-//! branches of the same repository; forks are not looked at.
+//! branches of the same repository; forks are ignored.
 
 mod api;
 mod closed;

@@ -1,17 +1,17 @@
-//! Text of others in Markdown, so that it stays in its cell.
+//! Escapes for foreign text in Markdown.
 
 /// Text on one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Text inside backquotes in a table: a backquote or a bar would end it.
+/// Escapes text inside backquotes in a table: a backquote or a bar would end it.
 #[must_use]
 pub fn code(text: &str) -> String {
     one_line(text).replace('`', "'").replace('|', "\\|")
 }
 
-/// Text in a table that Markdown and HTML leave alone.
+/// Escapes text in a table from Markdown and HTML.
 #[must_use]
 pub fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! From the address that Git uses to the owner, the name and the API of a repository.
+//! Owner, name and API of a repository, from its Git address.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use url::Url;
 use super::ForgeApi;
 use bumpwright_http::{decoded, shown};
 
-/// The address of a repository as Git has it, without user information.
+/// The Git address of a repository, without user information.
 #[derive(Clone, Copy, Debug)]
 pub enum GitAddress<'a> {
     /// `http://` or `https://`.
     Web(&'a Url),
-    /// `ssh://` or `user@host:path`. The port is that of SSH and says nothing about the API.
+    /// `ssh://` or `user@host:path`. The port is that of SSH and does not apply to the API.
     Ssh {
         /// The host.
         host: &'a str,
@@ -24,7 +24,7 @@ pub enum GitAddress<'a> {
 /// A repository at a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// Where the API begins, without a slash at its end: `https://api.github.com`, `https://git.example.com/api/v1`.
+    /// The base of the API, without trailing slash: `https://api.github.com`, `https://git.example.com/api/v1`.
     pub api: Url,
     /// A user or an organisation.
     pub owner: String,
@@ -32,7 +32,7 @@ pub struct Repository {
     pub name: String,
 }
 
-/// An address that does not tell where a repository's API is.
+/// No API can be derived from the address of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAddress {
     /// The path is not that of a repository.
@@ -43,7 +43,7 @@ pub enum InvalidAddress {
         /// The kind of the forge.
         kind: ForgeApi,
     },
-    /// The host is no host of a URL.
+    /// The host is not valid in a URL.
     #[error("no API can be derived from the host {host:?}; give its URL")]
     Host {
         /// The host.
@@ -52,7 +52,7 @@ pub enum InvalidAddress {
 }
 
 impl Repository {
-    /// Finds the repository at `git`. Without `api`, the API is where such forges have it.
+    /// Derives the repository of the address `git`. Without `api`, the API is at the default address of such forges.
     ///
     /// # Errors
     /// [`InvalidAddress`] when the path is not `OWNER/NAME` (at Gitea in a folder of a web server: `…/OWNER/NAME`).
@@ -90,7 +90,7 @@ impl Repository {
         })
     }
 
-    /// The address of something below the repository, from its parts.
+    /// Builds an address below the repository, from its parts.
     pub(super) fn url(&self, below: &[&str]) -> Url {
         let mut url = self.api.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -101,7 +101,7 @@ impl Repository {
         url
     }
 
-    /// Whether the API is of the server that Git uses: the same host, or `api.` before it.
+    /// Whether the API belongs to the Git server: the same host, or `api.` before it.
     #[must_use]
     pub fn is_served_by(&self, git: GitAddress<'_>) -> bool {
         let host = match git {
@@ -113,7 +113,7 @@ impl Repository {
             .strip_prefix("ssh.")
             .or_else(|| host.strip_prefix("www."))
             .unwrap_or(host);
-        // An upper case host comes from SSH alone: URLs have theirs in lower case.
+        // Only SSH has hosts in upper case: those of URLs are in lower case.
         api.eq_ignore_ascii_case(host)
             || api
                 .strip_prefix("api.")
@@ -128,8 +128,8 @@ impl fmt::Display for Repository {
     }
 }
 
-/// The API of a server: GitHub's own have a host for it, GitHub Enterprise Server `/api/v3`, Gitea `/api/v1` below the
-/// folder that it is installed in.
+/// The API of a server: github.com has a host for it, GitHub Enterprise Server `/api/v3`, Gitea `/api/v1` below the
+/// folder of its installation.
 fn api_of(kind: ForgeApi, git: GitAddress<'_>, folder: &[&str]) -> Result<Url, InvalidAddress> {
     let (host, origin) = match git {
         GitAddress::Web(url) => (url.host_str().unwrap_or_default(), Some(url)),
