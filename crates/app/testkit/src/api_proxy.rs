@@ -1,5 +1,5 @@
-//! Stands between a controller and its API server, over plain HTTP: answers in the server's place, and lets connections on which
-//! watches come break off or fall silent.
+//! A proxy between a controller and its API server, over plain HTTP: answers in place of the server, and breaks or freezes the
+//! connections of watches.
 
 use std::io::{self, Read, Write};
 use std::ops::Deref;
@@ -16,7 +16,7 @@ use crate::apiserver::Cluster;
 use crate::http_server::{HttpServer, Out, Request};
 use crate::reply::Reply;
 
-/// By this header clients know that the server shares its time out fairly, and ask as fast as they can.
+/// The header of servers with priority and fairness, for which clients have no rate limit.
 const FAIR: &str = "X-Kubernetes-Pf-Flowschema-Uid";
 
 type Look = dyn Fn(&Request) -> Option<Reply> + Send + Sync;
@@ -28,7 +28,7 @@ struct Shared {
     look: Mutex<Arc<Look>>,
     /// Watches that began before this many cuts have been ended.
     cuts: AtomicUsize,
-    /// Of watches that began before this many freezes nothing is passed on any more.
+    /// Watches that began before this many freezes pass nothing on.
     freezes: AtomicUsize,
 }
 
@@ -47,7 +47,7 @@ impl Deref for ApiProxy {
 }
 
 impl ApiProxy {
-    /// In front of this API server. Whoever comes is let in: what its credentials say is up to [`ApiProxy::intercept`].
+    /// Starts in front of this API server. Every client is accepted: credentials are up to [`ApiProxy::intercept`].
     pub fn start(cluster: &Cluster) -> Self {
         let shared = Arc::new(Shared {
             url: cluster.url().to_owned(),
@@ -62,7 +62,7 @@ impl ApiProxy {
         Self { server, shared }
     }
 
-    /// Looks at each request from now on; what it gives is the answer. It may take its time.
+    /// Intercepts each request from now on; the returned reply is the answer. It may block.
     pub fn intercept(&self, look: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) {
         *self.shared.look.lock().unwrap() = Arc::new(look);
     }
@@ -72,18 +72,18 @@ impl ApiProxy {
         self.shared.cuts.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Passes nothing on any more by the watches that are under way, and does not end them either.
+    /// Freezes all watches that are under way, without ending them.
     pub fn freeze_watches(&self) {
         self.shared.freezes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How many watches of a kind were begun so far.
+    /// The number of watches of a kind so far.
     pub fn watches(&self, plural: &str) -> usize {
         let ours = |request: &&Request| is_watch(request) && request.path.ends_with(&format!("/{plural}"));
         self.requests().iter().filter(ours).count()
     }
 
-    /// How often a kind was listed so far.
+    /// The number of lists of a kind so far.
     pub fn lists(&self, plural: &str) -> usize {
         let ours = |request: &&Request| {
             !is_watch(request) && request.method == "GET" && request.path.ends_with(&format!("/{plural}"))
@@ -91,7 +91,7 @@ impl ApiProxy {
         self.requests().iter().filter(ours).count()
     }
 
-    /// A kubeconfig that leads here, written into `folder`; the token is read from `token_file`, or there is none.
+    /// Writes a kubeconfig for the proxy into `folder`; the token is read from `token_file`, if any.
     pub fn kubeconfig(&self, folder: &Path, token_file: Option<&Path>) -> PathBuf {
         let mut user = json!({});
         if let Some(file) = token_file {
@@ -190,7 +190,7 @@ impl Shared {
                     out.flush()?;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // The server has ended the watch; who is frozen does not hear of it.
+                // The server has ended the watch; a frozen client does not see it.
                 Err(RecvTimeoutError::Disconnected) if self.freezes.load(Ordering::SeqCst) > freezes => {
                     out.sleep(Duration::from_millis(50));
                 }

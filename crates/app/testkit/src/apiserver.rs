@@ -1,7 +1,7 @@
 //! A real Kubernetes API server with its etcd, on free ports and a temporary folder: no nodes, no controllers.
 //!
-//! Both programs end with the test process, whatever becomes of it: each runs below a shell that reads a pipe from us,
-//! and ends its program when the pipe closes. So a cluster can be a static that all tests of a file share.
+//! Both programs end with the test process, however it ends: each runs below a shell that reads a pipe from the test,
+//! and kills its program when the pipe closes. So a cluster can be a static that all tests of a file share.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,15 +19,15 @@ use crate::ports::free_port;
 use crate::tls::Certificates;
 use crate::waiting::wait_for;
 
-/// Whoever has it may do everything.
+/// The token of the cluster's administrator.
 const TOKEN: &str = "bumpwright-tests";
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// How long the server may take to start; on a busy machine it takes most of it.
+/// The time limit for the server's start, most of which a busy machine needs.
 const START: Duration = Duration::from_secs(180);
 
-/// Runs until it is dropped, or the process ends.
+/// A cluster, which runs until it is dropped or the process ends.
 pub struct Cluster {
     url: String,
     etcd_url: String,
@@ -40,34 +40,34 @@ pub struct Cluster {
     dir: tempfile::TempDir,
 }
 
-/// Whom a cluster lets in besides those who have its own tokens.
+/// Additional trust of a cluster.
 pub struct Trust<'a> {
-    /// ServiceAccounts of this cluster, as `first:system:serviceaccount:NAMESPACE:NAME`, when their tokens are for the cluster's
-    /// address. It has to let everybody read its keys: [`Cluster::show_keys`].
+    /// Trusts ServiceAccounts of this cluster, as `first:system:serviceaccount:NAMESPACE:NAME`, with tokens for the cluster's
+    /// address. Its keys have to be public: [`Cluster::show_keys`].
     pub issuer: &'a Cluster,
-    /// Where other tokens are asked about (Kubernetes, *Webhook Token Authentication*).
+    /// The webhook for other tokens (Kubernetes, *Webhook Token Authentication*).
     pub webhook: String,
 }
 
-/// What the server answered.
+/// An answer of the server.
 pub struct Answer {
     pub status: u16,
     pub body: Json,
 }
 
 impl Cluster {
-    /// The one that all tests of this process share. None when a program is missing.
+    /// The cluster shared by all tests of this process. None when a program is missing.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         SHARED.get_or_init(Self::start).as_ref()
     }
 
-    /// A cluster of its own. None when a program is missing.
+    /// Starts a separate cluster. None when a program is missing.
     pub fn start() -> Option<Self> {
         Self::start_with(None)
     }
 
-    /// A cluster that trusts others. None when a program is missing.
+    /// Starts a cluster with additional trust. None when a program is missing.
     pub fn trusting(trust: &Trust<'_>) -> Option<Self> {
         Self::start_with(Some(trust))
     }
@@ -87,7 +87,7 @@ impl Cluster {
         certificates: &Certificates,
         trust: Option<&Trust<'_>>,
     ) -> Option<Self> {
-        // In memory where that can be: etcd syncs every write.
+        // In memory where possible: etcd syncs every write.
         let dir = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
             .unwrap();
@@ -110,7 +110,7 @@ impl Cluster {
         cluster.is_ready().then_some(cluster)
     }
 
-    /// Whether it got ready: with its roles, and with the namespace `default`.
+    /// Waits until it is ready, with its roles and the namespace `default`; false on timeout.
     fn is_ready(&self) -> bool {
         let end = Instant::now() + START;
         while Instant::now() < end {
@@ -130,7 +130,7 @@ impl Cluster {
         false
     }
 
-    /// Kills the API server; what it has stored stays.
+    /// Kills the API server; its storage stays.
     pub fn stop_apiserver(&self) {
         self.apiserver.order("stop");
         let address = self.url.trim_start_matches("https://").to_owned();
@@ -152,7 +152,7 @@ impl Cluster {
         }
     }
 
-    /// Makes etcd forget all versions before the newest.
+    /// Compacts etcd to the newest versions.
     pub fn compact(&self) {
         let agent = agent(&self.ca);
         let ask = |path: &str, body: Json| -> Json {
@@ -176,18 +176,18 @@ impl Cluster {
         &self.ca
     }
 
-    /// TLS as this server has it, for another server that its clients trust.
+    /// The TLS settings of this server, for another server that its clients trust.
     pub fn tls(&self) -> Arc<rustls::ServerConfig> {
         Arc::clone(&self.tls)
     }
 
-    /// Lets everybody read the keys that its ServiceAccounts' tokens are signed with.
+    /// Makes the keys of its ServiceAccounts' tokens public.
     pub fn show_keys(&self) {
         let everybody = json!({"kind": "Group", "name": "system:unauthenticated", "apiGroup": RBAC});
         self.bind("show-keys", "system:service-account-issuer-discovery", &everybody);
     }
 
-    /// Gives somebody a role of the whole cluster.
+    /// Binds a cluster role.
     pub fn bind(&self, name: &str, role: &str, subject: &Json) {
         let role = json!({"apiGroup": RBAC, "kind": "ClusterRole", "name": role});
         let binding = json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRoleBinding",
@@ -195,7 +195,7 @@ impl Cluster {
         self.apply(&binding.to_string());
     }
 
-    /// A client of this server for answers that may go on for long.
+    /// A client of this server without timeout, for streams.
     pub fn streaming_agent(&self) -> ureq::Agent {
         configured(&self.ca, None)
     }
@@ -205,7 +205,7 @@ impl Cluster {
         TOKEN
     }
 
-    /// For programs that want a file: the same address, authority and token.
+    /// A kubeconfig file with the same address, authority and token.
     pub fn kubeconfig(&self) -> PathBuf {
         self.dir.path().join("kubeconfig")
     }
@@ -257,7 +257,7 @@ impl Cluster {
         answer.body
     }
 
-    /// A list as `kubectl get` asks for it: `columnDefinitions` and `rows`.
+    /// A list as requested by `kubectl get`: `columnDefinitions` and `rows`.
     pub fn table(&self, path: &str) -> Json {
         let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
         self.send("GET", path, "", "", accept).unwrap().body
@@ -274,14 +274,14 @@ impl Cluster {
         wait_for(|| look().status == 404, || format!("{path} is gone: {:#}", look().body));
     }
 
-    /// Makes all kinds of `crds/` known: once for a cluster, however many tests want it.
+    /// Applies all definitions of `crds/`, once for a cluster.
     pub fn define(&self) {
         self.defined.call_once(|| {
             let folder = crate::root().join("crds");
             let files = std::fs::read_dir(folder).unwrap();
             let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
             let definitions: Vec<Json> = texts.map(|text| serde_saphyr::from_str(&text).unwrap()).collect();
-            // All of them first: the server needs a moment for each, and takes it for all at once.
+            // All of them first: the server prepares them concurrently.
             definitions.iter().for_each(|definition| self.apply_one(definition));
             definitions.iter().for_each(|definition| self.await_served(definition));
         });
@@ -315,7 +315,7 @@ impl Cluster {
         }
     }
 
-    /// Where the API has an object, from the server's discovery.
+    /// The path of an object, from the server's discovery.
     pub fn path_of(&self, object: &Json) -> String {
         let (collection, namespaced) = self.collection(text(object, "/apiVersion"), text(object, "/kind"));
         let name = text(object, "/metadata/name");
@@ -349,7 +349,7 @@ impl Cluster {
     /// Creates an object; `query` as in `dryRun=All&fieldValidation=Strict`.
     ///
     /// # Errors
-    /// The server's words.
+    /// The server's error.
     pub fn create(&self, object: &Json, query: &str) -> Result<Json, String> {
         let path = self.path_of(object);
         let (collection, _) = path.rsplit_once('/').unwrap();
@@ -359,7 +359,7 @@ impl Cluster {
     /// Replaces an object's status.
     ///
     /// # Errors
-    /// The server's words.
+    /// The server's error.
     pub fn put_status(&self, object: &Json) -> Result<Json, String> {
         accepted(self.request(
             "PUT",
@@ -371,7 +371,7 @@ impl Cluster {
 }
 
 impl Trust<'_> {
-    /// What a server at `url` that trusts is run with, besides.
+    /// Additional arguments of a server at `url` with this trust.
     fn arguments(&self, dir: &Path, url: &str) -> [String; 2] {
         let issuer = self.issuer;
         let jwt = json!({
@@ -446,7 +446,7 @@ fn etcd_arguments(client: u16, peer: u16) -> Vec<String> {
     ]
 }
 
-/// Objects that only a controller would bring about (service accounts, endpoints) are not asked for.
+/// Admission that depends on objects of controllers (service accounts, endpoints) is off.
 fn apiserver_arguments(dir: &Path, etcd: u16, port: u16, certificates: &Certificates) -> Vec<String> {
     let (certificate, key) = &certificates.server;
     std::fs::write(dir.join("server.crt"), certificate).unwrap();
@@ -472,7 +472,7 @@ fn apiserver_arguments(dir: &Path, etcd: u16, port: u16, certificates: &Certific
     ]
 }
 
-/// A program that ends with us.
+/// A program that ends with the test process.
 struct Supervised {
     shell: Child,
     output: Arc<Mutex<Vec<u8>>>,
@@ -482,7 +482,7 @@ struct Supervised {
 impl Supervised {
     /// Runs the program in `dir`, which is removed with it.
     fn start(dir: &Path, program: &Path, arguments: &[String]) -> Self {
-        // `read` returns when our end of the pipe closes. Killed, not asked: nothing of theirs is kept.
+        // `read` returns when our end of the pipe closes. Killed, since no state is kept.
         const SCRIPT: &str = r#""$@" 2>&1 </dev/null & program=$!
             exec >/dev/null
             while read -r order; do case $order in
@@ -495,7 +495,7 @@ impl Supervised {
             .arg(program)
             .args(arguments)
             .current_dir(dir)
-            // A Ctrl-C is for the tests, and their end is the program's.
+            // A Ctrl-C is for the tests, which end the program.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -534,7 +534,7 @@ fn collect(mut from: impl Read, to: &Mutex<Vec<u8>>, ended: &AtomicBool) {
 impl Drop for Supervised {
     fn drop(&mut self) {
         drop(self.shell.stdin.take());
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.shell.wait();
     }
 }

@@ -1,11 +1,11 @@
-//! AWS' signature, version 4, made anew from what came over the wire (IAM User Guide, *Create a signed AWS API request*).
+//! Verification of AWS' signature, version 4, of received requests (IAM User Guide, *Create a signed AWS API request*).
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use crate::http_server::Request;
 
-/// A key, and where it counts.
+/// A key, with region and service.
 #[derive(Clone, Copy, Debug)]
 pub struct AwsKey<'k> {
     pub id: &'k str,
@@ -15,7 +15,7 @@ pub struct AwsKey<'k> {
 }
 
 impl AwsKey<'_> {
-    /// Whether this key signed a request; else what is wrong. The body's hash counts where no header has one.
+    /// Checks whether this key signed a request. The body's hash counts where no header has one.
     pub fn check(&self, request: &Request) -> Result<(), String> {
         let header = |name: &str| request.header(name).ok_or_else(|| format!("no {name}"));
         let authorization = header("authorization")?;
@@ -66,8 +66,8 @@ impl AwsKey<'_> {
 }
 
 impl AwsKey<'_> {
-    /// Whether this key signed an address that is opened with these headers (lower case, in order, `host` left out), else what is
-    /// wrong (IAM User Guide, *Query parameters*).
+    /// Checks whether this key presigned an address for a request with these headers (lower case, in order, without `host`)
+    /// (IAM User Guide, *Query parameters*).
     pub fn check_presigned(&self, address: &str, headers: &[(&str, &str)]) -> Result<(), String> {
         let (unsigned, signature) = address.rsplit_once("&X-Amz-Signature=").ok_or("no signature")?;
         let url = url::Url::parse(unsigned).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The binary as its user runs it: hermetic environment, own cache, own home.
+//! Runs of the binary in a hermetic environment, with a cache and a home of their own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ pub struct Bench {
     pub dir: PathBuf,
 }
 
-/// What a run of the binary gave.
+/// The result of a run of the binary.
 pub struct Ran {
     pub code: i32,
     pub out: String,
@@ -41,7 +41,7 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The command, ready to run; the environment holds nothing of the machine's user.
+    /// The command, with nothing of the machine's user in its environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(crate::program());
         repo::hermetic(&mut command);
@@ -68,21 +68,21 @@ impl Bench {
         ran(self.command(arguments).output().unwrap())
     }
 
-    /// Runs and insists on success.
+    /// Runs a command that must succeed.
     pub fn ok(&self, arguments: &[&str]) -> Ran {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "{arguments:?}\n{}\n{}", ran.out, ran.err);
         ran
     }
 
-    /// Runs with `--output json` and gives exit code and document.
+    /// Runs with `--output json` and returns exit code and document.
     pub fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
         let ran = self.run(&[arguments, &["--output", "json"]].concat());
         let document = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", ran.out, ran.err));
         (ran.code, document)
     }
 
-    /// As [`Bench::run`], with the most memory that the process held at once, in KiB.
+    /// As [`Bench::run`], with the peak memory of the process, in KiB.
     pub fn weighed(&self, arguments: &[&str]) -> (Ran, u64) {
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -98,7 +98,7 @@ impl Bench {
         (ran(child.wait_with_output().unwrap()), peak)
     }
 
-    /// The folder of the only mirror that was made so far.
+    /// The folder of the only mirror so far.
     pub fn mirror(&self) -> repo::Repo {
         let mut todo = vec![self.home.path().join("cache")];
         while let Some(dir) = todo.pop() {
@@ -150,7 +150,7 @@ pub fn automation(namespace: &str, name: &str, repository: &str, git: &str, rest
     )
 }
 
-/// All files below a folder with their bytes, Git's own aside.
+/// All files below a folder with their bytes, without Git's own.
 pub fn files(root: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut out = std::collections::BTreeMap::new();
     let mut todo = vec![root.to_owned()];

@@ -18,10 +18,10 @@ use std::time::Duration;
 use crate::ports::free_port;
 use crate::waiting::{until, wait_for};
 
-/// Flags for a controller that others may stand in for. Without them it leads from the start.
+/// Flags for leader election. Without them a controller leads from the start.
 pub const ELECTION: [&str; 2] = ["--enable-leader-election=true", "--leader-election-retry-period=1s"];
 
-/// What is shown of a log when a test fails, in lines.
+/// The lines of a log that are printed when a test fails.
 const LAST: usize = 30;
 
 /// A controller that is about to be started. Its log, its home, and for ours its storage are in a folder of its own.
@@ -63,7 +63,7 @@ impl Starter {
     }
 
     pub fn start(mut self) -> Controller {
-        // Artifacts are served at an address of their own: whoever wants sources or Kustomizations says so.
+        // The server of artifacts needs a port of its own, so sources and Kustomizations are opt-in.
         let named = |argument: &std::ffi::OsStr| argument.to_string_lossy().starts_with("--controllers");
         if self.is_ours && !self.command.get_args().any(named) {
             self.command.arg("--controllers=image-reflector,image-automation");
@@ -71,7 +71,7 @@ impl Starter {
         let (metrics, health) = (free_port(), free_port());
         let temp = self.folder.join("tmp");
         std::fs::create_dir_all(&temp).unwrap();
-        // Ours takes both; this way both are seen to work.
+        // Ours supports both; this way both are tested.
         if self.is_ours {
             let flag = format!("--kubeconfig={}", self.kubeconfig.display());
             self.command.arg(flag).env_remove("KUBECONFIG");
@@ -116,9 +116,9 @@ impl Controller {
         Self::ours_by(program, kubeconfig, namespace, folder)
     }
 
-    /// One that nobody drops: it ends with this process. Its storage is in `folder`.
+    /// A controller that is never dropped: it ends with this process. Its storage is in `folder`.
     pub fn ours_to_the_end(kubeconfig: &Path, namespace: &str, folder: &Path, flags: &[String]) -> Self {
-        // The kernel ends it when the thread ends that has started it; this one ends with the process.
+        // The kernel kills it when the thread that started it ends; this one ends with the process.
         let mut program = Command::new("setpriv");
         program.args(["--pdeathsig", "KILL"]).arg(crate::program());
         let starter = Self::ours_by(program, kubeconfig, namespace, folder).flags(flags);
@@ -156,14 +156,14 @@ impl Controller {
         Starter::new(program, true, kubeconfig, namespace, folder).flags(&[storage])
     }
 
-    /// One of Flux's controllers, which `tests/tools/prepare` builds, with its leases in `namespace`. What of its storage it
-    /// wants to be told is up to the caller's flags. None when it is missing.
+    /// One of Flux's controllers, built by `tests/tools/prepare`, with its leases in `namespace`. The flags of its storage
+    /// are up to the caller. None when it is missing.
     pub fn of_flux(name: &str, kubeconfig: &Path, namespace: &str, folder: &Path) -> Option<Starter> {
         let program = Command::new(crate::tool(name)?);
         Some(Starter::new(program, false, kubeconfig, namespace, folder))
     }
 
-    /// The storage folder of ours, as the process sees it.
+    /// The storage folder of ours, in the mount namespace of the process.
     pub fn disk(&self) -> PathBuf {
         let storage = self.folder.join("data");
         Path::new(&format!("/proc/{}/root", self.id)).join(storage.strip_prefix("/").unwrap())
@@ -179,7 +179,7 @@ impl Controller {
         until(&format!("{text:?} is logged"), || self.log().contains(text));
     }
 
-    /// Its metrics, as soon as it shows them.
+    /// Its metrics, as soon as they are served.
     pub fn metrics(&self) -> String {
         let look = || {
             let shown = page(self.metrics, "metrics");
@@ -192,7 +192,7 @@ impl Controller {
         until("it shows its metrics", look).1
     }
 
-    /// The value of a series, written as in the metrics; none when it is not there.
+    /// The value of a series, written as in the metrics; none when it does not exist.
     pub fn metric(&self, series: &str) -> Option<f64> {
         let page = self.metrics();
         let mut lines = page.lines();
@@ -200,7 +200,7 @@ impl Controller {
         value.map(|value| value.parse().unwrap())
     }
 
-    /// Waits until a series has this value. What counts an action is shown a little later than what the action has done.
+    /// Waits until a series has this value. Counters are updated a little after the effects of an action.
     pub fn counts(&self, series: &str, value: f64) {
         wait_for(
             || self.metric(series) == Some(value),
@@ -208,12 +208,12 @@ impl Controller {
         );
     }
 
-    /// Whether it leads for a lease, by its own word.
+    /// Whether it leads for a lease, by its metrics.
     pub fn leads(&self, lease: &str) -> bool {
         self.metric(&format!("leader_election_master_status{{name=\"{lease}\"}}")) == Some(1.0)
     }
 
-    /// Status and text of a page of probes, `readyz` for one; none while nobody answers.
+    /// Status and text of a page of probes, such as `readyz`; none without an answer.
     pub fn probe(&self, path: &str) -> Option<(u16, String)> {
         page(self.health, path)
     }
@@ -228,7 +228,7 @@ impl Controller {
         self.id
     }
 
-    /// Sends a signal, `STOP` for one.
+    /// Sends a signal, such as `STOP`.
     pub fn signal(&self, name: &str) {
         let id = self.id.to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
@@ -238,24 +238,24 @@ impl Controller {
         self.child.lock().unwrap().try_wait().unwrap().is_none()
     }
 
-    /// Waits for the end of the process; gives its exit code, none when a signal has ended it.
+    /// Waits for the exit of the process; returns its exit code, none after a signal.
     pub fn ended(&self) -> Option<i32> {
         until("the controller ends", || self.child.lock().unwrap().try_wait().unwrap()).code()
     }
 
-    /// Asks it to end, as the kubelet does when a Deployment is scaled down, and waits until it has. It gives its leases back.
+    /// Terminates it, as the kubelet does when a Deployment is scaled down, and waits for its exit. It releases its leases.
     pub fn stop(self) -> Option<i32> {
         self.signal("TERM");
         self.ended()
     }
 
-    /// Ends it without a chance to give its leases back, as when a node is lost.
+    /// Kills it without a chance to release its leases, as when a node is lost.
     pub fn kill(self) {
         self.signal("KILL");
         self.ended();
     }
 
-    /// A figure of the process in KiB, as `/proc` has it: `VmRSS`, `RssAnon`.
+    /// A number of the process in KiB from `/proc`: `VmRSS`, `RssAnon`.
     pub fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id)).unwrap();
         let mut lines = status.lines();
@@ -263,8 +263,8 @@ impl Controller {
         line.unwrap().trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Where a text is in the memory that the process has written to: an address and the name of its region each.
-    /// None where only root may look: nobody else sees the memory of ours.
+    /// Finds a text in the memory that the process has written to: an address and the name of its region each.
+    /// None without root, which alone may read its memory.
     pub fn places_in_memory(&self, text: &str) -> Option<Vec<String>> {
         let memory = match File::open(format!("/proc/{}/mem", self.id)) {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -286,7 +286,7 @@ impl Controller {
                 continue;
             }
             let mut bytes = vec![0; usize::try_from(end - first).unwrap()];
-            // Gone meanwhile, or not to be read.
+            // Gone meanwhile, or unreadable.
             if memory.read_exact_at(&mut bytes, first).is_err() {
                 continue;
             }
@@ -301,7 +301,7 @@ impl Controller {
 
 impl Drop for Controller {
     fn drop(&mut self) {
-        // Whoever held the lock has failed; the process is to end all the same.
+        // The holder of the lock has failed; the process must end all the same.
         let child = self.child.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         let _ = child.kill();
         let _ = child.wait();
@@ -317,7 +317,7 @@ impl Drop for Controller {
     }
 }
 
-/// Status and text; none while nobody answers, be it that the process is paused.
+/// Status and text; none without an answer, as when the process is paused.
 fn page(port: u16, path: &str) -> Option<(u16, String)> {
     let agent = ureq::Agent::config_builder()
         .proxy(None)

@@ -1,17 +1,17 @@
-//! The part of a Deployment's controller and of a kubelet, which the API server of a test lacks.
+//! A stand-in for the Deployment controller and the kubelet, which the API server of a test lacks.
 
 use serde_json::{Value as Json, json};
 
 use crate::apiserver::Cluster;
 
-/// Says of a Deployment, as it was read, that so many replicas of it run.
+/// Sets the status of a Deployment to so many running replicas.
 pub fn report(cluster: &Cluster, deployment: &Json, replicas: u64) {
     let mut deployment = deployment.clone();
     deployment["metadata"]
         .as_object_mut()
         .unwrap()
         .remove("resourceVersion");
-    // Items of a list do not say what they are.
+    // Items of a list have no kind.
     deployment["apiVersion"] = json!("apps/v1");
     deployment["kind"] = json!("Deployment");
     deployment["status"] = json!({

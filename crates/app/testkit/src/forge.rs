@@ -1,5 +1,5 @@
-//! A forge: repositories behind the real `git http-backend`, and beside them the part of the API that pull requests need,
-//! as GitHub and Gitea document it. Requests that they would not understand are refused.
+//! A forge: repositories behind the real `git http-backend`, and the API of pull requests
+//! as documented by GitHub and Gitea. Invalid requests are refused.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,14 +24,14 @@ pub struct Pull {
     pub body: String,
     pub head: String,
     pub base: String,
-    /// The repository that `head` is in; 1 is `o/app` itself.
+    /// The repository of `head`; 1 is `o/app` itself.
     pub head_repository: u64,
     pub open: bool,
     pub merged: bool,
     pub sha: String,
 }
 
-/// What answers in the place of the forge.
+/// A function that may answer in place of the forge.
 type Fault = Box<dyn FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send>;
 
 struct ForgeState {
@@ -48,7 +48,7 @@ pub struct Forge {
 }
 
 impl Forge {
-    /// Serves the repositories below `root`. The API wants this `Authorization`.
+    /// Serves the repositories below `root`. The API requires this `Authorization`.
     pub fn start(kind: ForgeKind, root: &std::path::Path, authorization: &str) -> Self {
         Self::with(kind, root, authorization, None)
     }
@@ -80,7 +80,7 @@ impl Forge {
         }
     }
 
-    /// Answers in the forge's place until it gives none.
+    /// Answers in place of the forge until it returns none.
     pub fn fault(&self, fault: impl FnMut(&Request, &mut Vec<Pull>) -> Option<Reply> + Send + 'static) {
         self.state.lock().unwrap().fault = Some(Box::new(fault));
     }
@@ -93,12 +93,12 @@ impl Forge {
         self.state.lock().unwrap().pulls.clone()
     }
 
-    /// Changes the newest request, as people do in the browser.
+    /// Changes the newest pull request, as people do in the browser.
     pub fn by_hand(&self, edit: impl FnOnce(&mut Pull)) {
         edit(self.state.lock().unwrap().pulls.last_mut().unwrap());
     }
 
-    /// Opens a request from somewhere else.
+    /// Opens a pull request of people.
     pub fn open(&self, head: &str, base: &str, head_repository: u64) {
         let pulls = &mut self.state.lock().unwrap().pulls;
         open(pulls, ("By hand", "Words."), (head, base), head_repository);
@@ -122,7 +122,7 @@ impl Forge {
         requests.filter(|request| request.path.starts_with("/api/")).collect()
     }
 
-    /// What was sent with the last request to the API.
+    /// The body of the last request to the API.
     pub fn sent(&self) -> Value {
         serde_json::from_slice(&self.api_requests().last().unwrap().body).unwrap()
     }
@@ -149,7 +149,7 @@ pub fn said(status: u16, body: &Value) -> Reply {
     Reply::bytes(status, "application/json; charset=utf-8", body.to_string())
 }
 
-/// An error as both forges word it.
+/// An error in the format of both forges.
 pub fn refused(status: u16, message: &str) -> Reply {
     said(status, &json!({"message": message}))
 }
@@ -214,7 +214,7 @@ impl ForgeState {
                 pulls.retain(|pull| pull.head == branch && pull.base == base);
                 parameter("per_page").unwrap()
             }
-            // A server's own limit counts.
+            // The server's own limit applies.
             ForgeKind::Gitea => parameter("limit")
                 .unwrap()
                 .parse::<usize>()

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::repo::{git, run};
 use crate::tool;
 
-/// The server. It ends with the process, whose end of the pipe it watches.
+/// The server. It ends with the test process, by a pipe.
 pub struct Gerrit {
     url: String,
     _server: Mutex<Child>,
 }
 
-/// Who comes in.
+/// An account.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     pub user: &'static str,
@@ -40,7 +40,7 @@ pub const BOT: Account = Account {
     email: "flux@example.com",
 };
 
-/// What `GET /changes/` tells, as far as tests want it.
+/// The relevant fields of `GET /changes/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub number: u64,
@@ -53,7 +53,7 @@ pub struct Change {
 }
 
 impl Gerrit {
-    /// The running server, started by the first test that asks. None where it was not made (see [`tool`]).
+    /// The running server, started by the first test that needs it. None when it is missing (see [`tool`]).
     pub fn get() -> Option<&'static Self> {
         static SERVER: OnceLock<Option<Gerrit>> = OnceLock::new();
         SERVER
@@ -123,7 +123,7 @@ impl Gerrit {
         }
     }
 
-    /// A new project whose `main` holds `files`, in a clone below `work`.
+    /// A new project with `files` on `main`, in a clone below `work`.
     pub fn project(&'static self, name: &'static str, work: &Path, files: &[(&str, &str)]) -> Project {
         self.rest(
             "PUT",
@@ -181,7 +181,7 @@ impl Project {
         self.git(&["push", "-q", "origin", "main:main"]);
     }
 
-    /// What a revision at the server holds.
+    /// The content of a file in a revision at the server.
     pub fn show(&self, reference: &str, path: &str) -> String {
         self.git(&["fetch", "-q", "origin", reference]);
         self.git(&["show", &format!("FETCH_HEAD:{path}")])
@@ -237,7 +237,7 @@ impl Project {
             .rest("POST", &format!("changes/{}/abandon", change.number), &json!({}));
     }
 
-    /// Lets everybody who is known create, push and force references.
+    /// Allows all accounts to create, push and force references.
     pub fn open(&self, reference: &str) {
         let rule = json!({"rules": {"global:Registered-Users": {"action": "ALLOW", "force": true}}});
         let access = json!({"add": {reference: {"permissions": {"create": rule, "push": rule}}}});

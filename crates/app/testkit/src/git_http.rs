@@ -17,7 +17,7 @@ use crate::http_server::{HttpServer, Out, Request};
 use crate::reply::Reply;
 use crate::repo::hermetic;
 
-/// A request as it came in.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Seen {
     request: Request,
@@ -46,10 +46,10 @@ impl Deref for Seen {
     }
 }
 
-/// Makes other bytes of those that the server would send.
+/// Alters the bytes of an answer.
 pub type Alter = fn(&[u8]) -> Vec<u8>;
 
-/// What happens to a request instead of, or besides, its usual answer.
+/// A fault in the answer to a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// Status and text.
@@ -68,7 +68,7 @@ pub enum Fault {
     Zeros(String, u64),
     /// 401 with a challenge and this text.
     Unauthorized(String),
-    /// After so many bytes of the usual answer's body nothing comes any more, until the test is over.
+    /// The answer stalls after so many bytes of the usual body, until the test is over.
     StallAfter(usize),
     /// The request is carried out, and then answered with this status.
     StatusAfter(u16),
@@ -78,7 +78,7 @@ pub enum Fault {
     Made(Maker),
 }
 
-/// Makes other bytes of those that the server would send.
+/// Alters the bytes of an answer, by a closure.
 #[derive(Clone)]
 pub struct Maker(pub Arc<Make>);
 
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Maker {
     }
 }
 
-/// Who may come in.
+/// Required logins.
 #[derive(Clone, Debug, Default)]
 pub enum Login {
     #[default]
@@ -123,7 +123,7 @@ pub struct GitHttp {
 }
 
 impl GitHttp {
-    /// Serves all repositories below `root`, to anybody.
+    /// Serves all repositories below `root`, without login.
     pub fn start(root: &Path) -> Self {
         Self::with(root, Options::default())
     }
@@ -140,7 +140,7 @@ impl GitHttp {
         let server = HttpServer::start(options.tls, move |request, out| {
             let seen = Seen::new(request);
             let fault = serving.faults.lock().unwrap().remove(&request.number);
-            // Whoever looks may take its time; others are served meanwhile.
+            // The hook may block; other requests are served meanwhile.
             let look = serving.intercept.lock().unwrap().clone();
             let fault = fault.or_else(|| look.and_then(|look| look(&seen)));
             serving.answer(out, &seen, fault)
@@ -167,40 +167,40 @@ impl GitHttp {
         self.server.requests().iter().map(Seen::new).collect()
     }
 
-    /// Forgets the requests and the bytes so far.
+    /// Clears the recorded requests and byte counts.
     pub fn clear(&self) {
         self.server.clear();
     }
 
-    /// How many bytes were sent, heads and all.
+    /// The number of sent bytes, including heads.
     pub fn sent(&self) -> usize {
         self.server.sent()
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     pub fn connections(&self) -> usize {
         self.server.connections()
     }
 
-    /// Lets the `nth` request from now (from 1) meet a fault.
+    /// Injects a fault into the `nth` request from now (from 1).
     pub fn fault(&self, nth: usize, fault: Fault) {
         let so_far = self.server.count();
         self.shared.faults.lock().unwrap().insert(so_far + nth, fault);
     }
 
-    /// Looks at each request; what it gives is done.
+    /// Intercepts each request; the returned fault is injected.
     pub fn intercept(&self, look: impl Fn(&Seen) -> Option<Fault> + Send + Sync + 'static) {
         *self.shared.intercept.lock().unwrap() = Some(Arc::new(look));
     }
 
-    /// Runs before each receive-pack POST is passed on: the place for a rival's commit.
+    /// Runs before each receive-pack POST is passed on, for a concurrent commit.
     pub fn before_push(&self, hook: impl Fn(&Seen) + Send + Sync + 'static) {
         *self.shared.before_push.lock().unwrap() = Some(Box::new(hook));
     }
 }
 
 impl Shared {
-    /// True when the connection can be kept.
+    /// Answers a request; true when the connection can be kept.
     fn answer(&self, out: &mut Out<'_>, seen: &Seen, fault: Option<Fault>) -> io::Result<bool> {
         let mut limit = None;
         let mut stalls = false;
@@ -278,7 +278,7 @@ impl Shared {
         seen.header("authorization") == Some(&wanted)
     }
 
-    /// Runs the CGI program and gives its output to `take` as it comes.
+    /// Runs the CGI program and streams its output to `take`.
     fn backend<T>(
         &self,
         seen: &Seen,
@@ -316,7 +316,7 @@ impl Shared {
         let mut stdin = child.stdin.take().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let kept = thread::scope(|scope| {
-            // The program may answer, or give up, before it has read everything.
+            // The program may answer, or fail, before it has read everything.
             scope.spawn(move || stdin.write_all(&seen.body));
             take(&mut stdout)
         });

@@ -1,4 +1,4 @@
-//! The Go struct `T` that tables of templates are rendered with, as static types.
+//! The Go struct `T` of the template tables, as static types.
 
 use bumpwright_template::{
     ANY, Array, BOOL, BYTES, ERROR, FLOAT64, Failure, Field, Function, INT, IntKind, Map, Method, Pointer, STRING,
@@ -165,7 +165,7 @@ fn text_of(receiver: &Value, name: &str) -> Result<Text, Failure> {
     }
 }
 
-/// A struct with zero values, save the fields given.
+/// A struct with zero values, except the given fields.
 fn with(of: &'static StructType, given: Vec<(&str, Value)>) -> Value {
     let mut fields: Vec<Value> = of.fields.iter().map(|field| Value::zero(field.ty)).collect();
     for (name, value) in given {

@@ -1,16 +1,16 @@
-//! A home of GnuPG's own, with keys made by the real gpg.
+//! A separate GnuPG home, with keys made by the real gpg.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A keyring in a temporary folder, and the agent that gpg starts for it.
+/// A keyring in a temporary folder, with its agent.
 pub struct Gpg {
     home: tempfile::TempDir,
 }
 
 impl Gpg {
     pub fn new() -> Self {
-        // Sockets have short names: not below the folder of a test.
+        // Paths of sockets have to be short: not below the folder of a test.
         let home = tempfile::Builder::new().prefix("gpg").tempdir_in("/tmp").unwrap();
         Self { home }
     }
@@ -33,7 +33,7 @@ impl Gpg {
         command.args(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Runs gpg, which must succeed, and gives what it printed.
+    /// Runs gpg, which must succeed, and returns its output.
     pub fn run(&self, passphrase: &str, arguments: &[&str]) -> String {
         let out = self.command(passphrase, arguments);
         let said = String::from_utf8_lossy(&out.stderr);
@@ -41,7 +41,7 @@ impl Gpg {
         String::from_utf8(out.stdout).unwrap()
     }
 
-    /// Makes a key for `NAME@example.com`, some days ago if `made` says so, and gives its fingerprint.
+    /// Makes a key for `NAME@example.com`, dated back if `made` says so, and returns its fingerprint.
     pub fn make(
         &self,
         name: &str,
@@ -87,7 +87,7 @@ impl Gpg {
         self.run("", &["--import", ready.to_str().unwrap()]);
     }
 
-    /// What git says about the signature of a commit, with the public halves of this keyring alone.
+    /// Verifies the signature of a commit by git, with only the public keys of this keyring.
     pub fn verify(&self, repository: &Path, revision: &str) -> (bool, String) {
         // A keyring that never saw a private key.
         let public = tempfile::Builder::new().prefix("gpg").tempdir_in("/tmp").unwrap();

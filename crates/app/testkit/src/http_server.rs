@@ -1,7 +1,7 @@
-//! A small HTTP/1.1 server for tests: kept connections, a thread for each, TLS if wanted. It remembers every request.
+//! A small HTTP/1.1 server for tests: kept connections, a thread for each, optional TLS. It records every request.
 //!
-//! What it answers is up to a closure that writes bytes, so that an answer can break off, never end, or be no HTTP at
-//! all. A mock server with a real HTTP library inside, such as wiremock, cannot do these.
+//! Answers are written as bytes by a closure, so that they can be truncated, endless, or not HTTP at
+//! all. A mock server based on an HTTP library, such as wiremock, does not allow that.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,20 +14,20 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// A request as it came in.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: String,
-    /// Path and query as they were sent.
+    /// Path and query as sent.
     pub target: String,
     /// Decoded, without the query.
     pub path: String,
     pub query: String,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// Which connection it came by, counted from 1.
+    /// The number of its connection, from 1.
     pub connection: usize,
-    /// Its place among the requests since the server started or forgot them, counted from 1.
+    /// Its number among the requests since the start or the last clear, from 1.
     pub number: usize,
     pub body: Vec<u8>,
 }
@@ -47,12 +47,12 @@ impl Request {
         self.parameters(name).into_iter().next()
     }
 
-    /// All values of a field in a body that is a form, decoded.
+    /// All values of a field in a form body, decoded.
     pub fn fields(&self, name: &str) -> Vec<String> {
         form_values(&self.body, name)
     }
 
-    /// User name and password, as Basic authentication has them.
+    /// User name and password of Basic authentication.
     pub fn login(&self) -> Option<(String, String)> {
         let encoded = self.header("authorization")?.strip_prefix("Basic ")?;
         let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
@@ -68,7 +68,7 @@ fn form_values(form: &[u8], name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where an answer is written. Answers that wait or go on for long look at `stopped`.
+/// The output of an answer. Long answers check `stopped`.
 pub struct Out<'a> {
     stream: &'a mut dyn Write,
     stop: &'a AtomicBool,
@@ -81,7 +81,7 @@ impl Out<'_> {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Waits, at most until the test is over.
+    /// Sleeps, at most until the test is over.
     pub fn sleep(&self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end && !self.stopped() {
@@ -92,7 +92,7 @@ impl Out<'_> {
 
 impl Write for Out<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Counted before the client has it, since a test may look as soon as the client is content.
+        // Counted before the client has it, since a test may check as soon as the client is done.
         self.sent.fetch_add(bytes.len(), Ordering::SeqCst);
         let taken = self.stream.write(bytes);
         let rest = bytes.len() - taken.as_ref().copied().unwrap_or(0);
@@ -159,7 +159,7 @@ impl HttpServer {
         format!("localhost:{}", self.address.port())
     }
 
-    /// The URL of a path, which has no slash at its beginning.
+    /// The URL of a path without leading slash.
     pub fn url(&self, path: &str) -> String {
         let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/{path}", self.host())
@@ -170,23 +170,23 @@ impl HttpServer {
         self.shared.requests.lock().unwrap().clone()
     }
 
-    /// How many requests there were so far.
+    /// The number of requests so far.
     pub fn count(&self) -> usize {
         self.shared.requests.lock().unwrap().len()
     }
 
-    /// Forgets the requests and the bytes so far.
+    /// Clears the recorded requests and byte counts.
     pub fn clear(&self) {
         self.shared.requests.lock().unwrap().clear();
         self.shared.sent.store(0, Ordering::SeqCst);
     }
 
-    /// How many bytes were sent, heads and all.
+    /// The number of sent bytes, including heads.
     pub fn sent(&self) -> usize {
         self.shared.sent.load(Ordering::SeqCst)
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
@@ -216,7 +216,7 @@ impl Shared {
             None => Box::new(tcp),
         };
         let mut stream = BufReader::new(stream);
-        // A client that goes away is no fault of the server.
+        // A client that disconnects is not an error.
         while let Ok(Some(mut request)) = read_request(&mut stream, connection) {
             {
                 let mut all = self.requests.lock().unwrap();
@@ -263,7 +263,7 @@ fn read_request(stream: &mut impl BufRead, connection: usize) -> io::Result<Opti
     }))
 }
 
-/// Up to the empty line, names in lower case. Of headers that came several times the last one stays.
+/// Reads headers up to the empty line, names in lower case. Of repeated headers the last one counts.
 pub fn read_headers(stream: &mut impl BufRead) -> io::Result<BTreeMap<String, String>> {
     let mut headers = BTreeMap::new();
     loop {
@@ -276,7 +276,7 @@ pub fn read_headers(stream: &mut impl BufRead) -> io::Result<BTreeMap<String, St
     }
 }
 
-/// As chunks or by length; without either, so many bytes at most.
+/// Reads a body by chunks or length; without either, so many bytes at most.
 pub fn read_body(stream: &mut impl BufRead, headers: &BTreeMap<String, String>, otherwise: u64) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     if headers
@@ -299,7 +299,7 @@ pub fn read_body(stream: &mut impl BufRead, headers: &BTreeMap<String, String>, 
     Ok(body)
 }
 
-/// `%2F` and the like as bytes.
+/// Percent-decodes a path.
 fn decoded(path: &str) -> String {
     let mut out = Vec::new();
     let mut rest = path.as_bytes();

@@ -1,4 +1,4 @@
-//! All that image updates need: a [`World`] with a registry, a repository with a marked image, and an ImageRepository, an
+//! A [`World`] for image updates: with a registry, a repository with a marked image, and an ImageRepository, an
 //! ImagePolicy, a GitRepository and an ImageUpdateAutomation, all called `app`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,17 +17,17 @@ use crate::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, ObjectKind, World, automation, git_repository, newest,
 };
 
-/// What the registry has, and how it is.
+/// The state of the registry.
 #[derive(Default)]
 struct RegistryState {
     tags: BTreeMap<String, BTreeSet<String>>,
     is_down: bool,
-    /// Whoever asks for this one has to wait.
+    /// Requests for this image wait.
     held: Option<String>,
     waiting: usize,
 }
 
-/// What it has of a [`World`] is the world's.
+/// A [`World`] for image updates.
 pub struct ImageWorld<'a> {
     world: World<'a>,
     pub repo: Repo,
@@ -44,7 +44,7 @@ impl<'a> Deref for ImageWorld<'a> {
 }
 
 impl<'a> ImageWorld<'a> {
-    /// With its kinds and objects; images and Git are looked at again after `interval`.
+    /// With its kinds and objects; images and Git are checked again after `interval`.
     pub fn new(cluster: &'a Cluster, namespace: &str, interval: &str) -> Self {
         cluster.define();
         let world = Self::bare(cluster, namespace);
@@ -52,7 +52,7 @@ impl<'a> ImageWorld<'a> {
         world
     }
 
-    /// With tag 1.0.0 in the registry and in Git, and no objects: their kinds need not be there either.
+    /// With tag 1.0.0 in the registry and in Git, and no objects: their kinds are not required.
     pub fn bare(cluster: &'a Cluster, namespace: &str) -> Self {
         let state: Arc<Mutex<RegistryState>> = Arc::default();
         let serving = Arc::clone(&state);
@@ -72,7 +72,7 @@ impl<'a> ImageWorld<'a> {
         world
     }
 
-    /// The four objects.
+    /// Adds the four objects.
     pub fn add_all(&self, interval: &str) {
         self.add_image("app", interval);
         self.add_source();
@@ -81,7 +81,7 @@ impl<'a> ImageWorld<'a> {
         self.add(AUTOMATION, "app", spec);
     }
 
-    /// An ImageRepository and an ImagePolicy for an image of the registry.
+    /// Adds an ImageRepository and an ImagePolicy for an image of the registry.
     pub fn add_image(&self, name: &str, interval: &str) {
         self.add_image_repository(name, name, interval);
         self.add(IMAGE_POLICY, name, newest(name));
@@ -93,7 +93,7 @@ impl<'a> ImageWorld<'a> {
         self.add(IMAGE_REPOSITORY, name, spec);
     }
 
-    /// The GitRepository.
+    /// Adds the GitRepository.
     pub fn add_source(&self) {
         self.add(GIT_REPOSITORY, "app", git_repository(&self.git.url("app.git")));
     }
@@ -108,35 +108,35 @@ impl<'a> ImageWorld<'a> {
         format!("{}/{name}", self.registry.host())
     }
 
-    /// The file in Git when it has this tag.
+    /// The file in Git with this tag.
     pub fn marked(&self, tag: &str) -> String {
         let marker = json!({"$imagepolicy": format!("{}:app", self.namespace)});
         format!("image: {}:{tag} # {marker}\n", self.image("app"))
     }
 
-    /// Puts a tag into the registry.
+    /// Adds a tag to the registry.
     pub fn publish(&self, image: &str, tag: &str) {
         let mut state = self.state();
         state.tags.entry(image.to_owned()).or_default().insert(tag.to_owned());
     }
 
-    /// Puts a tag of the image into the registry, and asks for a scan.
+    /// Adds a tag of the image to the registry, and requests a scan.
     pub fn release(&self, tag: &str) {
         self.publish("app", tag);
         self.request(IMAGE_REPOSITORY, "app", tag);
     }
 
-    /// Whether the registry answers 503.
+    /// Sets whether the registry answers 503.
     pub fn registry_down(&self, is_down: bool) {
         self.state().is_down = is_down;
     }
 
-    /// Lets whoever asks for an image wait until [`ImageWorld::let_go`].
+    /// Holds requests for an image until [`ImageWorld::resume`].
     pub fn hold(&self, image: &str) {
         self.state().held = Some(image.to_owned());
     }
 
-    /// Waits until somebody asks for what is held.
+    /// Waits for a request for the held image.
     pub fn await_held(&self) {
         until("the held image is requested", || self.state().waiting > 0);
     }
@@ -161,7 +161,7 @@ impl<'a> ImageWorld<'a> {
         });
     }
 
-    /// Waits until Git has this tag.
+    /// Waits until the tag is in Git.
     pub fn in_git(&self, tag: &str) {
         let wanted = self.marked(tag);
         let shown = || String::from_utf8_lossy(&self.repo.show("main", "app.yaml")).into_owned();
@@ -177,14 +177,14 @@ impl<'a> ImageWorld<'a> {
         );
     }
 
-    /// As [`ImageWorld::in_git`]; then there are so many commits.
+    /// As [`ImageWorld::in_git`], and checks the number of commits.
     pub fn committed(&self, tag: &str, commits: usize) {
         self.in_git(tag);
         assert_eq!(self.repo.log("main").len(), commits, "{:#?}", self.repo.log("main"));
     }
 }
 
-/// A policy that has chosen this tag of `ghcr.io/o/NAME`. No repository of it exists, so no controller chooses another one.
+/// Adds a policy that has chosen this tag of `ghcr.io/o/NAME`. Its repository does not exist, so the choice stays.
 pub fn add_choice(world: &World<'_>, name: &str, tag: &str) {
     world.add(IMAGE_POLICY, name, newest(name));
     let latest = json!({"name": format!("ghcr.io/o/{name}"), "tag": tag});

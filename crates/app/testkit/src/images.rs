@@ -1,6 +1,6 @@
-//! Images for a registry, written into the folder where distribution keeps them (its `registry/storage/paths.go`).
+//! Images for a registry, written into distribution's folder (its `registry/storage/paths.go`).
 //!
-//! That works whatever login the registry wants, while it runs, and for thousands of tags in no time.
+//! That works with any login of the registry, while it runs, and quickly for thousands of tags.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,14 +51,14 @@ impl Images {
         }
     }
 
-    /// A layer or a config; gives its digest.
+    /// Writes a layer or a config; returns its digest.
     pub fn blob(&self, repository: &str, bytes: &[u8]) -> String {
         let digest = self.store(bytes);
         self.link(&format!("{repository}/_layers/{}", as_path(&digest)), &digest);
         digest
     }
 
-    /// Any manifest; gives its digest.
+    /// Writes any manifest; returns its digest.
     pub fn manifest(&self, repository: &str, manifest: &Json) -> String {
         let digest = self.store(manifest.to_string().as_bytes());
         let revision = format!("{repository}/_manifests/revisions/{}", as_path(&digest));
@@ -85,7 +85,7 @@ impl Images {
         self.manifest(repository, &manifest)
     }
 
-    /// An index over images that are there, with their platforms.
+    /// Writes an index of existing images, with their platforms.
     pub fn index(&self, repository: &str, media: Media, images: &[(&str, &str)]) -> String {
         let entries: Vec<Json> = images
             .iter()
@@ -99,12 +99,12 @@ impl Images {
         self.manifest(repository, &index)
     }
 
-    /// Lets a tag name a manifest, also one that named another. The index beside it, which only deletions read, is left out.
+    /// Sets a tag to a manifest. The index beside it, which only deletions read, is left out.
     pub fn tag(&self, repository: &str, tag: &str, digest: &str) {
         self.link(&format!("{repository}/_manifests/tags/{tag}/current"), digest);
     }
 
-    /// Many tags for one small image; gives its digest.
+    /// Writes many tags for one small image; returns its digest.
     pub fn tags<T: AsRef<str>>(&self, repository: &str, tags: &[T]) -> String {
         let digest = self.image(repository, Media::Oci, "linux/amd64", Some("2024-01-02T03:04:05Z"));
         for tag in tags {
@@ -113,7 +113,7 @@ impl Images {
         digest
     }
 
-    /// Takes a tag away.
+    /// Removes a tag.
     pub fn untag(&self, repository: &str, tag: &str) {
         fs::remove_dir_all(
             self.root
@@ -135,7 +135,7 @@ impl Images {
         self.root.join(format!("blobs/sha256/{}/{hex}/data", &hex[..2]))
     }
 
-    /// Replaced as a whole, since the registry may read it just now.
+    /// Replaces a link atomically, since the registry may read it concurrently.
     fn link(&self, folder: &str, digest: &str) {
         let folder = self.root.join("repositories").join(folder);
         fs::create_dir_all(&folder).unwrap();

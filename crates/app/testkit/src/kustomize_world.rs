@@ -1,5 +1,5 @@
-//! A world whose sources a test makes up: their archives are served from memory, so what a controller fetches is what the test
-//! says, links and all, and nobody else writes to the source.
+//! A world with sources of the test: their archives are served from memory, so a controller fetches exactly the test's
+//! files, including links, and no other process writes to the source.
 //!
 //! ```ignore
 //! let world = KustomizeWorld::new(cluster, "apps");
@@ -25,7 +25,7 @@ use crate::tarball::archive;
 use crate::waiting::wait_for;
 use crate::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World};
 
-/// A controller of Kustomizations alone, that looks again soon at what waits for something.
+/// A controller of Kustomizations alone, with short retries of dependencies.
 const FLAGS: [&str; 2] = ["--controllers=kustomize", "--requeue-dependency=1s"];
 
 type Archives = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
@@ -35,7 +35,7 @@ pub struct KustomizeWorld<'a> {
     world: World<'a>,
     archives: Archives,
     server: HttpServer,
-    /// Of sources.
+    /// The labels of sources.
     labels: Json,
 }
 
@@ -52,7 +52,7 @@ impl<'a> KustomizeWorld<'a> {
         Self::of(World::new(cluster, namespace))
     }
 
-    /// Of a namespace that is there.
+    /// In an existing namespace.
     pub fn of(world: World<'a>) -> Self {
         world.cluster.define();
         let archives = Archives::default();
@@ -74,14 +74,14 @@ impl<'a> KustomizeWorld<'a> {
         }
     }
 
-    /// Its sources will have these labels, by which a controller of sources lets them be.
+    /// Sets labels of its sources, by which a controller of sources ignores them.
     #[must_use]
     pub fn with_labels(mut self, labels: Json) -> Self {
         self.labels = labels;
         self
     }
 
-    /// Where the archive of a revision is served while it is the newest one.
+    /// The address of the archive of a revision while it is the newest one.
     pub fn address(&self, source: &str, revision: &str) -> String {
         self.server.url(&format!("{source}/{revision}.tar.gz"))
     }
@@ -97,7 +97,7 @@ impl<'a> KustomizeWorld<'a> {
         starter.flags(&FLAGS).flags(flags).start()
     }
 
-    /// A source has a new revision of these files: those of the old one are gone.
+    /// Publishes a new revision of a source with these files, in place of the old one.
     pub fn publish(&self, source: &str, revision: &str, files: &[(&str, &str)]) {
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
         self.publish_archive(source, revision, archive(&files));
@@ -124,8 +124,8 @@ impl<'a> KustomizeWorld<'a> {
         self.patch_status(GIT_REPOSITORY, source, &json!({ "artifact": artifact }));
     }
 
-    /// Adds a Kustomization of the source with its name, for this namespace; `spec` is what differs from the usual one, with null for
-    /// what it lacks.
+    /// Adds a Kustomization of the source with its name, for this namespace; `spec` is merged into the default one, with null
+    /// for removed fields.
     pub fn kustomize(&self, name: &str, spec: Json) {
         let mut whole = json!({
             "interval": "1h", "retryInterval": "1s", "path": "./", "prune": true,
@@ -143,12 +143,12 @@ impl<'a> KustomizeWorld<'a> {
         self.ready(KUSTOMIZATION, name, "True", |_, message| message == wanted);
     }
 
-    /// Waits until it is not ready for this reason; gives the message.
+    /// Waits until it is not ready for this reason; returns the message.
     pub fn refused(&self, name: &str, reason: &str) -> String {
         self.ready(KUSTOMIZATION, name, "False", |why, _| why == reason)
     }
 
-    /// Asks for a reconciliation and waits for its end.
+    /// Requests a reconciliation and waits for its end.
     pub fn again(&self, name: &str, at: &str) {
         self.request(KUSTOMIZATION, name, at);
         wait_for(
@@ -165,7 +165,7 @@ impl<'a> KustomizeWorld<'a> {
         ids.collect()
     }
 
-    /// The names of the ConfigMaps that are there, those of the cluster itself left out.
+    /// The names of the ConfigMaps, without those of the cluster itself.
     pub fn maps(&self) -> Vec<String> {
         let maps = self.list(CONFIG_MAP);
         let names = maps
@@ -181,7 +181,7 @@ impl<'a> KustomizeWorld<'a> {
     }
 }
 
-/// A revision as artifacts and statuses have it.
+/// A revision in the format of artifacts and statuses.
 pub fn revision(short: &str) -> String {
     format!("main@sha1:{short:0>40}")
 }

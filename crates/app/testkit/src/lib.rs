@@ -1,8 +1,8 @@
-//! Real parts for tests and benches: repositories, a smart HTTP server, an SSH server, a registry; and servers for what real
-//! ones do not do. A suite about controllers begins with a cluster ([`apiserver`]) and a namespace in it ([`world`]); what comes
-//! later than the action is waited for ([`waiting`]).
+//! Real servers for tests and benches: repositories, a smart HTTP server, an SSH server, a registry; and stubs for behaviour that
+//! real ones do not have. A suite about controllers begins with a cluster ([`apiserver`]) and a namespace in it ([`world`]);
+//! delayed effects are waited for ([`waiting`]).
 //!
-//! For tests of the root package, which Cargo builds the program for: see [`program`].
+//! For tests of the root package Cargo builds the program: see [`program`].
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -63,8 +63,8 @@ pub fn program() -> PathBuf {
     built("bumpwright")
 }
 
-/// A test once more, in a process of its own: for what is said by the environment, or measured of the process. The test has to see
-/// that it is there, by a variable for one.
+/// Runs a test again in a process of its own, to set its environment or to measure it. The test has to detect
+/// that, for example by a variable.
 pub fn again<Test: Fn()>(_: Test) -> Command {
     let path = std::any::type_name::<Test>();
     let (_, name) = path.split_once("::").unwrap();
@@ -73,23 +73,23 @@ pub fn again<Test: Fn()>(_: Test) -> Command {
     command
 }
 
-/// The folder of everything that Cargo builds.
+/// Cargo's target folder.
 fn target() -> PathBuf {
     built("..")
 }
 
-/// What is in the folder that has the folder `deps`, in which a running test is.
+/// A file in the folder above `deps`, in which a running test is.
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().with_file_name(name)
 }
 
-/// Whether a program that a test needs is there. Without it the test is skipped, but fails when `CI` is set.
+/// Whether a program that a test needs exists. Without it the test is skipped, but fails when `CI` is set.
 pub fn has(program: &str, package: &str) -> bool {
     Path::new(program).exists() || found_in_path(program).is_some() || skipped(program, &format!("install {package}"))
 }
 
-/// A program that `tests/tools/prepare` builds, or the user's own. Without it the test is skipped, but fails when `CI` is set.
+/// A program built by `tests/tools/prepare`, or the user's own. Without it the test is skipped, but fails when `CI` is set.
 pub fn tool(program: &str) -> Option<PathBuf> {
     let tools = match (std::env::var_os("BUMPWRIGHT_TOOLS"), std::env::var_os("HOME")) {
         (Some(tools), _) => Some(PathBuf::from(tools)),

@@ -1,4 +1,4 @@
-//! Mirrors of test repositories, and what their tests do over and over.
+//! Mirrors of test repositories, with common operations of their tests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Cursor, Read};
@@ -14,7 +14,7 @@ use bumpwright_git::{
 
 use crate::repo::Repo;
 
-/// The protocol that a server speaks whatever it is asked for.
+/// The protocol of a server, whatever the client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaks {
     Two,
@@ -22,7 +22,7 @@ pub enum Speaks {
     Zero,
 }
 
-/// A transport that counts, and that can be made to speak an old protocol.
+/// A transport that counts, and that can be limited to an old protocol.
 pub struct Counted {
     inner: Box<dyn Transport>,
     speaks: Speaks,
@@ -135,7 +135,7 @@ pub fn try_files(fetched: &Fetched) -> Result<BTreeMap<String, String>, GitError
     Ok(all)
 }
 
-/// A commit on top of what was fetched.
+/// Makes a commit on top of the fetched one.
 pub fn bump(fetched: &Fetched, message: &str, edits: &[(&str, &[u8])]) -> (ObjectId, Pack) {
     let edits = edits
         .iter()
@@ -176,19 +176,19 @@ pub fn push_of(update: RefUpdate) -> Push {
     }
 }
 
-/// Stores and pushes a commit to a branch that should still be where it was fetched.
+/// Stores and pushes a commit to a branch that should be unchanged since the fetch.
 pub fn push(mirror: &Mirror, fetched: &Fetched, new: ObjectId, pack: &Pack) -> Result<(), GitError> {
     mirror.store(&fetched.objects, pack)?;
     let lease = update(&fetched.tip.reference, Some(fetched.tip.commit), Some(new));
     mirror.push(&push_of(lease), Some(pack))
 }
 
-/// The mirror's folder, for the real git to look at.
+/// The mirror's folder, for the real git.
 pub fn folder(storage: &Path) -> Repo {
     Repo { dir: storage.join("m") }
 }
 
-/// How many packs the mirror has.
+/// The number of packs in the mirror.
 pub fn packs(storage: &Path) -> usize {
     let entries = std::fs::read_dir(storage.join("m/objects/pack")).unwrap();
     entries

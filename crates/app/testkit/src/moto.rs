@@ -1,4 +1,5 @@
-//! moto, which speaks as AWS' services do (PyPI: `moto[s3,server]`, which `tests/tools/prepare` fetches). It looks at no signature: stand `StubHttp` in front.
+//! moto, a mock of AWS' services (PyPI: `moto[s3,server]`, fetched by `tests/tools/prepare`). It checks no signatures: put
+//! `StubHttp` in front.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -9,7 +10,7 @@ use crate::http_server::Request;
 use crate::reply::Reply;
 use crate::stub_http::forward;
 
-/// A running server, with nothing in it; it ends when it is dropped.
+/// A running server, empty at first; it ends when it is dropped.
 pub struct Moto {
     child: Child,
     address: SocketAddr,
@@ -32,7 +33,7 @@ impl Moto {
             let rest = line.split("Running on http://").nth(1)?.to_owned();
             rest.split_whitespace().next()?.parse().ok()
         });
-        // It writes a line for each request, which somebody must read.
+        // It logs each request to the pipe, which must be read.
         thread::spawn(move || lines.for_each(drop));
         Some(Self {
             child,
@@ -44,12 +45,12 @@ impl Moto {
         self.address
     }
 
-    /// `PUT` of a path, which is escaped already. What is put there anybody may read.
+    /// Sends `PUT` of an escaped path. The object is public.
     pub fn put(&self, target: &str, body: impl Into<Vec<u8>>) -> Reply {
         let address = self.address.to_string();
         let headers = [
             ("host", address.as_str()),
-            // Somebody has to be named to write over what is there.
+            // Overwriting requires an identity.
             (
                 "authorization",
                 "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request",

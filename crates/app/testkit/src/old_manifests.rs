@@ -1,9 +1,9 @@
-//! Manifests of older API versions as trees: what each becomes in v1, told by the documents' tables alone.
+//! Manifests of older API versions as trees, converted to v1 by the documents' tables alone.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, dead_code)]
 
 use serde_json::{Map, Value, json};
 
-/// The object, or list of objects, as one of v1.
+/// Converts the object, or list of objects, to v1.
 pub fn to_v1(mut object: Value) -> Value {
     let text = |object: &Value, key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text(&object, "apiVersion"), text(&object, "kind"));
@@ -80,7 +80,7 @@ fn kustomization(spec: &mut Map<String, Value>) {
     }
 }
 
-/// The object with the texts of its patches read, so that only what they say is compared.
+/// The object with its patches parsed, so that their content is compared.
 pub fn patches_read(mut object: Value) -> Value {
     if let Some(patches) = object.pointer_mut("/spec/patches").and_then(Value::as_array_mut) {
         for patch in patches {
@@ -105,7 +105,7 @@ impl Choices<'_> {
     }
 }
 
-/// A v1alpha1 automation as the choices write it: order, indentation, comments, quotes, braces, block scalars, line ends.
+/// A v1alpha1 automation in the style of the choices: order, indentation, comments, quotes, braces, block scalars, line ends.
 pub fn automation_text(choices: &[u8]) -> String {
     let mut choices = Choices(choices.iter());
     let unit = 2 + choices.below(3);

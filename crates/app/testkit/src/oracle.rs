@@ -1,8 +1,8 @@
-//! Tables of recorded behaviour, and how many of their rows come out right.
+//! Tables of recorded behaviour, with counts of right rows.
 
 use serde_json::Value as Json;
 
-/// The rows of a table; none when it is not there.
+/// The rows of a table; none when it is missing.
 pub fn rows(table: &str) -> Vec<Json> {
     let path = crate::corpora::corpora().join("oracles").join(table);
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -45,7 +45,7 @@ impl Tally {
         }
     }
 
-    /// An output beside the one that is expected.
+    /// Compares an output with the expected one.
     pub fn output(&mut self, id: &str, ours: &[u8], theirs: &[u8]) {
         if !self.outputs.add(ours == theirs) {
             let [ours, theirs] = [ours, theirs].map(String::from_utf8_lossy);
@@ -53,27 +53,27 @@ impl Tally {
         }
     }
 
-    /// When an error happened.
+    /// Compares the stage of an error.
     pub fn stage(&mut self, id: &str, ours: &str, theirs: &str) {
         if !self.stages.add(ours == theirs) {
             println!("{}: {id}: fails at {ours} instead of {theirs}", self.name);
         }
     }
 
-    /// The text of an error.
+    /// Compares the text of an error.
     pub fn text(&mut self, id: &str, ours: &str, theirs: &str) {
         if !self.texts.add(ours == theirs) {
             println!("{}: {id}: error {ours:?} instead of {theirs:?}", self.name);
         }
     }
 
-    /// An output where an error is expected, or the other way round.
+    /// Counts an output in place of an expected error, or the reverse.
     pub fn wrong(&mut self, id: &str, what: &str) {
         self.outputs.add(false);
         println!("{}: {id}: {what}", self.name);
     }
 
-    /// A row that does not count, and why.
+    /// Excludes a row, with the reason.
     pub fn apart(&mut self, reason: &'static str) {
         *self.apart.entry(reason).or_default() += 1;
     }

@@ -41,7 +41,7 @@ pub fn list(transport: &dyn Transport) -> Result<Vec<String>, TransportError> {
     Ok(lines)
 }
 
-/// Pushes `new`, all of which must be in `from`, to a reference that is not there yet; gives the lines of the report.
+/// Pushes `new`, all of which must be in `from`, to a new reference; returns the lines of the report.
 pub fn push(transport: &dyn Transport, from: &Repo, new: &str, reference: &str) -> Result<Vec<String>, TransportError> {
     let mut connection = transport.connect(Service::ReceivePack, Protocol::V0)?;
     read(connection.advertisement()?)?;
@@ -64,7 +64,7 @@ fn pack(from: &Repo, tip: &str) -> Vec<u8> {
     child.wait_with_output().unwrap().stdout
 }
 
-/// The answer to a version 2 fetch with another pack in it, in the right frames.
+/// The answer to a version 2 fetch with another pack, in valid frames.
 pub fn repack(answer: &[u8], change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     let (mut out, mut pack, mut at) = (Vec::new(), Vec::new(), 0);
     let mut in_pack = false;
@@ -128,7 +128,7 @@ pub fn deflated(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Bytes that no compression makes smaller.
+/// Incompressible bytes.
 pub fn noise(length: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(1);
     std::iter::repeat_with(|| random.u8(..)).take(length).collect()

@@ -8,7 +8,7 @@ use std::thread;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Runs as long as the process; what it connected to is kept.
+/// A proxy that runs as long as the process, and records its targets.
 pub struct Proxy {
     pub address: SocketAddr,
     targets: Arc<Mutex<Vec<String>>>,
@@ -20,7 +20,7 @@ impl Proxy {
         Self::leading(login, &[])
     }
 
-    /// Connects somewhere else than it is asked to, for these `host:port`.
+    /// Connects to other addresses for these `host:port`.
     pub fn leading(login: Option<(&str, &str)>, instead: &[(&str, SocketAddr)]) -> Self {
         let instead: Vec<(String, SocketAddr)> = instead.iter().map(|(from, to)| ((*from).to_owned(), *to)).collect();
         let instead = Arc::new(instead);
@@ -32,14 +32,14 @@ impl Proxy {
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (login, targets, instead) = (login.clone(), Arc::clone(&kept), Arc::clone(&instead));
-                // A client that goes away is no fault of the proxy.
+                // A client that disconnects is not an error.
                 thread::spawn(move || serve(stream, login.as_ref(), &targets, &instead).ok());
             }
         });
         Self { address, targets }
     }
 
-    /// The same, spoken to in TLS: what comes is decrypted and handed on to it. Runs as long as the process.
+    /// The same in TLS: traffic is decrypted and passed on to it. Runs as long as the process.
     pub fn in_tls(&self, tls: Arc<rustls::ServerConfig>) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -66,7 +66,7 @@ impl Proxy {
         address
     }
 
-    /// `host:port` of each connection that was let through.
+    /// `host:port` of each accepted connection.
     pub fn targets(&self) -> Vec<String> {
         self.targets.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! The real registry (distribution v3) on a free port, with a temporary folder. `tests/tools/prepare` builds it.
+//! The real registry (distribution v3) on a free port, with a temporary folder, built by `tests/tools/prepare`.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -13,23 +13,23 @@ use crate::images::Images;
 use crate::tls::Certificates;
 use crate::token_server::TokenServer;
 
-/// Who may pull.
+/// The required login.
 #[derive(Clone, Copy, Default)]
 pub enum Access<'a> {
     #[default]
     Anybody,
     /// User name and password, by Basic authentication.
     Password(&'a str, &'a str),
-    /// Who has a token of this server.
+    /// A token of this server.
     Token(&'a TokenServer),
 }
 
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     pub access: Access<'a>,
-    /// Speaks TLS with the server's certificate.
+    /// TLS with the server's certificate.
     pub tls: Option<&'a Certificates>,
-    /// Wants a client certificate of the same authority.
+    /// Whether a client certificate of the same authority is required.
     pub clients: bool,
 }
 
@@ -37,13 +37,13 @@ pub struct Options<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     pub method: String,
-    /// Path and query as they were sent.
+    /// Path and query as sent.
     pub target: String,
     pub status: u16,
     pub user_agent: String,
 }
 
-/// Runs until it is dropped.
+/// A registry, which runs until it is dropped.
 pub struct Registry {
     address: SocketAddr,
     tls: bool,
@@ -52,14 +52,14 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Plain HTTP for anybody. None when the program is missing.
+    /// Plain HTTP without login. None when the program is missing.
     pub fn start() -> Option<Self> {
         Self::with(&Options::default())
     }
 
     pub fn with(options: &Options<'_>) -> Option<Self> {
         let program = crate::tool("registry")?;
-        // In memory where that can be: on a disk thousands of small folders take many seconds.
+        // In memory where possible: on a disk thousands of small folders take many seconds.
         let dir = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
             .unwrap();
@@ -85,7 +85,7 @@ impl Registry {
         Some(registry)
     }
 
-    /// It takes a free port and says which.
+    /// Waits for the port that it has chosen.
     fn await_address(&mut self) -> SocketAddr {
         let end = Instant::now() + Duration::from_secs(30);
         loop {
@@ -110,30 +110,30 @@ impl Registry {
         self.address
     }
 
-    /// `localhost:port`, for which the test certificates are made too: what an image's name begins with.
+    /// `localhost:port`, for which the test certificates are made too: the registry in an image's name.
     pub fn host(&self) -> String {
         format!("localhost:{}", self.address.port())
     }
 
-    /// The URL of a path, which has no slash at its beginning.
+    /// The URL of a path without leading slash.
     pub fn url(&self, path: &str) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}/{path}", self.host())
     }
 
-    /// Where images are put in and changed, also while it runs.
+    /// The images, which can be changed while it runs.
     pub fn images(&self) -> Images {
         Images::below(self.dir.path())
     }
 
-    /// What it answered so far. A line is written before its answer ends, so nothing is missing. To see the headers of
+    /// Its access log so far, which is written before an answer ends. To see the headers of
     /// requests, put a `StubHttp` in front.
     pub fn requests(&self) -> Vec<Logged> {
         let log = fs::read_to_string(self.dir.path().join("access.log")).unwrap();
         log.lines().filter_map(logged).collect()
     }
 
-    /// What it has said so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("registry.log")).unwrap()
     }
@@ -141,13 +141,13 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// YAML, which JSON is.
+/// The configuration as JSON, which is YAML.
 fn configuration(dir: &Path, options: &Options<'_>) -> String {
     use serde_json::json;
     let file = |name: &str, bytes: &[u8]| {
@@ -189,7 +189,7 @@ fn configuration(dir: &Path, options: &Options<'_>) -> String {
     config.to_string()
 }
 
-/// As htpasswd has it, as cheap as bcrypt can be.
+/// A hash for htpasswd, with the lowest cost of bcrypt.
 fn bcrypt_hash(password: &str) -> String {
     let (cost, salt) = (4, [7; 16]);
     let hash = bcrypt::bcrypt(cost, salt, &[password.as_bytes(), b"\0"].concat());

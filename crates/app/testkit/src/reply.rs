@@ -1,4 +1,4 @@
-//! Answers of test servers, the awkward ones among them.
+//! Answers of test servers, including faulty ones.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::http_server::{Out, Request};
 
-/// How the body goes over the wire.
+/// The transfer of the body.
 #[derive(Clone, Debug)]
 enum Sending {
     /// With its length.
@@ -16,11 +16,11 @@ enum Sending {
     Chunked(usize),
     /// With its whole length, but the connection is closed after so many bytes of it.
     Cut(usize),
-    /// Again and again up to so many bytes, with that length.
+    /// Repeated up to so many bytes, with that length.
     Filled(u64),
-    /// Again and again, in chunks, until the client goes away or the test is over.
+    /// Repeated in chunks, until the client disconnects or the test is over.
     Endless,
-    /// The body is all that is sent, without a status line; then the connection is closed.
+    /// Only the body is sent, without a status line; then the connection is closed.
     Raw,
 }
 
@@ -28,7 +28,7 @@ enum Sending {
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
-    /// A `Content-Length` among them is believed, whatever the body is.
+    /// A `Content-Length` among them is sent, whatever the body.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     sending: Sending,
@@ -65,7 +65,7 @@ impl Reply {
         Self::bytes(200, "application/json", body.to_string())
     }
 
-    /// An error as registries have it (distribution-spec v1.1, *Error Codes*).
+    /// An error of a registry (distribution-spec v1.1, *Error Codes*).
     pub fn registry_error(status: u16, code: &str, message: &str) -> Self {
         let errors = json!({"errors": [{"code": code, "message": message}]});
         Self {
@@ -74,12 +74,12 @@ impl Reply {
         }
     }
 
-    /// No byte; the connection is closed.
+    /// Closes the connection without an answer.
     pub fn hang_up() -> Self {
         Self::raw("")
     }
 
-    /// These bytes as they are, status line and all; then the connection is closed.
+    /// Sends these bytes, including the status line, and closes the connection.
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             sending: Sending::Raw,
@@ -93,25 +93,25 @@ impl Reply {
         self
     }
 
-    /// The body goes in chunks of so many bytes.
+    /// Sends the body in chunks of so many bytes.
     pub fn chunked(mut self, size: usize) -> Self {
         self.sending = Sending::Chunked(size.max(1));
         self
     }
 
-    /// The connection is closed after so many bytes of the body, which promised more.
+    /// Closes the connection after so many bytes of an announced longer body.
     pub fn cut(mut self, after: usize) -> Self {
         self.sending = Sending::Cut(after);
         self
     }
 
-    /// The body again and again up to so many bytes, said in advance. The body must not be empty.
+    /// Repeats the body up to so many announced bytes. The body must not be empty.
     pub fn filled(mut self, length: u64) -> Self {
         self.sending = Sending::Filled(length);
         self
     }
 
-    /// The body again and again, without an end.
+    /// Repeats the body without an end.
     pub fn endless(mut self) -> Self {
         self.sending = Sending::Endless;
         self

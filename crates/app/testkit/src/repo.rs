@@ -1,4 +1,4 @@
-//! Bare repositories made and read by the real git, untouched by the user's configuration.
+//! Bare repositories made and read by the real git, without the user's configuration.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a commit does to one path.
+/// A change of one path.
 pub enum Change<'a> {
     File(&'a str, &'a [u8]),
     Executable(&'a str, &'a [u8]),
@@ -23,7 +23,7 @@ pub struct Entry {
     pub path: String,
 }
 
-/// A commit as `git log` tells it.
+/// A commit in `git log`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     pub id: String,
@@ -64,7 +64,7 @@ pub fn hermetic(command: &mut Command) {
     }
 }
 
-/// Runs a command that must succeed and gives its output.
+/// Runs a command that must succeed and returns its output.
 pub fn run(command: &mut Command) -> Vec<u8> {
     let output = command.stdin(Stdio::null()).output().expect("the program starts");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -87,7 +87,7 @@ pub struct Repo {
 }
 
 impl Repo {
-    /// Makes an empty one whose HEAD names `main`.
+    /// Creates an empty one with `main` as HEAD.
     pub fn init(dir: impl Into<PathBuf>) -> Self {
         Self::init_with(dir, &[])
     }
@@ -111,7 +111,7 @@ impl Repo {
         self.git(&["config", key, value]);
     }
 
-    /// Adds a commit to a branch, which is made when it is missing, and gives its id. One process, no work tree.
+    /// Adds a commit to a branch, created if missing, and returns its id. One process, no work tree.
     pub fn commit(&self, branch: &str, message: &str, changes: &[Change<'_>]) -> String {
         let name = format!("refs/heads/{branch}");
         let old = self.rev(&name);
@@ -140,7 +140,7 @@ impl Repo {
         assert!(child.wait().unwrap().success(), "git fast-import failed");
     }
 
-    /// The commit or object that a revision names.
+    /// The commit or object of a revision.
     pub fn rev(&self, revision: &str) -> Option<String> {
         let output = git(&self.dir)
             .args(["rev-parse", "--verify", "-q", revision])
@@ -223,7 +223,7 @@ impl Repo {
     }
 }
 
-/// Each commit is one second later than the one before, so that their order in a log is certain.
+/// Each commit is one second later than the one before, so that their order in a log is defined.
 fn header(input: &mut Vec<u8>, name: &str, message: &str, old: Option<&str>) {
     static CLOCK: AtomicU64 = AtomicU64::new(1_700_000_000);
     let time = CLOCK.fetch_add(1, Ordering::Relaxed);

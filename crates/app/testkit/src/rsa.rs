@@ -38,7 +38,7 @@ impl Rsa {
         })
     }
 
-    /// As `x5t#S256` has it (RFC 7517).
+    /// The `x5t#S256` of the certificate (RFC 7517).
     pub fn thumbprint(&self) -> String {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.der))
     }

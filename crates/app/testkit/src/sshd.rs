@@ -1,4 +1,4 @@
-//! A real OpenSSH server with keys of its own, run by the current user on a free port.
+//! A real OpenSSH server with its own keys, run by the current user on a free port.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use crate::waiting::{until, wait_for};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 
-/// Runs until it is dropped.
+/// A server, which runs until it is dropped.
 pub struct Sshd {
     pub port: u16,
-    /// Holds keys, configuration and, for tests, whatever they put there.
+    /// Keys, configuration and files of tests.
     pub dir: tempfile::TempDir,
     child: Child,
 }
 
-/// Makes a key pair with ssh-keygen; gives the path of the private one.
+/// Makes a key pair with ssh-keygen; returns the path of the private one.
 pub fn keygen(path: &Path, arguments: &[&str]) -> PathBuf {
     run(Command::new("ssh-keygen")
         .args(["-q", "-N", "", "-C", "test", "-f"])
@@ -28,7 +28,7 @@ pub fn keygen(path: &Path, arguments: &[&str]) -> PathBuf {
 }
 
 impl Sshd {
-    /// Starts it with an ed25519 and an RSA host key, or says that it cannot: then the test is skipped, but fails when
+    /// Starts it with an ed25519 and an RSA host key. Without the program the test is skipped, but fails when
     /// the environment variable `CI` is set.
     pub fn start() -> Option<Self> {
         if !crate::has(PROGRAM, "openssh-server") {
@@ -39,7 +39,7 @@ impl Sshd {
         keygen(&path("host_ed25519"), &["-t", "ed25519"]);
         keygen(&path("host_rsa"), &["-t", "rsa", "-b", "2048"]);
         std::fs::write(path("authorized"), "").unwrap();
-        // Its default, which is wanted when it is started by root.
+        // Its default folder, required when it is started by root.
         let _ = std::fs::create_dir_all("/run/sshd");
         let port = free_port();
         let shown = dir.path().display();
@@ -50,7 +50,7 @@ impl Sshd {
              AcceptEnv GIT_PROTOCOL\nSetEnv GIT_CONFIG_GLOBAL=/dev/null\nMaxStartups 10:100:10\n"
         );
         std::fs::write(path("config"), config).unwrap();
-        // Into a file: what it has said is there at once, whatever threads of ours are about to do.
+        // Into a file: its log is available at once, without a reading thread.
         let mut child = Command::new(PROGRAM)
             .arg("-D")
             .arg("-E")
@@ -62,7 +62,7 @@ impl Sshd {
             .spawn()
             .unwrap();
         let log = || std::fs::read_to_string(path("log")).unwrap_or_default();
-        // Not by a connection, which would be counted among those of the tests at some later time.
+        // Not by a connection, which would be counted among those of the tests later.
         wait_for(
             || {
                 let is_over = child.try_wait().unwrap().is_some();
@@ -74,30 +74,30 @@ impl Sshd {
         Some(Self { port, dir, child })
     }
 
-    /// What it has said so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("log")).unwrap()
     }
 
-    /// How often somebody connected. The server says so before it asks for anything; what it says after a
-    /// connection has ended comes when it likes.
+    /// The number of connections. The server logs them before authentication; the log of a closed
+    /// connection may be late.
     pub fn connections(&self) -> usize {
         self.log().matches("Connection from").count()
     }
 
-    /// How often somebody logged in. The server says so before it runs anything for them.
+    /// The number of logins. The server logs them before it runs a command.
     pub fn logins(&self) -> usize {
         self.log().matches("Accepted publickey").count()
     }
 
-    /// A new key pair whose public key may log in; gives the private key's path.
+    /// Makes an authorized key pair; returns the private key's path.
     pub fn key(&self, name: &str, arguments: &[&str]) -> PathBuf {
         let path = keygen(&self.dir.path().join(name), arguments);
         self.authorize(&path);
         path
     }
 
-    /// Like [`Sshd::key`], for a key that only gets this shell command run, whatever it asks for.
+    /// Like [`Sshd::key`], for a key with a forced command.
     pub fn forced_key(&self, name: &str, script: &str) -> PathBuf {
         let path = keygen(&self.dir.path().join(name), &["-t", "ed25519"]);
         let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
@@ -107,7 +107,7 @@ impl Sshd {
         path
     }
 
-    /// Lets the key beside `path` log in.
+    /// Authorizes the public key beside `path`.
     pub fn authorize(&self, path: &Path) {
         let public = std::fs::read_to_string(path.with_extension("pub")).unwrap();
         let list = self.dir.path().join("authorized");
@@ -131,13 +131,13 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An ssh-agent; ends when it is dropped.
+/// An ssh-agent, which ends when it is dropped.
 pub struct Agent {
     pub socket: PathBuf,
     child: Child,

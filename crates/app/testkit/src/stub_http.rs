@@ -1,4 +1,4 @@
-//! A server that answers what a closure says, by itself or in front of another server.
+//! A server with the answers of a closure, by itself or in front of another server.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::http_server::{HttpServer, Request, read_body, read_headers};
 use crate::reply::Reply;
 
-/// What a server sends when its client's connection ends the body.
+/// The longest body that is ended by the connection.
 const LONGEST_BODY: u64 = 1 << 30;
 
 /// A running server; it ends when it is dropped. Its addresses and requests are those of [`HttpServer`].
@@ -17,7 +17,7 @@ pub struct StubHttp {
 }
 
 impl StubHttp {
-    /// Answers what `answer` gives, which sees the request's number among others.
+    /// Starts a server with the replies of `answer`.
     pub fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         Self::with(None, answer)
     }
@@ -31,8 +31,8 @@ impl StubHttp {
         Self { server }
     }
 
-    /// Stands in front of a server that speaks plain HTTP: shows what it is asked, and answers in its place what `answer`
-    /// gives.
+    /// Starts in front of a plain HTTP server: records its requests, and replies in its place if `answer` returns a
+    /// reply.
     pub fn in_front_of(server: SocketAddr, answer: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) -> Self {
         Self::start(move |request| {
             answer(request).unwrap_or_else(|| {
@@ -50,8 +50,8 @@ impl Deref for StubHttp {
     }
 }
 
-/// The answer of another server, over a connection of its own. The host that was asked for is passed on, so that the
-/// addresses in the answer lead back to the stub.
+/// Forwards a request to another server, over a new connection. The host header is passed on, so that the
+/// addresses in the answer are those of the stub.
 pub fn forward(server: SocketAddr, request: &Request) -> io::Result<Reply> {
     let mut stream = TcpStream::connect(server)?;
     let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);

@@ -1,4 +1,4 @@
-//! Archives as tar.gz, entry by entry: with links, and with names that no sane program would write.
+//! Archives as tar.gz, entry by entry: with links, and with unusual names.
 
 use std::io::Write;
 

@@ -57,7 +57,7 @@ impl Certificates {
         })
     }
 
-    /// For a server; with `clients`, one that wants a certificate of ours.
+    /// For a server; with `clients`, one that requires a certificate of ours.
     pub fn server_config(&self, clients: bool) -> Arc<ServerConfig> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))

@@ -1,4 +1,4 @@
-//! A token server as registries name it in their challenges (distribution, *Token Authentication Specification* and
+//! A token server for the challenges of registries (distribution, *Token Authentication Specification* and
 //! *Oauth2 Token Authentication*). The real registry trusts its key.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const SERVICE: &str = "registry.test";
 const ISSUER: &str = "token-server.test";
 const KEY_ID: &str = "test-key";
 
-/// The field of the answer that holds the token.
+/// The field of the answer with the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Token,
@@ -28,18 +28,18 @@ pub enum Field {
     Both,
 }
 
-/// Who gets which tokens. The server can be told other rules while it runs.
+/// The rules for tokens, which can be changed while the server runs.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// Passwords by user name.
     pub users: BTreeMap<String, String>,
     /// User names by refresh token, which docker calls identity token.
     pub refresh_tokens: BTreeMap<String, String>,
-    /// Repositories that anybody may pull from; users may pull from all.
+    /// Public repositories; users may pull from all.
     pub public: Vec<String>,
-    /// What is said about how long a token lasts, in seconds. Clients take 60 when nothing is said.
+    /// The announced lifetime of a token, in seconds. Clients assume 60 without one.
     pub expires_in: Option<u64>,
-    /// How long a token lasts, in seconds. The registry adds a minute.
+    /// The lifetime of a token, in seconds. The registry adds a minute.
     pub lifetime: i64,
     pub field: Field,
     /// Answered instead of a token.
@@ -61,7 +61,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Nothing is public, and one user may pull.
+    /// One user may pull; nothing is public.
     pub fn user(user: &str, password: &str) -> Self {
         Self {
             users: BTreeMap::from([(user.to_owned(), password.to_owned())]),
@@ -69,7 +69,7 @@ impl Rules {
         }
     }
 
-    /// Anybody may pull from these repositories.
+    /// These repositories are public.
     pub fn public(repositories: &[&str]) -> Self {
         Self {
             public: repositories.iter().map(|name| (*name).to_owned()).collect(),
@@ -100,7 +100,7 @@ impl TokenServer {
         Self { http, office }
     }
 
-    /// Makes other rules from now on.
+    /// Changes the rules.
     pub fn change(&self, change: impl FnOnce(&mut Rules)) {
         change(&mut self.office.rules.lock().unwrap());
     }
@@ -118,7 +118,7 @@ impl TokenServer {
         ISSUER
     }
 
-    /// The public key, as a registry's `auth.token.jwks` wants it.
+    /// The public key in the format of a registry's `auth.token.jwks`.
     pub fn jwks(&self) -> Json {
         let point = self.office.key.verifying_key().to_sec1_point(false);
         let part = |range| URL_SAFE_NO_PAD.encode(&point.as_bytes()[range]);
@@ -136,7 +136,7 @@ impl Deref for TokenServer {
     }
 }
 
-/// What a client says about itself.
+/// The claimed identity of a client.
 enum Claimant {
     Nobody,
     User(String),
@@ -216,8 +216,8 @@ fn by_grant(rules: &Rules, request: &Request) -> Claimant {
     }
 }
 
-/// Of the scopes asked for, such as `repository:team/app:pull,push`, those that are allowed. Less than asked for is no
-/// error: the registry refuses what the token does not hold.
+/// The allowed ones of the requested scopes, such as `repository:team/app:pull,push`. Fewer than requested is not an
+/// error: the registry refuses the rest.
 fn granted(rules: &Rules, user: Option<&str>, scopes: &[String]) -> Vec<Json> {
     let mut access = Vec::new();
     for scope in scopes.iter().flat_map(|scopes| scopes.split(' ')) {
@@ -236,7 +236,7 @@ fn granted(rules: &Rules, user: Option<&str>, scopes: &[String]) -> Vec<Json> {
 
 fn said(rules: &Rules, token: &str, oauth: bool) -> Json {
     let mut said = json!({});
-    // OAuth knows no other field.
+    // OAuth has no other field.
     if rules.field != Field::AccessToken && !oauth {
         said["token"] = json!(token);
     }
@@ -252,7 +252,7 @@ fn said(rules: &Rules, token: &str, oauth: bool) -> Json {
 fn signing_key() -> SigningKey {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).unwrap();
-    // Nearly all numbers of 32 bytes are keys, and all below the curve's order; this bit keeps it there.
+    // Nearly all numbers of 32 bytes are keys, and all below the curve's order; clearing this bit ensures that.
     bytes[0] &= 0x7f;
     SigningKey::from_slice(&bytes).unwrap()
 }

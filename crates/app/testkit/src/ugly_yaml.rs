@@ -1,4 +1,4 @@
-//! Documents that are valid YAML, mostly, and as ugly as people write them.
+//! Documents that are mostly valid YAML, in unusual styles.
 
 const MARKERS: [&str; 10] = [
     "# {\"$imagepolicy\": \"fs:app\"}",
@@ -13,7 +13,7 @@ const MARKERS: [&str; 10] = [
     "# größer – 漢字 🚀",
 ];
 
-/// What damage can put anywhere.
+/// Texts that damage inserts anywhere.
 pub const DAMAGE: [&str; 24] = [
     " ", "\n", "\t", ":", "-", "- ", ": ", "#", " #", ",", "[", "]", "{", "}", "\"", "'", "|", ">", "&a ", "*anc", "!",
     "? ", "\r", "\u{feff}",
@@ -25,7 +25,7 @@ struct Choices<'a> {
     count: usize,
 }
 
-/// The document that the choices describe.
+/// The document of the choices.
 pub fn document(choices: &[u8]) -> String {
     let mut choices = Choices {
         bytes: choices.iter(),
@@ -202,7 +202,7 @@ impl Choices<'_> {
         }
     }
 
-    /// What follows `key:` or `-`, to the end of its last line.
+    /// Writes the node after `key:` or `-`, to the end of its last line.
     fn node(&mut self, out: &mut String, indent: usize, depth: usize, in_mapping: bool) {
         let choice = self.below(if depth > 3 { 10 } else { 16 });
         match choice {

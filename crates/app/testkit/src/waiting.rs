@@ -1,11 +1,11 @@
-//! Waiting for what does not come at once. What is compared right after an action is compared too early on a busy machine.
+//! Waiting for delayed effects. On a busy machine a comparison right after an action is too early.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a busy machine. Only what never comes takes as long.
+/// The default timeout, for a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a look gives: whether it is there, or the thing itself once it is.
+/// The result of a check: whether the condition holds, or the awaited value.
 pub trait Awaited {
     type Thing;
 
@@ -28,17 +28,17 @@ impl<T> Awaited for Option<T> {
     }
 }
 
-/// Looks until it is there, and gives it. `what` is said when it does not come.
+/// Checks until the condition holds, and returns the value. `what` is the message of a timeout.
 pub fn until<F: Awaited>(what: &str, look: impl FnMut() -> F) -> F::Thing {
     until_within(TIMEOUT, what, look)
 }
 
-/// As [`until`], for what takes longer than usual.
+/// As [`until`], with another timeout.
 pub fn until_within<F: Awaited>(timeout: Duration, what: &str, look: impl FnMut() -> F) -> F::Thing {
     wait(timeout, look, || what.to_owned())
 }
 
-/// As [`until`], where more can be said in the end than what was waited for: a status, a log.
+/// As [`until`], with a message that is built on timeout: a status, a log.
 pub fn wait_for<F: Awaited>(look: impl FnMut() -> F, say: impl Fn() -> String) -> F::Thing {
     wait(TIMEOUT, look, say)
 }
@@ -46,7 +46,7 @@ pub fn wait_for<F: Awaited>(look: impl FnMut() -> F, say: impl Fn() -> String) -
 fn wait<F: Awaited>(timeout: Duration, mut look: impl FnMut() -> F, say: impl Fn() -> String) -> F::Thing {
     let end = Instant::now() + timeout;
     loop {
-        // Once more at the end: the last pause may have been a long one.
+        // Once more at the end: the last pause may have been long.
         let is_last = Instant::now() >= end;
         if let Some(thing) = look().found() {
             return thing;

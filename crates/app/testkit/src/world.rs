@@ -1,5 +1,5 @@
-//! A namespace in a test's cluster, with a folder, a Git server and whatever objects a test puts there: what every suite about
-//! controllers begins with. What else a suite needs stands around it, as in [`crate::image_world`].
+//! A namespace in a test's cluster, with a folder, a Git server and the objects of a test: the base of every suite about
+//! controllers. Suites wrap it with more parts, as in [`crate::image_world`].
 //!
 //! ```ignore
 //! let Some(cluster) = Cluster::shared() else { return };
@@ -22,7 +22,7 @@ use crate::git_http::{GitHttp, Options};
 use crate::repo::Repo;
 use crate::waiting::wait_for;
 
-/// Where the API has the objects of a kind.
+/// A kind with its path in the API.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectKind {
     pub api_version: &'static str,
@@ -52,24 +52,24 @@ pub const CONFIG_MAP: ObjectKind = kind("v1", "ConfigMap", "configmaps");
 pub const SECRET: ObjectKind = kind("v1", "Secret", "secrets");
 pub const SERVICE_ACCOUNT: ObjectKind = kind("v1", "ServiceAccount", "serviceaccounts");
 
-/// The annotation by which `flux reconcile` asks.
+/// The annotation of `flux reconcile`.
 const REQUESTED: &str = "reconcile.fluxcd.io/requestedAt";
 
-/// Ours looks at its namespace only, and tries again soon and not at a random moment.
+/// Flags of ours: only its namespace, and short retries without jitter.
 pub const QUICK: [&str; 3] = [
     "--watch-all-namespaces=false",
     "--interval-jitter-percentage=0",
     "--max-retry-delay=1s",
 ];
 
-/// In a namespace of its own. Its folder goes when it is dropped; its objects stay as long as the cluster.
+/// A namespace. Its folder is removed when it is dropped; its objects stay as long as the cluster.
 pub struct World<'a> {
     pub cluster: &'a Cluster,
     pub namespace: String,
     pub folder: tempfile::TempDir,
     /// Serves [`World::repository`].
     pub git: GitHttp,
-    /// What [`World::put`] labels objects with.
+    /// The labels of [`World::put`].
     labels: serde_json::Map<String, Json>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> World<'a> {
         Self::with_git(cluster, namespace, Options::default())
     }
 
-    /// With a Git server that wants a login, or speaks TLS.
+    /// With a Git server with login or TLS.
     pub fn with_git(cluster: &'a Cluster, namespace: &str, git: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let git = GitHttp::with(&folder.path().join("git"), git);
@@ -93,7 +93,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The same, whose objects have this label.
+    /// The same, with a label for its objects.
     pub fn labelled(mut self, name: &str, value: &str) -> Self {
         self.labels.insert(name.to_owned(), json!(value));
         self
@@ -109,7 +109,7 @@ impl<'a> World<'a> {
         self.starter("controller").flags(flags).start()
     }
 
-    /// As [`World::controller`], with another way to the API server and its own folder.
+    /// As [`World::controller`], with another kubeconfig and folder.
     pub fn controller_at(&self, kubeconfig: &Path, folder: &str, flags: &[&str]) -> Controller {
         self.starter(folder).kubeconfig(kubeconfig).flags(flags).start()
     }
@@ -120,7 +120,7 @@ impl<'a> World<'a> {
         Controller::ours(&self.cluster.kubeconfig(), &self.namespace, &folder).flags(&QUICK)
     }
 
-    /// Where a controller of that folder has its `log` and its storage, `data`.
+    /// The folder with the `log` and the storage, `data`, of a controller.
     pub fn folder_of(&self, controller: &str) -> PathBuf {
         self.folder.path().join(controller)
     }
@@ -135,7 +135,7 @@ impl<'a> World<'a> {
         self.put(kind, name, json!({ "spec": spec }));
     }
 
-    /// Applies an object with these fields, among them perhaps some of its metadata.
+    /// Applies an object with these fields, which may include metadata.
     pub fn put(&self, kind: ObjectKind, name: &str, mut fields: Json) {
         fields["apiVersion"] = json!(kind.api_version);
         fields["kind"] = json!(kind.kind);
@@ -147,12 +147,12 @@ impl<'a> World<'a> {
         self.apply(&fields);
     }
 
-    /// Where the API server has an object.
+    /// The path of an object.
     pub fn path(&self, kind: ObjectKind, name: &str) -> String {
         format!("{}/{name}", self.list_path(kind))
     }
 
-    /// Where the API server has all objects of a kind in this namespace.
+    /// The path of all objects of a kind in this namespace.
     pub fn list_path(&self, kind: ObjectKind) -> String {
         let root = if kind.api_version.contains('/') { "apis" } else { "api" };
         format!(
@@ -187,12 +187,12 @@ impl<'a> World<'a> {
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     }
 
-    /// Asks for a reconciliation at once, as `flux reconcile` does; `at` must be another one each time.
+    /// Requests a reconciliation, as `flux reconcile`; `at` must differ each time.
     pub fn request(&self, kind: ObjectKind, name: &str, at: &str) {
         self.patch(kind, name, &json!({"metadata": {"annotations": {REQUESTED: at}}}));
     }
 
-    /// Asks for the deletion of an object.
+    /// Deletes an object.
     pub fn delete(&self, kind: ObjectKind, name: &str) -> Answer {
         self.cluster.request("DELETE", &self.path(kind, name), "", "")
     }
@@ -202,7 +202,7 @@ impl<'a> World<'a> {
         self.cluster.gone(&self.path(kind, name));
     }
 
-    /// Waits until Ready has this status, and a reason and a message that are liked; gives the message.
+    /// Waits until Ready has this status, and `liked` accepts reason and message; returns the message.
     pub fn ready(&self, kind: ObjectKind, name: &str, status: &str, liked: impl Fn(&str, &str) -> bool) -> String {
         self.condition(kind, name, "Ready", status, liked)
     }
