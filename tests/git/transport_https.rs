@@ -90,7 +90,7 @@ fn client_certificate() {
     let error = list_at(&remote).unwrap_err();
     assert!(matches!(error, TransportError::Connect { .. }), "{error}");
     assert!(
-        error.to_string().contains("the server wants a client certificate"),
+        error.to_string().contains("the server requires a client certificate"),
         "{error}"
     );
     remote.tls.client = Some((certificates.client.0.clone(), secret(&certificates.client.1)));
@@ -105,7 +105,7 @@ fn client_certificate() {
     };
     assert!(refused((&certificates.client.0, &certificates.server.1)).contains("do not work together"));
     assert!(refused((&certificates.client.0, b"none")).contains("private key cannot be read"));
-    assert!(refused((b"", &certificates.client.1)).contains("no PEM certificate"));
+    assert!(refused((b"", &certificates.client.1)).contains("is not in PEM"));
 }
 
 #[test]

@@ -274,11 +274,11 @@ fn an_own_authority_and_client_certificates() {
     let start = Instant::now();
     let untrusted = text(tags(peer(false, true)));
     assert!(
-        untrusted.contains("if the server's certificate comes from an own authority"),
+        untrusted.contains("if the server's certificate comes from a private authority"),
         "{untrusted}"
     );
     let bare = text(tags(peer(true, false)));
-    assert!(bare.contains("the server wants a client certificate"), "{bare}");
+    assert!(bare.contains("the server requires a client certificate"), "{bare}");
     assert!(
         start.elapsed() < Duration::from_secs(30),
         "what does not pass is not tried again"

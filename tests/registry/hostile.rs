@@ -449,11 +449,11 @@ fn tokens_that_cannot_be_had() {
         ),
         (
             Reply::text(200, "hunter2"),
-            "the token server's answer is not the JSON that it should be",
+            "the token server's answer is not the expected JSON",
         ),
         (
             Reply::json(&json!({"token": "a\r\nX: hunter2"})),
-            "the token holds characters that cannot be sent",
+            "the token has characters that cannot be sent",
         ),
         (Reply::text(200, &"x".repeat(1 << 20)), "has more than 65536 bytes"),
     ] {
@@ -486,7 +486,7 @@ fn tokens_that_cannot_be_had() {
     let password = Login::RegistryToken("line\nbreak".into());
     let server = guarded(None, "good");
     let error = text(client().tags(&image(&server), &password, soon()));
-    assert!(error.contains("holds characters that cannot be sent"), "{error}");
+    assert!(error.contains("has characters that cannot be sent"), "{error}");
 }
 
 #[test]

@@ -533,7 +533,7 @@ fn a_token_that_cannot_be_renewed_is_said_so_and_the_next_run_is_well() {
     fleet.takes(|seen| seen.service != "git-receive-pack" && seen.login() == token(1));
     let said = fleet.fails(&manifests, &[]);
     let expected = format!(
-        "{}: failed to configure authentication options: the server refused the login that was kept, and there is no other: \
+        "{}: failed to configure authentication options: the server refused the cached login, and there is no other: \
          get a token for installation 42 of GitHub App 12: {} answered 401: This app was suspended",
         fleet.git.url("app.git"),
         api.url("api/v3/app/installations/42/access_tokens"),

@@ -97,14 +97,14 @@ fn k_140_certificates_are_looked_at_at_once() {
         (
             rsa.key.as_str(),
             json!({}),
-            "clientCertificate holds no certificate in PEM",
+            "clientCertificate has no certificate in PEM",
         ),
         (
             rsa.certificate.as_str(),
             json!({}),
             "clientCertificate is not a private key in PEM",
         ),
-        ("hunter2", json!({}), "clientCertificate holds no certificate in PEM"),
+        ("hunter2", json!({}), "clientCertificate has no certificate in PEM"),
         (
             whole.as_str(),
             json!({"clientCertificatePassword": "hunter2"}),

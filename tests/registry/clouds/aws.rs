@@ -310,7 +310,7 @@ fn credentials_of_a_machine() {
     let locked = ec2(|request| (request.method == "PUT").then(|| Reply::text(403, "")));
     let said = of(&locked, &[]).unwrap_err();
     assert!(
-        said.contains("EC2 metadata wants a token that it did not give"),
+        said.contains("EC2 metadata requires a token that it did not return"),
         "{said}"
     );
     assert!(said.ends_with("answered 401: no token"), "{said}");

@@ -195,7 +195,7 @@ fn secrets_that_are_no_login() {
         at(usual, &[("tenantId", "x")])
             .starts_with("invalid 'login' secret data: requires a 'clientId' or 'accountKey'")
     );
-    assert!(at(usual, &[("authorityHost", "x")]).contains("alone names nobody"));
+    assert!(at(usual, &[("authorityHost", "x")]).contains("alone is not an identity"));
     assert_eq!(
         at(usual, &[("accountKey", "hunter2!")]),
         "decode account key: it is not Base64"

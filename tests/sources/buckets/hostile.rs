@@ -128,7 +128,7 @@ fn more_than_is_taken() {
         result.unwrap_err().to_string()
     };
     assert!(of(|_| false).contains("more than 2 objects are to be fetched"));
-    assert!(of(|_| true).contains("it holds more than 3 objects"));
+    assert!(of(|_| true).contains("it has more than 3 objects"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_list_that_goes_on_for_ever() {
     let server = StubHttp::start(move |_| Reply::bytes(200, "application/xml", list(&[("a", 1)], end)));
     let said = index(&bucket(&server)).unwrap_err().to_string();
     assert!(
-        said.contains("it names its own place as that of the next page"),
+        said.contains("its next page is itself"),
         "{said}"
     );
     assert_eq!(server.count(), 2);

@@ -231,7 +231,7 @@ fn a_refused_login_at_ldap_does_not_show_the_password() {
     let bucket = open(&ldap(&server, &[("username", "u"), ("password", HUNTER)]));
     let said = bucket.exists(soon()).unwrap_err().to_string();
     assert!(
-        said.contains("gave no credentials") && said.contains("LDAPPassword=***"),
+        said.contains("returned no credentials") && said.contains("LDAPPassword=***"),
         "{said}"
     );
     assert!(!said.contains("hunter2"), "{said}");

@@ -122,7 +122,7 @@ impl Aws<'_> {
             .as_ref()
             .is_some_and(|token| token.expose().contains(['\r', '\n']))
         {
-            true => Err(CloudError::settings(FILE, "holds a token with a line break in it")),
+            true => Err(CloudError::settings(FILE, "contains a token with a line break")),
             false => Ok(token),
         }
     }

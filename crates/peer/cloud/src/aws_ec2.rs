@@ -94,7 +94,7 @@ impl Aws<'_> {
                     return Ok(Ok(Some(Secret::new(token))));
                 }
                 Ok(answer) if answer.status == StatusCode::BAD_REQUEST => return Err(refused(DOING, &answer, &[])),
-                Ok(answer) => format!("EC2 metadata gave no token: {}", answer.status),
+                Ok(answer) => format!("EC2 metadata returned no token: {}", answer.status),
                 Err(error) => error.to_string(),
             };
         match self.environment.is_true("AWS_EC2_METADATA_V1_DISABLED") {
@@ -118,7 +118,7 @@ fn ok(answer: Answer) -> Result<Answer, CloudError> {
     match (is_ok(&answer), answer.status) {
         (true, _) => Ok(answer),
         (false, StatusCode::UNAUTHORIZED) => Err(refused(DOING, &answer, &[]).within(
-            "EC2 metadata wants a token that it did not give; in a container the machine must allow two hops \
+            "EC2 metadata requires a token that it did not return; in a container the machine must allow two hops \
              (http-put-response-hop-limit)",
         )),
         _ => Err(refused(DOING, &answer, &[])),

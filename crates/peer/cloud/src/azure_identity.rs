@@ -332,5 +332,5 @@ fn assertion_of_certificate(client: &str, endpoint: &Url, pem: &Secret, send_cha
 
 fn certificate(pem: &Secret) -> Result<CertificateDer<'static>, String> {
     CertificateDer::from_pem_slice(pem.expose().as_bytes())
-        .map_err(|_| "holds no certificate in PEM; PKCS #12 files must be converted".to_owned())
+        .map_err(|_| "has no certificate in PEM; PKCS #12 files must be converted".to_owned())
 }

@@ -192,7 +192,7 @@ fn generic(request: &ClusterRequest, deadline: Deadline) -> Result<ClusterLogin,
     let address = canonical(&place.address)
         .map_err(|why| CloudError::Unfit(why).within(format!("failed to parse cluster address {}", place.address)))?;
     let Some(account) = &request.account else {
-        let tried = vec!["no ServiceAccount stands for this process".to_owned()];
+        let tried = vec!["this process has no ServiceAccount".to_owned()];
         return Err(no_token(CloudError::Absent {
             what: "ServiceAccount",
             tried,

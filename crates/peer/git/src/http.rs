@@ -218,7 +218,7 @@ impl HttpConnection {
     fn fetched(&self, source: &Fetched, refused: Option<&Login>) -> Result<Login, TransportError> {
         source.login(refused, self.deadline).map_err(|why| {
             let detail = match refused {
-                Some(_) => format!("the server refused the login that was kept, and there is no other: {why}"),
+                Some(_) => format!("the server refused the cached login, and there is no other: {why}"),
                 None => why,
             };
             let url = self.http.shown();

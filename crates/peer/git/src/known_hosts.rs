@@ -121,7 +121,7 @@ impl HostKeys {
             .map(|key| format!("{} {}", key.algorithm(), key.fingerprint(HashAlg::Sha256)))
             .collect();
         Err(format!(
-            "the host key of {host} is not the one in known_hosts: {offered}, known is {}; either somebody listens in, or \
+            "the host key of {host} is not the one in known_hosts: {offered}, known is {}; either the connection is intercepted, or \
              the server has a new key: {scan}",
             known.join(", ")
         ))

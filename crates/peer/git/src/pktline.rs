@@ -110,7 +110,7 @@ pub(super) fn broken(error: io::Error) -> GitError {
         io::ErrorKind::InvalidData => GitError::Protocol(error.to_string()),
         io::ErrorKind::UnexpectedEof if error.get_ref().is_none() => GitError::Transport(TransportError::Connect {
             url: "remote".to_owned(),
-            detail: "the answer ends in the middle".to_owned(),
+            detail: "the answer is truncated".to_owned(),
         }),
         _ => GitError::Transport(TransportError::from_stream("remote", error)),
     }

@@ -62,7 +62,7 @@ impl RemoteUrl {
             ));
         }
         if text.contains(|c: char| c.is_control()) {
-            return Err(config(text, "the address holds a control character"));
+            return Err(config(text, "the address contains a control character"));
         }
         match text.split_once("://") {
             Some((scheme, _)) => Self::from_url(text, &scheme.to_ascii_lowercase()),
@@ -186,7 +186,7 @@ impl RemoteUrl {
         let password = url.password().and_then(decoded).map(Secret::from);
         let odd = |text: &str| text.contains(char::is_control);
         if user.as_deref().is_some_and(odd) || password.as_ref().is_some_and(|p| odd(p.expose())) {
-            return Err(config(text, "the user information holds a control character"));
+            return Err(config(text, "the user information contains a control character"));
         }
         if url.set_username("").is_err() || url.set_password(None).is_err() {
             return Err(config(text, "the URL has no host"));

@@ -313,7 +313,7 @@ mod tests {
         ] {
             let shown = short(&bytes);
             let error = Report::read(&bytes[..], &receiver(side_band)).unwrap_err();
-            let cut = matches!(&error, GitError::Transport(error) if error.to_string().contains("ends in the middle"));
+            let cut = matches!(&error, GitError::Transport(error) if error.to_string().contains("is truncated"));
             assert!(cut || matches!(error, GitError::Protocol(_)), "{shown}: {error}");
         }
     }

@@ -126,7 +126,7 @@ impl PackStore<'_> {
         let open = received.ids.iter().position(ObjectId::is_null);
         if let Some(entry) = open.and_then(|at| received.entries.get(at)) {
             return Err(UnpackError::Pack(format!(
-                "the delta at {} leads nowhere",
+                "the delta at {} has no base",
                 entry.offset
             )));
         }

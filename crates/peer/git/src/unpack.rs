@@ -215,7 +215,7 @@ impl Stream<'_> {
                 let at = self.base_offset(offset)?;
                 let number = received.entries.binary_search_by_key(&at, |entry| entry.offset).ok();
                 let number = number.and_then(|number| u32::try_from(number).ok());
-                base = number.ok_or_else(|| UnpackError::Pack(format!("at {at} there is no entry to be a base")))?;
+                base = number.ok_or_else(|| UnpackError::Pack(format!("the base at {at} is not an entry")))?;
                 Form::OnEntry
             }
             7 => {
@@ -369,7 +369,7 @@ impl Stream<'_> {
 
 /// The pack is truncated, without an error of the stream below.
 fn ended() -> UnpackError {
-    UnpackError::Read(io::Error::new(ErrorKind::UnexpectedEof, "it ends in the middle"))
+    UnpackError::Read(io::Error::new(ErrorKind::UnexpectedEof, "it is truncated"))
 }
 
 /// Objects that are read as a whole later must not be larger than anything that git makes.

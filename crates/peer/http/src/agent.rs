@@ -111,7 +111,7 @@ fn given_proxy(proxy: &Proxy) -> Result<ureq::Proxy, String> {
     }
     builder
         .build()
-        .map_err(|_| "the proxy's address or login holds characters that cannot be sent".to_owned())
+        .map_err(|_| "the proxy's address or login has characters that cannot be sent".to_owned())
 }
 
 /// The environment's proxy, as in curl (`man curl`, *ENVIRONMENT*): the scheme's own variable, then `all_proxy`; `HTTP_PROXY`

@@ -44,7 +44,7 @@ pub enum AgentError {
 
 /// A server outside of a private network has redirected to this host inside it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("refused to go where the server leads, to {0}: a private or link-local address")]
+#[error("refused to follow the server to {0}: a private or link-local address")]
 pub struct PrivateAddress(String);
 
 impl Agents {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn names_and_addresses_are_judged_by_where_they_are() {
         let said =
-            |host: &str| format!("refused to go where the server leads, to {host}: a private or link-local address");
+            |host: &str| format!("refused to follow the server to {host}: a private or link-local address");
         for host in ["127.0.0.1", "localhost", "0x7f.1"] {
             let shown = if host == "localhost" { host } else { "127.0.0.1" };
             // From public and from other private networks.

@@ -63,11 +63,11 @@ fn explain_io(error: &io::Error) -> String {
 fn explain_tls(text: &str) -> String {
     // BadSignature: the bundle has an authority of that name with another key.
     let hint = if text.contains("InvalidContentType") {
-        "; what listens there does not speak TLS"
+        "; the server at that port does not speak TLS"
     } else if text.contains("UnknownIssuer") || text.contains("BadSignature") {
-        "; if the server's certificate comes from an own authority, give its CA bundle"
+        "; if the server's certificate comes from a private authority, give its CA bundle"
     } else if text.contains("CertificateRequired") {
-        "; the server wants a client certificate"
+        "; the server requires a client certificate"
     } else {
         ""
     };

@@ -202,7 +202,7 @@ impl ProxyParts {
                     return Err("the proxy refused the user name or the password".to_owned());
                 }
             }
-            ([5, _], _) => return Err("the proxy wants another way to log in".to_owned()),
+            ([5, _], _) => return Err("the proxy requires another authentication method".to_owned()),
             _ => return Err("the proxy does not speak SOCKS5".to_owned()),
         }
         let request = [vec![5, 1, 0, 3], counted(host)?, port.to_be_bytes().to_vec()].concat();

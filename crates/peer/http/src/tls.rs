@@ -54,10 +54,10 @@ fn given_roots(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
     for certificate in &found {
         store
             .add(certificate.clone())
-            .map_err(|e| format!("the CA bundle holds a bad certificate: {e}"))?;
+            .map_err(|e| format!("the CA bundle has an invalid certificate: {e}"))?;
     }
     if store.is_empty() {
-        return Err("the CA bundle holds no certificate; give PEM text (-----BEGIN CERTIFICATE-----)".to_owned());
+        return Err("the CA bundle has no certificate; give PEM text (-----BEGIN CERTIFICATE-----)".to_owned());
     }
     Ok(found.iter().map(|c| Certificate::from_der(c).to_owned()).collect())
 }
@@ -79,7 +79,7 @@ fn system_roots() -> RootCerts {
 fn client_certificate(chain: &[u8], key: &Secret) -> Result<ClientCert, String> {
     let chain = certificates(chain).map_err(|e| format!("the client certificate cannot be read: {e}"))?;
     if chain.is_empty() {
-        return Err("the client certificate holds no PEM certificate".to_owned());
+        return Err("the client certificate is not in PEM".to_owned());
     }
     let pem = key.expose().as_bytes();
     let der = PrivateKeyDer::from_pem_slice(pem).map_err(|e| {

@@ -124,7 +124,7 @@ impl Azure {
         url.set_path(&path);
         if url.path() != path || self.container.is_empty() || blob == Some("") {
             return Err(ObjectError::Unfit(format!(
-                "{:?} of the container {:?} gives no address",
+                "{:?} of the container {:?} has no valid address",
                 blob.unwrap_or_default(),
                 self.container
             )));

@@ -166,7 +166,7 @@ fn invalid(secret: &Keys) -> String {
     match secret.get("authorityHost") {
         // source-controller accepts it, and then sends requests to an empty address.
         Some(_) => format!(
-            "invalid '{}' secret data: 'authorityHost' alone names nobody; give 'tenantId', 'clientId' and 'clientSecret' too",
+            "invalid '{}' secret data: 'authorityHost' alone is not an identity; give 'tenantId', 'clientId' and 'clientSecret' too",
             secret.name
         ),
         None => format!(

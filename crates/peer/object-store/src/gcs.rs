@@ -174,7 +174,7 @@ impl Gcs {
         url.set_path(&path);
         if url.path() != path {
             return Err(ObjectError::Unfit(format!(
-                "{:?} of the bucket {:?} gives no address",
+                "{:?} of the bucket {:?} has no valid address",
                 object.unwrap_or_default(),
                 self.bucket
             )));

@@ -97,7 +97,7 @@ impl Index {
                 cause: Box::new(cause),
             })?;
             if number >= limits.listed {
-                return Err(too_much(format!("it holds more than {} objects", limits.listed)));
+                return Err(too_much(format!("it has more than {} objects", limits.listed)));
             }
             if object.key.ends_with('/') || object.key == IGNORE_FILE || ignored(&object.key) {
                 continue;

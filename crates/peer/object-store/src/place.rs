@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A text. source-controller resolves `..` within its folder, and one object may overwrite another there.
 pub(super) fn place(key: &str) -> Result<String, String> {
     if key.contains('\0') {
-        return Err("it holds a NUL byte".to_owned());
+        return Err("it contains a NUL byte".to_owned());
     }
     let parts: Vec<&str> = key.split('/').filter(|part| !part.is_empty()).collect();
     if let Some(part) = parts.iter().find(|part| matches!(**part, "." | "..")) {

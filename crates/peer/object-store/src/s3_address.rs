@@ -97,7 +97,7 @@ impl Endpoint {
             true => format!("{}://{bucket}.{authority}/{path}", self.scheme),
             false => format!("{}://{authority}/{bucket}/{path}", self.scheme),
         };
-        let unfit = || ObjectError::Unfit(format!("the bucket {bucket:?} gives no address at {authority}"));
+        let unfit = || ObjectError::Unfit(format!("the bucket {bucket:?} has no valid address at {authority}"));
         let mut url = Url::parse(&text).map_err(|_| unfit())?;
         // A name must not change the path.
         let asked = match self.has_hosts_of_buckets(bucket) {

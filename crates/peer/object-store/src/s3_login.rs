@@ -160,7 +160,7 @@ impl Ldap {
             return Err(ObjectError::Refused {
                 status: answer.status.as_u16(),
                 text: format!(
-                    "{place} gave no credentials: {}",
+                    "{place} returned no credentials: {}",
                     part("Message").unwrap_or_else(|| answer.status.to_string())
                 ),
                 code: part("Code").unwrap_or_default(),

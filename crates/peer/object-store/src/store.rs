@@ -128,7 +128,7 @@ impl Iterator for Objects<'_> {
             match page.next {
                 // It would loop for ever.
                 Some(token) if from.as_ref() == Some(&token) => {
-                    let detail = "it names its own place as that of the next page";
+                    let detail = "its next page is itself";
                     return Some(Err(ObjectError::answer(
                         format!("bucket {:?}", self.bucket.name),
                         detail,

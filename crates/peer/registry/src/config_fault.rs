@@ -36,7 +36,7 @@ pub enum AuthFault {
     #[error("must be base64 of NAME:PASSWORD, and is not base64")]
     NoBase64,
     /// The decoded `auth` has no colon.
-    #[error("must be base64 of NAME:PASSWORD, and holds no colon")]
+    #[error("must be base64 of NAME:PASSWORD, and has no colon")]
     NoColon,
     /// docker refuses an empty name.
     #[error("must be base64 of NAME:PASSWORD, and the name is empty")]

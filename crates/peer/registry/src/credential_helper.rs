@@ -86,7 +86,7 @@ pub enum HelperError {
         status: String,
     },
     /// The program took too long.
-    #[error("the credential helper {program} gave no answer for {server} within {seconds} s")]
+    #[error("the credential helper {program} did not answer for {server} within {seconds} s")]
     Late {
         /// `docker-credential-NAME`
         program: String,
@@ -96,7 +96,7 @@ pub enum HelperError {
         seconds: u64,
     },
     /// The answer is too long.
-    #[error("the credential helper {program} gave more than {ANSWER_LIMIT} bytes for {server}")]
+    #[error("the credential helper {program} returned more than {ANSWER_LIMIT} bytes for {server}")]
     Long {
         /// `docker-credential-NAME`
         program: String,
@@ -104,7 +104,7 @@ pub enum HelperError {
         server: String,
     },
     /// The answer does not follow the protocol.
-    #[error("the credential helper {program} gave no login for {server}: {fault}")]
+    #[error("the credential helper {program} returned no login for {server}: {fault}")]
     Answer {
         /// `docker-credential-NAME`
         program: String,
@@ -347,18 +347,18 @@ esac
         for (server, expected) in [
             (
                 "broken.io",
-                "gave no login for broken.io: 1:27: .secret: not valid JSON",
+                "returned no login for broken.io: 1:27: .secret: not valid JSON",
             ),
             (
                 "number.io",
-                "gave no login for number.io: 1:30: .secret: must be a string",
+                "returned no login for number.io: 1:30: .secret: must be a string",
             ),
             (
                 "failing.io",
                 "failed for failing.io (exit status: 3); to see why, run `echo failing.io | docker-credential-test get`",
             ),
-            ("endless.io", "gave more than 262144 bytes for endless.io"),
-            ("silent.io", "gave no login for silent.io: 1:1: the JSON is cut off"),
+            ("endless.io", "returned more than 262144 bytes for endless.io"),
+            ("silent.io", "returned no login for silent.io: 1:1: the JSON is cut off"),
         ] {
             let expected = format!("the credential helper docker-credential-test {expected}");
             assert_eq!(ask(server), Err(expected), "{server}");

@@ -74,7 +74,7 @@ pub enum RegistryError {
     #[error("{0} is not an address of a registry; check the image's name")]
     Address(String),
     /// The login cannot be sent in a header.
-    #[error("the login for {0} holds characters that cannot be sent in a header; check the secret that it comes from")]
+    #[error("the login for {0} has characters that cannot be sent in a header; check the secret that it comes from")]
     Login(String),
 }
 

@@ -32,7 +32,7 @@ pub struct Keychain {
 pub enum UnusedSecret {
     /// Its type has no logins.
     #[error(
-        "secret '{name}' is of type '{kind}' and gives no login; it must be of type \
+        "secret '{name}' is of type '{kind}' and has no login; it must be of type \
          'kubernetes.io/dockerconfigjson' with the key '.dockerconfigjson'"
     )]
     Kind {
@@ -42,7 +42,7 @@ pub enum UnusedSecret {
         kind: String,
     },
     /// The key of its type is missing or empty.
-    #[error("secret '{name}' gives no login: key '{key}' is missing or empty")]
+    #[error("secret '{name}' has no login: key '{key}' is missing or empty")]
     Key {
         /// `NAMESPACE/NAME`
         name: String,
@@ -50,7 +50,7 @@ pub enum UnusedSecret {
         key: &'static str,
     },
     /// It has no server.
-    #[error("secret '{name}' gives no login: its key '{key}' names no server")]
+    #[error("secret '{name}' has no login: its key '{key}' names no server")]
     Servers {
         /// `NAMESPACE/NAME`
         name: String,
@@ -221,10 +221,10 @@ mod tests {
         assert_eq!(
             told,
             [
-                "secret 'n/o' is of type 'Opaque' and gives no login; it must be of type \
+                "secret 'n/o' is of type 'Opaque' and has no login; it must be of type \
                  'kubernetes.io/dockerconfigjson' with the key '.dockerconfigjson'",
-                "secret 'n/l' gives no login: key '.dockercfg' is missing or empty",
-                "secret 'n/e' gives no login: its key '.dockerconfigjson' names no server",
+                "secret 'n/l' has no login: key '.dockercfg' is missing or empty",
+                "secret 'n/e' has no login: its key '.dockerconfigjson' names no server",
             ]
         );
     }
@@ -235,7 +235,7 @@ mod tests {
         for (json, expected) in [
             (
                 auth,
-                "2:37: .auths[\"ghcr.io\"].auth: must be base64 of NAME:PASSWORD, and holds no colon",
+                "2:37: .auths[\"ghcr.io\"].auth: must be base64 of NAME:PASSWORD, and has no colon",
             ),
             ("{\"auths\": [", "1:11: .auths: must be an object"),
             ("{\"auths\"", "1:8: .auths: the JSON is cut off"),

@@ -61,7 +61,7 @@ impl TokenAnswer {
         if !token.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(wrong(
                 &answer,
-                "the token holds characters that cannot be sent in a header".to_owned(),
+                "the token has characters that cannot be sent in a header".to_owned(),
             ));
         }
         Ok(Self {
@@ -134,10 +134,10 @@ mod tests {
                 "{\"token\":\"\",\"hunter2\":\"hunter2\"}",
                 "no token in bearer response",
             ),
-            ("\"hunter2\"", "not the JSON that it should be (line 1, column 9)"),
-            ("<html>hunter2", "not the JSON that it should be (line 1, column 1)"),
+            ("\"hunter2\"", "not the expected JSON (line 1, column 9)"),
+            ("<html>hunter2", "not the expected JSON (line 1, column 1)"),
             ("{\"token\":\"hunter2\\r\\nX: y\"}", "cannot be sent in a header"),
-            ("{\"token\":{\"hunter2\":1}}", "not the JSON"),
+            ("{\"token\":{\"hunter2\":1}}", "not the expected JSON"),
         ] {
             let error = read(body).unwrap_err();
             assert!(

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// The listen address has no usable host and port.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "cannot tell from the storage address {address:?} under which host artifacts are served: {detail}; write HOST:PORT \
+    "cannot derive the host of artifacts from the storage address {address:?}: {detail}; write HOST:PORT \
      or :PORT, or give the host with --storage-adv-addr"
 )]
 pub struct AddressError {
@@ -37,7 +37,7 @@ pub fn advertised_host(
     let (host, port) = split_host_port(listen).map_err(refused)?;
     let host = match host {
         "" => "localhost".to_owned(),
-        "0.0.0.0" => hostname().ok_or_else(|| refused("the name of this host is not known"))?,
+        "0.0.0.0" => hostname().ok_or_else(|| refused("the name of this host is unknown"))?,
         host => host.to_owned(),
     };
     Ok(match host.contains(':') {
@@ -69,7 +69,7 @@ pub(crate) fn url(host: &str, path: &str) -> String {
 pub(crate) fn split_host_port(address: &str) -> Result<(&str, &str), &'static str> {
     const NO_PORT: &str = "there is no port";
     const COLONS: &str = "an IPv6 address has to be in brackets";
-    const BRACKETS: &str = "a bracket is where none can be";
+    const BRACKETS: &str = "a bracket is misplaced";
     let (before, port) = address.rsplit_once(':').ok_or(NO_PORT)?;
     let host = match before.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {

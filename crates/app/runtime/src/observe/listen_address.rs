@@ -43,7 +43,7 @@ impl FromStr for ListenAddress {
         let host = match host.strip_prefix('[') {
             Some(rest) => rest
                 .strip_suffix(']')
-                .ok_or_else(|| refused("a bracket is left open"))?,
+                .ok_or_else(|| refused("a bracket is not closed"))?,
             None if host.contains([':', ']']) => return Err(refused("an IPv6 address has to be in brackets")),
             None => host,
         };
@@ -89,7 +89,7 @@ mod tests {
             ("", Ok(ListenAddress::Off)),
             ("8080", Err("there is no port")),
             ("::1", Err("an IPv6 address has to be in brackets")),
-            ("[::1:80", Err("a bracket is left open")),
+            ("[::1:80", Err("a bracket is not closed")),
             (":", Err("the port is not a number from 0 to 65535")),
             (":+1", Err("the port is not a number from 0 to 65535")),
             (":65536", Err("the port is not a number from 0 to 65535")),

@@ -107,7 +107,7 @@ impl Families {
             ),
             push_races: counter(
                 "bumpwright_push_races_total",
-                "Total number of pushes that were lost to somebody else's and made again on the new tip.",
+                "Total number of pushes that lost a race and were repeated on the new tip.",
                 &[],
             ),
             git_requests: counter(
