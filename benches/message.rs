@@ -1,7 +1,7 @@
-//! Renders a commit message's template and prints the nanoseconds that each rendering took, then the SHA-256 of the output.
+//! Renders a commit message's template and prints the nanoseconds of each rendering, then the SHA-256 of the output.
 //!
-//! `benches/message.py` runs it beside the same with Go's `text/template` and Sprig. Both read the data before and parse the
-//! template in every round; ours also turns the data into Go's values each time, which Go has by itself.
+//! `benches/message.py` compares it with Go's `text/template` and Sprig. Both read the data before and parse the
+//! template in every round; ours also converts the data to Go's values each time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

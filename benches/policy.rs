@@ -1,6 +1,6 @@
-//! Chooses a tag as a policy says and prints the nanoseconds that each choice took, then the tag.
+//! Chooses a tag by a policy and prints the nanoseconds of each choice, then the tag.
 //!
-//! `benches/policy.py` runs it beside the same with Masterminds/semver and Go's `regexp`. Both read the tags before and the
+//! `benches/policy.py` compares it with Masterminds/semver and Go's `regexp`. Both read the tags before and parse the
 //! policy in every round.
 #![allow(
     clippy::unwrap_used,

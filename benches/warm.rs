@@ -1,7 +1,7 @@
 //! Bumps one image again and again in one process with a warm mirror, as a controller does.
 //!
-//! `warm URL POLICIES ROUNDS` prints one line: median wall ms of a bump, own CPU ms of a bump, median wall ms of a run with
-//! nothing new, its own CPU ms. The harness (`update.py`) counts the requests. POLICIES names the policy `flux-system:app-0000`.
+//! `warm URL POLICIES ROUNDS` prints one line: median wall ms of a bump, own CPU ms of a bump, median wall ms of a run without
+//! changes, its own CPU ms. The harness (`update.py`) counts the requests. POLICIES has the policy `flux-system:app-0000`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! The shape of the source: which floor may use which, how large files and functions are, what they are called; and whether the table
-//! of crates in ARCHITECTURE.md says what Cargo says. `BLESS=1` rewrites the table.
+//! The shape of the source: dependencies between floors, sizes of files and functions, names; and the table
+//! of crates in ARCHITECTURE.md, compared with Cargo's. `BLESS=1` rewrites the table.
 //!
 //! `faults` and `arrows` are pure functions with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

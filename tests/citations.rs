@@ -1,5 +1,5 @@
-//! What comments cite can be looked up in `docs/`: rules and decisions by number, pages by path, their entries by name. And the files
-//! that documents name are there.
+//! Citations in comments resolve in `docs/`: rules and decisions by number, pages by path, their entries by name. And the files
+//! named in documents exist.
 //!
 //! `faults` and `lost` are pure functions over paths and texts, with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

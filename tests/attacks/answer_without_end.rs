@@ -1,4 +1,4 @@
-//! A tenant's own API server, which a kubeconfig of his names, answers without end or with more than there is room for.
+//! A tenant's own API server, named by a kubeconfig, sends endless or too large answers.
 
 use std::io::Write as _;
 

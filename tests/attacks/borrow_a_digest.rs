@@ -1,4 +1,4 @@
-//! A tenant knows the digest of another one's artifact, and not what is in it.
+//! A tenant has the digest of another one's artifact, and must not get its contents.
 
 use bumpwright_artifact::Algorithm;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Packs that are small on the wire and large to whoever takes them in.
+//! Packs that are small on the wire and large when they are unpacked.
 
 use std::fs;
 use std::path::{Path, PathBuf};

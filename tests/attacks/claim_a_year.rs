@@ -1,4 +1,4 @@
-//! Servers that claim something, and expect to be waited for accordingly.
+//! Servers that announce long waits or large sizes.
 
 use std::time::{Duration, Instant};
 

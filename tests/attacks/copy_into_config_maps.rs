@@ -1,4 +1,4 @@
-//! Builds that make much of little: generators, patches, labels and names that copy a value to many places.
+//! Builds that amplify their input: generators, patches, labels and names that copy a value to many places.
 
 use serde_json::json;
 

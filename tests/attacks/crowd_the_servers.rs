@@ -1,4 +1,4 @@
-//! Connections to the controller's own servers that say nothing, or all too little.
+//! Connections to the controller's own servers that send nothing, or too little.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

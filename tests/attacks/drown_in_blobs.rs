@@ -1,4 +1,4 @@
-//! Files that are small in a pack and larger than the controller's memory once they are read.
+//! Files that are small in a pack and larger than the controller's memory when read.
 
 use serde_json::json;
 

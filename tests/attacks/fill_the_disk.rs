@@ -1,4 +1,4 @@
-//! Several large fetches at once, each of which is within its bounds: together they would fill the volume, and the kubelet would end
+//! Several large fetches at once, each within its bounds: together they would fill the volume, and the kubelet would evict
 //! the pod.
 
 use serde_json::json;

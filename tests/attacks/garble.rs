@@ -1,4 +1,4 @@
-//! What somebody may make of a good input, by chance.
+//! Random mutations of valid inputs.
 
 use fastrand::Rng;
 

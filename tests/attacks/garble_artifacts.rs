@@ -1,5 +1,5 @@
-//! A registry whose manifests, indexes, lists of tags and layers were garbled by chance, with fixed seeds, or made to lead in
-//! circles. The digests are always right, or nobody would read them.
+//! A registry whose manifests, indexes, lists of tags and layers are mutated at random, with fixed seeds, or refer to each other
+//! in circles. The digests are always right, so that they are read.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Manifests that were garbled by chance, with fixed seeds, and some that were made to unfold: in repositories that are built,
-//! and in those where markers are looked for.
+//! Manifests that are mutated at random, with fixed seeds, and some that expand: in repositories that are built,
+//! and in those that are scanned for markers.
 
 use serde_json::json;
 

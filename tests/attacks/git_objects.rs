@@ -1,4 +1,4 @@
-//! Objects that nobody means well with: made by the real git where it makes them, by hand where it does not.
+//! Hostile Git objects: made by the real git where possible, else by hand.
 
 use std::io::Write as _;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Servers that answer nothing, and as many objects that wait for them as a tenant likes.
+//! Servers that do not answer, and any number of a tenant's objects that wait for them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Memory with keys in it, read from outside.
+//! Memory with keys, read from outside of the process.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;

@@ -1,5 +1,5 @@
-//! Tenants who name files of the controller's machine where addresses are asked for, in a cluster whose definitions let everything pass:
-//! what is refused must not be up to patterns that somebody else installs.
+//! Files of the controller's machine in place of addresses, in a cluster whose definitions accept everything:
+//! the refusal must not depend on the patterns of installed definitions.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Turns that wait for a server while their object is deleted.
+//! Reconciliations that wait for a server while their object is deleted.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Reading a foreign repository out of what the controller keeps of it between runs, and holding up those who share it.
+//! Reading a foreign repository from the controller's mirrors, and blocking others who share one.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Reading the tags of a foreign image, and choosing those that others deploy.
+//! Reading the tags of a foreign image, and influencing the choice for others.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who may read a Kustomization and its events, and not the Secrets that its variables come from, looks for their values there.
+//! Reading values of Secrets in a Kustomization and its events without access to the Secrets.
 
 use serde_json::{Value as Json, json};
 

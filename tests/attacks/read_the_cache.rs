@@ -1,4 +1,4 @@
-//! Reading what a command or the controller keeps on disk, as another user of the machine.
+//! Reading the files of a command or the controller as another user of the machine.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

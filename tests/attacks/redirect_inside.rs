@@ -1,5 +1,5 @@
-//! Servers outside that lead the controller to where only it can go: to its own machine, its network, the metadata of its cloud.
-//! Names that are looked up to be there count as much as addresses.
+//! Public servers that redirect the controller to private addresses: its own machine, its network, the metadata of its cloud.
+//! Names that resolve to them count as much as addresses.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Tenants who have the controller log in at a server of theirs as if it was a cloud's.
+//! Servers of tenants in place of a cloud's, to get the controller's token for the cloud.
 
 use serde_json::json;
 

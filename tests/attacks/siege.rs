@@ -1,5 +1,5 @@
-//! One controller for all tenants of a cluster, as a platform team runs it, and an innocent tenant who goes on working while the
-//! others attack.
+//! One controller for all tenants of a cluster, as run by a platform team, and an innocent tenant who must be able to work
+//! during the attacks.
 //!
 //! ```ignore
 //! let Some(siege) = siege() else { return };

@@ -1,4 +1,4 @@
-//! Artifacts that are small and unfold to more than the controller has: links, names, files.
+//! Small artifacts that expand to more than the controller's resources: links, names, files.
 
 use serde_json::json;
 

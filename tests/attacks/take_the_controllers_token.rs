@@ -1,5 +1,5 @@
-//! Tenants who want the controller's own tokens: for the API server, for a cloud, for Vault. Each has a server of his own, which keeps
-//! all that it is sent.
+//! Attempts to get the controller's own tokens: for the API server, for a cloud, for Vault. Each tenant has a server that records
+//! all requests.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Servers that take a connection and then say nothing, or all too little.
+//! Servers that accept a connection and then send nothing, or too little.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! A dozen tree objects, each of which has the next under ten names, are a thousand thousand million files to whoever walks them.
+//! A dozen tree objects, each of which has the next under ten names, are a million million files to a walk.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

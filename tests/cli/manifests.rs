@@ -1,4 +1,4 @@
-//! Manifests as people write them, read into the types of `api`.
+//! Manifests in the styles of people, read into the types of `api`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The real `flux` command with our controllers: what it shows, and what it asks for, is what its users know.
+//! The real `flux` command with our controllers: its output and its requests work as with Flux's.
 
 mod buckets;
 mod installation;

@@ -1,5 +1,5 @@
-//! The scenarios that were recorded from the real image controllers, played against `bumpwright controller` with a real API
-//! server by the black-box harness of the corpora. What differs on purpose is listed in `harness_differences.md`.
+//! The scenarios recorded from the real image controllers, played against `bumpwright controller` with a real API
+//! server by the black-box harness of the corpora. Intended differences are listed in `harness_differences.md`.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! The scenarios that were recorded from the real kustomize-controller, played against `bumpwright controller`, which serves
-//! the sources as well. What differs on purpose is listed in `harness_differences.md`.
+//! The scenarios recorded from the real kustomize-controller, played against `bumpwright controller`, which serves
+//! the sources as well. Intended differences are listed in `harness_differences.md`.
 
 use std::process::Command;
 

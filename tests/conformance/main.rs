@@ -1,4 +1,4 @@
-//! Ours beside what was recorded from Flux, from its libraries and from Go, and beside the real `flux` command.
+//! Comparison with recordings of Flux, of its libraries and of Go, and with the real `flux` command.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,6 @@
 //! The recorded scenarios of the real image-automation-controller, played through `bumpwright update -f`.
 //!
-//! What a command line can show is compared: references, pushes, commits, the values of files, how each run ended.
+//! Compared is what a command line can show: references, pushes, commits, the values of files, the result of each run.
 
 mod files;
 mod forge;

@@ -1,4 +1,4 @@
-//! Versions and ranges beside tables made by Masterminds/semver v3.5.0 and fluxcd/pkg/version v0.16.0.
+//! Versions and ranges, compared with tables made by Masterminds/semver v3.5.0 and fluxcd/pkg/version v0.16.0.
 //!
 //! `BUMPWRIGHT_CORPORA` names the folder that has `oracles/semver*.jsonl` (default `../shared`); without them the suite
 //! says so and passes. `BUMPWRIGHT_FLOORS=off` prints the figures without failing.

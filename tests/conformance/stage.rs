@@ -1,4 +1,4 @@
-//! What the black-box harness needs before it can play: programs under their names, and how ours is started.
+//! The set-up of the black-box harness: programs under their names, and the start of ours.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Fetching from the real git: what is checked out, what it costs, what survives.
+//! Fetches from the real git: the checked out commit, the cost, the recovery from damage.
 
 use std::collections::BTreeMap;
 use std::fs;

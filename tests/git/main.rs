@@ -1,4 +1,4 @@
-//! Git as it is spoken with real servers: transports, fetches, pushes.
+//! Git with real servers: transports, fetches, pushes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `bumpwright controller` before a real API server: what only ours does. What Flux's controllers do as well is in
+//! `bumpwright controller` with a real API server: behaviour that Flux's controllers do not have. Shared behaviour is in
 //! `tests/conformance/harness.rs`.
 
 use std::ops::Deref;

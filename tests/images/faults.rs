@@ -1,5 +1,5 @@
-//! What a cluster does to `bumpwright controller`: its API server is restarted, forgets, hangs, refuses and loses connections, and
-//! objects change under its hands. Nothing is lost and nothing is committed twice.
+//! Faults of a cluster under `bumpwright controller`: its API server is restarted, compacted, hangs, refuses and loses connections,
+//! and objects change concurrently. Nothing is lost and nothing is committed twice.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

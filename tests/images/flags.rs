@@ -1,5 +1,5 @@
-//! The flags of Flux's four controllers: a Deployment of theirs starts with our image in place of theirs, whatever it says, and what
-//! it says about requests is kept to.
+//! The flags of Flux's four controllers: each of their Deployments starts with our image in place of theirs, and limits on
+//! requests are respected.
 //!
 //! Takes about ten seconds.
 

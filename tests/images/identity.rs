@@ -1,5 +1,5 @@
 //! `bumpwright controller` with the gate `ObjectLevelWorkloadIdentity`: real tokens of a real API server, exchanged at stubs of
-//! the clouds that look at every request, for registries and Git servers that take nothing else (N-004, N-024, N-037,
+//! the clouds that check every request, for registries and Git servers that accept nothing else (N-004, N-024, N-037,
 //! N-050).
 
 use std::ops::Deref;

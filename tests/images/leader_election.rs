@@ -1,4 +1,4 @@
-//! Two real processes and one lease: one acts, the other waits, however the first one ends. The leases are those of Flux's
+//! Two real processes and one lease: one is active, the other waits, however the first one ends. The leases are those of Flux's
 //! controllers, so the rules are client-go's (`tools/leaderelection`).
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a controller holds in memory when it has much to look after and nothing to do.
+//! The memory of an idle controller with many objects.
 
 use std::time::Duration;
 

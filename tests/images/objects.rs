@@ -1,5 +1,5 @@
-//! What the documents promise of ImageRepositories, ImagePolicies and ImageUpdateAutomations in a cluster, and no other suite is
-//! about: what their conditions say, what references and gates do, and the guards of policies.
+//! Documented behaviour of ImageRepositories, ImagePolicies and ImageUpdateAutomations in a cluster that no other suite
+//! covers: conditions, references, gates, and the guards of policies.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! What a controller shows of itself, seen from outside: lines of the log, the pages of metrics and probes over real
-//! connections, events at a receiver, and the calls that events become in the cluster.
+//! Observability from outside: lines of the log, the pages of metrics and probes over real
+//! connections, events at a receiver, and the API calls of events in the cluster.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read, Write};

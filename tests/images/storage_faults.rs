@@ -1,5 +1,5 @@
-//! What happens to `bumpwright controller` when its storage folder goes away, fills up or is damaged, and when the registry or the Git
-//! server is down for a while: conditions say so, and all goes on by itself.
+//! `bumpwright controller` when its storage folder disappears, fills up or is damaged, and when the registry or the Git
+//! server is down for a while: conditions report it, and everything recovers by itself.
 
 use std::fs;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! `deploy/` and `bumpwright install`: kustomize and the command make the same objects, a real API server takes them, and the
-//! controllers can do their work with the rights that they give.
+//! `deploy/` and `bumpwright install`: kustomize and the command make the same objects, a real API server accepts them, and the
+//! controllers can work with the granted rights.
 
 mod containerfile;
 mod dashboard;

@@ -1,4 +1,4 @@
-//! Installing: the definitions of the kinds, the manifests, and the way from Flux.
+//! Installation: the definitions of the kinds, the manifests, and the migration from Flux.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,7 +1,7 @@
 //! `docs/moving-from-flux.md`, step by step: its commands are run in its order, with Flux's own image controllers on the other side.
 //!
-//! The test plays the parts that its API server lacks: it starts and stops the processes of Deployments by their replicas, and writes
-//! their status.
+//! The test stands in for the controllers that its API server lacks: it starts and stops the processes of Deployments by their
+//! replicas, and writes their status.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};

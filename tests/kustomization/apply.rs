@@ -1,4 +1,4 @@
-//! Applying, pruning and the inventory, against a real API server: what an object becomes, what is said of it, and what it costs.
+//! Apply, prune and the inventory, against a real API server: the resulting objects, the reports, and the cost.
 
 mod applying;
 mod deleting;

@@ -1,6 +1,6 @@
-//! What goes wrong while Kustomizations are applied: the API server goes away, the controller does, objects are refused, kinds and
-//! namespaces come and go, sources move on. Everything is applied in the end, nothing is pruned that should stay, and no object that
-//! was written is ever missing in an inventory.
+//! Faults while Kustomizations are applied: the API server or the controller stops, objects are refused, kinds and
+//! namespaces come and go, sources change. Everything is applied in the end, nothing is pruned that should stay, and no
+//! written object is ever missing in an inventory.
 
 mod hold;
 mod leaders;

@@ -1,5 +1,5 @@
-//! Data keys decrypted at AWS KMS (moto), Google Cloud KMS, Azure Key Vault and Vault (servers that look at every request and
-//! decrypt), with every credential, in the order that counts; and what the real SOPS asked and said in the same place.
+//! Data keys decrypted at AWS KMS (moto), Google Cloud KMS, Azure Key Vault and Vault (servers that check every request and
+//! decrypt), with every credential, in their order; and the recorded requests and errors of the real SOPS.
 
 mod aws;
 mod azure;

@@ -1,4 +1,4 @@
-//! Kustomizations before a real API server: what is applied, decrypted, pruned and reported, and who may do it.
+//! Kustomizations with a real API server: apply, decryption, pruning, reports and rights.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

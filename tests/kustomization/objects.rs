@@ -1,5 +1,5 @@
-//! What the documents promise of Kustomizations in a cluster, and no other suite is about: what is waited for, how references are
-//! read, how deletion ends. Two namespaces, in which the promises are looked at side by side.
+//! Documented behaviour of Kustomizations in a cluster that no other suite covers: waits, references,
+//! deletion. In two namespaces, side by side.
 
 use std::time::{Duration, Instant};
 

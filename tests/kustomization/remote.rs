@@ -1,5 +1,5 @@
 //! Kustomizations that apply to another cluster: two real API servers, the second of which trusts the tokens of the
-//! first; and stubs of the clouds, which look at every request and lead to the second (K-105 … K-121).
+//! first; and stubs of the clouds, which check every request and return the address of the second (K-105 … K-121).
 //!
 //! It takes some ten seconds to start the servers.
 

@@ -1,4 +1,4 @@
-//! What a Kustomization would change, told before it does: `diff -k`, `bumpwright.dev/reconcile: report`,
+//! Previews of a Kustomization's changes: `diff -k`, `bumpwright.dev/reconcile: report`,
 //! `bumpwright.dev/max-prune`; against a real API server.
 //!
 //! Takes about ten seconds.

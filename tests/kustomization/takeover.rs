@@ -1,6 +1,6 @@
-//! Kustomizations that a kustomize-controller of the time of v1beta1 has left: their definition had that version only, and their
-//! status a snapshot of kinds and no inventory (KB-050, docs/decisions.md C03). What it applied and what is in the source no more is
-//! deleted, once.
+//! Kustomizations of a kustomize-controller of the time of v1beta1: their definition had that version only, and their
+//! status a snapshot of kinds and no inventory (KB-050, docs/decisions.md C03). Its applied objects that are no longer in the source
+//! are deleted, once.
 //!
 //! Takes about fifteen seconds.
 

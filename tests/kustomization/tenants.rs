@@ -1,6 +1,6 @@
-//! Two tenants in a cluster that is locked down as Flux's documents say: one tries to get at what is the other's, at the cluster and at the
-//! controller's machine, by everything that a Kustomization and an artifact can say. Each try is refused, in recorded words where
-//! there are some, and nothing of the other's has changed.
+//! Two tenants in a cluster that is locked down by Flux's documents: one attempts to access the other's objects, the cluster and the
+//! controller's machine, by all fields of a Kustomization and an artifact. Each attempt is refused, in recorded words where
+//! there are some, and nothing of the other tenant has changed.
 
 mod escapes;
 

@@ -1,5 +1,5 @@
-//! `--sops-vault-configmap` (N-061): what the real sops encrypted at a Vault is decrypted there by the token of a login,
-//! which the API server's own token of the Kustomization's ServiceAccount gets.
+//! `--sops-vault-configmap` (N-061): values encrypted by the real sops at a Vault are decrypted there with the token of a login
+//! by the API server's own token of the Kustomization's ServiceAccount.
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Decrypted values and the keys that decrypt them, in the memory of a controller that has applied them: whatever had them has given
-//! its memory back, and what is given back is wiped.
+//! Decrypted values and their keys in the memory of a controller that has applied them: their memory is freed,
+//! and freed memory is wiped.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The registry client against the real registry: logins, certificates, pages, digests and ages; and how many requests
-//! that takes.
+//! The registry client against the real registry: logins, certificates, pages, digests and ages; and the number of
+//! requests.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Logins at AWS, Azure and Google against stubs that look at every request: signatures are made anew, tokens verified.
+//! Logins at AWS, Azure and Google against stubs that check every request, including signatures and tokens.
 
 mod aws;
 mod azure;

@@ -1,5 +1,5 @@
-//! The registry client against servers that are odd, unwell or hostile: pages, retry_policy, malformed and huge answers,
-//! redirects and challenges that are after a login.
+//! The registry client against odd, faulty and hostile servers: pages, retries, malformed and huge answers,
+//! redirects and challenges that try to get a login.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! Which login for which image: beside a table made by go-containerregistry (`fixtures/registry/generate`).
+//! The choice of logins for images, compared with a table made by go-containerregistry (`fixtures/registry/generate`).
 //!
-//! Where Go leaves the choice to the order of a map, the table has all that were seen, and ours must be one of them.
+//! Where Go's choice depends on the order of a map, the table has all observed ones, and ours must be one of them.
 
 use std::convert::Infallible;
 use std::fs;

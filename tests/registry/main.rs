@@ -1,4 +1,4 @@
-//! Registries and logins at clouds: the real registry, and servers that look at every request.
+//! Registries and logins at clouds: the real registry, and servers that check every request.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Pulls from registries that are odd, unwell or hostile: what a layer may be, where it may come from, what is shown to whom.
+//! Pulls from odd, faulty and hostile registries: valid layers, their addresses, and the reach of credentials.
 
 use std::io::Read;
 use std::time::Duration;

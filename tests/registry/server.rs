@@ -1,4 +1,4 @@
-//! The real registry, the token server and the stub server do what tests of the registry client count on.
+//! The real registry, the token server and the stub server behave as required by tests of the registry client.
 
 use std::io::Read;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! One half of ours and the other of Flux: the real kustomize-controller applies what our sources have made, and our Kustomizations
-//! what a real source-controller has. Who applies reads the statuses of sources, fetches their artifacts, checks the digests, and
-//! sees new revisions by itself.
+//! Ours combined with Flux's: the real kustomize-controller applies artifacts of our sources, and our Kustomizations
+//! those of a real source-controller. Each reads the statuses of sources, fetches their artifacts, checks the digests, and
+//! reacts to new revisions.
 //!
 //! Takes about ten seconds.
 

@@ -1,4 +1,4 @@
-//! Buckets at S3, Google and Azure: against moto, and against stubs that look at every request; signatures are made anew.
+//! Buckets at S3, Google and Azure: against moto, and against stubs that check every request, including signatures.
 
 mod azure;
 mod gcs;

@@ -1,4 +1,4 @@
-//! The source controller before a real API server: beside Flux's own, in trouble, and told by webhooks.
+//! The source controller with a real API server: compared with Flux's own, under faults, and with webhooks.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

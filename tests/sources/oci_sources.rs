@@ -1,6 +1,6 @@
-//! OCIRepositories beside Flux's own source-controller, as `git_sources` does it for GitRepositories: artifacts that the real
-//! `flux push artifact` has made, odd ones, and those of registries that want a login, at a real registry. What anybody can see of
-//! the sources has to be the same: revision, files of the artifact, metadata, conditions, observed fields, events.
+//! OCIRepositories, compared with Flux's own source-controller, as in `git_sources` for GitRepositories: artifacts of the real
+//! `flux push artifact`, odd ones, and those of registries with a login, at a real registry. All visible results
+//! have to be the same: revision, files of the artifact, metadata, conditions, observed fields, events.
 //!
 //! Takes about half a minute.
 

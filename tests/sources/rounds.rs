@@ -1,5 +1,5 @@
-//! Sources of a kind before Flux's controller and before ours, each in a namespace of its own, in two rounds: what becomes of a source
-//! that is new, and what becomes of it when it is asked for again, after its spec or what it is made from has changed for some.
+//! Sources of a kind at Flux's controller and at ours, each in a namespace of its own, in two rounds: new sources, and the
+//! same ones reconciled again, after changes to the specs or the contents of some.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

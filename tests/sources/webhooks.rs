@@ -1,5 +1,5 @@
-//! Webhooks, before a real API server: who proves itself makes the objects look at once that its event is for
-//! (`docs/webhooks.md`). What providers send is in `crates/engine/webhook/tests`.
+//! Webhooks, with a real API server: an authenticated request triggers the reconciliation of the objects of its event
+//! (`docs/webhooks.md`). Payloads of providers are in `crates/engine/webhook/tests`.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

@@ -1,4 +1,4 @@
-//! Input made to hurt: an answer in bounded time and memory, never a crash.
+//! Hostile input: an answer in bounded time and memory, never a crash.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The example fleet holds together: its policies have images, its markers name them, its bytes are what it says.
+//! The example fleet is consistent: its policies have images, its markers name them, its bytes are the announced ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What an edit does to a file, and what it leaves alone: before and after on one screen.
+//! The bytes of a file that an edit changes and keeps: before and after on one screen.
 //!
 //! `given(text).with("ns:name", "image").becomes(text)`. In the texts `@` stands for the comment
 //! `# {"$imagepolicy": "fs:app"}`, `@tag`, `@name` and `@digest` for those parts. Which fields change is go-yaml's

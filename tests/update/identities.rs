@@ -1,5 +1,5 @@
-//! `bumpwright update -f` where the credentials of a GitRepository are fetched: GitHub Apps, Azure, AWS and Google, against
-//! stubs that are asked for tokens and real Git servers that take nothing else.
+//! `bumpwright update -f` with fetched credentials of a GitRepository: GitHub Apps, Azure, AWS and Google, against
+//! stubs that issue tokens and real Git servers that accept nothing else.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `bumpwright update` as its user runs it: on folders and remotes, with its pull requests, changes and signatures; and what an
-//! edit does to a file.
+//! `bumpwright update` as its user runs it: on folders and remotes, with its pull requests, changes and signatures; and edits
+//! of files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `bumpwright update` when something is odd or goes wrong: what a person at a terminal and a CI job meet.
+//! `bumpwright update` with odd input and errors, at a terminal and in a CI job.
 
 use bumpwright_testkit::cli::{Bench, automation, files, git_repository, policy, ran};
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};

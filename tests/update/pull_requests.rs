@@ -1,4 +1,4 @@
-//! `--pull-request` and its annotations: the requests to GitHub and Gitea, one by one, and what people find there.
+//! `--pull-request` and its annotations: the requests to GitHub and Gitea, one by one, and the resulting pull requests.
 
 use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
 use bumpwright_testkit::forge::{Forge, ForgeKind, Pull, refused};

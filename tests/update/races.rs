@@ -1,4 +1,4 @@
-//! Pushes that race: automations among themselves, and with somebody who commits to the same branch all the time.
+//! Racing pushes: automations among themselves, and with constant commits to the same branch.
 
 use std::path::Path;
 use std::sync::Arc;

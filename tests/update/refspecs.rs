@@ -1,4 +1,4 @@
-//! What `--refspec` does on a plain server, over smart HTTP: forced, refused, several, repeated.
+//! `--refspec` with a plain server, over smart HTTP: forced, refused, several, repeated.
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::git_http::GitHttp;

@@ -1,4 +1,4 @@
-//! `bumpwright update` that asks registries, as its user runs it (issue: `update` needs no cluster), against a real
+//! `bumpwright update` with queries of registries, as its user runs it (issue: `update` needs no cluster), against a real
 //! registry.
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository};

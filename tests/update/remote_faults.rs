@@ -1,5 +1,5 @@
-//! Servers that break, lie, hang and talk too much, seen from the command: an error that names the remote, nothing
-//! half-pushed, and a next run that works and still fetches only what is new.
+//! Servers that break, lie, hang and send too much, seen from the command: an error that names the remote, no partial
+//! push, and a next run that works and still fetches only new objects.
 
 use std::cell::Cell;
 

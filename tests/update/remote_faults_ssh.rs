@@ -1,5 +1,5 @@
-//! SSH servers that break, refuse and hang, seen from the command: an error that names the remote, nothing half-pushed,
-//! and a next run that works and fetches only what is new.
+//! SSH servers that break, refuse and hang, seen from the command: an error that names the remote, no partial push,
+//! and a next run that works and fetches only new objects.
 
 use std::io::Write;
 use std::net::TcpListener;

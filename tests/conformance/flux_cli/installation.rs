@@ -1,4 +1,4 @@
-//! What `flux` says about an installation: check, version, logs, tree, and the way out by uninstall.
+//! `flux` with an installation: check, version, logs, tree, and uninstall.
 
 use std::sync::Arc;
 

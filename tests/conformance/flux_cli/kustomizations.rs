@@ -1,4 +1,4 @@
-//! `flux … kustomization`: created, shown, reconciled, suspended and deleted by those who know the command.
+//! `flux … kustomization`: created, shown, reconciled, suspended and deleted.
 
 use serde_json::json;
 

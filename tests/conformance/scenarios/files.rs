@@ -1,4 +1,4 @@
-//! Files that the controller wrote against files that we wrote: the same values, whatever the format.
+//! Files written by the controller and by us: the same values, whatever the format.
 
 use std::collections::{BTreeMap, BTreeSet};
 

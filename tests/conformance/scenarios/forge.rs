@@ -1,4 +1,4 @@
-//! The Git host of a scenario: repositories that misbehave as they are told, over HTTP, TLS and SSH.
+//! The Git host of a scenario: repositories with scripted faults, over HTTP, TLS and SSH.
 
 use std::collections::BTreeMap;
 use std::io::Write;

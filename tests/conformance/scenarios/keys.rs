@@ -1,4 +1,4 @@
-//! What the placeholders of scenarios stand for: certificates, an SSH server, keys. Made once for all scenarios.
+//! The values of the placeholders of scenarios: certificates, an SSH server, keys. Made once for all scenarios.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

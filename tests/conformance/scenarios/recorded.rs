@@ -1,4 +1,4 @@
-//! What was recorded of the real controller against what the binary did.
+//! Comparison of the recorded behaviour of the real controller with the binary's.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! YAML as a tree to be compared: what a text means, whatever it looks like.
+//! YAML as a tree for comparison, whatever the style of the text.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! Schemas and Rust types name the same fields.
+//! Schemas and Rust types have the same fields.
 //!
-//! A deserializer walks through a type and the kind's schema at once: serde tells it, struct by struct, which fields
-//! the type reads; it compares them with the schema's, and hands in an object that has all of them.
+//! A deserializer walks through a type and the kind's schema at once: serde passes it the fields of each
+//! struct; it compares them with the schema's, and returns an object that has all of them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

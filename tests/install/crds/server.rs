@@ -1,8 +1,8 @@
-//! What a real API server makes of the definitions: which objects it takes and refuses, what it fills in, how
-//! `kubectl get` shows them.
+//! The definitions at a real API server: which objects it accepts and refuses, its defaults, the columns of
+//! `kubectl get`.
 //!
-//! The verdicts are those of Flux's own definitions under the same server, apart from what docs/decisions.md *versions* wants:
-//! one schema for all versions of a kind. Rows that only exist for that reason say so.
+//! The verdicts are those of Flux's own definitions at the same server, except for docs/decisions.md *versions*:
+//! one schema for all versions of a kind. Rows that only exist for that reason are marked.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! The image: the `Containerfile` as BuildKit reads it. Nothing is built here.
+//! The image: the `Containerfile`, parsed as by BuildKit. Nothing is built here.
 
 use std::collections::BTreeSet;
 use std::path::Path;

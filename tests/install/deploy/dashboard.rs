@@ -1,4 +1,4 @@
-//! The dashboard and the PodMonitor: what they ask for is what a process shows.
+//! The dashboard and the PodMonitor: a process has the metrics that they query.
 
 use std::collections::BTreeSet;
 

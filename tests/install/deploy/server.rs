@@ -1,4 +1,4 @@
-//! What a real API server makes of the manifests.
+//! The manifests at a real API server.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Objects that a Kustomization does not have any more (K-020 to K-031).
+//! Objects that were removed from a Kustomization (K-020 to K-031).
 
 use std::time::Duration;
 

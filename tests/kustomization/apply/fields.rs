@@ -1,4 +1,4 @@
-//! Fields that nobody knows, that others look after, and that say where an object belongs.
+//! Unknown fields, fields of other managers, and fields with the identity of an object.
 
 use bumpwright_apply::Dropped;
 use serde_json::json;

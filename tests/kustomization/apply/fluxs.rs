@@ -1,5 +1,5 @@
-//! Stories of objects that a reconciliation applies and that others write to, as Flux's own library went through them
-//! (`fixtures/apply`): what was done, what was said, and what the server has in the end have to be the same.
+//! Scenarios of objects that a reconciliation applies and that others write to, recorded from Flux's own library
+//! (`fixtures/apply`): actions, messages and the server's final objects have to be the same.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How long many objects take: the first time, unchanged, and looked at one by one.
+//! The duration for many objects: the first time, unchanged, and read one by one.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What authors ask for by labels and annotations, and what others have left in an object (K-100 to K-102, K-162 to K-174).
+//! Policies by labels and annotations, and fields left in an object by others (K-100 to K-102, K-162 to K-174).
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! What the server does not accept: nothing of its stage is applied, and all of it is named. First lines are those of Flux's
-//! controller, recorded from it.
+//! Refused objects: nothing of their stage is applied, and all of them are reported. First lines are recorded from Flux's
+//! controller.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A write that stops in the middle of an apply, or of a prune, until a test lets it go.
+//! A write that blocks in the middle of an apply, or of a prune, until the test releases it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

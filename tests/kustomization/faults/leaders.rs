@@ -1,4 +1,4 @@
-//! Two controllers and one lease: the first one stops in the middle of an apply, and the other goes on.
+//! Two controllers and one lease: the first one stops in the middle of an apply, and the other continues.
 
 use serde_json::json;
 

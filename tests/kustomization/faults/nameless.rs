@@ -1,5 +1,5 @@
-//! Objects that are none any more once their variables are replaced: a variable went missing, and what it named is not deleted for
-//! that (Flux leaves such an object out without a word, and deletes it).
+//! Objects that become invalid by a missing variable: the applied object is not deleted for
+//! that (Flux drops such an object silently, and deletes it).
 
 use serde_json::json;
 

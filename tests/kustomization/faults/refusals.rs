@@ -1,4 +1,4 @@
-//! Objects that the API server does not take: because of a policy, of a kind that is not defined yet, of a namespace that goes.
+//! Objects that the API server refuses: because of a policy, an undefined kind, a terminating namespace.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! API servers on bad days: watches break off, answers take their time or say that nobody knows whether something was done.
+//! Unreliable API servers: watches break, answers are slow or leave open whether a write took effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! AWS KMS: moto decrypts, and what stands before it looks at signatures (K-130, K-131, K-137, K-145, K-149).
+//! AWS KMS: moto decrypts, and a proxy before it checks signatures (K-130, K-131, K-137, K-145, K-149).
 
 use super::*;
 use bumpwright_testkit::aws_signature::AwsKey;

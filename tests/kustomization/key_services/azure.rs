@@ -1,4 +1,4 @@
-//! Azure Key Vault: a vault that looks at every request and decrypts with an RSA key, and Entra beside it (K-130, K-131,
+//! Azure Key Vault: a vault that checks every request and decrypts with an RSA key, and Entra beside it (K-130, K-131,
 //! K-138 to K-142, K-145).
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The entries of a Secret that are for key services (K-132, K-137 to K-144), and what is said of those that cannot be used.
+//! The entries of a Secret for key services (K-132, K-137 to K-144), and the errors of unusable ones.
 
 use super::*;
 use bumpwright_testkit::rsa::Rsa;

@@ -1,4 +1,4 @@
-//! Google Cloud KMS: a server that looks at every request and decrypts (K-130, K-131, K-143, K-145).
+//! Google Cloud KMS: a server that checks every request and decrypts (K-130, K-131, K-143, K-145).
 
 use super::*;
 use bumpwright_testkit::rsa::Rsa;

@@ -1,4 +1,4 @@
-//! What SOPS' own key services asked and said (`fixtures/keys`), beside what ours do with the same answers.
+//! Recorded requests and errors of SOPS' own key services (`fixtures/keys`), compared with ours for the same answers.
 
 use super::*;
 use bumpwright_http as http;

@@ -1,4 +1,4 @@
-//! The transit engine of Vault: a server that looks at every request and decrypts (K-144, K-146).
+//! The transit engine of Vault: a server that checks every request and decrypts (K-144, K-146).
 
 use super::*;
 use bumpwright_testkit::tls::Certificates;

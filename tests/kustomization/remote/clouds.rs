@@ -1,4 +1,4 @@
-//! Clusters of clouds: what is asked of AWS, Azure and Google, and what their clusters are shown.
+//! Clusters of clouds: the requests to AWS, Azure and Google, and the tokens for their clusters.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Kubeconfigs in Secrets: made with the cluster that they lead to, replaced while it is used; and that what a Kustomization reads
-//! from Secrets and ConfigMaps counts as soon as it changes (K-108, K-122, K-123, K-189).
+//! Kubeconfigs in Secrets: created with their cluster, replaced while in use; and changes of Secrets and ConfigMaps of a
+//! Kustomization, which take effect at once (K-108, K-122, K-123, K-189).
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! The table of tries: what an artifact and a Kustomization say, and the words that refuse it.
+//! The table of attempts: artifact and Kustomization, and the error.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! AWS: credentials by every way, logins at ECR. Signatures are made anew from what came over the wire.
+//! AWS: credentials of every source, logins at ECR. Signatures of received requests are verified.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Azure: Entra tokens by every way, logins at ACR.
+//! Azure: Entra tokens of every source, logins at ACR.
 
 use super::*;
 

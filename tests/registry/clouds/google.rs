@@ -1,4 +1,4 @@
-//! Google: access tokens by every way, which are logins at Artifact Registry.
+//! Google: access tokens of every source, logins at Artifact Registry.
 
 use super::*;
 

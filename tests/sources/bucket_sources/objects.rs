@@ -1,4 +1,4 @@
-//! The objects that the sources are made of, and the ways to them.
+//! The objects of the sources, and their servers.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The sources: what each is for is its name.
+//! The sources, named after their purpose.
 
 use serde_json::{Value as Json, json};
 

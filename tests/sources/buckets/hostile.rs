@@ -1,4 +1,4 @@
-//! Buckets whose owner, or whose server, means no good.
+//! Buckets with a hostile owner or server.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! S3: moto with a guard in front that checks each signature, and what stands between.
+//! S3: moto behind a proxy that checks each signature, and faults in between.
 
 use super::*;
 use bumpwright_testkit::aws_signature::AwsKey;

@@ -1,4 +1,4 @@
-//! The repositories that the sources are made of: ordinary ones, and one for each thing that can be odd about them.
+//! The repositories of the sources: ordinary ones, and one for each oddity.
 
 use std::path::Path;
 use std::process::Command;

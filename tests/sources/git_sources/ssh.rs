@@ -1,4 +1,4 @@
-//! GitRepositories over SSH, at a real server: keys with and without a passphrase, hosts that are known and not.
+//! GitRepositories over SSH, at a real server: keys with and without a passphrase, known and unknown hosts.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! What is in the registries: artifacts of the real `flux push artifact`, and odd ones written by hand.
+//! The contents of the registries: artifacts of the real `flux push artifact`, and odd ones written by hand.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The sources: what each is for is its name.
+//! The sources, named after their purpose.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
