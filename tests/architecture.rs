@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// From the top to the bottom: a crate may use its own floor and those below.
 const FLOORS: [&str; 5] = ["app", "flow", "peer", "engine", "go"];
-/// No file, clock, environment, network or process is seen here.
+/// No file, clock, environment, network or process is used here.
 const PURE: [&str; 2] = ["engine", "go"];
 
 const VAGUE_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "misc", "types"];
@@ -123,7 +123,7 @@ fn of_package(package: &Value) -> Option<Crate> {
     })
 }
 
-/// What points upward, one sentence each.
+/// Dependencies that point upward, one sentence each.
 fn arrows(crates: &[Crate]) -> Vec<String> {
     let height = |floor: &str| FLOORS.iter().rposition(|known| *known == floor);
     let mut faults = Vec::new();

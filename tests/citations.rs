@@ -25,7 +25,7 @@ const CURVES: &[&str] = &["P-192", "P-224", "P-256", "P-384", "P-521"];
 /// Where the files are that documents name.
 const FOLDERS: [&str; 5] = ["src", "crates", "tests", "benches", "fixtures"];
 
-/// Names that lead nowhere, and what is cited in their place.
+/// Obsolete names, and their replacements.
 const GONE: &[(&str, &str)] = &[
     ("CLI.md", "docs/cli.md"),
     ("CONTRACT", "the number alone, see docs/behaviour/README.md"),
@@ -85,7 +85,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
     files.sort();
 }
 
-/// What there is to be cited.
+/// The targets of citations.
 #[derive(Default)]
 struct Docs<'a> {
     /// Where each number is defined.
@@ -179,7 +179,7 @@ fn is_number(word: &str) -> bool {
     fits && !CURVES.contains(&word)
 }
 
-/// Documents were once cited by the numbers that they had in a folder elsewhere.
+/// Documents were once cited by numbers of another folder.
 fn names_a_file_of_old(cited: &str) -> Option<String> {
     let lower = cited.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());

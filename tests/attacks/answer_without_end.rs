@@ -10,14 +10,14 @@ use bumpwright_testkit::http_server::HttpServer;
 use bumpwright_testkit::kustomize_world::map;
 use bumpwright_testkit::world::SECRET;
 
-/// What such a server does when it is asked for something other than its kinds.
+/// The answers of such a server to requests other than discovery.
 #[derive(Clone, Copy)]
 enum Answers {
-    /// One text that goes on and on.
+    /// One endless text.
     Endless(&'static str),
-    /// A refusal that does.
+    /// An endless error.
     Refusal,
-    /// Its kinds, without end.
+    /// An endless list of kinds.
     Kinds,
 }
 
@@ -55,7 +55,7 @@ fn server(answers: Answers) -> HttpServer {
     })
 }
 
-/// What is said of a Kustomization whose cluster answers so.
+/// The message of a Kustomization whose cluster answers so.
 fn applied_to(namespace: &str, answers: Answers) -> Option<String> {
     let siege = siege()?;
     let world = outside(siege.cluster, namespace);

@@ -9,7 +9,7 @@ use bumpwright_testkit::kustomize_world::{KustomizeWorld, map, revision};
 use bumpwright_testkit::tarball::archive;
 use bumpwright_testkit::world::GIT_REPOSITORY;
 
-/// A source that says to have this digest at this address.
+/// A source that claims this digest at this address.
 fn claim(world: &KustomizeWorld<'_>, url: &str, digest: &str) {
     world.publish("app", "1", &[("map.yaml", &map("mine", "1"))]);
     let artifact = json!({
@@ -20,7 +20,7 @@ fn claim(world: &KustomizeWorld<'_>, url: &str, digest: &str) {
     world.kustomize("app", json!({}));
 }
 
-/// He names the digest with an address of his own, where something else is, and with one where nothing is.
+/// The digest with an address of the tenant's own, with other contents or none.
 #[test]
 fn the_digest_of_another_tenant_at_an_address_of_ones_own() {
     let Some(siege) = siege() else { return };

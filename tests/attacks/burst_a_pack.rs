@@ -10,7 +10,7 @@ use crate::siege::siege;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, KUSTOMIZATION, World, automation, git_repository};
 
-/// A repository whose server answers with this pack, as a source; gives what is said of it.
+/// A source whose server answers with this pack; returns its message.
 fn fetched(namespace: &str, pack: fn() -> Vec<u8>, wanted: &'static str) {
     let Some(siege) = siege() else { return };
     let world = World::new(siege.cluster, namespace);
@@ -36,7 +36,7 @@ fn three_million_objects() {
     );
 }
 
-/// Somebody announces more objects than there can be.
+/// A pack announces more objects than there can be.
 #[test]
 fn more_objects_than_there_can_be() {
     fetched(
@@ -46,7 +46,7 @@ fn more_objects_than_there_can_be() {
     );
 }
 
-/// As many objects as are just taken, none of which is what was asked for: what came is not kept, time and again.
+/// As many objects as are allowed, none of which was requested: they are not kept, however often.
 #[test]
 fn objects_that_nobody_asked_for() {
     const WANTED: &str = "did not send";
@@ -62,7 +62,7 @@ fn objects_that_nobody_asked_for() {
     world.ready(GIT_REPOSITORY, "bomb", "False", |_, message| message.contains(WANTED));
     let tries = world.git.requests().len();
     bumpwright_testkit::waiting::until("it is tried again", || world.git.requests().len() > tries + 6);
-    // One may be coming in just now; those that stay would be more each time.
+    // One may be in transfer; leftovers would be more each time.
     bumpwright_testkit::waiting::until("no pack is left", || {
         !files(&siege.controller.disk()).iter().any(|file| holds(file, 1_234))
     });
@@ -110,7 +110,7 @@ fn a_base_of_gigabytes() {
     siege.stands();
 }
 
-/// So many entries of one byte each; the same one, which git would not do and nobody forbids.
+/// So many entries of one byte each; repeats of one object, which git does not make but accepts.
 fn tiny(announced: u32, entries: usize) -> Vec<u8> {
     let mut pack = Pack::announcing(announced);
     let at = pack.blob(b"1");

@@ -10,7 +10,7 @@ use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY
 
 const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What a registry says of an artifact with one layer that claims to have this size.
+/// The manifest of an artifact with one layer that claims this size.
 fn manifest(size: u64) -> String {
     let layer = json!({"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": DIGEST, "size": size});
     json!({
@@ -20,7 +20,7 @@ fn manifest(size: u64) -> String {
     .to_string()
 }
 
-/// A registry whose layers come a byte each second.
+/// A registry that sends layers at a byte per second.
 fn registry(size: u64) -> Tarpit {
     let manifest = manifest(size);
     Tarpit::start(move |stream| {
@@ -102,7 +102,7 @@ fn a_layer_that_trickles_ends_with_the_objects_timeout() {
     siege.stands();
 }
 
-/// Servers ask to be asked again in half a minute, again and again: a turn is over when its timeout is.
+/// Servers demand a retry in half a minute, again and again: a reconciliation ends with its timeout.
 #[test]
 fn who_asks_for_patience_gets_none_beyond_the_timeout() {
     let Some(siege) = siege() else { return };
@@ -128,7 +128,7 @@ fn who_asks_for_patience_gets_none_beyond_the_timeout() {
     for kind in [IMAGE_REPOSITORY, OCI_REPOSITORY, GIT_REPOSITORY] {
         world.ready(kind, "later", "False", |_, message| !message.is_empty());
     }
-    // Four tries with the pauses that were asked for take a minute and a half.
+    // Four attempts with the demanded pauses take a minute and a half.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     siege.stands();
 }

@@ -11,7 +11,7 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{GIT_REPOSITORY, SECRET, World, git_repository};
 
-/// So long an answer may take on a busy machine. The kubelet gives a probe a second, and three of them until it restarts the pod.
+/// The time limit of an answer on a busy machine. The kubelet's limit is a second, and three probes until it restarts the pod.
 const SOON: Duration = Duration::from_secs(5);
 
 fn connect(port: u16) -> TcpStream {
@@ -47,13 +47,13 @@ fn raise_the_limit_of_files() {
     setrlimit(Resource::Nofile, raised).unwrap();
 }
 
-/// Connects a thousand times, says this, and nothing more. Then another one asks, again and again.
+/// Connects a thousand times, sends this, and nothing more. Then another client sends requests, again and again.
 fn crowd(port: u16, beginning: &str, request: &str, expected: &str) {
     raise_the_limit_of_files();
     let mut crowd = Vec::new();
     for _ in 0..1_000 {
         let mut stream = connect(port);
-        // The server may have sent it away already.
+        // The server may have closed it already.
         let _ = stream.write_all(beginning.as_bytes());
         crowd.push(stream);
     }
@@ -62,15 +62,15 @@ fn crowd(port: u16, beginning: &str, request: &str, expected: &str) {
         println!("port {port}, {beginning:?}, {round}: {answer} after {took:?}");
         assert!(answer.starts_with(expected), "{answer:?}");
         assert!(took < SOON, "{took:?}");
-        // Somebody who has been sent away comes again.
+        // A closed client reconnects.
         crowd.rotate_left(100);
         crowd.truncate(900);
         crowd.extend((0..100).map(|_| connect(port)));
     }
 }
 
-/// A tenant opens a thousand connections to metrics and probes and says nothing, or half a request, until the kubelet takes the
-/// controller for dead.
+/// A tenant opens a thousand connections to metrics and probes and sends nothing, or half a request, so that the kubelet would
+/// restart the controller.
 #[test]
 fn probes_are_answered_in_a_crowd() {
     let Some(siege) = siege() else { return };
@@ -92,7 +92,7 @@ fn probes_are_answered_in_a_crowd() {
     siege.stands();
 }
 
-/// The same to artifacts and webhooks, so that nothing is applied and nobody is told of a push.
+/// The same to artifacts and webhooks, so that nothing would be applied and no push noticed.
 #[test]
 fn artifacts_and_webhooks_are_served_in_a_crowd() {
     let Some(siege) = siege() else { return };

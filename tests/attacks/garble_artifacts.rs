@@ -22,7 +22,7 @@ const SEEDS: u64 = 40;
 
 const LAYER: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
 
-/// What readers of such documents stumble over.
+/// Problematic texts for parsers of such documents.
 const WORDS: &[&str] = &[
     "{\"layers\":",
     "[[[[[[[[",
@@ -99,7 +99,7 @@ fn by_chance(contents: &mut Contents, seed: u64) {
     contents.insert(format!("app-{seed}/tags/list"), ("application/json", tags));
 }
 
-/// Manifests that somebody thought about.
+/// Manifests made by hand.
 fn by_design(contents: &mut Contents) -> Vec<&'static str> {
     let (config, _) = blob(contents, b"{}".to_vec());
     let config = json!({"mediaType": "application/vnd.cncf.flux.config.v1+json", "digest": config, "size": 2});
@@ -148,7 +148,7 @@ fn answer(contents: &Contents, request: &Request) -> Reply {
     }
 }
 
-/// Whatever a registry says: who asked ends his turn, and everybody else goes on.
+/// Whatever a registry sends: the reconciliation ends, and other objects are not affected.
 #[test]
 fn by_chance_and_by_design_in_a_registry() {
     let Some(siege) = siege() else { return };

@@ -54,7 +54,7 @@ data: {key: \"value\", folded: >-
   two}
 ";
 
-/// What parsers stumble over.
+/// Problematic texts for parsers.
 const WORDS: &[&str] = &[
     "&a ",
     "*a",
@@ -126,7 +126,7 @@ fn unfolding() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Whatever is in a repository: its Kustomizations and automations end their turns, and everybody else goes on.
+/// Whatever is in a repository: reconciliations of its Kustomizations and automations end, and other objects are not affected.
 #[test]
 fn by_chance_and_by_design() {
     let Some(siege) = siege() else { return };
@@ -135,7 +135,7 @@ fn by_chance_and_by_design() {
     for seed in 0..SEEDS {
         let mut random = fastrand::Rng::with_seed(seed);
         for (name, text) in [("kustomization", KUSTOMIZATION_YAML), ("app", APP_YAML), ("more", "")] {
-            // Not all of them at once, or nobody would get beyond the first.
+            // Not all of them at once, or no parser would get beyond the first.
             let garble = match name {
                 "kustomization" => seed % 3 == 0,
                 _ => seed % 3 != 0,

@@ -141,8 +141,8 @@ fn request(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Strangers send requests of which nothing is as it should be, some of them signed. Each is answered or cut off in its time, at
-/// little cost, and who sends a good one is heard afterwards.
+/// Clients send invalid requests, some of them signed. Each is answered or closed in time, at
+/// little cost, and a valid one is handled afterwards.
 #[test]
 fn no_garbled_webhook_costs_more_than_its_answer() {
     let Some(siege) = siege() else { return };
@@ -164,7 +164,7 @@ fn no_garbled_webhook_costs_more_than_its_answer() {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
-        // It may be cut off before its end.
+        // It may be closed before its end.
         let _ = stream.write_all(&request(seed));
         let _ = stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();

@@ -8,10 +8,10 @@ use bumpwright_testkit::git_http::{Fault, GitHttp, Maker, Seen};
 use bumpwright_testkit::packets::{deflated, entry_head, repack, sealed};
 use bumpwright_testkit::repo::{Repo, git};
 
-/// What stands under a name of a tree: mode, name, id.
+/// An entry of a tree: mode, name, id.
 pub type Entry<'a> = (&'a str, &'a str, &'a str);
 
-/// Writes an object with these bytes, whatever git thinks of them.
+/// Writes an object with these bytes, without git's checks.
 pub fn object(repo: &Repo, kind: &str, bytes: &[u8]) -> String {
     let mut child = git(&repo.dir)
         .args(["hash-object", "-t", kind, "-w", "--literally", "--stdin"])
@@ -48,7 +48,7 @@ pub fn unfolding(repo: &Repo, file: &[u8], levels: usize) -> String {
     id
 }
 
-/// Lets the branch main be a commit of this tree.
+/// Sets the branch main to a commit of this tree.
 pub fn commit(repo: &Repo, tree: &str) {
     let id = repo.git(&["commit-tree", "-m", "attack", tree]);
     repo.git(&["update-ref", "refs/heads/main", &id]);
@@ -67,7 +67,7 @@ impl Pack {
         Self { bytes }
     }
 
-    /// Adds a blob; gives where it stands.
+    /// Adds a blob; returns its offset.
     pub fn blob(&mut self, content: &[u8]) -> usize {
         let at = self.bytes.len();
         self.bytes.extend(entry_head(3, content.len()));
@@ -75,7 +75,7 @@ impl Pack {
         at
     }
 
-    /// Adds a delta on what stands at `base`; gives where it stands.
+    /// Adds a delta on the entry at `base`; returns its offset.
     pub fn delta(&mut self, base: usize, instructions: &[u8]) -> usize {
         let at = self.bytes.len();
         self.bytes.extend(entry_head(6, instructions.len()));
@@ -133,7 +133,7 @@ fn number(mut value: usize) -> Vec<u8> {
     out
 }
 
-/// Answers each fetch of a repository with this pack, whatever was asked for.
+/// Answers each fetch of a repository with this pack.
 pub fn answer_with(server: &GitHttp, repository: &'static str, pack: fn() -> Vec<u8>) {
     let is_fetch = move |seen: &Seen| {
         let fetches = seen.body.windows(13).any(|part| part == b"command=fetch");

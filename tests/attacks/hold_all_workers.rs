@@ -15,16 +15,16 @@ use bumpwright_testkit::world::{
     git_repository,
 };
 
-/// So many healthy objects of two kinds, each looked at every two seconds.
+/// Healthy objects of two kinds, each reconciled every two seconds.
 const HEALTHY: usize = 10;
 
-/// For so long.
+/// The duration of the attack.
 const SIEGE: Duration = Duration::from_secs(60);
 
-/// Each healthy object is looked at so often meanwhile, at least.
+/// The least reconciliations of each healthy object meanwhile.
 const LOOKS: usize = 4;
 
-/// Fifty objects in one namespace wait for ten minutes each for a server that says nothing. Others are not looked at any more.
+/// Fifty objects in one namespace wait for ten minutes each for a silent server, so that others would not be reconciled.
 #[test]
 fn fifty_tarpits_hold_nobody_up() {
     held(&["mallory-tarpits"], 10);

@@ -16,8 +16,7 @@ fn line(id: u32, file: &str, name: &str) -> String {
         .to_owned()
 }
 
-/// Who may read the disk of a node waits until the controller is aborted, and finds its keys in a core file; or writes over its
-/// shoulder, into files that everybody may read.
+/// A reader of a node's disk waits until the controller is aborted, to find its keys in a core file.
 #[test]
 fn the_controller_leaves_no_core_and_no_open_files() {
     let Some(siege) = siege() else { return };

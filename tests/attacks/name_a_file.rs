@@ -13,7 +13,7 @@ use bumpwright_testkit::world::{
     AUTOMATION, BUCKET, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, SECRET, World, automation, git_repository,
 };
 
-/// Takes all patterns, rules and enumerations out of a definition's schema.
+/// Removes all patterns, rules and enumerations from a definition's schema.
 fn loosen(value: &mut Json) {
     match value {
         Json::Object(fields) => {
@@ -42,7 +42,7 @@ fn loose() -> Option<Cluster> {
     Some(cluster)
 }
 
-/// A repository of this machine that is none of the tenant's.
+/// A repository of this machine that does not belong to the tenant.
 fn private(world: &World<'_>) -> Repo {
     let repo = Repo::init(world.folder.path().join("private.git"));
     let file = format!(
@@ -60,7 +60,7 @@ fn private(world: &World<'_>) -> Repo {
     repo
 }
 
-/// The tenant writes `file://`, a path, or something like it into each field that holds an address: the repository of a source and of
+/// `file://`, a path, or the like in each field with an address: the repository of a source and of
 /// an automation, a submodule, a base, a bucket, an artifact, a kubeconfig.
 #[test]
 fn where_an_address_is_asked_for() {

@@ -12,7 +12,7 @@ use bumpwright_testkit::world::{
     git_repository,
 };
 
-/// Objects with a timeout of ten hours wait for a server that says nothing, so that their namespace can never be deleted.
+/// Objects with a timeout of ten hours wait for a silent server, so that their namespace could not be deleted.
 #[test]
 fn objects_go_when_they_are_deleted_whatever_they_wait_for() {
     let Some(siege) = siege() else { return };

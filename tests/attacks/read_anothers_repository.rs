@@ -14,7 +14,7 @@ use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, SECRET, World, automation, git_repository};
 
-/// A Git server that has nothing, says that `main` is at `commit`, and remembers what it is asked.
+/// A Git server without objects that claims that `main` is at `commit`, and records its requests.
 struct Liar {
     server: HttpServer,
     fetches: Arc<Mutex<Vec<String>>>,

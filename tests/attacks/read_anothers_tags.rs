@@ -44,7 +44,7 @@ fn docker_config(host: &str, user: &str, password: &str) -> Json {
     json!({"type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": config.to_string()}})
 }
 
-/// A tenant names a foreign private image without its credentials. His scan fails, and his policy learns nothing of the tags that
+/// A tenant names a foreign private image without its credentials. The scan fails, and the policy does not get the tags that
 /// the other's scan has found.
 #[test]
 fn without_its_credentials() {

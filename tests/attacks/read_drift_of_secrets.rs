@@ -18,7 +18,7 @@ fn world(namespace: &str, manifest: &str) -> Option<KustomizeWorld<'static>> {
     Some(world)
 }
 
-/// All that such a reader sees: the Kustomization, and the events of its namespace.
+/// Everything visible to such a reader: the Kustomization, and the events of its namespace.
 fn seen(world: &KustomizeWorld<'_>) -> String {
     let events: Vec<Json> = world.list(EVENT);
     format!("{} {}", world.get(KUSTOMIZATION, "app"), json!(events))
@@ -31,7 +31,7 @@ fn holds_nothing(world: &KustomizeWorld<'_>) {
     }
 }
 
-/// What was there before and what would be there now, whole, in upper case and as a part of a text.
+/// Old and new values, whole, in upper case and as a part of a text.
 #[test]
 fn a_report_of_drift() {
     let manifest = json!({

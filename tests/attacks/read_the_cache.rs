@@ -10,7 +10,7 @@ use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{GIT_REPOSITORY, World, git_repository};
 
-/// What others than the owner may get at: everything below a folder that lets them in.
+/// Files that others than the owner may access, below folders that they may enter.
 fn open_to_others(path: &Path) -> Vec<PathBuf> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else {
         return Vec::new();

@@ -53,7 +53,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
     });
 }
 
-/// Something inside that says to everybody what it is asked; and nobody may ask.
+/// A private server that records requests; there must be none.
 struct Inside(StubHttp);
 
 impl Inside {
@@ -63,7 +63,7 @@ impl Inside {
         }))
     }
 
-    /// The ways to write where it is: as an address, and as a name.
+    /// Its address as a number and as a name.
     fn addresses(&self) -> [String; 2] {
         let port = self.0.address().port();
         [format!("http://127.0.0.1:{port}"), format!("http://localhost:{port}")]
@@ -75,7 +75,7 @@ impl Inside {
     }
 }
 
-/// Adds an object that asks a server outside; it is refused for where it is led, and the inside is left alone.
+/// Adds an object for a public server; its redirect is refused, and the private server gets no request.
 fn attack(
     name: &str,
     kind: ObjectKind,
@@ -125,7 +125,7 @@ fn artifact(outside: SocketAddr) -> Json {
 
 const WORDS: &str = "a private or link-local address";
 
-/// A Git server sends the advertisement's reader on.
+/// A Git server redirects the advertisement.
 #[test]
 fn by_a_git_server() {
     let spec = |outside| git_repository(&format!("http://{outside}/app.git"));
@@ -134,7 +134,7 @@ fn by_a_git_server() {
     });
 }
 
-/// A registry sends the reader of its tags on.
+/// A registry redirects the list of tags.
 #[test]
 fn by_a_registry_that_moves() {
     attack("registry", IMAGE_REPOSITORY, WORDS, images, |request, inside| {
@@ -142,7 +142,7 @@ fn by_a_registry_that_moves() {
     });
 }
 
-/// A registry says that tokens are to be had inside.
+/// A registry names a private token server.
 #[test]
 fn by_a_registry_that_names_a_token_server() {
     attack("realm", IMAGE_REPOSITORY, WORDS, images, |_, inside| {
@@ -151,7 +151,7 @@ fn by_a_registry_that_names_a_token_server() {
     });
 }
 
-/// A registry says that its manifests are inside.
+/// A registry redirects manifests to a private address.
 #[test]
 fn by_a_registry_of_artifacts() {
     attack("artifact", OCI_REPOSITORY, WORDS, artifact, |request, inside| {

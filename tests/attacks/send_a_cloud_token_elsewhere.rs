@@ -18,14 +18,14 @@ use bumpwright_testkit::world::{
     git_repository,
 };
 
-/// What the clouds give: it must be seen nowhere else.
+/// The token of the clouds, which must not be sent elsewhere.
 const TOKEN: &str = "hunter2-token";
 
 /// A namespace with a controller that has an identity at Azure and at Google.
 struct Clouds {
     controller: Controller,
     world: World<'static>,
-    /// Gives the tokens.
+    /// Issues the tokens.
     _issuer: StubHttp,
 }
 
@@ -69,7 +69,7 @@ impl Clouds {
         })
     }
 
-    /// Waits until an object is refused, by a message that is liked and holds no secret.
+    /// Waits until an object is refused, with a message that `liked` accepts and without a secret.
     fn refused(&self, kind: ObjectKind, name: &str, liked: &str) {
         let said = self.ready(kind, name, "False", |_, said| said.contains(liked));
         assert!(!said.contains("hunter2"), "{said}");
@@ -77,7 +77,7 @@ impl Clouds {
     }
 }
 
-/// Whether anything of a token came with a request, as it is or in Base64.
+/// Whether a request contains a part of a token, plain or in Base64.
 fn has_token(request: &Request) -> bool {
     let login = request.login().is_some_and(|(_, password)| password.contains(TOKEN));
     login
@@ -85,7 +85,7 @@ fn has_token(request: &Request) -> bool {
         || String::from_utf8_lossy(&request.body).contains(TOKEN)
 }
 
-/// The tenant says that his Git server is Azure's, and has the controller's token for all of Azure DevOps shown to it; for source and
+/// The tenant declares a Git server to be Azure's, to get the controller's token for all of Azure DevOps; by source and
 /// automation alike.
 #[test]
 fn a_git_login_to_a_server_of_the_tenants() {
@@ -107,8 +107,8 @@ fn a_git_login_to_a_server_of_the_tenants() {
     siege.stands();
 }
 
-/// The tenant names Google's own hosts, but a proxy of his on the way there, which answers with certificates that he has the controller
-/// trust, or with any where that is let pass: for images, artifacts, buckets and Git.
+/// The tenant names Google's own hosts with a proxy, which answers with certificates that the object makes the controller
+/// trust, or with any where verification is off: for images, artifacts, buckets and Git.
 #[test]
 fn a_login_through_a_proxy_that_reads_along() {
     let Some(siege) = siege() else { return };
@@ -179,7 +179,7 @@ fn a_login_through_a_proxy_that_reads_along() {
     siege.stands();
 }
 
-/// The tenant's own server stands for Azure's storage.
+/// The tenant's own server in place of Azure's storage.
 #[test]
 fn a_login_at_a_bucket_of_the_tenants() {
     let Some(siege) = siege() else { return };

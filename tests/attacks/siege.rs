@@ -28,30 +28,30 @@ use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, git_r
 /// The most memory that the controller may ever have taken, in KiB: half of what `deploy/` gives it.
 const MOST_MEMORY: u64 = 512 << 10;
 
-/// How often the innocent tenant's objects are looked at.
+/// The interval of the innocent tenant's objects.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// What marks objects that another controller looks at.
+/// The label of objects for another controller.
 pub const OUTSIDE: &str = "outside";
 
-/// What all tests of this process share.
+/// State shared by all tests of this process.
 pub struct Siege {
     pub cluster: &'static Cluster,
     pub controller: Controller,
     innocent: Arc<Innocent>,
 }
 
-/// How the innocent tenant fares.
+/// The progress of the innocent tenant.
 struct Innocent {
-    /// What was published last, and how long the one before took to come through, at most: milliseconds.
+    /// The last published round, and the longest delay of earlier ones in milliseconds.
     rounds: AtomicU64,
     longest: AtomicU64,
-    /// Since when the round that goes on has been waiting: milliseconds since the siege began.
+    /// The start of the current round: milliseconds since the siege began.
     since: AtomicU64,
     began: Instant,
 }
 
-/// The siege that goes on. None when a program is missing.
+/// The running siege. None when a program is missing.
 pub fn siege() -> Option<&'static Siege> {
     static SIEGE: OnceLock<Option<Siege>> = OnceLock::new();
     SIEGE.get_or_init(begin).as_ref()
@@ -93,7 +93,7 @@ fn begin() -> Option<Siege> {
     })
 }
 
-/// What the innocent tenant does: publishes a tag and a ConfigMap, waits until the tag is committed and the map applied, and so on.
+/// The work of the innocent tenant: publishes a tag and a ConfigMap, waits until the tag is committed and the map applied, and so on.
 fn work(cluster: &'static Cluster, innocent: &Innocent) {
     let interval = format!("{}s", INTERVAL.as_secs());
     let world = ImageWorld::new(cluster, "innocent", &interval);
@@ -137,8 +137,8 @@ impl Innocent {
 }
 
 impl Siege {
-    /// What every attack ends with: the controller lives, has never taken more memory than it may, and the innocent tenant has
-    /// never waited for longer than his interval, and that once more for the work.
+    /// The end of every attack: the controller runs, has never exceeded its memory, and the innocent tenant has
+    /// never waited for longer than twice the interval.
     pub fn stands(&self) {
         assert!(self.controller.is_running(), "the controller has ended");
         let healthy = self

@@ -8,12 +8,12 @@ use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
 use bumpwright_testkit::tarball::{header, packed};
 use bumpwright_testkit::world::CONFIG_MAP;
 
-/// A world whose sources the siege's own controller lets be.
+/// A world whose sources the siege's own controller ignores.
 pub fn outside(cluster: &'static Cluster, namespace: &str) -> KustomizeWorld<'static> {
     KustomizeWorld::new(cluster, namespace).with_labels(json!({ "siege": OUTSIDE }))
 }
 
-/// Applies a good revision, then an archive; gives what is said of that. Nothing is lost, and the next good one is applied.
+/// Applies a good revision, then an archive; returns its message. Nothing is lost, and the next good one is applied.
 fn swelled(world: &KustomizeWorld<'_>, archive: Vec<u8>) -> String {
     world.publish("app", "1", &[("map.yaml", &map("one", "1"))]);
     world.kustomize("app", json!({}));

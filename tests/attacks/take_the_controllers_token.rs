@@ -19,7 +19,7 @@ use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT, Worl
 /// Part of each secret.
 const HUNTER: &str = "hunter2";
 
-/// A tenant with a server that says to be a cluster.
+/// A tenant with a server that acts as a cluster.
 struct Mallory {
     world: KustomizeWorld<'static>,
     server: StubHttp,
@@ -81,7 +81,7 @@ impl Mallory {
             .collect()
     }
 
-    /// Whom the API server takes the owner of a token for; none for nobody.
+    /// The user of a token at the API server, if any.
     fn user(&self, token: &str, audience: Option<&str>) -> Option<String> {
         let audiences: Vec<&str> = audience.into_iter().collect();
         let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
@@ -92,8 +92,8 @@ impl Mallory {
     }
 }
 
-/// The tenant names the API server of this very cluster, or a cloud, as those whom the controller's token is for, and has it sent to his
-/// own server: he would be the controller there.
+/// The tenant names the API server of this very cluster, or a cloud, as the audience of the controller's token for the
+/// tenant's server, to impersonate the controller.
 #[test]
 fn the_controllers_token_for_the_api_server_by_naming_it_as_audience() {
     let Some(siege) = siege() else { return };
@@ -122,7 +122,7 @@ fn the_controllers_token_for_the_api_server_by_naming_it_as_audience() {
     }
     assert_eq!(mallory.loot(), [""; 0]);
 
-    // What it is good for: a cluster that trusts the controller by its own address.
+    // The intended use: a cluster that trusts the controller by its own address.
     mallory.aim("honest", &json!({}));
     until("the other cluster is asked", || !mallory.loot().is_empty());
     let token = mallory.loot().remove(0);
@@ -138,7 +138,7 @@ fn the_controllers_token_for_the_api_server_by_naming_it_as_audience() {
     siege.stands();
 }
 
-/// Where tenants are kept apart, the tenant has the controller go to his server as itself: with a token of this cluster, or of Google.
+/// With isolated tenants, a tenant makes the controller use its own identity at the tenant's server: a token of this cluster, or of Google.
 #[test]
 fn the_controllers_identity_where_tenants_are_kept_apart() {
     let Some(siege) = siege() else { return };
@@ -182,7 +182,7 @@ fn the_controllers_identity_where_tenants_are_kept_apart() {
     siege.stands();
 }
 
-/// Without the flags that keep tenants apart, the operator is told that this is open.
+/// Without the flags that isolate tenants, the operator is warned.
 #[test]
 fn that_the_identity_may_be_taken_is_told_at_the_start() {
     let Some(siege) = siege() else { return };
@@ -194,7 +194,7 @@ fn that_the_identity_may_be_taken_is_told_at_the_start() {
     siege.stands();
 }
 
-/// Encrypts with the sops program for a key at a server of Vault, which says yes. None without the program.
+/// Encrypts with the sops program for a key at a stub of Vault. None without the program.
 fn encrypted(world: &World<'_>, server: &StubHttp) -> Option<String> {
     let file = world.folder.path().join("map.yaml");
     std::fs::write(&file, map("one", "plain")).unwrap();
@@ -215,7 +215,7 @@ fn encrypted(world: &World<'_>, server: &StubHttp) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// The tenant encrypts a file for a Vault of his own, and has the controller ask there with its own token.
+/// The tenant encrypts a file for a server of its own, to get the controller's Vault token.
 #[test]
 fn the_controllers_vault_token_by_naming_a_server() {
     let Some(siege) = siege() else { return };
@@ -229,7 +229,7 @@ fn the_controllers_vault_token_by_naming_a_server() {
         let world = World::new(siege.cluster, &format!("mallory-vault-{i}")).labelled("siege", OUTSIDE);
         let world = KustomizeWorld::of(world);
         world.put(SERVICE_ACCOUNT, "sops", json!({}));
-        // The data key comes back as it was sent.
+        // The data key is returned as it was sent.
         let server = StubHttp::start(|request| {
             let sent: Json = serde_json::from_slice(&request.body).unwrap_or_default();
             let text = |name: &str| sent[name].as_str().unwrap_or_default().to_owned();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// It ends with the process.
+/// A server that runs until the process ends.
 pub struct Tarpit {
     pub port: u16,
     open: Arc<AtomicUsize>,
@@ -15,7 +15,7 @@ pub struct Tarpit {
 }
 
 impl Tarpit {
-    /// One that takes whatever comes and never says a word.
+    /// Accepts connections and never answers.
     pub fn silent() -> Self {
         Self::start(|stream| {
             let mut bytes = [0; 4 << 10];
@@ -23,7 +23,7 @@ impl Tarpit {
         })
     }
 
-    /// One that does this to each connection, and keeps it open until the client closes it.
+    /// Handles each connection, and keeps it open until the client closes it.
     pub fn start(treat: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -53,7 +53,7 @@ impl Tarpit {
         self.open.load(Ordering::SeqCst)
     }
 
-    /// How many connections there were.
+    /// The number of connections so far.
     pub fn seen(&self) -> usize {
         self.seen.load(Ordering::SeqCst)
     }
@@ -69,7 +69,7 @@ pub fn request(stream: &mut TcpStream) -> Option<String> {
     Some(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// Says something; false when the client is gone.
+/// Sends a text; false when the client is gone.
 pub fn say(stream: &mut TcpStream, text: &[u8]) -> bool {
     stream.write_all(text).is_ok()
 }

@@ -12,7 +12,7 @@ use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, World, automation, g
 
 const LEVELS: usize = 12;
 
-/// An archive of such a repository is made, to fill the memory of the one who makes it.
+/// An archive of such a repository, which would fill the controller's memory.
 #[test]
 fn an_archive_of_endless_paths() {
     let Some(siege) = siege() else { return };
@@ -45,7 +45,7 @@ fn an_archive_of_some_endless_paths() {
     siege.stands();
 }
 
-/// Markers are looked for in such a repository, each file of which has one.
+/// A scan for markers in such a repository, each file of which has one.
 #[test]
 fn markers_on_endless_paths() {
     let Some(siege) = siege() else { return };
@@ -61,7 +61,7 @@ fn markers_on_endless_paths() {
     siege.stands();
 }
 
-/// Runs a command of the program with bounds from outside, so that one that knows none harms nobody.
+/// Runs a command of the program with external limits.
 fn fenced(bench: &Bench, arguments: &[&str]) -> Ran {
     let command = bench.command(arguments);
     let mut fenced = Command::new("prlimit");
@@ -76,7 +76,7 @@ fn fenced(bench: &Bench, arguments: &[&str]) -> Ran {
     ran(fenced.output().unwrap())
 }
 
-/// Somebody is asked to look at such a repository with the command.
+/// A user runs the command on such a repository.
 #[test]
 fn a_preview_of_endless_paths() {
     let bench = Bench::new();
@@ -104,7 +104,7 @@ fn a_preview_of_endless_paths() {
     }
 }
 
-/// Somebody is asked to build a folder of such a repository, all of which has to be on disk for a program.
+/// A user builds a folder of such a repository, all of which has to be on disk for a program.
 #[test]
 fn a_build_among_endless_paths() {
     let bench = Bench::new();

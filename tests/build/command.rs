@@ -93,7 +93,7 @@ fn what_is_missing_is_told_with_the_way_out() {
     );
 }
 
-/// In our own words: whoever has bumpwright need not have kustomize.
+/// Our own texts: kustomize need not be installed.
 #[test]
 fn a_warning_says_what_to_write_instead() {
     let bench = bench();

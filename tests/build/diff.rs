@@ -114,7 +114,7 @@ fn revisions_of_bare_repositories_and_of_urls_are_compared() {
         let line = format!("containers[main].image: \"web:1.0\" → \"{image}\"\n");
         assert!(ran.out.contains(&line), "{target}: {}", ran.out);
     };
-    // Git itself is asked for what a revision means where the repository is at hand.
+    // Git itself resolves revisions of a local repository.
     differs("main~1", "main", "bare.git", "web:1.1");
     differs("v1", "HEAD", ".git", "web:1.1");
     let url = format!("file://{}", bench.path("bare.git").display());

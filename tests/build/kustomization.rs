@@ -42,7 +42,7 @@ fn ok(bench: &Bench, more: &[&str]) -> String {
     bench.ok(&arguments).out
 }
 
-/// The words of a build that fails; it prints nothing else.
+/// The error of a build that fails, which prints nothing else.
 fn fails(bench: &Bench, more: &[&str]) -> String {
     let arguments = run(more);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -244,7 +244,7 @@ fn encrypted_values_need_keys() {
         error.contains("age.txt: no OpenPGP key") && !error.contains("AGE-SECRET"),
         "{error}"
     );
-    // K-126: nobody asks for decryption.
+    // K-126: without decryption in the spec.
     bench.write("ks.yaml", flux(""));
     let error = fails(&bench, &["--age-key-file", "age.txt"]);
     assert!(
@@ -348,7 +348,7 @@ fn redacted_values_are_masked_with_and_without_keys() {
     for secret in secrets {
         assert!(secret.contains("'**SOPS**'"), "{secret}");
     }
-    // What nobody can decrypt is still said.
+    // A value that cannot be decrypted is still an error.
     let error = fails(&bench, &["--redact", "--age-key-file", "other.txt"]);
     assert!(!error.is_empty());
 }

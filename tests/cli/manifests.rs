@@ -370,7 +370,7 @@ fn in_a_repository_the_policy_with_an_image_wins() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever is done to a manifest, reading it ends, and a fault has a place inside the text.
+    /// For any mutation of a manifest, parsing ends, and a fault has a position inside the text.
     #[test]
     fn damaged_manifests_have_a_place(cuts in proptest::collection::vec((0usize..900, proptest::prelude::any::<u8>()), 1..6)) {
         let mut text = format!("{AUTOMATION}---\n{POLICY}").into_bytes();

@@ -36,7 +36,7 @@ fn migrated(old: &str) -> String {
     new
 }
 
-/// The first thing that is left as it is, as `line:column: reason`; nothing changes.
+/// The first unmigrated place, as `line:column: reason`; nothing changes.
 fn left(old: &str) -> String {
     let migration = migrate(old.as_bytes());
     assert_eq!(migration.new, None, "{old}");
@@ -138,7 +138,7 @@ fn newer_versions_change_in_their_version_only() {
     }
 }
 
-/// IUA-116: who checked out the repository's own reference still does.
+/// IUA-116: an automation without a checkout still uses the repository's own reference.
 #[test]
 fn no_branch_no_checkout() {
     let old = ORIGINAL
@@ -443,7 +443,7 @@ spec:
     );
 }
 
-/// What cannot keep its meaning, or cannot be rewritten for certain, stays as it is and says why.
+/// Objects whose meaning would change, or that cannot be rewritten safely, are kept and reported.
 #[test]
 fn the_rest_is_left_with_a_reason() {
     let alpha = |spec: &str| {
@@ -535,7 +535,7 @@ fn the_rest_is_left_with_a_reason() {
     assert!(migrate(latin).left[0].reason.to_string().contains("not UTF-8"));
 }
 
-/// One object that has to stay keeps no other from moving on.
+/// An unmigrated object does not affect others.
 #[test]
 fn the_others_are_migrated_all_the_same() {
     let old = "apiVersion: image.toolkit.fluxcd.io/v1beta1\nkind: ImagePolicy\nspec: {a: 1, a: 2}\n---\n";
@@ -576,7 +576,7 @@ spec:
     assert_eq!(migrated(old), new);
 }
 
-/// C31, C32, and versions in places that are no object: told, not changed.
+/// C31, C32, and versions outside of objects: reported, not changed.
 #[test]
 fn what_users_should_know_is_told() {
     let old = "\
@@ -770,7 +770,7 @@ fn applied(scenario: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// Nothing of this is worth a look: it is not even parsed.
+/// Not even parsed.
 #[test]
 fn other_files_are_passed_over() {
     for text in [

@@ -88,7 +88,7 @@ fn with_write_files_are_replaced_and_objects_told() {
     assert_eq!(bench.read("fleet/.git/policy.yaml"), POLICY);
 }
 
-/// What could not be migrated is told with its place, and makes the exit code 2; the rest is migrated all the same.
+/// Unmigrated objects are reported with their place, with exit code 2; the rest is migrated all the same.
 #[test]
 fn what_is_left_is_a_failure() {
     let bench = fleet();
@@ -115,7 +115,7 @@ fn what_is_not_there_is_an_error_and_the_rest_is_looked_at() {
     assert_eq!(bench.run(&["migrate"]).code, 2, "a path is required");
 }
 
-/// A named file is looked at whatever it is called; links below a folder are not followed, nor other repositories entered.
+/// A given file is read whatever its name; links below a folder are not followed, nor other repositories entered.
 #[cfg(unix)]
 #[test]
 fn names_links_and_other_repositories() {

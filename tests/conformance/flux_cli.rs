@@ -43,14 +43,14 @@ impl Flux {
             .args(arguments.split(' '))
             .env("KUBECONFIG", &self.kubeconfig)
             .env("HOME", self.home.path())
-            // It would ask for its own newest release; there is no way out, and it says nothing about that.
+            // It would query its newest release; the proxy does not exist, and it ignores that.
             .env("HTTPS_PROXY", "http://127.0.0.1:9")
             .output()
             .unwrap();
         ran(output)
     }
 
-    /// Runs and insists on success; both outputs, one after the other.
+    /// Runs a command that must succeed; returns both outputs, one after the other.
     fn ok(&self, arguments: &str) -> String {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "flux {arguments}\n{}\n{}", ran.out, ran.err);
@@ -187,7 +187,7 @@ fn reconcile_waits_until_it_is_done() {
     assert!(said.contains("repository up-to-date"), "{said}");
 }
 
-/// What waits for somebody to change it is told at once; what is tried again is waited for, as with Flux.
+/// Stalled objects are reported at once; retried ones are waited for, as with Flux.
 #[test]
 fn a_failure_is_told_by_reconcile() {
     let Some(shown) = Shown::start("reconcile-fails") else {

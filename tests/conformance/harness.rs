@@ -43,7 +43,7 @@ fn recorded_scenarios_of_the_image_controllers() {
     );
 }
 
-/// A failure that no decision explains. The harness has no other word for a listed scenario that waits for what never comes.
+/// A failure that no decision explains. The harness reports listed scenarios that time out in the same way.
 fn is_unexpected(line: &str, listed: &str) -> bool {
     let Some((name, why)) = line.strip_prefix("FAIL ").and_then(|rest| rest.split_once(' ')) else {
         return false;

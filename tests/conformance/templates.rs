@@ -12,7 +12,7 @@ use bumpwright_template::{Error, Function, Functions, Host, Limits, Slot, Stage,
 use bumpwright_testkit::oracle::{Tally, rows};
 use serde_json::Value as Json;
 
-/// A clock that stands still, and dice that always fall the same way.
+/// A fixed clock and fixed random numbers.
 struct StillWorld;
 
 impl World for StillWorld {

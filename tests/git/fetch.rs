@@ -209,7 +209,7 @@ fn what_is_not_there_is_named() {
             )
             .unwrap_err();
         assert!(matches!(error, GitError::CommitNotFound { .. }), "{error}");
-        // The mirror is none the worse.
+        // The mirror is not affected.
         mirror.fetch(&branch("main"), &[]).unwrap();
     }
 }
@@ -548,7 +548,7 @@ fn heals(break_it: impl Fn(&Path)) {
             let tip = world.file("main", "heal.yaml", &format!("{url}{reopen}"));
             let fetched = second.fetch(&branch("main"), &[]).unwrap();
             assert_eq!(fetched.tip.commit.to_string(), tip);
-            // What is still in the memory of this process may hide the damage from it, but not from the next one.
+            // Cached objects of this process may hide the damage from it, but not from the next one.
             let third = mirror(storage.path(), &url);
             let again = third.fetch(&branch("main"), &[]).unwrap();
             let found = try_files(&again).or_else(|error| {

@@ -382,7 +382,7 @@ fn a_push_whose_answer_is_lost_is_looked_up() {
     assert!(matches!(error, GitError::Transport(_)), "{error}");
     assert_eq!(world.repo.rev("main").unwrap(), fetched.tip.commit.to_string());
 
-    // Nor this one, and somebody else's does.
+    // Nor this one, and a concurrent one does.
     let rival = world
         .repo
         .commit("main", "rival", &[Change::File("a.yaml", b"a: rival\n")]);

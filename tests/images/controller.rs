@@ -65,7 +65,7 @@ impl<'a> Chosen<'a> {
         self.patch_status(IMAGE_POLICY, policy, &json!({"latestRef": {"tag": tag}}));
     }
 
-    /// Waits until the automation is ready, with a message that is liked; gives the message.
+    /// Waits until the automation is ready, with a message that `liked` accepts; returns the message.
     fn says(&self, liked: impl Fn(&str) -> bool) -> String {
         self.ready(AUTOMATION, "all", "True", |_, message| liked(message))
     }
@@ -153,7 +153,7 @@ fn an_annotation_that_there_is_not_stalls_objects_of_all_kinds() {
     }
 }
 
-/// What the counters of pushes and of requests say is what the Git server and the API server saw.
+/// The counters of pushes and requests match those of the Git server and the API server.
 #[test]
 fn pushes_races_and_requests_are_counted() {
     let Some(cluster) = Cluster::shared() else { return };

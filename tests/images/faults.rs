@@ -28,7 +28,7 @@ fn is_status_patch(request: &Request) -> bool {
     request.method == "PATCH" && request.path.ends_with("/status")
 }
 
-/// What a controller says that panicked, or gave an object up.
+/// Checks for log entries of panics and dropped objects.
 fn assert_calm(log: &str) {
     assert!(!log.contains("panicked"), "{log}");
 }
@@ -108,7 +108,7 @@ fn a_version_that_is_gone_makes_a_new_list() {
     assert_calm(&controller.log());
 }
 
-/// The connection is there, and nothing comes on it: the other end may be gone for good.
+/// A silent connection: the other end may be gone.
 #[test]
 fn a_watch_that_falls_silent_is_begun_anew() {
     use bumpwright_kube::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
@@ -252,7 +252,7 @@ fn a_token_that_was_replaced_on_disk_is_read_again() {
     world.settled();
 }
 
-/// Somebody else writes between our reading and our writing, at the finalizers and at the status.
+/// Concurrent writes between read and write, of finalizers and status.
 #[test]
 fn what_others_write_at_the_same_time_stays() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -292,7 +292,7 @@ fn what_others_write_at_the_same_time_stays() {
     assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
 }
 
-/// 409 without end: the failure is told, and the object comes back.
+/// Endless 409: the failure is reported, and the object requeued.
 #[test]
 fn a_status_that_cannot_be_written_is_written_later() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -314,7 +314,7 @@ fn a_status_that_cannot_be_written_is_written_later() {
     world.committed("1.1.0", 2);
 }
 
-/// The commit is pushed, and then nobody can say so: the next attempts find it and make no other.
+/// The commit is pushed, and then the status cannot be written: the next attempts find it and make no other.
 #[test]
 fn a_push_whose_status_cannot_be_written_is_not_repeated() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -359,7 +359,7 @@ fn an_object_that_is_deleted_at_work_goes_away() {
     assert!(!controller.log().contains("Reconciler error"), "{}", controller.log());
 }
 
-/// What is found out about an object is not said of another one that has its name by now.
+/// Results for an object are not written to a newer one with its name.
 #[test]
 fn an_object_that_is_made_anew_at_work_does_not_get_the_status_of_the_old_one() {
     let Some(cluster) = Cluster::shared() else { return };

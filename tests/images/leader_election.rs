@@ -161,7 +161,7 @@ fn a_leader_that_loses_its_api_server_ends_before_the_other_begins() {
     bump(&world, "1.1.0", 2);
 }
 
-/// Somebody writes to the lease just when it is renewed: that is no reason to give up.
+/// A concurrent write to the lease during its renewal does not end the leadership.
 #[test]
 fn a_conflict_does_not_cost_the_lease() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -37,7 +37,7 @@ fn a_storage_folder_that_is_deleted_is_made_again() {
     assert!(!controller.log().contains("panicked"), "{}", controller.log());
 }
 
-/// Somebody's file is where the folder was.
+/// A foreign file is in place of the folder.
 #[test]
 fn a_storage_folder_that_cannot_be_made_is_told_and_waited_for() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -69,7 +69,7 @@ fn a_storage_folder_that_cannot_be_made_is_told_and_waited_for() {
     assert!(controller.is_running());
 }
 
-/// No byte can be written any more; later somebody makes room.
+/// The disk is full; later there is space again.
 #[test]
 fn a_full_disk_is_told_and_waited_for() {
     let Some(cluster) = Cluster::shared() else { return };

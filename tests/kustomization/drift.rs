@@ -108,7 +108,7 @@ struct Drifting<'a> {
     paths: Vec<String>,
 }
 
-/// By another manager, as an operator or somebody at a terminal would.
+/// By another manager, such as an operator or kubectl.
 fn by_other(path: &str) -> String {
     format!("{path}?fieldManager=other")
 }
@@ -163,7 +163,7 @@ impl<'a> Drifting<'a> {
         }
     }
 
-    /// What was done since is undone by the next run.
+    /// The next run reverts the changes since.
     fn is_undone(&self, what: &str, before: &[Json]) {
         let inventory = self.world.inventory("app");
         self.world.again("app", what);
@@ -173,7 +173,7 @@ impl<'a> Drifting<'a> {
         assert_eq!(self.world.inventory("app"), inventory, "{what}");
     }
 
-    /// What was done since is nobody's business: nothing is written.
+    /// The changes since are no drift: nothing is written.
     fn is_left_alone(&self, what: &str) {
         let versions = || -> Vec<Json> {
             let objects = self.objects();

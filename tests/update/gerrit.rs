@@ -261,7 +261,7 @@ fn the_short_form_goes_on_after_a_closed_change() {
     let Some(fleet) = fleet("closed") else { return };
     fleet.short();
     fleet.project.abandon(&fleet.last());
-    // Nobody wanted just this commit: it is not offered again.
+    // This commit was abandoned: it is not pushed again.
     assert_eq!(fleet.short(), "up-to-date");
     assert_eq!(fleet.patch_sets(), [1]);
     // But another image is, and amended from then on.

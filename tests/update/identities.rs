@@ -55,7 +55,7 @@ impl Fleet {
         Self { bench, repo, git }
     }
 
-    /// Takes only what this takes; everybody else meets a 401.
+    /// Accepts only requests that this accepts; others get a 401.
     fn takes(&self, is_good: impl Fn(&Seen) -> bool + Send + Sync + 'static) {
         self.git
             .intercept(move |seen| (!is_good(seen)).then(|| Fault::Unauthorized("Bad credentials\n".to_owned())));
@@ -544,7 +544,7 @@ fn a_token_that_cannot_be_renewed_is_said_so_and_the_next_run_is_well() {
     fleet.repo.fsck();
 }
 
-/// The same with credentials that nobody can renew.
+/// The same with credentials that cannot be renewed.
 #[test]
 fn a_password_that_ends_between_fetch_and_push_is_a_clear_error() {
     let fleet = Fleet::new();

@@ -66,7 +66,7 @@ fn trapped(dir: &std::path::Path, program: &str) {
     }
 }
 
-/// A dry run is as harmless as reading the files, whoever the repository is from.
+/// A dry run is as harmless as reading the files, for any repository.
 #[test]
 fn a_dry_run_starts_no_program_that_the_repository_names() {
     let bench = Bench::new();

@@ -39,7 +39,7 @@ fn manifests(url: &str, teams: impl Iterator<Item = usize>) -> String {
     })
 }
 
-/// Somebody who commits to `main` every 200 ms, by compare-and-swap, until told to stop.
+/// A process that commits to `main` every 200 ms, by compare-and-swap, until it is stopped.
 struct Rival {
     stop: Arc<AtomicBool>,
     landed: Arc<AtomicUsize>,
@@ -100,7 +100,7 @@ fn commit(dir: &Path, n: usize) -> bool {
         .success()
 }
 
-/// All of it landed, nobody's commit is lost, history is a line, both sides are sound.
+/// Everything is pushed, no commit is lost, history is linear, both sides pass fsck.
 fn check(repo: &Repo, rivals: usize) {
     let log = repo.log("main");
     assert_eq!(log.len(), 1 + TEAMS + rivals);

@@ -590,7 +590,7 @@ fn gits_own_credential_helpers_are_asked_cold_and_warm() {
     }
 }
 
-/// Somebody's repository that one happens to stand in: its settings may name any program.
+/// A foreign repository as the working directory: its settings may name any program.
 #[test]
 fn helpers_of_the_repository_one_stands_in_are_not_asked() {
     let remote = remote();

@@ -253,7 +253,7 @@ fn flipped(mut pack: Vec<u8>) -> Vec<u8> {
     pack
 }
 
-/// A delta on an object that nobody has: copies one byte.
+/// A delta on a missing object: copies one byte.
 fn baseless(pack: Vec<u8>) -> Vec<u8> {
     let delta = deflated(&[5, 1, 0x90, 1]);
     let entry = [entry_head(7, 4), vec![0xab; 20], delta].concat();

@@ -25,7 +25,7 @@ fn install(cluster: &Cluster, flags: &[&str]) {
     deployments::report(cluster, &cluster.get(path), 1);
 }
 
-/// `flux check` and `flux version` in a cluster that has never seen Flux.
+/// `flux check` and `flux version` in a cluster without Flux.
 #[test]
 fn check_and_version_see_the_installation() {
     let Some(cluster) = Cluster::start() else { return };
@@ -55,7 +55,7 @@ fn check_and_version_see_the_installation() {
         "{said:#?}"
     );
 
-    // A controller that does not come up is told.
+    // A controller that does not start is reported.
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
     let mut deployment = cluster.get(path);
     deployment["status"]["conditions"] = json!([

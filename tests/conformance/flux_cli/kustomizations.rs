@@ -113,7 +113,7 @@ fn create_and_reconcile() {
     assert!(said.contains("path: ./deploy") && !said.contains("status:"), "{said}");
 }
 
-/// What is applied differs in nothing from what `flux` builds by itself; what is changed in a folder does.
+/// Applied objects do not differ from those built by `flux` itself; changed files in a folder do.
 #[test]
 fn diff() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -207,7 +207,7 @@ fn suspend_resume_and_delete() {
     applied.world.gone(CONFIG_MAP, "app");
 }
 
-/// What is wrong is told by the command that asked.
+/// Errors are reported by the command.
 #[test]
 fn a_failure_is_shown() {
     let Some(cluster) = Cluster::shared() else { return };

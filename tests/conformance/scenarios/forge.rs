@@ -133,7 +133,7 @@ impl Forge {
         None
     }
 
-    /// The commit that somebody else makes just before a push arrives, once.
+    /// A concurrent commit just before a push arrives, once.
     fn race(&self, name: &str) {
         let race = self
             .settings

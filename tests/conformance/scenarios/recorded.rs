@@ -304,7 +304,7 @@ fn object(value: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Whether our error says what the controller's message says.
+/// Whether our error corresponds to the controller's message.
 fn says(message: &str, error: &str) -> bool {
     if let Some((_, ours)) = WORDS.iter().find(|(theirs, _)| message.contains(theirs)) {
         return ours.iter().any(|words| error.contains(words));

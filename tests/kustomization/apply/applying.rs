@@ -101,7 +101,7 @@ fn what_did_not_change_costs_nothing_for_each_object() {
     assert_eq!(third, 5 + 3);
 }
 
-/// K-004, K-167: whoever writes, what Git says comes back; what Git does not say stays.
+/// K-004, K-167: changes of fields in Git are reverted, those of other fields stay.
 #[test]
 fn drift_is_corrected() {
     let Some(mut world) = World::new() else { return };
@@ -131,7 +131,7 @@ fn drift_is_corrected() {
     world.edit("c1", "somebody", &json!({"metadata": {"finalizers": []}}));
 }
 
-/// An object that was deleted and made again by somebody has another uid, also when nothing else differs.
+/// A recreated object has another uid, also when nothing else differs.
 #[test]
 fn what_was_deleted_comes_back() {
     let Some(mut world) = World::new() else { return };

@@ -96,7 +96,7 @@ fn kinds_that_are_gone_have_no_objects() {
     assert_eq!(world.prune("").unwrap(), ["Cog/NS/b deleted", "Cog/NS/a deleted"]);
 }
 
-/// Who may not delete keeps the objects in the inventory.
+/// Without the right to delete the objects stay in the inventory.
 #[test]
 fn what_cannot_be_deleted_survives() {
     let Some(mut world) = World::new() else { return };

@@ -108,7 +108,7 @@ fn a_namespace_that_is_going_is_waited_for_in_vain() {
     let Some(mut world) = World::new() else { return };
     let yaml = "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-going}\n";
     world.apply(yaml);
-    // Nobody finishes a deletion here: there are no controllers.
+    // Deletions do not complete here: there are no controllers.
     let path = format!("/api/v1/namespaces/{}-going", world.namespace);
     world.server.request("DELETE", &path, "", "");
     world.settings.timeout = std::time::Duration::from_millis(100);

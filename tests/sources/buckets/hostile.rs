@@ -136,10 +136,7 @@ fn a_list_that_goes_on_for_ever() {
     let end = "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>";
     let server = StubHttp::start(move |_| Reply::bytes(200, "application/xml", list(&[("a", 1)], end)));
     let said = index(&bucket(&server)).unwrap_err().to_string();
-    assert!(
-        said.contains("its next page is itself"),
-        "{said}"
-    );
+    assert!(said.contains("its next page is itself"), "{said}");
     assert_eq!(server.count(), 2);
 }
 

@@ -125,10 +125,7 @@ impl PackStore<'_> {
         let _held = self.job.memory.hold(length(count.saturating_mul(size_of::<u32>())))?;
         let open = received.ids.iter().position(ObjectId::is_null);
         if let Some(entry) = open.and_then(|at| received.entries.get(at)) {
-            return Err(UnpackError::Pack(format!(
-                "the delta at {} has no base",
-                entry.offset
-            )));
+            return Err(UnpackError::Pack(format!("the delta at {} has no base", entry.offset)));
         }
         let object = |number: u32| {
             let at = usize::try_from(number).ok()?;

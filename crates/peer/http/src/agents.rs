@@ -216,8 +216,7 @@ mod tests {
 
     #[test]
     fn names_and_addresses_are_judged_by_where_they_are() {
-        let said =
-            |host: &str| format!("refused to follow the server to {host}: a private or link-local address");
+        let said = |host: &str| format!("refused to follow the server to {host}: a private or link-local address");
         for host in ["127.0.0.1", "localhost", "0x7f.1"] {
             let shown = if host == "localhost" { host } else { "127.0.0.1" };
             // From public and from other private networks.
