@@ -23,7 +23,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 struct Clusters {
     first: &'static Cluster,
     second: Cluster,
-    /// Asked by the second about tokens that it does not know.
+    /// The authenticator of the second cluster for unknown tokens.
     _authenticator: StubHttp,
 }
 
@@ -72,7 +72,7 @@ impl Remote {
         Some(Self { world, second })
     }
 
-    /// A ConfigMap that describes the second cluster; `more` comes on top, with null for what is left out.
+    /// A ConfigMap that describes the second cluster; `more` is merged into it, with null for removed keys.
     fn describe(&self, name: &str, more: &Json) {
         let mut data = json!({
             "provider": "generic", "address": self.second.url(), "ca.crt": String::from_utf8_lossy(self.second.ca()),
@@ -90,7 +90,7 @@ impl Remote {
         self.let_in(&format!("first:system:serviceaccount:{namespace}:{name}"));
     }
 
-    /// Lets a user do everything in the second cluster.
+    /// Grants a user all rights in the second cluster.
     fn let_in(&self, user: &str) {
         let name = format!("{}-{}", self.namespace, user.replace(':', "-"));
         let subject = json!({"kind": "User", "name": user, "apiGroup": RBAC});
@@ -133,7 +133,7 @@ fn k_121_a_service_account_reaches_a_cluster_that_trusts_its_issuer() {
     assert_eq!(remote.there("app"), "1");
     assert!(remote.is_nowhere_here("app"), "{}", controller.log());
 
-    // K-106: the account of the Kustomization is one there, whom the reaching one impersonates.
+    // K-106: the account of the Kustomization is one of the second cluster, which is impersonated there.
     remote.apply_to("as-other", "cluster", json!({"serviceAccountName": "deployer"}));
     let said = failure(&remote, "as-other");
     assert!(
@@ -168,7 +168,7 @@ fn a_token_is_for_the_address_or_for_whom_the_config_map_says() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// The words are those of fluxcd/pkg's `auth` and `runtime`.
+/// The errors are those of fluxcd/pkg's `auth` and `runtime`.
 #[test]
 fn what_cannot_be_reached_is_told_in_fluxs_words() {
     let Some(remote) = Remote::new("refusals") else { return };
@@ -197,7 +197,7 @@ fn what_cannot_be_reached_is_told_in_fluxs_words() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// Name, what the ConfigMap says besides, what is said.
+/// Name, additions to the ConfigMap, error.
 const REFUSALS: &[(&str, &str, &str)] = &[
     (
         "provider",
@@ -268,7 +268,7 @@ fn without_a_service_account_the_controller_itself_is_who_reaches() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// `--default-kubeconfig-service-account`: who names none gets no identity of the controller's.
+/// `--default-kubeconfig-service-account`: without an account the controller's identity is not used.
 #[test]
 fn a_default_account_stands_in_for_the_controller() {
     let Some(remote) = Remote::new("default-account") else {
@@ -289,7 +289,7 @@ fn a_default_account_stands_in_for_the_controller() {
     assert_eq!(controller.stop(), Some(0));
 }
 
-/// Go's rules: what is on this machine is asked directly, all else through the proxy, which a kubeconfig may name as well.
+/// Go's rules: servers on this machine are accessed directly, others through the proxy, which a kubeconfig may name as well.
 #[test]
 fn clusters_are_reached_through_the_proxy_of_the_environment() {
     let Some(remote) = Remote::new("proxied") else { return };

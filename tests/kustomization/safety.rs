@@ -53,7 +53,7 @@ impl<'a> Applied<'a> {
         applied
     }
 
-    /// Gives the revision of what it publishes.
+    /// Publishes files; returns the revision.
     fn publish(&self, files: &str) -> String {
         let commit = self
             .repo
@@ -61,7 +61,7 @@ impl<'a> Applied<'a> {
         format!("main@sha1:{commit}")
     }
 
-    /// Has the source look again, until it has this revision.
+    /// Requests reconciliations of the source until it has this revision.
     fn fetched(&self, revision: &str) {
         self.world.request(GIT_REPOSITORY, "git", revision);
         let made = || self.world.get(GIT_REPOSITORY, "git")["status"]["artifact"]["revision"] == revision;
@@ -124,7 +124,7 @@ fn a_large_prune_waits_for_an_approval() {
         (200, 200)
     );
     assert_eq!(applied.inventory(), 3);
-    // An approval of another revision is none.
+    // An approval of another revision does not count.
     applied.put(&json!({"bumpwright.dev/max-prune": "2 %"}));
     applied.ready(
         "False",

@@ -75,7 +75,7 @@ fn snapshot(world: &World<'_>, name: &str) -> Json {
     world.get(KUSTOMIZATION, name)["status"]["snapshot"].clone()
 }
 
-/// What an old controller has left in a namespace: a Kustomization with objects that count as its own, and such that do not.
+/// The objects of an old controller in a namespace: a Kustomization with objects that count as its own, and others.
 fn leave_behind(world: &World<'_>, name: &str, prune: bool) {
     add_old(world, name, prune);
     put_old(world, name, "kept", json!({}));
@@ -133,21 +133,21 @@ fn what_an_old_controller_applied_is_pruned_once() {
     let kept = moves.get(CONFIG_MAP, "kept");
     assert_eq!(kept["data"]["key"], "new");
     assert_eq!(kept["metadata"]["annotations"][format!("{GROUP}/checksum")], Json::Null);
-    // Nothing of that time is looked for any more.
+    // Objects of that time are not searched any more.
     put_old(moves, "moves", "later", json!({}));
     moves.again("moves", "again");
     moves.applied("moves", "1");
     assert!(moves.maps().contains(&"later".to_owned()));
     drop(controller);
 
-    // Nothing is deleted where nothing may be.
+    // Nothing is deleted without prune.
     let controller = unpruned.controller(&[]);
     unpruned.applied("unpruned", "1");
     assert!(unpruned.maps().contains(&"stale".to_owned()));
     assert_eq!(snapshot(unpruned, "unpruned"), Json::Null);
     drop(controller);
 
-    // Nor above the limit; what is held back stays known.
+    // Nor above the limit; the kept objects stay in the inventory.
     let limit = json!({"metadata": {"annotations": {"bumpwright.dev/max-prune": "0"}}});
     limited.patch(KUSTOMIZATION, "limited", &limit);
     let controller = limited.controller(&[]);
@@ -171,7 +171,7 @@ fn what_an_old_controller_applied_is_pruned_once() {
     assert!(!controller.log().contains("panicked"));
 }
 
-/// An account that may not list a kind of the snapshot: what it may see is pruned, and the rest is told of.
+/// An account that may not list a kind of the snapshot: the visible objects are pruned, and the rest is reported.
 #[test]
 fn what_cannot_be_seen_is_told_and_stays() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -14,7 +14,7 @@ use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, ObjectKind, SECRET, S
 use escapes::{Escape, OTHER, OWN, escapes};
 use serde_json::{Value as Json, json};
 
-/// What a cluster of tenants is run with (Flux, *Multi-tenancy lockdown*).
+/// The flags for a cluster of tenants (Flux, *Multi-tenancy lockdown*).
 const LOCKDOWN: [&str; 4] = [
     "--no-cross-namespace-refs=true",
     "--no-remote-bases=true",
@@ -42,13 +42,13 @@ fn tenant<'a>(cluster: &'a Cluster, namespace: &str) -> KustomizeWorld<'a> {
     world
 }
 
-/// A locked down controller of a tenant. It is the cluster's administrator, and sources are asked for as they are: nothing but its
-/// own rules keeps it from the other namespace.
+/// A locked down controller of a tenant. It has the rights of the cluster's administrator: only its
+/// own rules protect the other namespace.
 fn locked_down(world: &KustomizeWorld<'_>) -> Controller {
     world.controller(&LOCKDOWN)
 }
 
-/// The other tenant, with what one might want of it.
+/// The other tenant, with objects that are worth an attack.
 fn other(cluster: &Cluster) -> KustomizeWorld<'_> {
     let world = tenant(cluster, OTHER);
     world.put(SECRET, "creds", json!({"stringData": {"password": "of-the-other"}}));
@@ -64,7 +64,7 @@ fn other(cluster: &Cluster) -> KustomizeWorld<'_> {
     world
 }
 
-/// What there is of the other tenant and of the cluster itself, at which versions.
+/// The objects of the other tenant and of the cluster itself, with their versions.
 fn versions(world: &KustomizeWorld<'_>) -> Vec<String> {
     let kinds = [CONFIG_MAP, SECRET, SERVICE_ACCOUNT, ROLE_BINDING, KUSTOMIZATION];
     let of_other = kinds.map(|kind| world.list_path(kind));
@@ -93,7 +93,7 @@ fn a_tenant_gets_nothing_of_another() {
     let controller = locked_down(&other);
     other.applied("app", "1");
     assert_eq!(controller.stop(), Some(0));
-    // A server inside that nobody but the controller could reach.
+    // A private server that only the controller could reach.
     let inside = HttpServer::start(None, |request, out| {
         Reply::text(200, "kind: ConfigMap").send(request, out)
     });
@@ -129,7 +129,7 @@ fn attempt(own: &KustomizeWorld<'_>, escape: &Escape) {
     own.kustomize(escape.name, escape.spec.clone());
 }
 
-/// What is wrong with how a try ended; none when it was refused as it should be.
+/// The fault of an attempt's result; none when it was refused as expected.
 fn outcome(own: &KustomizeWorld<'_>, escape: &Escape) -> Option<String> {
     let decided = || {
         let object = own.get(KUSTOMIZATION, escape.name);
@@ -151,7 +151,7 @@ fn outcome(own: &KustomizeWorld<'_>, escape: &Escape) -> Option<String> {
     })
 }
 
-/// An inventory is a wish list of what to delete: whoever may write the status of its own Kustomization may put another's objects in.
+/// An inventory lists objects for deletion: a tenant with write access to a status may add another's objects.
 #[test]
 fn an_inventory_deletes_nothing_of_another() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -175,15 +175,15 @@ fn an_inventory_deletes_nothing_of_another() {
             && message.contains("\"system:serviceaccount:inventory-own:deployer\" cannot get resource"),
         "{message}"
     );
-    // Neither by going away.
+    // Nor by its deletion.
     own.delete(KUSTOMIZATION, "app");
     wait_for(|| own.maps().is_empty(), || controller.log());
     controller.says("cannot get resource \\\"configmaps\\\"");
     assert_eq!(other.maps(), ["app"]);
 }
 
-/// A health check names any object; who may not see it learns nothing of it, not even whether it is there. Takes half a minute: no
-/// timeout is shorter.
+/// A health check may name any object; without the right to read it, not even its existence is revealed. Takes half a minute,
+/// the shortest timeout.
 #[test]
 fn a_health_check_sees_nothing_of_another() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -216,7 +216,7 @@ fn a_health_check_sees_nothing_of_another() {
     );
 }
 
-/// Labels of another's Kustomization make nobody else the owner of an object (K-*: owner labels).
+/// Labels of another's Kustomization do not change the owner of an object (K-*: owner labels).
 #[test]
 fn labels_of_another_owner_are_replaced() {
     let Some(cluster) = Cluster::shared() else { return };

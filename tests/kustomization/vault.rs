@@ -14,14 +14,14 @@ use bumpwright_testkit::tool;
 use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
-/// Plain texts by what stands for them.
+/// Plain texts by their ciphertexts.
 type Kept = Arc<Mutex<BTreeMap<String, String>>>;
 
 fn body(request: &Request) -> Json {
     serde_json::from_slice(&request.body).unwrap()
 }
 
-/// A transit engine: the user `hunter2.admin` encrypts, and who has logged in decrypts.
+/// A transit engine: the user `hunter2.admin` encrypts, and logged in users decrypt.
 fn vault(kept: &Kept, request: &Request) -> Reply {
     let refused = |status| {
         let mut reply = Reply::json(&json!({"errors": ["permission denied"]}));
@@ -97,7 +97,7 @@ fn n_061_a_service_account_logs_in() {
         .collect();
     let login = body(&logins[0]);
     assert_eq!(login["role"], format!("{}_sops", world.namespace));
-    // The API server knows the token, for this audience alone.
+    // The API server accepts the token for this audience alone.
     let review = |audience: &str| {
         let review = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",

@@ -13,7 +13,7 @@ use bumpwright_testkit::waiting::wait_for;
 use bumpwright_testkit::world::SECRET;
 use serde_json::json;
 
-/// The plain values. Both are long enough that their Base64 is nothing else's.
+/// The plain values. Both are long enough for a unique Base64.
 const VALUE: &str = "correct-horse-battery-staple-1";
 const LINE: &str = "correct-horse-battery-staple-2";
 
@@ -77,7 +77,7 @@ fn nothing_secret_stays_in_memory() {
     assert_eq!(value("whole", "key"), STANDARD.encode(VALUE));
     assert_eq!(value("files", "KEY"), STANDARD.encode(LINE));
 
-    // What is surely there is found, so what is not found is not there.
+    // A control: a text that is surely there is found.
     let Some(known) = controller.places_in_memory("kustomize-controller") else {
         return;
     };

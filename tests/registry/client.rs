@@ -206,7 +206,7 @@ fn logins_that_are_exchanged_for_tokens() {
 #[test]
 fn a_token_that_has_expired_is_renewed() {
     let mut rules = Rules::user("ann", "hunter2");
-    // The registry takes it for expired, though the server says otherwise.
+    // The registry treats it as expired, though the server announced otherwise.
     (rules.lifetime, rules.expires_in) = (-3600, Some(3600));
     let tokens = TokenServer::start(rules);
     let options = Options {
@@ -261,7 +261,7 @@ fn an_own_authority_and_client_certificates() {
             ..Peer::default()
         }
     };
-    // Another try would come so late that it is seen.
+    // A retry would be so late that it is noticed.
     let retry_policy = RetryPolicy {
         first: Duration::from_secs(60),
         ..RetryPolicy::default()

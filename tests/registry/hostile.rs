@@ -32,7 +32,7 @@ fn image(server: &StubHttp) -> Reference {
 }
 
 fn soon() -> Deadline {
-    // Nothing waits for it to pass, and five thousand pages take their time on a busy machine.
+    // It never passes; five thousand pages take long on a busy machine.
     Deadline::after(Duration::from_secs(300))
 }
 
@@ -69,7 +69,7 @@ fn numbered(numbers: std::ops::Range<usize>) -> Vec<String> {
     numbers.map(|n| format!("v{n:05}")).collect()
 }
 
-/// What was asked for behind `/v2/`.
+/// The requested paths below `/v2/`.
 fn asked(server: &StubHttp) -> Vec<String> {
     let requests = server.requests().into_iter().filter(|request| request.path != "/v2/");
     requests.map(|request| request.target).collect()
@@ -144,7 +144,7 @@ fn pages_of_registries_that_do_not_link() {
         assert_eq!(tags(&server).unwrap(), numbered(0..count));
         assert_eq!(asked(&server).len(), requests, "{count} {status}");
     }
-    // A page that may be there and cannot be had is no end.
+    // A page that may exist and fails is not the end.
     let unwell = open(|request| match request.parameter("last") {
         Some(_) => Reply::status(503),
         None => page(&numbered(0..1000)),
@@ -198,7 +198,7 @@ fn a_registry_that_asks_for_patience() {
     );
     assert_eq!(text(tags(&unwell)), expected);
     assert_eq!(asked(&unwell).len(), 3);
-    // Longer than anybody waits.
+    // Longer than the deadline.
     let busy = open(|_| Reply::registry_error(429, "TOOMANYREQUESTS", "slow down").header("Retry-After", "3600"));
     assert!(text(tags(&busy)).ends_with(": TOOMANYREQUESTS: slow down"));
     assert_eq!(asked(&busy).len(), 1);
@@ -359,7 +359,7 @@ fn redirects_do_not_take_a_login_along() {
     }
 }
 
-/// A registry that wants a token of `realm`, or of itself.
+/// A registry that requires a token of `realm`, or of itself.
 fn guarded(realm: Option<String>, good: &'static str) -> StubHttp {
     StubHttp::start(move |request| {
         let own = format!("http://{}/token", request.header("host").unwrap());
@@ -388,7 +388,7 @@ fn a_login_goes_to_the_realm_that_the_registry_names() {
     );
     assert_eq!(request.login(), Some(("ann".to_owned(), "hunter2".to_owned())));
     assert!(server.requests().iter().all(|request| request.login().is_none()));
-    // A token server that redirects to another host does not give the login away.
+    // A token server that redirects to another host does not leak the login.
     let (target, moved) = (
         tokens.url("moved"),
         StubHttp::start(|_| Reply::json(&json!({"token": "good"}))),

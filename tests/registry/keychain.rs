@@ -48,7 +48,7 @@ const SECRETS: &str = r#"{"auths": {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is cut out and put in its place: an error, or none, but no part of a secret in it.
+    /// For any mutation: an error, or none, but without a part of a secret.
     #[test]
     fn faults_show_no_secret(
         (at, length, put) in (0..SECRETS.len(), 0_usize..60, "[\\[\\]{}\",: a5\\\\]{0,3}"),
@@ -128,7 +128,7 @@ fn from_docker(row: &Json, reference: &Reference) -> Result<Json, String> {
     Ok(told(&login.unwrap()))
 }
 
-/// What a helper's answer means. The table's answers are JSON in the spellings of members that Go accepts.
+/// Parses a helper's answer. The table's answers are JSON with member names in any case, as Go accepts.
 fn answer(text: &str) -> HelperLogin {
     let answer: Json = serde_json::Deserializer::from_str(text)
         .into_iter()
@@ -146,7 +146,7 @@ fn answer(text: &str) -> HelperLogin {
     }
 }
 
-/// A login as the table has it.
+/// A login in the format of the table.
 fn told(login: &Login) -> Json {
     match login {
         Login::Anonymous => json!({"kind": "anonymous"}),

@@ -27,7 +27,7 @@ enum Real {
 
 const KINDS: [(ObjectKind, &str); 3] = [(GIT_REPOSITORY, "git"), (BUCKET, "bucket"), (OCI_REPOSITORY, "oci")];
 
-/// Flux's look at their namespace only, and tell nobody.
+/// Flags of Flux's: only their namespace, without events.
 const FLUX: [&str; 2] = ["--watch-all-namespaces=false", "--events-addr="];
 
 /// Three sources of one ConfigMap each, and what applies them.
@@ -48,7 +48,7 @@ fn map(name: &str, value: &str) -> String {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"key": value}}).to_string()
 }
 
-/// The kinds that source-controller wants to be there, although nobody has objects of them.
+/// The kinds that source-controller requires, although there are no objects of them.
 fn define_helm(cluster: &Cluster) -> Option<()> {
     let folder = bumpwright_testkit::tool("flux-crds")?;
     for plural in ["helmcharts", "helmrepositories"] {
@@ -170,7 +170,7 @@ impl<'a> Applied<'a> {
         }
     }
 
-    /// Publishes another value, and asks the sources for it; nobody asks who applies.
+    /// Publishes another value, and requests a reconciliation of the sources only.
     fn follow(&self, value: &str) {
         self.publish(value);
         for (kind, name) in KINDS {
@@ -208,7 +208,7 @@ fn kustomize_controller_applies_our_artifacts() {
     applied.follow("2");
 }
 
-/// It also goes away for a while, comes back, and loses its storage once.
+/// It is also stopped for a while, restarted, and loses its storage once.
 #[test]
 fn we_apply_the_artifacts_of_source_controller() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -219,7 +219,7 @@ fn we_apply_the_artifacts_of_source_controller() {
     applied.follow("2");
     applied.stop_sources();
     applied.publish("3");
-    // What was applied stays, whoever asks for it meanwhile.
+    // Applied objects stay, also if they are reconciled meanwhile.
     for (_, name) in KINDS {
         applied.world.request(KUSTOMIZATION, name, "while it is away");
         let handled = || applied.world.get(KUSTOMIZATION, name)["status"]["lastHandledReconcileAt"].clone();
@@ -231,7 +231,7 @@ fn we_apply_the_artifacts_of_source_controller() {
     applied.stop_sources();
     std::fs::remove_dir_all(applied.world.folder_of("sources").join("data")).unwrap();
     applied.start_sources();
-    // Its archives are made anew, and those who fetch get them.
+    // Its archives are rebuilt, and can be fetched.
     let spec = json!({
         "interval": "1h", "retryInterval": "1s", "path": "./deploy", "prune": true, "namePrefix": "late-",
         "targetNamespace": "applied-real", "sourceRef": {"kind": "GitRepository", "name": "git"},

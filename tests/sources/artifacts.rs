@@ -209,7 +209,7 @@ fn a_revision_of_the_old_form_is_the_same_revision() {
         .says("no changes since last reconciliation: observed revision 'main@sha1:");
 }
 
-/// Artifacts are served by who leads; the other one takes their address when it leads itself.
+/// Artifacts are served by the leader; the other one takes over their address when it becomes leader.
 #[test]
 fn artifacts_are_served_by_the_leader() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -245,7 +245,7 @@ fn artifacts_are_served_by_the_leader() {
     );
 }
 
-/// A source looks at what it includes when it is its own turn, as with Flux.
+/// A source checks its includes on its own reconciliation, as with Flux.
 #[test]
 fn a_source_takes_what_it_includes_as_it_is() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -13,7 +13,7 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::ports::free_port;
 
-/// What shows of one source.
+/// The visible results of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     pub status: Json,
@@ -23,7 +23,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Whether nothing is under way.
+    /// Whether no reconciliation is under way.
     pub fn is_settled(&self) -> bool {
         is_settled(&self.status)
     }
@@ -224,7 +224,7 @@ impl Side<'_> {
     }
 }
 
-/// Flux works on a disk and says so: `cannot stat /tmp/…: no such file or directory`. What went wrong is the end of it.
+/// Flux's errors have paths on disk: `cannot stat /tmp/…: no such file or directory`. Only the end is compared.
 fn without_system_calls(text: &str) -> String {
     let calls = ["lstat /", "link error: ", "cannot stat /"];
     let call = calls.iter().filter_map(|call| text.find(call)).min();
@@ -269,7 +269,7 @@ pub fn differences(flux: &Shown, ours: &Shown) -> Vec<String> {
         }
     }
     let kept = |shown: &Shown| -> BTreeSet<String> {
-        // Who comes first is chance.
+        // The order is random.
         let is_chance = |event: &String| event.starts_with("Normal NoArtifact: ") && shown.events.len() > 1;
         let kept = shown.events.iter().filter(|event| !is_chance(event));
         kept.cloned().collect()

@@ -10,7 +10,7 @@ use crate::observed::{Shown, Side, differences, is_settled};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 
-/// A source, and what becomes of it.
+/// A source, and its change.
 pub struct Case {
     pub name: &'static str,
     pub spec: Json,
@@ -18,7 +18,7 @@ pub struct Case {
     pub change: Option<Json>,
 }
 
-/// What is known of the outcome.
+/// The expected outcome.
 pub struct Known {
     /// Sources that are as Flux's. It only ever rises.
     pub floor: usize,
@@ -136,7 +136,7 @@ impl<'a> Rounds<'a> {
             differing.retain_mut(|(index, found)| {
                 for (side, (events, last)) in self.sides.iter().zip(events.iter().zip(&mut last[*index])) {
                     let shown = side.shown(self.cases[*index].name, events);
-                    // What is between two attempts counts, not what is in the middle of one.
+                    // The state between two attempts counts.
                     if shown.is_settled() || last.is_none() {
                         *last = Some(shown);
                     }
@@ -147,7 +147,7 @@ impl<'a> Rounds<'a> {
                 };
                 !found.is_empty()
             });
-            // Who is slow may be in the middle of an attempt whenever one looks.
+            // A slow one may always be in the middle of an attempt.
             let shown = |index: &usize| last[*index].iter().flatten().all(Shown::is_settled);
             let all_shown = differing.iter().all(|(index, _)| shown(index));
             if Instant::now() > if all_shown { end } else { latest } {

@@ -59,7 +59,7 @@ impl<'a> Served<'a> {
         (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
     }
 
-    /// As GitHub tells of a push, signed with `token`.
+    /// Sends GitHub's event of a push, signed with `token`.
     fn push(&self, repository: &str, token: &str) -> (u16, String) {
         let body = json!({
             "ref": "refs/heads/main", "after": "a".repeat(40),
@@ -104,7 +104,7 @@ fn a_push_makes_its_repositories_look_and_no_others() {
     served
         .world
         .add(GIT_REPOSITORY, "other", git("https://github.com/acme/other"));
-    // The watch brings them when it does.
+    // The watch may be late.
     let (_, text) = wait_for(
         || Some(served.push("acme/fleet", TOKEN)).filter(|(status, text)| *status == 202 && text.contains("1 object")),
         || served.controller.log(),
@@ -144,7 +144,7 @@ fn an_image_is_scanned_when_its_registry_says_so() {
 fn strangers_are_refused() {
     let Some(cluster) = Cluster::shared() else { return };
     let served = Served::start(cluster, "webhooks-strangers");
-    // There is no Secret: nobody can prove anything.
+    // Without a Secret no request is authenticated.
     let (status, _) = served.push("acme/fleet", TOKEN);
     assert!((401..=404).contains(&status), "{status}");
     served.tokens();

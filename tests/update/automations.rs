@@ -471,7 +471,7 @@ fn a_secret_is_never_sent_to_another_server_than_its_own() {
     assert_eq!(fleet.repo.log("main").len(), 2);
 }
 
-/// Everything that an API server would refuse is told before anything is asked or pushed, each with its place.
+/// Everything that an API server would refuse is reported before any request or push, each with its place.
 #[test]
 fn a_field_that_is_misspelt_pushes_nothing() {
     let fleet = fleet().with(&automation(

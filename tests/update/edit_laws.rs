@@ -57,7 +57,7 @@ fn outside(bytes: &[u8], plan: &Plan, is_output: bool) -> Vec<u8> {
     kept
 }
 
-/// What a file says to a YAML parser: its events without places and comments.
+/// The events of a YAML parser for a file, without places and comments.
 fn tree(text: &str) -> Vec<(String, Option<String>)> {
     let mut events = Vec::new();
     for next in Parser::new_from_str(text) {

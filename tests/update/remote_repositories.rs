@@ -156,7 +156,7 @@ fn proxies_of_secrets_with_and_without_a_login() {
     }
 }
 
-/// Two tenants in one process: neither certificate authority nor proxy nor login of one is of any use to the other.
+/// Two tenants in one process: neither certificate authority nor proxy nor login of one is used for the other.
 #[test]
 fn what_one_remote_trusts_and_goes_through_is_its_own() {
     let (Some(one), Some(two)) = (Certificates::make(), Certificates::make()) else {
@@ -215,7 +215,7 @@ fn what_one_remote_trusts_and_goes_through_is_its_own() {
         !requests.is_empty()
     };
     assert!(seen(&server_one, "t1") && seen(&server_two, "t2"));
-    // Only the second one gets the wrong authority; the right one that the first has does not help it.
+    // Only the second one has the wrong authority; the right one of the first does not apply.
     let errors = run("2", (&one.ca, &one.ca));
     assert_eq!(errors[0], None);
     assert!(
@@ -417,7 +417,7 @@ fn a_hundred_thousand_commits_cost_no_more_than_one() {
     assert!(bytes < 5_000, "{bytes} bytes");
     let objects = || bench.mirror().git(&["rev-list", "--all", "--objects"]).lines().count();
     assert_eq!(objects(), 6, "two commits, each with a tree and a file");
-    // Somebody's commit comes as a difference, and a branch from far behind the edge without all that is between.
+    // A foreign commit is fetched as a difference, and a branch from far behind the edge without the history between.
     repo.commit("main", "theirs", &[Change::File("b.txt", b"b")]);
     let (requests, bytes) = cost(&bench, &server, "app.git", 2, &[]);
     assert_eq!((requests, bytes < 5_000), (4, true), "{bytes} bytes");

@@ -92,7 +92,7 @@ fn has_gpg() -> bool {
     bumpwright_testkit::has("gpg", "gnupg")
 }
 
-/// git's word on a commit that was signed by an SSH key.
+/// git's verification of a commit signed by an SSH key.
 fn ssh_verified(repository: &Path, revision: &str, public: &Path) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let line = format!("* {}", std::fs::read_to_string(public).unwrap());
@@ -535,7 +535,7 @@ fn the_users_own_settings_sign_what_the_user_commits() {
     assert!(ran.code == 0 && ran.out.contains(", signed"), "{}{}", ran.out, ran.err);
     assert!(ssh_verified(&fleet.repo.dir, "main", &folder.path().join("key.pub")));
 
-    // What cannot sign pushes nothing.
+    // Without a usable key nothing is pushed.
     let fleet = self::fleet();
     let before = fleet.repo.refs();
     let config = settings(ssh(Path::new("/nowhere/key")));

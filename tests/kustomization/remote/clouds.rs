@@ -49,8 +49,8 @@ fn key<'k>(secret: &'k str, service: &'k str) -> AwsKey<'k> {
     }
 }
 
-/// What a cluster asks about a token that it does not know: EKS has a program for it that looks at the presigned address and opens
-/// it, AKS and GKE ask within their clouds.
+/// The authenticator of a cluster: the one of EKS checks the presigned address and opens
+/// it, those of AKS and GKE send requests within their clouds.
 pub fn authenticator(request: &Request) -> Reply {
     let review: Json = serde_json::from_slice(&request.body).unwrap();
     let token = review["spec"]["token"].as_str().unwrap();
@@ -70,7 +70,7 @@ pub fn authenticator(request: &Request) -> Reply {
     Reply::json(&json!({"apiVersion": review["apiVersion"], "kind": "TokenReview", "status": status}))
 }
 
-/// As aws-iam-authenticator looks at it (`pkg/token`, *Verify*).
+/// As aws-iam-authenticator (`pkg/token`, *Verify*).
 fn of_aws(address: &str) -> Result<(), String> {
     let wanted =
         format!("https://{STS}/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Algorithm=AWS4-HMAC-SHA256&");
@@ -167,14 +167,14 @@ fn started(remote: &Remote) -> Option<(Controller, StubHttp)> {
         .starter("controller")
         .flags(&["--controllers=kustomize", "--requeue-dependency=1s", GATE]);
     let starter = starter.variable("SSL_CERT_FILE", &ca);
-    // What is on this machine, the API servers among it, is asked directly.
+    // Servers on this machine, including the API servers, are accessed directly.
     let controller = starter
         .variable("HTTPS_PROXY", format!("http://{}", proxy.address))
         .start();
     Some((controller, internet))
 }
 
-/// How often each host was asked, but for tokens.
+/// The number of requests to each host, without those for tokens.
 fn asked(internet: &StubHttp) -> BTreeMap<String, usize> {
     let mut asked = BTreeMap::new();
     for request in internet.requests() {
@@ -214,7 +214,7 @@ fn clusters_of_clouds_are_found_and_reached() {
         remote.describe(map, &whole);
         remote.apply_to(map, map, json!({}));
     };
-    // K-114, K-115: nothing is known but the name.
+    // K-114, K-115: only the name is given.
     for (provider, cluster) in names {
         describe(provider, provider, json!({ "cluster": cluster }));
     }
@@ -228,7 +228,7 @@ fn clusters_of_clouds_are_found_and_reached() {
     let once = [(EKS, 1), (ARM, 2), (GKE, 1)].map(|(host, count)| (host.to_owned(), count));
     assert_eq!(asked(&internet), BTreeMap::from(once));
 
-    // What is found is kept, and what is given needs not be found.
+    // Descriptions are cached, and given values are not requested.
     let (address, ca) = (remote.second.url(), String::from_utf8_lossy(remote.second.ca()));
     for (provider, cluster) in names {
         let map = format!("{provider}-given");

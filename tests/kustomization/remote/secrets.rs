@@ -8,7 +8,7 @@ use bumpwright_testkit::kustomize_world::map;
 use bumpwright_testkit::waiting::wait_for;
 use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
 
-/// What marks objects whose changes count at once.
+/// The label of objects whose changes trigger reconciliations.
 fn watched() -> Json {
     json!({"labels": {"reconcile.fluxcd.io/watch": "Enabled"}})
 }
@@ -29,7 +29,7 @@ fn reconciliations(remote: &Remote, name: &str) -> i64 {
         .sum()
 }
 
-/// Does something, and waits until the Kustomization was reconciled because of it.
+/// Makes a change, and waits until the Kustomization was reconciled because of it.
 fn wakes(remote: &Remote, name: &str, change: impl FnOnce()) {
     let before = reconciliations(remote, name);
     change();

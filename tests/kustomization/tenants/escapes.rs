@@ -8,27 +8,27 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::kustomize_world::map;
 use bumpwright_testkit::tarball::{archive, header, packed};
 
-/// Whose Kustomizations try.
+/// The namespace of the attacker.
 pub const OWN: &str = "tenant-own";
-/// Whose objects they are after.
+/// The namespace of the victim.
 pub const OTHER: &str = "tenant-other";
 
-/// One try.
+/// One attempt.
 pub struct Escape {
     pub name: &'static str,
     pub archive: Vec<u8>,
     pub spec: Json,
     /// Secrets of the tenant: name, and the text of its key `value`.
     pub secrets: Vec<(&'static str, String)>,
-    /// Of Ready, which is False.
+    /// The reason of Ready, which is False.
     pub reason: &'static str,
-    /// What its message contains.
+    /// Parts of its message.
     pub words: Vec<&'static str>,
 }
 
 const CANNOT: &str = "User \"system:serviceaccount:tenant-own:deployer\" cannot";
 
-/// All tries. `inside` is the address of a server that only the controller reaches; nothing may come to be in `folder`.
+/// All attempts. `inside` is the address of a server that only the controller reaches; `folder` must stay empty.
 pub fn escapes(cluster: &Cluster, inside: &str, folder: &Path) -> Vec<Escape> {
     let mut all = sources();
     all.extend(objects());
@@ -78,7 +78,7 @@ fn sources() -> Vec<Escape> {
         source("source-oci", "OCIRepository", blocked),
         source("source-bucket", "Bucket", blocked),
         source("source-external", "ExternalArtifact", blocked),
-        // An expression reads what it likes of the other's Kustomization, and its answer shows.
+        // An expression reads any field of the other's Kustomization, and its result is visible.
         escape(
             "depends-expression",
             expression,
@@ -91,7 +91,7 @@ fn sources() -> Vec<Escape> {
     ]
 }
 
-/// By objects that are not for a tenant to make (K-071, docs/behaviour/kustomize-controller.md, *Service accounts*).
+/// By objects that a tenant may not create (K-071, docs/behaviour/kustomize-controller.md, *Service accounts*).
 fn objects() -> Vec<Escape> {
     let object = |name, object: Json, words: &[&'static str]| {
         let file = object.to_string();
@@ -160,7 +160,7 @@ fn objects() -> Vec<Escape> {
     ]
 }
 
-/// By the name of an account that is not one's own (K-179).
+/// By the name of a foreign account (K-179).
 fn accounts() -> Vec<Escape> {
     let account = |name, account: &str, words: &[&'static str]| {
         escape(
@@ -189,7 +189,7 @@ fn accounts() -> Vec<Escape> {
     ]
 }
 
-/// By a kubeconfig that does more than to say where a cluster is (K-111).
+/// By a kubeconfig with more than the address of a cluster (K-111).
 fn kubeconfigs(cluster: &Cluster, folder: &Path) -> Vec<Escape> {
     let ca = cluster.kubeconfig_with("");
     let ca: Json = serde_json::from_str(&ca).unwrap();
@@ -250,7 +250,7 @@ fn kubeconfigs(cluster: &Cluster, folder: &Path) -> Vec<Escape> {
     ]
 }
 
-/// By names that lead elsewhere when they become part of an address.
+/// By names that change an address as a part of it.
 fn names() -> Vec<Escape> {
     let slashes = "../../tenant-other/secrets/creds";
     let from = |kind: &str, name: &str| json!({"postBuild": {"substituteFrom": [{"kind": kind, "name": name}]}});

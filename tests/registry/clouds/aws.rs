@@ -44,7 +44,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes the signature of a received request anew, from what came over the wire.
+/// Verifies the signature of a received request.
 pub fn assert_signed(request: &Request, id: &str, secret: &str, scope: &str) {
     let header = |name: &str| request.header(name).unwrap_or_else(|| panic!("no {name}"));
     let authorization = header("authorization");

@@ -173,7 +173,7 @@ fn an_application_with_a_secret_or_a_certificate() {
     assert_eq!(claims["sub"], "cli");
     assert_eq!(header["x5c"].as_array().map(Vec::len), Some(1), "the chain is sent");
 
-    // A token for all of Azure's storage goes to nobody who listens in the clear.
+    // A token for all of Azure's storage is not sent without TLS.
     let mut open_air = login(&[("clientSecret", HUNTER)]);
     open_air.endpoint = endpoint(&entra);
     let said = open(&open_air).exists(soon()).unwrap_err().to_string();

@@ -82,7 +82,7 @@ fn an_emulator_is_asked_by_nobody() {
     );
 }
 
-/// A tenant's Secret must not make this process read its own files, or ask for tokens elsewhere.
+/// A tenant's Secret must not make this process read its own files, or request tokens elsewhere.
 #[test]
 fn keys_that_would_use_the_surroundings_are_refused() {
     let external = json!({"type": "external_account", "credential_source": {"file": "/var/run/secrets/token"}});

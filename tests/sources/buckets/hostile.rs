@@ -106,7 +106,7 @@ fn more_than_is_taken() {
         listed: 3,
         bytes: 10,
     };
-    // What the list says is believed before anything is fetched; a list that lies is found out while reading.
+    // Sizes of the list are trusted before the fetch; a wrong list is detected while reading.
     let honest = server(vec![("a", 6), ("b", 6)], |_| body("123456"));
     let said = failure(&honest, small);
     assert!(said.contains("the objects have more than 10 bytes"), "{said}");

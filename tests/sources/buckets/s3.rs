@@ -17,7 +17,7 @@ fn error(status: u16, code: &str, message: &str) -> Reply {
     Reply::bytes(status, "application/xml", body)
 }
 
-/// moto, and before it one that lets signed requests through only.
+/// moto, behind a proxy that accepts only signed requests.
 fn guarded() -> Option<(Moto, StubHttp)> {
     let moto = Moto::start()?;
     moto.put(

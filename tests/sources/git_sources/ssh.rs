@@ -10,7 +10,7 @@ pub struct Ssh {
     server: Sshd,
     plain: String,
     locked: String,
-    /// Nobody lets it in.
+    /// A key that is not authorized.
     stranger: String,
 }
 

@@ -150,7 +150,7 @@ impl World {
         );
     }
 
-    /// Artifacts that nobody's tool makes.
+    /// Artifacts that no tool makes.
     fn odd(&self) {
         let images = self.open.images();
         let good = archive(&[("a.yaml", b"a"), ("sub/b.yaml", b"b"), (".sourceignore", b"sub/\n")]);
