@@ -111,10 +111,13 @@ impl Check {
     /// Looks at a value; `field` is where it is: `spec.patches[0].target`.
     fn value(&mut self, node: &Node, schema: &Schema, field: &str) {
         let before = self.misfits.len();
+        if node.is_null() {
+            return;
+        }
         match (schema.text_of("type"), &node.value) {
-            (None, _) | (_, Value::Null) => return,
-            (Some("object"), Value::Map(entries)) => self.entries(node, entries, schema, field),
-            (Some("array"), Value::List(items)) => {
+            (None, _) => return,
+            (Some("object"), Value::Map { entries, .. }) => self.entries(node, entries, schema, field),
+            (Some("array"), Value::List { items, .. }) => {
                 let (count, most) = (
                     i64::try_from(items.len()).unwrap_or(i64::MAX),
                     number_of(schema, "maxItems"),
@@ -157,23 +160,23 @@ impl Check {
         };
         if let Some(below) = schema.of_all_below() {
             for entry in entries {
-                self.value(&entry.node, below, &path(&entry.key));
+                self.value(&entry.node, below, &path(entry.name()));
             }
             return;
         }
         for entry in entries {
-            match schema.fields.iter().find(|(name, _)| *name == entry.key) {
+            match schema.fields.iter().find(|(name, _)| *name == entry.name()) {
                 Some((name, below)) => self.value(&entry.node, below, &path(name)),
                 None if self.strictness.unknown == UnknownFields::Allow => {}
                 None => {
-                    let hint = unknown_hint(&entry.key, schema);
-                    self.add(entry.place, format!("{} is unknown: {hint}", path(&entry.key)));
+                    let hint = unknown_hint(entry.name(), schema);
+                    self.add(entry.key.place, format!("{} is unknown: {hint}", path(entry.name())));
                 }
             }
         }
         let whole = self.strictness.whole;
         for (name, _) in schema.fields.iter().filter(|(_, below)| below.required && whole) {
-            if node.get(name).is_none() {
+            if node.field(name).is_none() {
                 self.add(node.place, format!("{} is required", path(name)));
             }
         }
@@ -195,14 +198,16 @@ impl Check {
     }
 
     fn annotations(&mut self, node: &Node) {
-        let annotations = node.get("metadata").and_then(|metadata| metadata.get("annotations"));
-        let Some(Value::Map(entries)) = annotations.map(|annotations| &annotations.value) else {
-            return;
-        };
-        for entry in entries {
-            let ours = entry.key.strip_prefix(ANNOTATION_PREFIX);
+        let annotations = node
+            .field("metadata")
+            .and_then(|metadata| metadata.field("annotations"));
+        for entry in annotations.map(Node::entries).unwrap_or_default() {
+            let ours = entry.name().strip_prefix(ANNOTATION_PREFIX);
             if let Some(hint) = ours.and_then(|key| check_annotation_key(self.kind, key).err()) {
-                self.add(entry.place, format!("annotation {} is unknown: {hint}", entry.key));
+                self.add(
+                    entry.key.place,
+                    format!("annotation {} is unknown: {hint}", entry.name()),
+                );
             }
         }
     }
@@ -284,34 +289,32 @@ fn quoted(value: &Yaml) -> String {
 }
 
 fn has_variables(node: &Node) -> bool {
-    match &node.value {
-        Value::Null => false,
-        Value::Scalar { text, .. } => text.contains("${"),
-        Value::List(items) => items.iter().any(|item| has_variables(item)),
-        Value::Map(entries) => entries.iter().any(|entry| has_variables(&entry.node)),
-    }
+    node.text().is_some_and(|text| text.contains("${"))
+        || node.items().iter().any(|item| has_variables(item))
+        || node.entries().iter().any(|entry| has_variables(&entry.node))
 }
 
 /// A value that fits its schema, with defaults where it says nothing.
 fn json(node: &Node, schema: &Schema) -> Json {
     match &node.value {
-        Value::Null => Json::Null,
+        Value::Alias { .. } => Json::Null,
+        Value::Scalar { .. } if node.is_null() => Json::Null,
         Value::Scalar { text, .. } => match schema.text_of("type") {
             Some("boolean") => Json::Bool(is_true(text).unwrap_or_default()),
             Some("integer") => text.parse::<i64>().map_or(Json::Null, Json::from),
             _ => Json::String(text.to_string()),
         },
-        Value::List(items) => {
+        Value::List { items, .. } => {
             let below = schema.of_all_below();
             let items = items.iter().filter_map(|item| Some(json(item, below?)));
             Json::Array(items.collect())
         }
-        Value::Map(entries) => {
+        Value::Map { entries, .. } => {
             let mut fields: Map<String, Json> = defaults(schema);
-            for entry in entries.iter().filter(|entry| !matches!(entry.node.value, Value::Null)) {
-                let field = schema.fields.iter().find(|(name, _)| *name == entry.key);
+            for entry in entries.iter().filter(|entry| !entry.node.is_null()) {
+                let field = schema.fields.iter().find(|(name, _)| *name == entry.name());
                 if let Some(below) = field.map(|(_, below)| below).or(schema.of_all_below()) {
-                    fields.insert(entry.key.clone(), json(&entry.node, below));
+                    fields.insert(entry.name().to_owned(), json(&entry.node, below));
                 }
             }
             Json::Object(fields)
@@ -350,8 +353,8 @@ mod tests {
     fn said(text: &str, unknown: UnknownFields) -> Vec<String> {
         let (documents, error) = parse(text);
         assert!(error.is_none(), "{error:?}");
-        let kind = documents[0].text("kind").unwrap();
-        let (group, _) = documents[0].text("apiVersion").unwrap().split_once('/').unwrap();
+        let kind = documents[0].field_text("kind").unwrap();
+        let (group, _) = documents[0].field_text("apiVersion").unwrap().split_once('/').unwrap();
         let definition = definition_of(group, kind).unwrap();
         let misfits = misfits(&documents[0], definition, Strictness { unknown, whole: true });
         misfits

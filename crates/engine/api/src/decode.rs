@@ -104,9 +104,9 @@ struct Cursor<'de>(&'de Node);
 impl<'de> Cursor<'de> {
     fn text(self, what: &str) -> Result<&'de str, DecodeError> {
         match &self.0.value {
-            Value::Scalar { text, .. } => Ok(text),
             // What Go's decoder leaves in a string for a null.
-            Value::Null => Ok(""),
+            Value::Scalar { .. } if self.0.is_null() => Ok(""),
+            Value::Scalar { text, .. } => Ok(text),
             _ => Err(DecodeError::expected(what, self.0)),
         }
     }
@@ -117,10 +117,10 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.0.value {
-            Value::Null => visitor.visit_unit(),
-            Value::Scalar { text, .. } => visitor.visit_borrowed_str(text),
-            Value::List(_) => self.deserialize_seq(visitor),
-            Value::Map(_) => self.deserialize_map(visitor),
+            Value::Scalar { text, .. } if !self.0.is_null() => visitor.visit_borrowed_str(text),
+            Value::Scalar { .. } | Value::Alias { .. } => visitor.visit_unit(),
+            Value::List { .. } => self.deserialize_seq(visitor),
+            Value::Map { .. } => self.deserialize_map(visitor),
         }
     }
 
@@ -143,9 +143,9 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        match self.0.value {
-            Value::Null => visitor.visit_none(),
-            _ => visitor.visit_some(self),
+        match self.0.is_null() {
+            true => visitor.visit_none(),
+            false => visitor.visit_some(self),
         }
     }
 
@@ -155,7 +155,7 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.0.value {
-            Value::List(items) => visitor.visit_seq(Items(items.iter().enumerate())),
+            Value::List { items, .. } => visitor.visit_seq(Items(items.iter().enumerate())),
             _ => Err(DecodeError::expected("a list", self.0)),
         }
     }
@@ -195,7 +195,7 @@ impl<'de> de::Deserializer<'de> for Cursor<'de> {
 impl<'de> Cursor<'de> {
     /// A mapping's entries. In a struct a null is an absent field, as it is for Kubernetes.
     fn fields<V: Visitor<'de>>(self, visitor: V, skip_nulls: bool) -> Result<V::Value, DecodeError> {
-        let Value::Map(entries) = &self.0.value else {
+        let Value::Map { entries, .. } = &self.0.value else {
             return Err(DecodeError::expected("a mapping", self.0));
         };
         let fields = Fields {
@@ -237,10 +237,10 @@ impl<'de> MapAccess<'de> for Fields<'de> {
         let mut present = self
             .entries
             .by_ref()
-            .filter(|entry| !skip_nulls || !matches!(entry.node.value, Value::Null));
+            .filter(|entry| !skip_nulls || !entry.node.is_null());
         let Some(entry) = present.next() else { return Ok(None) };
         self.value = Some(entry);
-        let key: StrDeserializer<'_, DecodeError> = entry.key.as_str().into_deserializer();
+        let key: StrDeserializer<'_, DecodeError> = entry.name().into_deserializer();
         seed.deserialize(key).map(Some)
     }
 
@@ -249,7 +249,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
             .value
             .take()
             .ok_or_else(|| <DecodeError as de::Error>::custom("a value without its key"))?;
-        let error = |error: DecodeError| error.at(&entry.node).below(Part::Field(entry.key.clone()));
+        let error = |error: DecodeError| error.at(&entry.node).below(Part::Field(entry.name().to_owned()));
         seed.deserialize(Cursor(&entry.node)).map_err(error)
     }
 }

@@ -50,7 +50,7 @@ mod schema_source;
 mod secret;
 mod selector;
 mod service_account;
-mod tree;
+pub mod tree;
 
 pub use annotations::{ANNOTATION_PREFIX, check_annotation_keys};
 pub use artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};

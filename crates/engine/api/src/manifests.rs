@@ -15,7 +15,7 @@ use super::image_repository::ImageRepository;
 use super::meta::Metadata;
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
-use super::tree::{Node, SyntaxError, Value, parse};
+use super::tree::{Node, SyntaxError, parse};
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
@@ -201,9 +201,9 @@ pub fn check_kustomizations(
     let documents = std::str::from_utf8(text).map_or_else(|_| Vec::new(), |text| parse(text).0);
     let (mut faults, strictness) = (Vec::new(), Strictness { unknown, whole: true });
     walk(&documents, 0, &mut |node| {
-        let is_of_kind = node.text("kind") == Some(definition.resource.kind)
-            && group_version(node.text("apiVersion").unwrap_or_default()).0 == definition.resource.group;
-        let name = |field| node.get("metadata").and_then(|metadata| metadata.text(field));
+        let is_of_kind = node.field_text("kind") == Some(definition.resource.kind)
+            && group_version(node.field_text("apiVersion").unwrap_or_default()).0 == definition.resource.group;
+        let name = |field| node.field("metadata").and_then(|metadata| metadata.field_text(field));
         if is_of_kind && wanted(name("namespace"), name("name").unwrap_or_default()) {
             faults.extend(faults_of(path, node, definition, strictness));
         }
@@ -257,8 +257,8 @@ enum Kind {
 }
 
 fn kind_of(node: &Node) -> Option<Kind> {
-    let (group, _) = group_version(node.text("apiVersion")?);
-    match (group, node.text("kind")?) {
+    let (group, _) = group_version(node.field_text("apiVersion")?);
+    match (group, node.field_text("kind")?) {
         (IMAGE_GROUP, "ImagePolicy") => Some(Kind::ImagePolicy),
         (IMAGE_GROUP, "ImageRepository") => Some(Kind::ImageRepository),
         (IMAGE_GROUP, "ImageUpdateAutomation") => Some(Kind::ImageUpdateAutomation),
@@ -304,13 +304,12 @@ fn read_wanted(path: &str, text: &[u8], strict: Option<Strictness>, wanted: impl
 /// Shows each object to `take`, those of lists one by one, until it says that it was one of its own.
 fn walk(nodes: &[Rc<Node>], depth: usize, take: &mut impl FnMut(&Node) -> bool) {
     for node in nodes {
-        let is_list = node.text("kind").is_some_and(|kind| kind.ends_with("List"));
+        let is_list = node.field_text("kind").is_some_and(|kind| kind.ends_with("List"));
         if take(node) || depth >= MAX_LIST_DEPTH || !is_list {
             continue;
         }
-        if let Some(Value::List(items)) = node.get("items").map(|items| &items.value) {
-            walk(items, depth + 1, take);
-        }
+        let items = node.field("items").map(Node::items).unwrap_or_default();
+        walk(items, depth + 1, take);
     }
 }
 
@@ -333,8 +332,8 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
 
     /// What does not fit the schema of its kind, if there is one.
     fn faults(&self, node: &Node) -> Vec<ManifestError> {
-        let (group, _) = group_version(node.text("apiVersion").unwrap_or_default());
-        let definition = definition_of(group, node.text("kind").unwrap_or_default());
+        let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
+        let definition = definition_of(group, node.field_text("kind").unwrap_or_default());
         match (self.strict, definition) {
             (Some(strictness), Some(definition)) => faults_of(self.path, node, definition, strictness),
             _ => Vec::new(),
@@ -398,7 +397,7 @@ fn named(object: Object) -> Result<Object, DecodeError> {
 
 /// A version that an API server does not serve.
 fn unserved(node: &Node, definition: &CustomResource) -> Option<Cause> {
-    let api_version = node.text("apiVersion").unwrap_or_default();
+    let api_version = node.field_text("apiVersion").unwrap_or_default();
     let (_, version) = group_version(api_version);
     let served: Vec<&str> = definition.versions().collect();
     let way_out = match version.starts_with("v1alpha") {
@@ -418,7 +417,7 @@ const MIGRATE: &str = "`bumpwright migrate` rewrites it as v1";
 /// Which versions are read at all: all that share the schema (IUA-006: `v1alpha2` of the image kinds is `v1beta1` by
 /// another name).
 fn version_fault(node: &Node, kind: Kind) -> Option<Cause> {
-    let api_version = node.text("apiVersion").unwrap_or_default();
+    let api_version = node.field_text("apiVersion").unwrap_or_default();
     let (_, version) = group_version(api_version);
     let known: &[&str] = match kind {
         Kind::ImagePolicy | Kind::ImageRepository | Kind::ImageUpdateAutomation => {
@@ -433,7 +432,7 @@ fn version_fault(node: &Node, kind: Kind) -> Option<Cause> {
         _ => "write it as v1, v1beta2 or v1beta1",
     };
     (!known.contains(&version)).then(|| Cause::Version {
-        kind: node.text("kind").unwrap_or_default().to_owned(),
+        kind: node.field_text("kind").unwrap_or_default().to_owned(),
         api_version: api_version.to_owned(),
         way_out: way_out.to_owned(),
     })
@@ -444,11 +443,11 @@ struct Title<'a>(&'a Node);
 
 impl fmt::Display for Title<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.text("kind").unwrap_or_default())?;
-        let Some(metadata) = self.0.get("metadata") else {
+        f.write_str(self.0.field_text("kind").unwrap_or_default())?;
+        let Some(metadata) = self.0.field("metadata") else {
             return Ok(());
         };
-        match (metadata.text("namespace"), metadata.text("name")) {
+        match (metadata.field_text("namespace"), metadata.field_text("name")) {
             (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
             (None, Some(name)) => write!(f, " {name}"),
             _ => Ok(()),

@@ -11,7 +11,7 @@ use super::lines::{
 };
 use super::migration::Reason;
 use super::objects::{Object, Planned, Refusal, unbound};
-use super::tree::{Entry, Node};
+use bumpwright_api::tree::{Entry, Node};
 
 /// The version whose fields move.
 pub(super) const OLDEST: &str = "v1alpha1";

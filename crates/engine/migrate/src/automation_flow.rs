@@ -5,7 +5,7 @@ use super::lines::{Change, changed, distance, line_break, moved_below, spaces};
 use super::migration::Reason;
 use super::objects::{Object, Planned, Refusal};
 use super::removal::{is_tall, removal};
-use super::tree::{Entry, Node};
+use bumpwright_api::tree::{Entry, Node};
 
 /// How mappings in braces are written at a place.
 pub(super) struct Braces<'a> {

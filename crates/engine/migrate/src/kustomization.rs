@@ -9,7 +9,7 @@ use super::lines::{
 };
 use super::migration::Reason;
 use super::objects::{Object, Planned, Refusal, drop_field, unbound};
-use super::tree::{Entry, Node};
+use bumpwright_api::tree::{Entry, Node};
 
 const MERGES: &str = "patchesStrategicMerge";
 const PATCHES: &str = "patches";

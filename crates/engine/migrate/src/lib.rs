@@ -20,6 +20,5 @@ mod migration;
 mod moves;
 mod objects;
 mod removal;
-mod tree;
 
 pub use migration::{Left, Migrated, Migration, Note, Reason, mentions_old, migrate};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::tree::{Entry, Node};
+use bumpwright_api::tree::{Entry, Node};
 
 /// The lines of an entry of a block mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,10 +215,10 @@ pub(super) fn distance(from: usize, to: usize) -> isize {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
-    use crate::tree::parse;
+    use bumpwright_api::tree::parse_as_written;
 
     fn of(text: &str, key: &str) -> (String, String) {
-        let root = &parse(text).unwrap()[0];
+        let root = &parse_as_written(text).unwrap()[0];
         let region = region(text, root, key).unwrap();
         (
             text[region.head..region.key].to_owned(),

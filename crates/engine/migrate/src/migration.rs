@@ -1,12 +1,14 @@
 //! A file's migration: what changes, what is left and why.
 
+use std::rc::Rc;
+
 use bumpwright_api::Place;
 use bumpwright_edit::{DocumentId, Edit, Plan, splice};
 
 use super::kinds;
 use super::moves::Moves;
 use super::objects::{Planned, plan};
-use super::tree::{Node, SyntaxError, parse};
+use bumpwright_api::tree::{Node, SyntaxError, parse_as_written};
 
 /// What becomes of the objects of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,7 +127,7 @@ pub fn migrate(bytes: &[u8]) -> Migration {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return unreadable(Place { line: 1, column: 1 }, Reason::NotText);
     };
-    match parse(text) {
+    match parse_as_written(text) {
         Err(SyntaxError { place, message }) => unreadable(place, Reason::Syntax(message)),
         Ok(documents) => Settling { text, documents }.settle(),
     }
@@ -133,7 +135,7 @@ pub fn migrate(bytes: &[u8]) -> Migration {
 
 struct Settling<'a> {
     text: &'a str,
-    documents: Vec<Node>,
+    documents: Vec<Rc<Node>>,
 }
 
 impl Settling<'_> {

@@ -1,8 +1,9 @@
 //! What a migration does to the tree of a file, and the proof that edited text reads like that.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use super::tree::{Node, Value, parse};
+use bumpwright_api::tree::{Node, Value, parse_as_written};
 
 /// Keys and indices from the stream's start: document, then keys and items.
 pub(super) type Path = Vec<String>;
@@ -74,13 +75,13 @@ impl Moves {
     }
 
     /// Whether `new`, parsed, is what these moves make of `old`.
-    pub(super) fn explain(&self, old: &[Node], new: &str) -> bool {
-        let Ok(new) = parse(new) else { return false };
+    pub(super) fn explain(&self, old: &[Rc<Node>], new: &str) -> bool {
+        let Ok(new) = parse_as_written(new) else { return false };
         self.expected(old) == self.found(&new)
     }
 
     /// The leaves that there should be.
-    fn expected(&self, old: &[Node]) -> Vec<(Path, Leaf)> {
+    fn expected(&self, old: &[Rc<Node>]) -> Vec<(Path, Leaf)> {
         let mut out: Vec<_> = leaves(old)
             .into_iter()
             .filter_map(|(path, leaf)| self.after(path, leaf))
@@ -117,7 +118,7 @@ impl Moves {
     }
 
     /// The leaves that there are; what became text is read again.
-    fn found(&self, new: &[Node]) -> Vec<(Path, Leaf)> {
+    fn found(&self, new: &[Rc<Node>]) -> Vec<(Path, Leaf)> {
         let texts: HashSet<&Path> = self
             .by_path
             .values()
@@ -138,14 +139,14 @@ impl Moves {
 /// The leaves of a text that is one document itself.
 fn inside(text: &str, mut path: Path, out: &mut Vec<(Path, Leaf)>) {
     path.push(INSIDE.to_owned());
-    if let Ok(documents) = parse(text)
+    if let Ok(documents) = parse_as_written(text)
         && let [root] = documents.as_slice()
     {
         collect(root, &mut path, out);
     }
 }
 
-fn leaves(documents: &[Node]) -> Vec<(Path, Leaf)> {
+fn leaves(documents: &[Rc<Node>]) -> Vec<(Path, Leaf)> {
     let mut out = Vec::new();
     for (n, root) in documents.iter().enumerate() {
         collect(root, &mut vec![n.to_string()], &mut out);
@@ -156,7 +157,7 @@ fn leaves(documents: &[Node]) -> Vec<(Path, Leaf)> {
 fn collect(node: &Node, path: &mut Path, out: &mut Vec<(Path, Leaf)>) {
     let leaf = match &node.value {
         Value::Scalar { text, plain } => Leaf::Scalar {
-            text: text.clone(),
+            text: text.to_string(),
             plain: *plain,
         },
         Value::Alias { id, .. } => Leaf::Alias(*id),
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn moves_explain_a_text_or_do_not() {
-        let old = parse("a: {b: 1, c: [x]}\nv: old\ng: 1\n").unwrap();
+        let old = parse_as_written("a: {b: 1, c: [x]}\nv: old\ng: 1\n").unwrap();
         let mut moves = Moves::default();
         moves.to(path("0 a b"), path("0 d"));
         moves.text_at(path("0 a c"), path("0 a c"));

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 use bumpwright_api::Place;
 use bumpwright_edit::DocumentId;
@@ -11,8 +12,8 @@ use super::lines::Change;
 use super::migration::{Left, Migrated, Note, Reason};
 use super::moves::{Moves, Path};
 use super::removal::removal;
-use super::tree::{Node, Value};
 use super::{automation, automation_flow, kustomization};
+use bumpwright_api::tree::{Node, Value};
 
 /// `kind: List` inside `kind: List`; nobody writes more than one.
 const MAX_LIST_DEPTH: usize = 8;
@@ -76,7 +77,7 @@ impl Object<'_> {
 }
 
 /// Finds the objects of the documents and plans their edits.
-pub(super) fn plan(text: &str, documents: &[Node]) -> Plans {
+pub(super) fn plan(text: &str, documents: &[Rc<Node>]) -> Plans {
     let mut plans = Plans::default();
     for (n, root) in documents.iter().enumerate() {
         visit(text, root, &mut vec![n.to_string()], 0, &mut plans);
@@ -348,9 +349,9 @@ pub(super) fn unbound(node: &Node, name: &str) -> Result<(), Refusal> {
 }
 
 /// Old versions in texts that are no object of ours: patches as text, values of charts. They are told, not changed.
-pub(super) fn mentions(documents: &[Node], objects: &[Planned], left: &[Left]) -> Vec<Note> {
+pub(super) fn mentions(documents: &[Rc<Node>], objects: &[Planned], left: &[Left]) -> Vec<Note> {
     let mut notes = Vec::new();
-    for node in documents.iter().flat_map(Node::all) {
+    for node in documents.iter().flat_map(|root| root.all()) {
         let Value::Scalar { text, .. } = &node.value else {
             continue;
         };
@@ -366,7 +367,7 @@ pub(super) fn mentions(documents: &[Node], objects: &[Planned], left: &[Left]) -
             .filter(|object| object.span.contains(&node.span.start))
             .any(edited)
             || objects.iter().filter(|object| object.span.is_empty()).any(edited)
-            || left.iter().any(|left| left.object.api_version == *text);
+            || left.iter().any(|left| left.object.api_version == **text);
         if !known {
             let text = format!("{version} stands here in no object that is known; change it by hand if one is meant");
             notes.push(Note {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lines::{before, line_end, line_start, region};
-use super::tree::Node;
+use bumpwright_api::tree::Node;
 
 /// The bytes to delete so that the entry of `key` is gone. Comments above it stay; one on its own line goes with it.
 /// None when the layout does not let it go, such as the only entry of a block mapping.
@@ -45,10 +45,10 @@ pub(super) fn is_tall(text: &str, map: &Node) -> bool {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
-    use crate::tree::parse;
+    use bumpwright_api::tree::parse_as_written;
 
     fn without(text: &str, key: &str) -> Option<String> {
-        let root = &parse(text).unwrap()[0];
+        let root = &parse_as_written(text).unwrap()[0];
         let gone = removal(text, root, key)?;
         Some(format!("{}{}", &text[..gone.start], &text[gone.end..]))
     }
