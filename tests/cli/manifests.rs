@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bumpwright_testkit::corpora::corpora;
+use bumpwright_testkit::corpora::{corpora, floors};
 
 use bumpwright_api::{
     Cause, Document, ImagePolicy, ImageUpdateAutomation, Object, ObjectName, Objects, UnknownFields, could_hold, read,
@@ -437,7 +437,7 @@ fn contract_examples() {
     }
     println!("contract examples: {whole} of {ours} ({} are fragments)", ours - whole);
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
-    assert!(whole >= CONTRACT_FLOOR || floors_off(), "{whole} < {CONTRACT_FLOOR}");
+    assert!(whole >= CONTRACT_FLOOR || !floors(), "{whole} < {CONTRACT_FLOOR}");
 }
 
 /// Objects that a real API server took, in the recorded scenarios, all of them in our kinds.
@@ -486,11 +486,7 @@ fn scenario_objects() {
     }
     println!("scenario objects: {whole} of {}", whole + faults.len());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(whole >= SCENARIO_FLOOR || floors_off(), "{whole} < {SCENARIO_FLOOR}");
-}
-
-fn floors_off() -> bool {
-    std::env::var_os("BUMPWRIGHT_FLOORS").is_some_and(|value| value == "off")
+    assert!(whole >= SCENARIO_FLOOR || !floors(), "{whole} < {SCENARIO_FLOOR}");
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

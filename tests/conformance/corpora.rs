@@ -4,18 +4,8 @@ use std::fs;
 
 use bumpwright_edit::{self as edit, Images, Reason, Verdict};
 use bumpwright_policy::{LatestRef, PolicyName};
-use bumpwright_testkit::corpora::corpora;
+use bumpwright_testkit::corpora::{corpora, report};
 use serde::Deserialize;
-
-/// Prints a suite's figure; fails when it is below the floor, unless floors are off.
-fn report(name: &str, passed: usize, total: usize, floor: usize) {
-    println!("{name}: {passed} of {total}");
-    let floors = std::env::var("BUMPWRIGHT_FLOORS").is_ok_and(|value| value == "off");
-    assert!(
-        floors || passed >= floor.min(total),
-        "{name}: {passed} of {total}, the floor is {floor}"
-    );
-}
 
 #[derive(Deserialize)]
 struct Policy {

@@ -1,7 +1,4 @@
 //! Policies, compared with a table made by image-reflector-controller's own `internal/policy`.
-//!
-//! `BUMPWRIGHT_CORPORA` names the folder that has `oracles/policies.jsonl` (default `../shared`); without it the suite
-//! says so and passes. `BUMPWRIGHT_FLOORS=off` prints the figures without failing.
 
 use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
 use bumpwright_testkit::oracle::{Tally, rows};

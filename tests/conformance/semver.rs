@@ -1,7 +1,4 @@
 //! Versions and ranges, compared with tables made by Masterminds/semver v3.5.0 and fluxcd/pkg/version v0.16.0.
-//!
-//! `BUMPWRIGHT_CORPORA` names the folder that has `oracles/semver*.jsonl` (default `../shared`); without them the suite
-//! says so and passes. `BUMPWRIGHT_FLOORS=off` prints the figures without failing.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -39,13 +36,10 @@ impl Verdict {
 
 #[test]
 fn semver() {
-    let folder = bumpwright_testkit::corpora::corpora();
-    let rows = ["semver.jsonl", "semver_v321_diff.jsonl"]
-        .iter()
-        .filter_map(|name| std::fs::read_to_string(folder.join("oracles").join(name)).ok())
-        .flat_map(|table| table.lines().map(str::to_owned).collect::<Vec<_>>())
-        .map(|line| serde_json::from_str::<Value>(&line).expect("a row is JSON"))
-        .collect::<Vec<_>>();
+    let rows: Vec<Value> = ["semver.jsonl", "semver_v321_diff.jsonl"]
+        .into_iter()
+        .flat_map(bumpwright_testkit::oracle::rows)
+        .collect();
     if rows.is_empty() {
         println!("semver: absent");
         return;
@@ -62,7 +56,7 @@ fn semver() {
     }
     println!("semver: {} of {}", rows.len() - wrong[0], rows.len());
     println!("semver texts: {} of {}", rows.len() - wrong[1], rows.len());
-    if std::env::var("BUMPWRIGHT_FLOORS").as_deref() != Ok("off") {
+    if bumpwright_testkit::corpora::floors() {
         for (count, floor) in wrong.iter().zip(FLOORS) {
             assert!((rows.len() - count) * 100 >= floor * rows.len(), "below the floor");
         }

@@ -18,7 +18,6 @@ pub mod apiserver;
 pub mod aws_signature;
 pub mod cli;
 pub mod controller;
-pub mod corpora;
 pub mod deployments;
 pub mod forge;
 pub mod gerrit;
@@ -52,11 +51,7 @@ pub mod world;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The root of the project.
-pub fn root() -> &'static Path {
-    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    folders.nth(3).unwrap()
-}
+pub use bumpwright_corpora::{self as corpora, root};
 
 /// The program under test. Before a test of the root package runs, Cargo builds it and puts it two folders above the test.
 pub fn program() -> PathBuf {

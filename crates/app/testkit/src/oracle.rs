@@ -1,14 +1,11 @@
 //! Tables of recorded behaviour, with counts of right rows.
 
+use bumpwright_corpora as corpora;
 use serde_json::Value as Json;
 
 /// The rows of a table; none when it is missing.
 pub fn rows(table: &str) -> Vec<Json> {
-    let path = crate::corpora::corpora().join("oracles").join(table);
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("a row is JSON"))
-        .collect()
+    corpora::rows(corpora::corpora().join("oracles").join(table))
 }
 
 /// Right and wrong rows of a table. Outputs and stages must all be right, 95 of 100 error texts.
@@ -92,7 +89,7 @@ impl Tally {
         for (reason, count) in &self.apart {
             println!("{name} apart: {count} ({reason})");
         }
-        if std::env::var("BUMPWRIGHT_FLOORS").as_deref() != Ok("off") {
+        if corpora::floors() {
             assert_eq!(self.outputs.right, self.outputs.all, "{name}: outputs");
             assert_eq!(self.stages.right, self.stages.all, "{name}: stages");
             assert!(self.texts.right * 100 >= self.texts.all * 95, "{name}: error texts");

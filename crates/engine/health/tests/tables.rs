@@ -5,15 +5,14 @@
 mod recorded;
 
 use bumpwright_api::{ObjectId, ObjectName};
+use bumpwright_corpora::{fixture, report, rows};
 use bumpwright_gostd::Time;
 use bumpwright_health::{Health, HealthError, Observed, Progress, Status, Unready, Wait, assess, compute};
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// All rows of a table have to agree.
 fn compare(table: &str, at_least: usize, agrees: impl Fn(&Value) -> Result<(), String>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../fixtures/health/{table}.jsonl"));
-    let rows = recorded::rows(&path);
+    let rows = rows(fixture(&format!("health/{table}.jsonl")));
     assert!(rows.len() >= at_least, "{table} has {} rows", rows.len());
     let mut right = 0;
     for row in &rows {
@@ -22,8 +21,7 @@ fn compare(table: &str, at_least: usize, agrees: impl Fn(&Value) -> Result<(), S
             Err(ours) => println!("{ours}\n  of {row}"),
         }
     }
-    println!("{table}: {right} of {}", rows.len());
-    assert_eq!(right, rows.len(), "{table}");
+    report(table, right, rows.len(), rows.len());
 }
 
 /// Neither just created nor long ago for any row.

@@ -1,19 +1,17 @@
 //! The recorded builds of the real kustomize: output byte for byte, failures as failures.
 //!
-//! `BUMPWRIGHT_CORPORA` names the folder that has `kustomize/cases.jsonl` (default `../shared` beside the project);
-//! without it the suite says so and passes. `BUMPWRIGHT_CASE=id` runs one case (or all whose id contains it) and shows
-//! the difference.
+//! `BUMPWRIGHT_CASE=id` runs one case (or all whose id contains it) and shows the difference.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
 mod programs;
 
+use bumpwright_corpora::{corpora, report, rows};
 use bumpwright_kustomize::tree::{LoadRestrictions, MemoryTree};
 use bumpwright_kustomize::{Options, Order, build};
 use programs::OnDisk;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Of all cases, so many must pass. Only ever raised.
 const FLOOR: usize = 601;
@@ -22,15 +20,10 @@ const ROOT: &str = "/case";
 
 #[test]
 fn builds_are_those_of_the_real_kustomize() {
-    let Ok(text) = std::fs::read_to_string(corpora().join("kustomize/cases.jsonl")) else {
-        println!("kustomize corpus: absent");
-        return;
-    };
     let wanted = std::env::var("BUMPWRIGHT_CASE").ok();
     let mut families: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let (mut passed, mut total, mut failed) = (0, 0, Vec::new());
-    for line in text.lines() {
-        let case: Value = serde_json::from_str(line).unwrap();
+    for case in rows(corpora().join("kustomize/cases.jsonl")) {
         let id = case["id"].as_str().unwrap();
         if wanted.as_ref().is_some_and(|wanted| !id.contains(wanted)) {
             continue;
@@ -60,15 +53,8 @@ fn builds_are_those_of_the_real_kustomize() {
             println!("  {tag}: {passed} of {total}");
         }
     }
-    println!("{}\nkustomize corpus: {passed} of {total}", failed.join("\n"));
-    assert!(passed >= FLOOR, "{passed} of {total}, below {FLOOR}");
-}
-
-fn corpora() -> PathBuf {
-    match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(folder) => folder.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
-    }
+    failed.iter().for_each(|failed| println!("{failed}"));
+    report("kustomize corpus", passed, total, FLOOR);
 }
 
 fn tags(case: &Value) -> Vec<String> {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
+use bumpwright_corpora::{fixture, rows};
 use bumpwright_kustomize::Gvk;
 use bumpwright_kustomize::fields::{FieldConfig, FieldSpec, FieldSpecs, Fields, SharedEntries};
 use bumpwright_kustomize::replace::{Expansion, Replacement, Var, VarSet, replace, var_value};
@@ -309,9 +310,7 @@ fn rewrite_annotations(object: &mut Node) {
 
 #[test]
 fn fields_change_as_in_the_real_kustomize() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/kustomize/fields.jsonl");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut lines = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let mut lines = rows(fixture("kustomize/fields.jsonl")).into_iter();
     let head = lines.next().unwrap();
     let wanted = std::env::var("BUMPWRIGHT_CASE").ok();
     let (mut passed, mut total) = (0, 0);

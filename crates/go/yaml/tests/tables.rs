@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
+use bumpwright_corpora::{fixture, rows};
 use bumpwright_yaml::{
     Dialect, FileId, Node, ReadError, ReadOptions, SequenceIndent, WriteError, read_first, write_json, write_kyaml,
     write_sigs,
@@ -57,8 +58,6 @@ fn answer(text: &str, way: &str) -> Answer {
 }
 
 fn score(table: &str) -> Score {
-    let path = format!("{}/../../../fixtures/yaml/{table}.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let rows = std::fs::read_to_string(&path).unwrap();
     let mut score = Score {
         agree: 0,
         errors: 0,
@@ -66,8 +65,7 @@ fn score(table: &str) -> Score {
         rows: 0,
         faults: Vec::new(),
     };
-    for row in rows.lines() {
-        let row: Value = serde_json::from_str(row).unwrap();
+    for row in rows(fixture(&format!("yaml/{table}.jsonl"))) {
         let text = row["in"].as_str().unwrap();
         for way in ["json", "sigs", "kyaml", "v2", "strict"] {
             if row[way].is_null() {

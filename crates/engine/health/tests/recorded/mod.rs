@@ -1,23 +1,7 @@
 //! Rows of recorded statuses beside ours, in one form.
-#![allow(dead_code)] // each suite takes its part
 
 use bumpwright_health::{Health, HealthError};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// The folder of the corpora: `BUMPWRIGHT_CORPORA`, else `../shared` beside the project.
-pub fn corpora() -> PathBuf {
-    match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(path) => path.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
-    }
-}
-
-/// The rows of a table; none where it is not there.
-pub fn rows(path: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 /// Our answer in the form of a row.
 pub fn shown(health: &Result<Health, HealthError>) -> Value {

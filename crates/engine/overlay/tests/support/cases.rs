@@ -5,14 +5,6 @@ use bumpwright_kustomize::tree::MemoryTree;
 use bumpwright_overlay::{Image, JsonPatch, Operation, Overlay, Patch, Target};
 use serde_json::Value;
 
-/// All lines of a table.
-pub fn table(name: &str, variable: &str) -> Vec<Value> {
-    let own = format!("{}/../../../fixtures/overlay/{name}", env!("CARGO_MANIFEST_DIR"));
-    let path = std::env::var(variable).unwrap_or(own);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -7,21 +7,6 @@ use bumpwright_substitute::{Options, Variables, eval, substitute};
 use bumpwright_yaml::{FileId, ReadOptions, read_first, read_resources, write_json, write_sigs};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-/// The folder of the corpora: `BUMPWRIGHT_CORPORA`, else `../shared` beside the project.
-pub fn corpora() -> PathBuf {
-    match std::env::var_os("BUMPWRIGHT_CORPORA") {
-        Some(path) => path.into(),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
-    }
-}
-
-/// The rows of a table; none where it is not there.
-pub fn rows(path: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 /// Bytes of a row: `KEY_b64` where they are not UTF-8.
 pub fn bytes(row: &Value, key: &str) -> Option<Vec<u8>> {
