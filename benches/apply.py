@@ -15,10 +15,9 @@ import sys
 import tempfile
 import time
 
-from sources import API, PROJECT, Git, free_port, is_ready, started
-from update import tool
-
-KUSTOMIZE = "kustomize.toolkit.fluxcd.io/v1"
+from programs import tool
+from servers import Servers
+from sources import PROJECT, Git, free_port, is_ready
 
 
 def main():
@@ -41,10 +40,8 @@ def shape(text):
 
 
 def measure(folder, options):
-    box = started(folder, definitions(folder / "crds"))
     git = Git(folder / "git")
-    source = Source(folder / "source", box)
-    try:
+    with started(folder, git) as servers:
         ours = [str(pathlib.Path(options.binary).resolve()), "controller", "--controllers=kustomize"]
         programs = {"bumpwright": ours, "kustomize-controller": [str(tool("kustomize-controller"))]}
         rows = {}
@@ -53,22 +50,19 @@ def measure(folder, options):
             for number in range(options.rounds):
                 for name, command in programs.items():
                     label = f"{kustomizations} × {objects:,}"
-                    one = Round(folder, box, git, f"{name}-{kustomizations}-{objects}-{number}", command, kustomizations, objects)
+                    one = Round(folder, servers, git, f"{name}-{kustomizations}-{objects}-{number}", command, kustomizations, objects)
                     rows.setdefault((label, name), []).append(one.measured())
         table(options, rows)
-    finally:
-        source.stop()
-        git.stop()
-        box.stop()
 
 
-def definitions(folder):
-    """Flux's own definitions of sources, for source-controller, and ours of the Kustomization."""
-    folder.mkdir()
+def started(folder, git):
+    """Servers with Flux's own source-controller and definitions of sources, and our definition of the Kustomization."""
+    definitions = folder / "crds"
+    definitions.mkdir()
     flux = pathlib.Path(tool("flux-crds")).glob("source.*.yaml")
     for file in [*flux, *(PROJECT / "crds").glob("kustomize.*.yaml")]:
-        (folder / file.name).symlink_to(file)
-    return folder
+        (definitions / file.name).symlink_to(file)
+    return Servers(f"cluster={definitions}", f"git={git.root}", f"source-controller={folder / 'source'}")
 
 
 def table(options, rows):
@@ -83,35 +77,14 @@ def table(options, rows):
         print(f"| {label} | {name} | " + " | ".join(cells) + " |")
 
 
-class Source:
-    """Flux's source-controller, for all rounds."""
-
-    def __init__(self, storage, box):
-        (storage / "tmp").mkdir(parents=True)
-        ports = [free_port() for _ in range(3)]
-        address = f"127.0.0.1:{ports[0]}"
-        command = [
-            str(tool("source-controller")), "--events-addr=", "--log-level=error", f"--storage-path={storage}",
-            f"--storage-addr={address}", f"--storage-adv-addr={address}", f"--metrics-addr=127.0.0.1:{ports[1]}",
-            f"--health-addr=127.0.0.1:{ports[2]}",
-        ]
-        env = {**os.environ, "KUBECONFIG": box.kubeconfig, "RUNTIME_NAMESPACE": "flux-system", "TMPDIR": str(storage / "tmp")}
-        log = open(storage / "log", "w")
-        self.process = subprocess.Popen(command, env=env, stdout=log, stderr=log)
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-
-
 class Round:
     """A controller with a namespace and a repository of its own."""
 
-    def __init__(self, folder, box, git, name, command, kustomizations, objects):
-        self.box, self.git, self.name, self.asked = box, git, name, 0
+    def __init__(self, folder, servers, git, name, command, kustomizations, objects):
+        self.servers, self.kube, self.git, self.name, self.asked = servers, servers.kube, git, name, 0
         self.names = [f"bench-{number}" for number in range(kustomizations)]
         self.objects = objects
-        box.namespace(name)
+        servers.namespace(name)
         self.work = folder / f"work-{name}"
         for kustomization in self.names:
             (self.work / kustomization).mkdir(parents=True)
@@ -127,7 +100,7 @@ class Round:
         ]
         if "controller" in command:
             self.command.append(f"--storage-path={self.folder}")
-        self.env = {**os.environ, "KUBECONFIG": box.kubeconfig, "RUNTIME_NAMESPACE": name, "TMPDIR": str(self.folder / "tmp")}
+        self.env = {**os.environ, "KUBECONFIG": servers.kubeconfig, "RUNTIME_NAMESPACE": name, "TMPDIR": str(self.folder / "tmp")}
         self.ready = f"http://127.0.0.1:{ports[1]}/readyz"
 
     def write(self, kustomization, number, value):
@@ -148,7 +121,8 @@ class Round:
             self.process.wait()
 
     def prepare(self):
-        self.apply("GitRepository", API, "bench", {"interval": "1h", "url": self.git.url(self.name), "ref": {"branch": "main"}})
+        spec = {"interval": "1h", "url": f"{self.servers.git}/{self.name}.git", "ref": {"branch": "main"}}
+        self.create("GitRepository", "bench", spec=spec)
         self.wait(lambda: "artifact" in self.statuses("GitRepository")["bench"])
 
     def steps(self):
@@ -159,17 +133,17 @@ class Round:
         yield self.change, self.is_applied
 
     def step(self, act, is_done):
-        before = [self.cpu(self.process.pid), self.cpu(self.box.procs["apiserver"].pid), self.requests()]
+        before = [self.cpu(), *self.server()]
         began = time.time()
         act()
         self.wait(is_done)
         took = time.time() - began
-        after = [self.cpu(self.process.pid), self.cpu(self.box.procs["apiserver"].pid), self.requests()]
+        after = [self.cpu(), *self.server()]
         return [took, *(new - old for old, new in zip(before, after))]
 
     def start(self):
         for name in self.names:
-            self.apply("Kustomization", KUSTOMIZE, name, self.spec(name))
+            self.create("Kustomization", name, spec=self.spec(name))
 
     def spec(self, name):
         return {"interval": "1h", "path": f"./{name}", "prune": True, "sourceRef": {"kind": "GitRepository", "name": "bench"}}
@@ -183,15 +157,14 @@ class Round:
         self.git.run(self.work, "push", "--quiet", str(self.git.root / f"{self.name}.git"), "main")
         self.annotate("GitRepository", "bench", "next")
 
-    def apply(self, kind, version, name, spec):
+    def create(self, kind, name, **fields):
         self.asked += 1
-        self.box.kube.apply({"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}, self.name)
+        self.kube.create(kind, self.name, name, **fields)
 
     def statuses(self, kind):
         """The status of each object of a kind, in one request."""
         self.asked += 1
-        listed = self.box.kube.req("GET", self.box.kube.path(kind, self.name))["items"]
-        return {item["metadata"]["name"]: item.get("status", {}) for item in listed}
+        return {item["metadata"]["name"]: item.get("status", {}) for item in self.kube.get(kind, self.name)["items"]}
 
     def is_applied(self):
         revision = f"main@sha1:{self.git.run(self.work, 'rev-parse', 'main')}"
@@ -206,19 +179,18 @@ class Round:
 
     def annotate(self, kind, name, at):
         self.asked += 1
-        patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": at}}}
-        path = self.box.kube.path(kind, self.name, name)
-        self.box.kube.req("PATCH", path, patch, "application/merge-patch+json")
+        self.kube.reconcile(kind, self.name, name, at)
 
-    def requests(self):
-        """Requests to the API server so far, without those of this benchmark."""
-        text = self.box.kube.req("GET", "/metrics", raw=True).decode()
+    def server(self):
+        """CPU seconds of the API server, and requests to it without those of this benchmark."""
         self.asked += 1
-        lines = (line for line in text.splitlines() if line.startswith("apiserver_request_total{"))
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines) - self.asked
+        series = [line.rsplit(" ", 1) for line in self.kube.request("GET", "/metrics").decode().splitlines()]
+        cpu = next(float(value) for name, value in series if name == "process_cpu_seconds_total")
+        requests = sum(float(value) for name, value in series if name.startswith("apiserver_request_total{"))
+        return cpu, requests - self.asked
 
-    def cpu(self, pid):
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    def cpu(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self, field):

@@ -8,16 +8,13 @@ print the same bytes. Prints a Markdown table of medians; growth is the exponent
 import argparse
 import math
 import os
-import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 
 import kustomizations
-from update import binary, scratch_folder, tool
+from programs import binary, measured, scratch_folder, tool
 
-HERE = pathlib.Path(__file__).resolve().parent
 SIZES = {"fleet": [0.5, 1, 2], "wide": [0.1, 0.2, 0.4], "deep": [1, 2, 4]}
 # Here the other needs more than a minute of CPU time for one build.
 LARGEST = {"wide": 1}
@@ -76,18 +73,6 @@ def row(folder, programs, kind, size, rounds):
               f"| {memory:.0f} | {memory / peer_memory:.2f} | {memory_target} |", flush=True)
     shutil.rmtree(root)
     return objects if kind != "deep" else size, middle
-
-
-def measured(folder, command, output):
-    """One build: wall and CPU seconds, peak memory in MB."""
-    report, log = folder / "rusage", folder / "build.log"
-    with output.open("wb") as out, log.open("wb") as errors:
-        subprocess.run([sys.executable, "-I", "-S", str(HERE / "rusage.py"), str(report), *command], check=True,
-                       stdout=out, stderr=errors, cwd=folder)
-    wall, cpu, kilobytes, code = report.read_text().split()
-    if code != "0":
-        sys.exit(f"{' '.join(command)} ended with {code}:\n{log.read_text()}")
-    return float(wall), float(cpu), int(kilobytes) / 1024
 
 
 if __name__ == "__main__":

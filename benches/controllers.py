@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from update import tool
+from programs import tool
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent

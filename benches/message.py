@@ -11,8 +11,9 @@ import statistics
 import subprocess
 import sys
 import json
-import os
 import tempfile
+
+from programs import bench
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHANGES = 4000
@@ -86,7 +87,7 @@ def row(folder, peer, name, template, values, is_open):
     (folder / "data.json").write_text(json.dumps(values))
     ours, theirs, hashes = [], [], set()
     for _ in range(ROUNDS):
-        for program, times in [(binary(), ours), (peer, theirs)]:
+        for program, times in [(bench("message"), ours), (peer, theirs)]:
             command = [program, folder / "template", folder / "data.json", "3"]
             lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
             # The first round of a process pays for its memory.
@@ -113,15 +114,6 @@ def data():
         images.append({"file": file, "object": thing, "refs": [ref]})
     name = {"namespace": "flux-system", "name": "apps"}
     return {"automationObject": name, "values": {}, "changes": changes, "images": images}
-
-
-def binary():
-    """The bench of this name, which `make bench` has built."""
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
-    found = [path for path in target.glob("dist/deps/message-*") if not path.suffix and os.access(path, os.X_OK)]
-    if not found:
-        sys.exit("benches/message.rs is not built; run `make bench`")
-    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 if __name__ == "__main__":

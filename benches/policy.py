@@ -6,13 +6,14 @@ through the ordinary module proxy). Rounds of both alternate; the table has medi
 same tag."""
 
 import json
-import os
 import pathlib
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+
+from programs import bench
 
 HERE = pathlib.Path(__file__).resolve().parent
 TAGS = 100_000
@@ -48,7 +49,7 @@ def row(folder, peer, name, policy):
     document.write_text(json.dumps({**policy, "tags": tags()}))
     ours, theirs, chosen = [], [], set()
     for _ in range(ROUNDS):
-        for program, times in [(binary(), ours), (peer, theirs)]:
+        for program, times in [(bench("policy"), ours), (peer, theirs)]:
             lines = subprocess.run([program, document, "4"], check=True, capture_output=True, text=True).stdout.split()
             # The first round of a process pays for its memory.
             times.append(min(int(line) for line in lines[1:-1]) / 1e6)
@@ -69,15 +70,6 @@ def tags():
         kinds = [version, f"{version}-alpine", f"{version}-rc.{n % 7}", f"main-{n * 7919:08x}-{1600000000 + n}"]
         made.append(kinds[n % 4])
     return sorted(made, reverse=True)
-
-
-def binary():
-    """The bench of this name, which `make bench` has built."""
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
-    found = [path for path in target.glob("dist/deps/policy-*") if not path.suffix and os.access(path, os.X_OK)]
-    if not found:
-        sys.exit("benches/policy.rs is not built; run `make bench`")
-    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ import tempfile
 import time
 
 import apply
-from sources import API, PROJECT, Git, is_ready, started
-from update import tool
+from programs import tool
+from sources import PROJECT, Git
 
 KEY = json.loads((PROJECT / "fixtures/sops/keys.json").read_text())["age1"]
 ENCRYPTED = "^(data|stringData)$"
@@ -85,7 +85,7 @@ def command(folder, secrets, options):
     env = environment(folder)
     kustomization = folder / "kustomization.yaml"
     kustomization.write_text(
-        f"apiVersion: {apply.KUSTOMIZE}\nkind: Kustomization\nmetadata:\n  name: bench\n  namespace: default\nspec:\n  interval: 1h\n"
+        f"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: bench\n  namespace: default\nspec:\n  interval: 1h\n"
         "  prune: true\n  path: ./\n  sourceRef:\n    kind: GitRepository\n    name: bench\n  decryption:\n    provider: sops\n")
     arguments = ["build", "-k", str(kustomization), "--path", str(secrets), "--age-key-file", env["SOPS_AGE_KEY_FILE"]]
     ours = []
@@ -118,10 +118,8 @@ def marked(share, target):
 
 
 def controllers(folder, secrets, options):
-    box = started(folder, apply.definitions(folder / "crds"))
     git = Git(folder / "git")
-    source = apply.Source(folder / "source", box)
-    try:
+    with apply.started(folder, git) as servers:
         programs = {
             "bumpwright": [str(options.binary), "controller", "--controllers=kustomize"],
             "kustomize-controller": [str(tool("kustomize-controller"))],
@@ -129,13 +127,9 @@ def controllers(folder, secrets, options):
         columns = {name: [] for name in programs}
         for number in range(options.rounds):
             for name, program in programs.items():
-                one = Round(folder, box, git, f"{name}-{number}", program, secrets)
+                one = Round(folder, servers, git, f"{name}-{number}", program, secrets)
                 columns[name].append(one.measured())
         table(options, columns)
-    finally:
-        source.stop()
-        git.stop()
-        box.stop()
 
 
 def table(options, columns):
@@ -155,9 +149,9 @@ def table(options, columns):
 class Round(apply.Round):
     """A controller that decrypts the Secrets of a repository of its own."""
 
-    def __init__(self, folder, box, git, name, command, secrets):
+    def __init__(self, folder, servers, git, name, command, secrets):
         self.secrets = secrets
-        super().__init__(folder, box, git, name, command, 1, len(list(secrets.iterdir())))
+        super().__init__(folder, servers, git, name, command, 1, len(list(secrets.iterdir())))
 
     def write(self, kustomization, number, value):
         shutil.copy(self.secrets / f"secret-{number}.yaml", self.work / kustomization)
@@ -168,9 +162,7 @@ class Round(apply.Round):
 
     def prepare(self):
         super().prepare()
-        keys = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"age.agekey": KEY["private"]}}
-        self.asked += 1
-        self.box.kube.apply(keys, self.name)
+        self.create("Secret", "keys", stringData={"age.agekey": KEY["private"]})
 
     def steps(self):
         yield self.start, self.is_applied
@@ -181,7 +173,7 @@ class Round(apply.Round):
     def check(self):
         """The last one has its data, and no metadata of SOPS."""
         self.asked += 1
-        last = self.box.kube.req("GET", self.box.kube.path("Secret", self.name, f"secret-{self.objects - 1}"))
+        last = self.kube.get("Secret", self.name, f"secret-{self.objects - 1}")
         if "sops" in last or not last.get("data"):
             sys.exit(f"{self.name}: what was applied is not decrypted")
 

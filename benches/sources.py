@@ -19,12 +19,11 @@ import time
 import urllib.request
 
 import fleet
-from update import tool
+from programs import tool
+from servers import Servers
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent
-CORPORA = pathlib.Path(os.environ.get("BUMPWRIGHT_CORPORA", PROJECT.parent / "shared"))
-API = "source.toolkit.fluxcd.io/v1"
 COMMIT = ["-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "commit.gpgsign=false"]
 
 
@@ -43,9 +42,8 @@ def main():
 
 
 def measure(folder, options):
-    box = started(folder, tool("flux-crds"))
     git = Git(folder / "git")
-    try:
+    with Servers(f"cluster={tool('flux-crds')}", f"git={git.root}") as servers:
         programs = {"bumpwright": ours(options.binary), "source-controller": [str(tool("source-controller"))]}
         git.large(options.files)
         for number in range(options.repositories):
@@ -54,27 +52,8 @@ def measure(folder, options):
         # Programs inside, rounds outside: what slows the machine down for a while slows all rows down.
         for number in range(options.rounds):
             for name, command in programs.items():
-                columns[name].append(Round(folder, box, git, f"{name}-{number}", command).measured(options))
+                columns[name].append(Round(folder, servers, git, f"{name}-{number}", command).measured(options))
         table(options, columns)
-    finally:
-        git.stop()
-        box.stop()
-
-
-def started(folder, crds):
-    """An API server with the definitions of a folder, and no controllers."""
-    harness = CORPORA / "harness"
-    if not harness.exists():
-        sys.exit(f"{harness} is not there")
-    sys.path.insert(0, str(harness))
-    import fluxbox
-    (folder / "bin").mkdir()
-    for name in ("etcd", "kube-apiserver"):
-        (folder / "bin" / name).symlink_to(tool(name))
-    os.environ["FLUXBOX_BIN"] = str(folder / "bin")
-    box = fluxbox.Box({"name": "bench", "crds": str(crds), "controllers": []}, str(folder / "box"))
-    box.start()
-    return box
 
 
 def ours(binary):
@@ -93,25 +72,11 @@ def table(options, columns):
 
 
 class Git:
-    """Repositories behind a smart-HTTP server."""
+    """Repositories below a folder, which a server has."""
 
     def __init__(self, root):
         self.root = root
         root.mkdir()
-        command = [sys.executable, "-B", HERE / "git_http.py", str(root)]
-        self.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.port = int(self.server.stdout.readline())
-
-    def stop(self):
-        self.server.terminate()
-        self.server.wait()
-
-    def url(self, name):
-        return f"http://127.0.0.1:{self.port}/{name}.git"
-
-    def requests(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/requests") as answer:
-            return int(answer.read())
 
     def run(self, folder, *arguments):
         done = subprocess.run(["git", "-C", str(folder), *COMMIT, *arguments], check=True, capture_output=True, text=True)
@@ -152,9 +117,9 @@ class Git:
 class Round:
     """A controller with a namespace and a storage of its own."""
 
-    def __init__(self, folder, box, git, name, command):
-        self.box, self.git, self.namespace = box, git, name
-        box.namespace(name)
+    def __init__(self, folder, servers, git, name, command):
+        self.servers, self.kube, self.git, self.namespace = servers, servers.kube, git, name
+        servers.namespace(name)
         self.storage = folder / name
         (self.storage / "tmp").mkdir(parents=True)
         ports = [free_port() for _ in range(3)]
@@ -165,7 +130,7 @@ class Round:
             f"--health-addr=127.0.0.1:{ports[2]}", "--concurrent=4",
         ]
         self.command = [*command, *flags]
-        self.env = {**os.environ, "KUBECONFIG": box.kubeconfig, "RUNTIME_NAMESPACE": name, "TMPDIR": str(self.storage / "tmp"),
+        self.env = {**os.environ, "KUBECONFIG": servers.kubeconfig, "RUNTIME_NAMESPACE": name, "TMPDIR": str(self.storage / "tmp"),
                     "HOME": str(self.storage)}
         self.ready = f"http://127.0.0.1:{ports[2]}/readyz"
 
@@ -188,31 +153,31 @@ class Round:
         for name in names:
             self.add(name)
         self.wait(lambda: sum("artifact" in status for status in self.statuses()) == count + 1)
-        cpu, requests, began = self.cpu(), self.git.requests(), time.time()
+        cpu, requests, began = self.cpu(), self.servers.requests("git"), time.time()
         for name in names:
             self.request(name, "again")
         self.wait(lambda: sum(status.get("lastHandledReconcileAt") == "again" for status in self.statuses()) == count)
-        return [time.time() - began, self.git.requests() - requests, self.cpu() - cpu, self.memory("VmRSS")]
+        return [time.time() - began, self.servers.requests("git") - requests, self.cpu() - cpu, self.memory("VmRSS")]
 
     def timed(self, start, head):
         began = time.time()
         start()
-        path = self.box.kube.path("GitRepository", self.namespace, "large")
         revision = f"main@sha1:{head}"
-        self.wait(lambda: self.box.kube.req("GET", path).get("status", {}).get("artifact", {}).get("revision") == revision)
+        self.wait(lambda: self.status("large").get("artifact", {}).get("revision") == revision)
         return time.time() - began
 
     def add(self, name):
-        spec = {"interval": "1h", "timeout": "10m", "url": self.git.url(name), "ref": {"branch": "main"}}
-        self.box.kube.apply({"apiVersion": API, "kind": "GitRepository", "metadata": {"name": name}, "spec": spec}, self.namespace)
+        spec = {"interval": "1h", "timeout": "10m", "url": f"{self.servers.git}/{name}.git", "ref": {"branch": "main"}}
+        self.kube.create("GitRepository", self.namespace, name, spec=spec)
 
     def request(self, name, at):
-        path = self.box.kube.path("GitRepository", self.namespace, name)
-        patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": at}}}
-        self.box.kube.req("PATCH", path, patch, ctype="application/merge-patch+json")
+        self.kube.reconcile("GitRepository", self.namespace, name, at)
+
+    def status(self, name):
+        return self.kube.get("GitRepository", self.namespace, name).get("status", {})
 
     def statuses(self):
-        return [item.get("status", {}) for item in self.box.kube.list("GitRepository", self.namespace)]
+        return [item.get("status", {}) for item in self.kube.get("GitRepository", self.namespace)["items"]]
 
     def wait(self, done, limit=900):
         end = time.time() + limit

@@ -6,19 +6,18 @@ server share the machine, everything lies on tmpfs when there is room. Each roun
 pushed is compared with what was to change. Prints a Markdown table of medians."""
 
 import argparse
-import contextlib
 import dataclasses
-import json
 import os
 import pathlib
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
-import urllib.request
 
 import fleet
+import programs
+from programs import binary, scratch_folder
+from servers import Servers
 
 HERE = pathlib.Path(__file__).resolve().parent
 CYCLE = [sys.executable, str(HERE / "git_cycle.py")]
@@ -44,39 +43,8 @@ def main():
             table(bench, rounds)
 
 
-def binary():
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
-    path = target / "dist" / "bumpwright"
-    if not path.exists():
-        sys.exit(f"{path} is not there; run `make bench`, or cargo build --profile dist")
-    return str(path)
-
-
-def tools():
-    """Where tests/tools/prepare puts what it builds."""
-    return pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
-
-
-def tool(name):
-    """What tests/tools/prepare has built, or the user's own."""
-    tools = pathlib.Path(os.environ.get("BUMPWRIGHT_TOOLS", pathlib.Path.home() / ".cache/bumpwright/bin"))
-    found = tools / name if (tools / name).exists() else shutil.which(name)
-    return str(found) if found else sys.exit(f"{name} is missing; run `make prepare`")
-
-
 def git_version():
     return subprocess.run(["git", "--version"], check=True, capture_output=True, text=True).stdout.strip()
-
-
-@contextlib.contextmanager
-def scratch_folder():
-    """A folder on tmpfs when it has 4 GB left: on a disk the figures measure the disk."""
-    shm = pathlib.Path("/dev/shm")
-    roomy = shm.is_dir() and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > 4 << 30
-    if not roomy:
-        print("no tmpfs with room: the figures include the disk", file=sys.stderr)
-    with tempfile.TemporaryDirectory(dir=shm if roomy else None, prefix="bumpwright-bench-") as folder:
-        yield pathlib.Path(folder)
 
 
 @dataclasses.dataclass
@@ -118,14 +86,12 @@ class Bench:
         self.base = self.git("-C", self.pristine, "rev-parse", "main")
         shutil.rmtree(work)
         self.remote.parent.mkdir()
-        self.server = subprocess.Popen([sys.executable, str(HERE / "git_http.py"), str(self.remote.parent)],
-                                       stdout=subprocess.PIPE, text=True, env=self.env)
-        self.address = f"http://127.0.0.1:{self.server.stdout.readline().strip()}"
+        self.servers = Servers(f"git={self.remote.parent}")
+        self.address = self.servers.git
         return self
 
     def __exit__(self, *_):
-        self.server.terminate()
-        self.server.wait()
+        self.servers.stop()
 
     def git(self, *arguments):
         run = subprocess.run(["git", *map(str, arguments)], check=True, capture_output=True, text=True, env=self.env)
@@ -137,19 +103,10 @@ class Bench:
             shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(self.pristine, self.remote)
 
-    def requests(self):
-        with urllib.request.urlopen(f"{self.address}/requests") as answer:
-            return int(answer.read())
-
     def measured(self, command):
-        before, log, report = self.requests(), self.folder / "output.log", self.folder / "rusage"
-        with log.open("w") as output:
-            subprocess.run([sys.executable, "-I", "-S", str(HERE / "rusage.py"), str(report), *command], check=True,
-                           stdout=output, stderr=output, env=self.env, cwd=self.folder)
-        wall, cpu, kilobytes, code = report.read_text().split()
-        if code != "0":
-            sys.exit(f"{' '.join(command)} ended with {code}:\n{log.read_text()}")
-        return Measure(float(wall) * 1000, float(cpu) * 1000, int(kilobytes) / 1024, self.requests() - before)
+        before = self.servers.requests("git")
+        wall, cpu, memory = programs.measured(self.folder, command, self.folder / "output.log", self.env)
+        return Measure(wall * 1000, cpu * 1000, memory, self.servers.requests("git") - before)
 
     def clone(self):
         self.reset()
@@ -174,11 +131,7 @@ class Bench:
     def same_process(self, rounds):
         """Bumps and idle runs in one process with a warm mirror, as a controller makes them: two measures."""
         self.reset()
-        build = ["cargo", "bench", "--profile", "dist", "--locked", "--quiet", "--bench", "warm", "--no-run", "--message-format=json"]
-        built = subprocess.run(build, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout
-        messages = (json.loads(line) for line in built.splitlines() if line.startswith("{"))
-        program = next(message["executable"] for message in messages
-                       if message.get("executable") and message["target"]["name"] == "warm")
+        program = programs.bench("warm")
         self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), "2"])
         small = self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), "2"]).requests
         large = self.measured([program, f"{self.address}/fleet.git", str(self.folder / "none.yaml"), str(rounds)])

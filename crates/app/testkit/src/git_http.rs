@@ -167,6 +167,11 @@ impl GitHttp {
         self.server.requests().iter().map(Seen::new).collect()
     }
 
+    /// Number of requests.
+    pub fn count(&self) -> usize {
+        self.server.count()
+    }
+
     /// Clears the recorded requests and byte counts.
     pub fn clear(&self) {
         self.server.clear();

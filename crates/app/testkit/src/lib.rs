@@ -2,7 +2,8 @@
 //! real ones do not have. A suite about controllers begins with a cluster ([`apiserver`]) and a namespace in it ([`world`]);
 //! delayed effects are waited for ([`waiting`]).
 //!
-//! For tests of the root package Cargo builds the program: see [`program`].
+//! For tests of the root package Cargo builds the program: see [`program`]. Benchmarks start the servers by
+//! `src/bin/servers.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
