@@ -6,12 +6,8 @@ use std::fmt::Write;
 #[must_use]
 pub fn random_id() -> String {
     let mut bytes = [0_u8; 16];
-    if getrandom::fill(&mut bytes).is_err() {
-        // Only a name: without random bytes from the system, the hasher's own keys and its address in memory are enough.
-        let number = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::time::Instant::now());
-        let both = (u128::from(number) << 64) | u128::from(std::process::id());
-        bytes = both.to_be_bytes();
-    }
+    // Only a name: without random bytes from the system it is all zeros.
+    let _ = getrandom::fill(&mut bytes);
     let version = |mut number: u128| {
         number = number & !(0xf << 76) | (0x4 << 76);
         number & !(0x3 << 62) | (0x2 << 62)
