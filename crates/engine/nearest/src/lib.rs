@@ -20,6 +20,12 @@ pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     known.into_iter().filter_map(near).min().map(|(_, known)| known)
 }
 
+/// The edit distance between two names, in characters: those that are missing, added or others (Levenshtein).
+#[must_use]
+pub fn distance(one: &str, other: &str) -> usize {
+    strsim::levenshtein(one, other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +46,12 @@ mod tests {
             assert_eq!(nearest(name, known), wanted, "{name:?}");
         }
         assert_eq!(nearest(&"resources".repeat(1000), known), None);
+    }
+
+    #[test]
+    fn a_distance_counts_characters() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "äbc"), 3);
+        assert_eq!(distance("same", "same"), 0);
     }
 }

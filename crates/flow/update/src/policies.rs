@@ -9,6 +9,7 @@ use super::known::{Known, Open, State, downgrades, of_status};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
+use bumpwright_nearest::distance;
 use bumpwright_policy::{InvalidImage, LatestRef, PolicyName};
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
@@ -311,26 +312,6 @@ impl Policies {
     }
 }
 
-/// Edit distance between two names, in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
-            let best = (diagonal + usize::from(x != *y)).min(left + 1).min(*cell + 1);
-            diagonal = *cell;
-            *cell = best;
-            left = best;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
@@ -395,12 +376,5 @@ mod tests {
         let message = |spec, online| closed("", spec, online, false).unwrap().1;
         assert!(message(", suspend: true", true).ends_with("; it is suspended, so its registry is not asked"));
         assert!(message("", false).ends_with("; offline, its registry is not asked"));
-    }
-
-    #[test]
-    fn distances() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("same", "same"), 0);
     }
 }
