@@ -1,5 +1,5 @@
-//! Which annotations of ours each kind has (docs/cli.md, *Annotations*). One with another key was misspelt, or is for another kind: its author
-//! relies on something that would not happen, so the object is not acted upon.
+//! The `bumpwright.dev/…` annotations of each kind (docs/cli.md, *Annotations*). An unknown key is misspelt or belongs to another kind: its
+//! author relies on something that would not happen, so the object is not acted upon.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use bumpwright_policy::InvalidAnnotation;
 
 pub use bumpwright_policy::ANNOTATION_PREFIX;
 
-/// The keys of each kind that has any, without the prefix.
+/// Kinds and the keys of their annotations, without the prefix.
 const KEYS: [(&str, &[&str]); 3] = [
     ("ImagePolicy", &["allow-downgrade", "hold", "hold-until", "minimum-age"]),
     (
@@ -26,15 +26,15 @@ const KEYS: [(&str, &[&str]); 3] = [
     ("Kustomization", &["approve-prune", "max-prune", "reconcile"]),
 ];
 
-/// One of our annotations, by its key without the prefix.
+/// The value of one of our annotations, by its key without the prefix.
 pub(super) fn ours<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> Option<&'a String> {
     annotations.get(&format!("{ANNOTATION_PREFIX}{key}"))
 }
 
-/// Whether objects of a kind have all the annotations of ours that stand at one.
+/// Checks that a kind has all of our annotations that an object carries.
 ///
 /// # Errors
-/// [`InvalidAnnotation::Key`] for the first one, in the order of the keys, that they do not have.
+/// [`InvalidAnnotation::Key`] for the first unknown key, in the order of the keys.
 pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>) -> Result<(), InvalidAnnotation> {
     let mut ours = annotations.keys().filter_map(|key| key.strip_prefix(ANNOTATION_PREFIX));
     ours.try_for_each(|key| {
@@ -45,7 +45,7 @@ pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>)
     })
 }
 
-/// Whether objects of a kind have an annotation of this key, without the prefix; if not, what may have been meant.
+/// Checks that a kind has an annotation with this key (without the prefix); the error is a hint at what was meant.
 pub(super) fn check_annotation_key(kind: &str, key: &str) -> Result<(), String> {
     let known = KEYS
         .iter()

@@ -10,53 +10,53 @@ use super::meta::Metadata;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Artifact {
-    /// Where it is below the root of the server: `kind/namespace/name/file`.
+    /// Path below the root of the server: `kind/namespace/name/file`.
     pub path: String,
-    /// Where it is served.
+    /// URL at which it is served.
     pub url: String,
-    /// What it was made from: `main@sha1:…`, `latest@sha256:…`.
+    /// Revision that it was made from: `main@sha1:…`, `latest@sha256:…`.
     pub revision: String,
-    /// Of the archive: `sha256:…`. Empty in statuses from before digests, and as long as the archive was not written.
+    /// Digest of the archive: `sha256:…`. Empty in statuses from before digests, and until the archive has been written.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// When it was made, in RFC 3339 and UTC, to the second (`metav1.Time`).
+    /// Time at which it was made, in RFC 3339 and UTC, to the second (`metav1.Time`).
     pub last_update_time: String,
-    /// Bytes.
+    /// Size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// What else its maker says, such as annotations of an OCI image.
+    /// Further data of the producer, such as annotations of an OCI image.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
 impl Artifact {
-    /// Whether it was made from this (`HasRevision`).
+    /// Whether it was made from this revision (`HasRevision`).
     #[must_use]
     pub fn has_revision(&self, revision: &str) -> bool {
         self.revision == revision
     }
 
-    /// Whether its bytes are these; not where there is no digest, unlike `HasDigest`.
+    /// Whether it has this digest; unlike `HasDigest` false when it has none.
     #[must_use]
     pub fn has_digest(&self, digest: &str) -> bool {
         !self.digest.is_empty() && self.digest == digest
     }
 }
 
-/// What another controller offers as a source (`ExternalArtifact` v1). It is only read.
+/// An artifact that another controller offers as a source (`ExternalArtifact` v1). Read-only.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ExternalArtifact {
     /// Name and namespace.
     pub metadata: Metadata,
-    /// What its maker says.
+    /// Status, written by the producer.
     #[serde(default)]
     pub status: ExternalArtifactStatus,
 }
 
-/// What the maker of an [`ExternalArtifact`] says.
+/// Status of an [`ExternalArtifact`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ExternalArtifactStatus {
-    /// What was made last.
+    /// The latest artifact.
     pub artifact: Option<Artifact>,
 }

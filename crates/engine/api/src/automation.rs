@@ -13,7 +13,7 @@ use super::selector::LabelSelector;
 /// An automation: which repository, which policies, who commits, where to push.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ImageUpdateAutomation {
-    /// Group and version that it is written for.
+    /// API group and version of the manifest.
     #[serde(rename = "apiVersion", default)]
     pub api_version: String,
     /// Name, namespace, labels, annotations.
@@ -30,7 +30,7 @@ pub struct AutomationSpec {
     pub source_ref: SourceRef,
     /// Checkout, commit, push; optional in the schema (IUA-010).
     pub git: Option<GitSpec>,
-    /// How often at least (IUA-011); of no use to a single run, which does without.
+    /// How often at least (IUA-011); a single run does not need it.
     pub interval: Option<GoDuration>,
     /// Which policies take part; all of the namespace when absent.
     pub policy_selector: Option<LabelSelector>,
@@ -48,7 +48,7 @@ pub struct AutomationSpec {
 pub struct SourceRef {
     /// API version of the source (IUA-016).
     pub api_version: Option<String>,
-    /// Only `GitRepository` is one (IUA-017).
+    /// Only `GitRepository` is supported (IUA-017).
     #[serde(default)]
     pub kind: SourceKind,
     /// Its name (IUA-018).
@@ -60,7 +60,7 @@ pub struct SourceRef {
 /// The kinds of source that an automation can write to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum SourceKind {
-    /// `GitRepository`, also when nothing is written.
+    /// `GitRepository`, the default.
     #[default]
     GitRepository,
 }
@@ -68,7 +68,7 @@ pub enum SourceKind {
 /// Checkout, commit and push.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GitSpec {
-    /// What to start from (IUA-026); the repository's `ref` when absent (IUA-029).
+    /// The reference to start from (IUA-026); the repository's `ref` when absent (IUA-029).
     pub checkout: Option<Checkout>,
     /// Who commits, and with what message (IUA-027).
     pub commit: Commit,
@@ -76,7 +76,7 @@ pub struct GitSpec {
     pub push: Option<Push>,
 }
 
-/// What to start from.
+/// The reference that a run starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Checkout {
     /// The reference (IUA-030).
@@ -90,7 +90,7 @@ pub struct Checkout {
 pub struct Commit {
     /// Author and committer (IUA-035).
     pub author: CommitUser,
-    /// Key to sign with; commits are not signed without (IUA-039).
+    /// Key to sign with; without one commits are not signed (IUA-039).
     pub signing_key: Option<SigningKey>,
     /// Go template of the message (IUA-044).
     pub message_template: Option<String>,
@@ -115,16 +115,16 @@ pub struct CommitUser {
 pub struct SigningKey {
     /// Secret in the automation's namespace (IUA-040).
     pub secret_ref: LocalRef,
-    /// What kind of key it is (N-009).
+    /// Type of the key (N-009).
     #[serde(rename = "type", default)]
     pub kind: SigningKeyType,
 }
 
-/// The kinds of keys that sign; others are refused (N-009).
+/// Types of signing keys; others are refused (N-009).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SigningKeyType {
-    /// OpenPGP, also when nothing is written.
+    /// OpenPGP, the default.
     #[default]
     Gpg,
     /// SSH.
@@ -156,13 +156,13 @@ pub struct Update {
 /// How files are updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Strategy {
-    /// By markers in comments, also when nothing is written (IUA-013).
+    /// By markers in comments, the default (IUA-013).
     #[default]
     Setters,
 }
 
 impl ImageUpdateAutomation {
-    /// `spec.interval`; a minute when a manifest says none, which a cluster does not take.
+    /// `spec.interval`; a minute when a manifest has none, which an API server rejects.
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.spec.interval.map_or(Duration::from_secs(60), GoDuration::as_std)

@@ -1,4 +1,4 @@
-//! Our annotations on automations (docs/cli.md, *Annotations*). What does not parse closes: the automation is not acted upon.
+//! Our annotations on automations (docs/cli.md, *Annotations*). They fail closed: an automation with an invalid one is not acted upon.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,22 +7,22 @@ use super::annotations::{check_annotation_keys, ours};
 use bumpwright_gostd as gostd;
 use bumpwright_policy::InvalidAnnotation;
 
-/// What an automation's annotations ask for.
+/// Settings from an automation's annotations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutomationAnnotations {
     /// `dry-run`: show what would be pushed.
     pub dry_run: bool,
-    /// `settle`: wait so long after a policy has changed for others to change.
+    /// `settle`: how long to wait for further changes after a policy has changed.
     pub settle: Option<Duration>,
-    /// `settle-at-most`: but no longer than this after the first.
+    /// `settle-at-most`: the longest wait after the first change.
     pub settle_at_most: Option<Duration>,
 }
 
 impl AutomationAnnotations {
-    /// Reads an automation's annotations; those of others are passed over.
+    /// Reads an automation's annotations; those without our prefix are ignored.
     ///
     /// # Errors
-    /// [`InvalidAnnotation`] for one of ours that does not parse, or that automations do not have.
+    /// [`InvalidAnnotation`] for one of ours that does not parse or is unknown.
     pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
         check_annotation_keys("ImageUpdateAutomation", annotations)?;
         let duration = |key: &'static str| {
@@ -57,8 +57,8 @@ impl AutomationAnnotations {
         })
     }
 
-    /// How long to wait when a policy has changed now, and one had so long ago for the first time since the last run. None
-    /// when nothing has to settle.
+    /// How long to wait when a policy has changed now, with the time since the first change after the last run. `None`
+    /// without `settle`.
     #[must_use]
     pub fn pause(&self, since_first: Duration) -> Option<Duration> {
         let settle = self.settle?;
@@ -74,7 +74,7 @@ impl AutomationAnnotations {
 pub(crate) mod tests {
     use super::*;
 
-    /// The annotations of an object that has these of ours.
+    /// Annotations with our prefix put before each key.
     pub(crate) fn of_ours(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         let pairs = pairs.iter();
         pairs

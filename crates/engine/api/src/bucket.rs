@@ -1,4 +1,4 @@
-//! `Bucket` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): files that are kept in object storage.
+//! `Bucket` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): files in object storage.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,27 +6,27 @@ use super::artifact::Artifact;
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata};
 
-/// A bucket of an object storage.
+/// A bucket of an object store.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Bucket {
     /// Name and namespace.
     pub metadata: Metadata,
-    /// Where and how.
+    /// Location and settings.
     pub spec: BucketSpec,
 }
 
-/// Where the objects are, and how they are reached.
+/// Location of the objects and connection settings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BucketSpec {
     /// The bucket, or container.
     pub bucket_name: String,
-    /// Host, and maybe port, of the object storage.
+    /// Host, and optionally port, of the object store.
     pub endpoint: String,
     /// The region.
     #[serde(default)]
     pub region: String,
-    /// Only objects whose names begin with it.
+    /// Prefix of the names of the objects to fetch.
     #[serde(default)]
     pub prefix: String,
     /// How often to fetch.
@@ -47,7 +47,7 @@ pub struct BucketSpec {
     pub cert_secret_ref: Option<LocalRef>,
     /// Secret with `address`, `username`, `password` of the proxy.
     pub proxy_secret_ref: Option<LocalRef>,
-    /// Whether the endpoint may be asked without TLS.
+    /// Whether the endpoint may be reached without TLS.
     #[serde(default)]
     pub insecure: bool,
     /// Files that are left out, in the format of `.gitignore`.
@@ -63,7 +63,7 @@ pub struct BucketSpec {
 pub struct BucketSts {
     /// `aws` or `ldap`.
     pub provider: String,
-    /// Where it is.
+    /// URL of the service.
     pub endpoint: String,
     /// Secret with `username` and `password`.
     pub secret_ref: Option<LocalRef>,
@@ -71,14 +71,14 @@ pub struct BucketSts {
     pub cert_secret_ref: Option<LocalRef>,
 }
 
-/// What a controller says of a bucket, besides the conditions.
+/// Status of a bucket, without the conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BucketStatus {
-    /// What was made last.
+    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
-    /// `spec.ignore` of the artifact.
+    /// `spec.ignore` that the artifact was made with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_ignore: Option<String>,
 }

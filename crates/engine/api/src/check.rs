@@ -1,8 +1,8 @@
-//! Manifests against the schemas that `bumpwright crds` prints, as an API server checks them that validates strictly: fields that
-//! are unknown or missing, values that do not fit, rules that do not hold; and annotations of ours that their kind does not have.
+//! Validation of manifests against the schemas that `bumpwright crds` prints, as strict validation of an API server does it: unknown and
+//! missing fields, invalid values, failed rules; and annotations of ours that their kind does not have.
 //!
-//! What only a cluster knows is left open: a value with a variable of post-build substitution (`${NAME}`) may become anything. A
-//! status is what a controller writes; nobody's mistakes are looked for in it.
+//! A value with a variable of post-build substitution (`${NAME}`) may become anything and is not checked. Nor is a status, which
+//! controllers write.
 
 use std::sync::LazyLock;
 
@@ -20,42 +20,41 @@ use bumpwright_cel::Expression;
 use bumpwright_nearest::nearest;
 use bumpwright_re2::{Budget, Regexp};
 
-/// So many steps one pattern may take: some milliseconds.
-const MOST_STEPS: u64 = 1 << 20;
+/// Steps that matching one pattern may take: some milliseconds.
+const MAX_STEPS: u64 = 1 << 20;
 
-/// What the command line can do and no cluster, by kind, field and how the value begins: to fetch from folders of its machine, and
-/// with the user's login at Google.
-const BEYOND: [(&str, &str, &str); 2] = [
+/// Values that only the command line supports, by kind, field and prefix: local folders as remotes, and the user's login at Google.
+const COMMAND_LINE_ONLY: [(&str, &str, &str); 2] = [
     ("GitRepository", "spec.url", "file://"),
     ("GitRepository", "spec.provider", "gcp"),
 ];
 
-/// What becomes of fields that the schema of a kind does not have.
+/// Treatment of fields that the schema of a kind does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownFields {
     /// They are errors.
     Refuse,
-    /// They are passed over.
+    /// They are ignored.
     Allow,
 }
 
-/// What of a schema counts.
+/// How strictly a schema is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strictness {
     pub(super) unknown: UnknownFields,
-    /// Whether objects have to have all that is required: one in a folder may be the base of a kustomization that adds the rest.
-    pub(super) whole: bool,
+    /// Whether required fields must be present: an object in a folder may be the base of a kustomization that adds the rest.
+    pub(super) complete: bool,
 }
 
 /// Something that does not fit the schema.
 #[derive(Debug)]
-pub(super) struct Misfit {
+pub(super) struct Violation {
     pub(super) place: Place,
     /// The field and its fault: `spec.git.psuh is unknown: did you mean push?`
     pub(super) text: String,
 }
 
-/// A kind with the schema that its manifests are held against.
+/// A kind with the schema that its manifests are checked against.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) resource: CustomResource,
@@ -82,35 +81,35 @@ pub(super) fn definition_of(group: &str, kind: &str) -> Option<&'static Definiti
         .find(|definition| (definition.resource.group, definition.resource.kind) == (group, kind))
 }
 
-/// All that does not fit, in the order of the text.
-pub(super) fn misfits(node: &Node, definition: &Definition, strictness: Strictness) -> Vec<Misfit> {
+/// Violations of the schema, in the order of the text.
+pub(super) fn violations(node: &Node, definition: &Definition, strictness: Strictness) -> Vec<Violation> {
     let mut check = Check {
         kind: definition.resource.kind,
         strictness,
-        misfits: Vec::new(),
+        violations: Vec::new(),
     };
     check.value(node, &definition.schema, "");
     if strictness.unknown == UnknownFields::Refuse {
         check.annotations(node);
     }
-    check.misfits.sort_by_key(|misfit| misfit.place);
-    check.misfits
+    check.violations.sort_by_key(|violation| violation.place);
+    check.violations
 }
 
 struct Check {
     kind: &'static str,
     strictness: Strictness,
-    misfits: Vec<Misfit>,
+    violations: Vec<Violation>,
 }
 
 impl Check {
     fn add(&mut self, place: Place, text: String) {
-        self.misfits.push(Misfit { place, text });
+        self.violations.push(Violation { place, text });
     }
 
-    /// Looks at a value; `field` is where it is: `spec.patches[0].target`.
+    /// Checks a value; `field` is its path: `spec.patches[0].target`.
     fn value(&mut self, node: &Node, schema: &Schema, field: &str) {
-        let before = self.misfits.len();
+        let before = self.violations.len();
         if node.is_null() {
             return;
         }
@@ -136,7 +135,7 @@ impl Check {
                 }
             }
             (Some(wanted), Value::Scalar { text, plain }) if !matches!(wanted, "object" | "array") => {
-                let is_beyond = BEYOND
+                let is_beyond = COMMAND_LINE_ONLY
                     .iter()
                     .any(|(kind, of, start)| (*kind, *of) == (self.kind, field) && text.starts_with(start));
                 if let Some(fault) = scalar_fault(text, *plain, wanted, schema).filter(|_| !is_beyond) {
@@ -148,7 +147,7 @@ impl Check {
                 self.add(node.place, format!("{field} must be {wanted}, not {}", node.describe()));
             }
         }
-        if self.misfits.len() == before {
+        if self.violations.len() == before {
             self.rules(node, schema, field);
         }
     }
@@ -174,7 +173,7 @@ impl Check {
                 }
             }
         }
-        let whole = self.strictness.whole;
+        let whole = self.strictness.complete;
         for (name, _) in schema.fields.iter().filter(|(_, below)| below.required && whole) {
             if node.field(name).is_none() {
                 self.add(node.place, format!("{} is required", path(name)));
@@ -182,9 +181,9 @@ impl Check {
         }
     }
 
-    /// The rules in CEL, over the value as an API server has it: with defaults.
+    /// Evaluates the CEL rules over the value with defaults, as an API server does.
     fn rules(&mut self, node: &Node, schema: &Schema, field: &str) {
-        if schema.rules.is_empty() || !self.strictness.whole || has_variables(node) {
+        if schema.rules.is_empty() || !self.strictness.complete || has_variables(node) {
             return;
         }
         let variables = Json::Object(Map::from_iter([("self".to_owned(), json(node, schema))]));
@@ -230,7 +229,7 @@ fn described(kind: &str) -> &'static str {
     }
 }
 
-/// What is wrong with a scalar, as the words that follow the field. A number is taken for a string as it is spelt: `tag: 1.10`.
+/// The fault of a scalar, worded to follow the field. A number is accepted as a string in its spelling: `tag: 1.10`.
 fn scalar_fault(text: &str, plain: bool, wanted: &str, schema: &Schema) -> Option<String> {
     if text.contains("${") {
         return None;
@@ -275,9 +274,9 @@ fn number_of(schema: &Schema, keyword: &str) -> Option<i64> {
     }
 }
 
-/// Whether a text matches. One that takes longer to find out than any field should is none.
+/// Whether a text matches; false when the steps run out.
 fn matches(pattern: &str, text: &str) -> bool {
-    let mut budget = Budget::new(MOST_STEPS, 0);
+    let mut budget = Budget::new(MAX_STEPS, 0);
     Regexp::new(pattern).is_ok_and(|regexp| regexp.is_match(text.as_bytes(), &mut budget) == Ok(true))
 }
 
@@ -294,7 +293,7 @@ fn has_variables(node: &Node) -> bool {
         || node.entries().iter().any(|entry| has_variables(&entry.node))
 }
 
-/// A value that fits its schema, with defaults where it says nothing.
+/// A valid value, with defaults for absent fields.
 fn json(node: &Node, schema: &Schema) -> Json {
     match &node.value {
         Value::Alias { .. } => Json::Null,
@@ -349,17 +348,24 @@ mod tests {
     use super::super::tree::parse;
     use super::*;
 
-    /// What is said of an object, each with its place.
+    /// The faults of an object, each with its place.
     fn said(text: &str, unknown: UnknownFields) -> Vec<String> {
         let (documents, error) = parse(text);
         assert!(error.is_none(), "{error:?}");
         let kind = documents[0].field_text("kind").unwrap();
         let (group, _) = documents[0].field_text("apiVersion").unwrap().split_once('/').unwrap();
         let definition = definition_of(group, kind).unwrap();
-        let misfits = misfits(&documents[0], definition, Strictness { unknown, whole: true });
-        misfits
+        let violations = violations(
+            &documents[0],
+            definition,
+            Strictness {
+                unknown,
+                complete: true,
+            },
+        );
+        violations
             .iter()
-            .map(|Misfit { place, text }| format!("{}:{}: {text}", place.line, place.column))
+            .map(|Violation { place, text }| format!("{}:{}: {text}", place.line, place.column))
             .collect()
     }
 

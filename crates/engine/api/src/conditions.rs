@@ -5,29 +5,29 @@ use serde_json::{Value, json};
 
 use super::meta::Condition;
 
-/// The object is as its spec wants it.
+/// The object is in the state that its spec describes.
 pub const READY: &str = "Ready";
-/// The controller is at it, or will try again.
+/// The controller is working on the object, or will try again.
 pub const RECONCILING: &str = "Reconciling";
-/// Trying again would not help: someone has to change something.
+/// A retry would not help: the object or its configuration has to change.
 pub const STALLED: &str = "Stalled";
 
 /// The longest message in bytes that the API takes (`metav1.Condition`).
 const LONGEST_MESSAGE: usize = 32_768;
 
-/// What a condition says.
+/// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Is {
-    /// It holds.
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
-    /// Nobody can say yet.
+    /// Not determined yet.
     Unknown,
 }
 
 impl Is {
-    /// As it is written.
+    /// The text in the API.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Is {
     }
 }
 
-/// The conditions of one object at one moment.
+/// The conditions of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conditions {
     list: Vec<Condition>,
@@ -47,7 +47,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The conditions that `status` has. `generation` is the object's, `now` the time in RFC 3339 that changes get.
+    /// The conditions of `status`. Changes get the object's `generation` and the time `now` in RFC 3339.
     #[must_use]
     pub fn of(status: &Value, generation: i64, now: &str) -> Self {
         let list = status.get("conditions").and_then(Value::as_array);
@@ -67,13 +67,13 @@ impl Conditions {
         self.list.iter().find(|condition| condition.kind == kind)
     }
 
-    /// Whether there is a condition of this type that says so.
+    /// Whether there is a condition of this type with this status.
     #[must_use]
     pub fn is(&self, kind: &str, is: Is) -> bool {
         self.get(kind).is_some_and(|condition| condition.status == is.word())
     }
 
-    /// Whether there is none.
+    /// Whether there are no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -107,26 +107,26 @@ impl Conditions {
         self.list.sort_by(|a, b| weight(a).cmp(&weight(b)));
     }
 
-    /// Takes a condition away.
+    /// Removes a condition.
     pub fn remove(&mut self, kind: &str) {
         self.list.retain(|condition| condition.kind != kind);
     }
 
-    /// At it, not stalled.
+    /// Sets Reconciling and removes Stalled.
     pub fn reconciling(&mut self, reason: &str, message: &str) {
         self.remove(STALLED);
         self.set(RECONCILING, Is::True, reason, message);
     }
 
-    /// Stalled, no longer at it.
+    /// Sets Stalled and removes Reconciling.
     pub fn stalled(&mut self, reason: &str, message: &str) {
         self.remove(RECONCILING);
         self.set(STALLED, Is::True, reason, message);
         self.set(READY, Is::False, reason, message);
     }
 
-    /// Sets Ready from other conditions (`conditions.SetSummary`): bad news first. Of equally weighty ones that counts which comes
-    /// first in `order`; those in `bad` are bad news when they hold. Without any of them Ready stays as it is.
+    /// Sets Ready from other conditions (`conditions.SetSummary`), failures first. Among equals the first in `order` counts;
+    /// conditions in `bad` are failures when they hold. Without any of them Ready stays as it is.
     pub fn summarise(&mut self, order: &[&str], bad: &[&str]) {
         let weight = |condition: &Condition| match (condition.status.as_str(), bad.contains(&condition.kind.as_str())) {
             ("True", true) => (0, Is::False),
@@ -143,13 +143,13 @@ impl Conditions {
         self.set(READY, is, &reason, &message);
     }
 
-    /// Ready as Flux counts it: neither stalled nor at work.
+    /// Whether the object is ready as Flux defines it: neither stalled nor reconciling.
     #[must_use]
     pub fn ready(&self) -> bool {
         self.is(READY, Is::True) && !self.is(STALLED, Is::True) && !self.is(RECONCILING, Is::True)
     }
 
-    /// As a status holds them.
+    /// The value of `status.conditions`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         self.list
@@ -168,7 +168,7 @@ impl Conditions {
     }
 }
 
-/// What people have to look at first comes first; the others go by generation and name.
+/// Order in a status: Flux's types by urgency, then generation and name.
 fn weight(condition: &Condition) -> (usize, i64, &str) {
     match [STALLED, RECONCILING, READY]
         .iter()

@@ -1,4 +1,4 @@
-//! The kinds as an API server is told of them: `CustomResourceDefinition`s, from which `crds/` is generated.
+//! The `CustomResourceDefinition`s of the kinds, from which `crds/` is generated.
 //!
 //! Every kind serves all its versions, without conversion and stored as v1, with ONE schema: the superset of the
 //! versions' fields, so that none are lost whichever version an object is read or written in (docs/decisions.md *versions*).
@@ -16,14 +16,14 @@ pub struct CustomResource {
     pub(super) kind: &'static str,
     pub(super) plural: &'static str,
     pub(super) short_names: &'static [&'static str],
-    /// Besides `all` and `fluxcd`.
+    /// The category besides `all` and `fluxcd`.
     pub(super) category: &'static str,
     pub(super) versions: Vec<Version>,
     pub(super) spec: Schema,
     pub(super) status: Schema,
 }
 
-/// A version and the columns in which `kubectl get` shows it.
+/// A version and its columns in `kubectl get`.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     pub(super) name: &'static str,
@@ -40,7 +40,7 @@ pub(super) struct Column {
     wide: bool,
 }
 
-/// The version in which objects are stored.
+/// The storage version.
 const STORED: &str = "v1";
 
 pub(super) const AGE: Column = Column {
@@ -104,18 +104,18 @@ pub fn custom_resources() -> Vec<CustomResource> {
 }
 
 impl CustomResource {
-    /// Its versions, the one in which objects are stored first.
+    /// Its versions, the storage version first.
     pub(super) fn versions(&self) -> impl Iterator<Item = &'static str> {
         self.versions.iter().map(|version| version.name)
     }
 
-    /// The name of the definition: `imagepolicies.image.toolkit.fluxcd.io`.
+    /// Name of the definition: `imagepolicies.image.toolkit.fluxcd.io`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.plural, self.group)
     }
 
-    /// The file that holds it, named as Flux names it: `image.toolkit.fluxcd.io_imagepolicies.yaml`.
+    /// File name, as Flux has it: `image.toolkit.fluxcd.io_imagepolicies.yaml`.
     #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}_{}.yaml", self.group, self.plural)

@@ -1,4 +1,4 @@
-//! The schema of `ExternalArtifact` (`source.toolkit.fluxcd.io`: v1): what other controllers offer as a source.
+//! The schema of `ExternalArtifact` (`source.toolkit.fluxcd.io`: v1): sources of other controllers.
 
 use super::crd::{AGE, CustomResource, READY, STATUS, column, version};
 use super::schema::{object, string};

@@ -58,8 +58,8 @@ fn spec() -> Schema {
         .field("sparseCheckout", list(&string()).about("Folders to check out; all when absent"))
         .field("suspend", suspend())
         .field("accessFrom", access_from())
-        // The betas have go-git as default. With one schema it would be written into v1 objects, too; and it never
-        // made a difference, so there is none.
+        // The betas have go-git as default. With one schema it would be written into v1 objects, too; and it has
+        // no effect, so there is no default.
         .field(
             "gitImplementation",
             one_of(&["go-git", "libgit2"]).about("Accepted without effect (v1beta1, v1beta2)"),
@@ -71,7 +71,7 @@ fn spec() -> Schema {
         )
 }
 
-/// What to check out: the first that is there of commit (of a branch), name, semver, tag, branch.
+/// The reference to check out: the first of commit (of a branch), name, semver, tag, branch that is set.
 pub(super) fn git_ref() -> Schema {
     object()
         .field("branch", string())
@@ -84,8 +84,8 @@ pub(super) fn git_ref() -> Schema {
         .field("commit", string())
 }
 
-/// The betas want `mode` and know `head` only; v1 has a default, so that it is always there. v1beta1 does not want
-/// `secretRef`, the others do; so it is not required.
+/// The betas require `mode` and accept `head` only; v1 has a default, so that it is always present. `secretRef` is
+/// optional in v1beta1 and required in the others; so it is optional here.
 fn verify() -> Schema {
     object()
         .about("Which signatures are checked")

@@ -54,7 +54,7 @@ fn spec() -> Schema {
                 .about("Where the login comes from"),
         )
         .field("insecure", boolean().about("Whether the registry may be asked without TLS"))
-        // v1beta1 took any number, but with more than these no tags are read (N-053).
+        // v1beta1 accepted any number, but with more than these no tags are read (N-053).
         .field(
             "exclusionList",
             list(&string())

@@ -82,7 +82,7 @@ fn push() -> Schema {
         .field("options", map(&string()).about("Push options for the server"))
 }
 
-/// v1beta1 wants `strategy`, the others do not; as it has a default it is always there.
+/// v1beta1 requires `strategy`, the others do not; with a default it is always present.
 fn update() -> Schema {
     object()
         .about("Which files, and how")

@@ -23,7 +23,7 @@ pub(super) fn definition() -> CustomResource {
     }
 }
 
-/// From where, and when. `OCIRepository` is v1beta2's and v1's, `ExternalArtifact` and `dependsOn.readyExpr` v1's.
+/// Source and schedule. `OCIRepository` is v1beta2's and v1's, `ExternalArtifact` and `dependsOn.readyExpr` v1's.
 ///
 /// v1beta1 has no pattern for the durations: [`go_duration`].
 fn with_schedule(spec: Schema) -> Schema {
@@ -56,7 +56,7 @@ fn with_schedule(spec: Schema) -> Schema {
     .field("suspend", suspend())
 }
 
-/// How the manifests are made. `patchesJson6902` and `patchesStrategicMerge` are the betas'; `components`,
+/// Build settings. `patchesJson6902` and `patchesStrategicMerge` are the betas'; `components`,
 /// `commonMetadata` are v1beta2's and v1's; `buildMetadata`, `ignore`, `ignoreMissingComponents`, `namePrefix`,
 /// `nameSuffix` v1's.
 fn with_build(spec: Schema) -> Schema {
@@ -101,7 +101,7 @@ fn with_build(spec: Schema) -> Schema {
     )
 }
 
-/// `kubeConfig`: v1beta1 wants its `secretRef`, the others either that or a `configMapRef`. `validation` is the betas'
+/// `kubeConfig`: v1beta1 requires its `secretRef`, the others either that or a `configMapRef`. `validation` is the betas'
 /// (docs/decisions.md C05); `wait` is v1beta2's and v1's; `deletionPolicy` and `healthCheckExprs` are v1's.
 fn with_apply(spec: Schema) -> Schema {
     spec.field(
@@ -158,7 +158,7 @@ fn json_patch() -> Schema {
         .field("target", selector().required())
 }
 
-/// Which objects: by parts of their identity, regular expressions all, and by selectors.
+/// A selection of objects by regular expressions on their identity, and by selectors.
 fn selector() -> Schema {
     [
         "group",

@@ -1,4 +1,4 @@
-//! From the tree into the types: a serde deserializer whose errors name the field and its place.
+//! A serde deserializer over the tree of a manifest, whose errors name the field and its place.
 
 use std::fmt;
 use std::rc::Rc;
@@ -13,21 +13,21 @@ use super::tree::{Entry, Node, Value};
 /// A field that does not fit its type.
 #[derive(Debug)]
 pub(super) struct DecodeError {
-    /// The field, innermost part first while the error rises through the objects.
-    path: Vec<Part>,
-    /// Where it stands; where the object that lacks it starts.
+    /// The path of the field, innermost part first.
+    path: Vec<PathSegment>,
+    /// Place of the field, or of the object that lacks it.
     pub(super) place: Option<Place>,
-    /// What is wrong, as the words that follow the field.
+    /// The fault, worded to follow the field.
     message: String,
 }
 
 #[derive(Debug)]
-enum Part {
+enum PathSegment {
     Field(String),
     Item(usize),
 }
 
-/// Reads a value of type `T` out of a document.
+/// Reads a value of type `T` from a document.
 pub(super) fn decode<'de, T: Deserialize<'de>>(node: &'de Node) -> Result<T, DecodeError> {
     T::deserialize(Cursor(node)).map_err(|error| error.at(node))
 }
@@ -38,7 +38,7 @@ impl DecodeError {
         self
     }
 
-    fn below(mut self, part: Part) -> Self {
+    fn below(mut self, part: PathSegment) -> Self {
         self.path.push(part);
         self
     }
@@ -54,9 +54,9 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (depth, part) in self.path.iter().rev().enumerate() {
             match part {
-                Part::Field(name) if depth == 0 => f.write_str(name)?,
-                Part::Field(name) => write!(f, ".{name}")?,
-                Part::Item(index) => write!(f, "[{index}]")?,
+                PathSegment::Field(name) if depth == 0 => f.write_str(name)?,
+                PathSegment::Field(name) => write!(f, ".{name}")?,
+                PathSegment::Item(index) => write!(f, "[{index}]")?,
             }
         }
         let gap = if self.path.is_empty() { "" } else { " " };
@@ -76,7 +76,7 @@ impl de::Error for DecodeError {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::custom("is required").below(Part::Field(field.to_owned()))
+        Self::custom("is required").below(PathSegment::Field(field.to_owned()))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -88,7 +88,7 @@ impl de::Error for DecodeError {
     }
 }
 
-/// The booleans of YAML 1.1, which is what Kubernetes' tools read; none for other words.
+/// The booleans of YAML 1.1, as Kubernetes' tools read them; `None` for other words.
 pub(super) fn is_true(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y" => Some(true),
@@ -97,14 +97,14 @@ pub(super) fn is_true(text: &str) -> Option<bool> {
     }
 }
 
-/// A node about to be read.
+/// The deserializer of a node.
 #[derive(Clone, Copy)]
 struct Cursor<'de>(&'de Node);
 
 impl<'de> Cursor<'de> {
     fn text(self, what: &str) -> Result<&'de str, DecodeError> {
         match &self.0.value {
-            // What Go's decoder leaves in a string for a null.
+            // Go's decoder leaves a string empty for a null.
             Value::Scalar { .. } if self.0.is_null() => Ok(""),
             Value::Scalar { text, .. } => Ok(text),
             _ => Err(DecodeError::expected(what, self.0)),
@@ -218,7 +218,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         };
         let value = seed
             .deserialize(Cursor(node))
-            .map_err(|error| error.at(node).below(Part::Item(index)))?;
+            .map_err(|error| error.at(node).below(PathSegment::Item(index)))?;
         Ok(Some(value))
     }
 }
@@ -249,7 +249,7 @@ impl<'de> MapAccess<'de> for Fields<'de> {
             .value
             .take()
             .ok_or_else(|| <DecodeError as de::Error>::custom("a value without its key"))?;
-        let error = |error: DecodeError| error.at(&entry.node).below(Part::Field(entry.name().to_owned()));
+        let error = |error: DecodeError| error.at(&entry.node).below(PathSegment::Field(entry.name().to_owned()));
         seed.deserialize(Cursor(&entry.node)).map_err(error)
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(gostd::Duration);
 
-/// A text that is not a duration; the words are Go's.
+/// A text that is not a duration, with Go's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidDuration(String);

@@ -1,7 +1,7 @@
-//! YAML written for people to read: block style, keys in the order in which they were put in, quotes where a reader
-//! would otherwise see something else than the text.
+//! A YAML writer for readable definitions: block style, keys in insertion order, quotes only where a plain scalar would
+//! be read as something else.
 //!
-//! It writes what the definitions of the kinds hold: maps, lists, texts, whole numbers, booleans.
+//! It supports what definitions of kinds contain: maps, lists, texts, whole numbers, booleans.
 
 /// A value to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,11 +13,11 @@ pub(super) enum Yaml {
     Map(Vec<(String, Yaml)>),
 }
 
-/// Words that YAML 1.1 reads as something else than a text; what begins with a digit or a sign is quoted anyway.
+/// Words that YAML 1.1 does not read as texts; what begins with a digit or a sign is quoted anyway.
 const NO_TEXT: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
 
 impl Yaml {
-    /// The keys with their values, in this order.
+    /// A map with its keys in this order.
     pub(super) fn map<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         Self::Map(
             entries
@@ -64,7 +64,7 @@ impl Yaml {
         }
     }
 
-    /// A list stands below its key without further indentation, as Kubernetes' own tools write it.
+    /// Writes the value of a key; a list is not indented further, as Kubernetes' own tools write it.
     fn write_after_key(&self, indent: usize, text: &mut String) {
         let (below, indent) = match self {
             Self::Map(entries) => (!entries.is_empty(), indent + 2),
@@ -92,7 +92,7 @@ impl From<&str> for Yaml {
     }
 }
 
-/// The indentation of a line; nothing where the dash of a list has already begun it.
+/// Writes the indentation of a line, unless the dash of a list has already begun it.
 fn begin_line(indent: usize, text: &mut String) {
     if text.is_empty() || text.ends_with('\n') {
         text.extend(std::iter::repeat_n(' ', indent));
@@ -111,7 +111,7 @@ fn scalar(text: &str) -> String {
     }
 }
 
-/// Narrower than YAML: a letter, `^`, `/` or `.` and a letter first, and nothing that could end a plain scalar.
+/// Whether the text can be plain, stricter than YAML: a letter, `^`, `/` or `.` and a letter first, and nothing that could end a plain scalar.
 fn is_plain(text: &str) -> bool {
     let mut chars = text.chars();
     let begins = match chars.next() {

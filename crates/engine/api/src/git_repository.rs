@@ -1,4 +1,4 @@
-//! `GitRepository` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): where to clone, with what, and what to make of it.
+//! `GitRepository` of `source.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): a remote, its credentials, and the artifact to make.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use super::artifact::Artifact;
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata};
 
-/// A Git repository and how to reach it (docs/decisions.md C33).
+/// A Git repository and its connection settings (docs/decisions.md C33).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GitRepository {
     /// Name and namespace.
     pub metadata: Metadata,
-    /// Where and how.
+    /// Location and settings.
     pub spec: GitRepositorySpec,
 }
 
@@ -48,7 +48,7 @@ pub struct GitRepositorySpec {
     /// Files of other repositories to add.
     #[serde(default)]
     pub include: Vec<GitInclude>,
-    /// Whether the files of submodules belong to the artifact.
+    /// Whether the artifact includes the files of submodules.
     #[serde(default)]
     pub recurse_submodules: bool,
     /// Folders to check out; all when there are none.
@@ -101,16 +101,16 @@ impl GitVerification {
 pub struct GitInclude {
     /// The repository.
     pub repository: LocalRef,
-    /// What of its artifact; all when empty.
+    /// A folder of its artifact; all of it when empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from_path: String,
-    /// Where to; a folder with the name of the repository when empty.
+    /// The folder to put them in; named like the repository when empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub to_path: String,
 }
 
 impl GitInclude {
-    /// Where the files are put.
+    /// The folder that the files are put in.
     #[must_use]
     pub fn to(&self) -> &str {
         match self.to_path.as_str() {
@@ -120,26 +120,26 @@ impl GitInclude {
     }
 }
 
-/// What a controller says of a repository, besides the conditions.
+/// Status of a repository, without the conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GitRepositoryStatus {
-    /// What was made last.
+    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// The artifacts of the repositories that were included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub included_artifacts: Vec<Artifact>,
-    /// `spec.ignore` of the artifact.
+    /// `spec.ignore` that the artifact was made with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_ignore: Option<String>,
-    /// `spec.include` of the artifact.
+    /// `spec.include` that the artifact was made with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub observed_include: Vec<GitInclude>,
-    /// `spec.recurseSubmodules` of the artifact.
+    /// `spec.recurseSubmodules` that the artifact was made with.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub observed_recurse_submodules: bool,
-    /// `spec.sparseCheckout` of the artifact.
+    /// `spec.sparseCheckout` that the artifact was made with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub observed_sparse_checkout: Vec<String>,
     /// Which signatures were checked.

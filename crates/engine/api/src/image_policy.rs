@@ -13,20 +13,20 @@ use bumpwright_policy::{
     RuleSpec,
 };
 
-/// A policy and the image that it chose last.
+/// A policy and its latest image.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ImagePolicy {
     /// Name, namespace, labels, annotations.
     pub metadata: Metadata,
-    /// How an image is chosen; absent in a manifest that only carries a status.
+    /// The rules of the choice; absent in a manifest that only carries a status.
     #[serde(default)]
     pub spec: Option<ImagePolicySpec>,
-    /// What was chosen.
+    /// The image that was chosen.
     #[serde(default)]
     pub status: Option<ImagePolicyStatus>,
 }
 
-/// How an image is chosen: the fields of all versions.
+/// The rules of the choice, with the fields of all versions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImagePolicySpec {
@@ -40,7 +40,7 @@ pub struct ImagePolicySpec {
     pub digest_reflection_policy: Option<String>,
     /// How often the digest is looked up when it is reflected `Always`.
     pub interval: Option<GoDuration>,
-    /// Whether the policy is left alone.
+    /// Whether the policy is suspended.
     #[serde(default)]
     pub suspend: bool,
 }
@@ -92,12 +92,12 @@ pub struct FilterTags {
     /// RE2 pattern that a tag must match.
     #[serde(default)]
     pub pattern: String,
-    /// What of the match is compared.
+    /// The part of the match that is compared.
     #[serde(default)]
     pub extract: String,
 }
 
-/// What was chosen.
+/// The image that was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImagePolicyStatus {
@@ -112,7 +112,7 @@ pub struct ImagePolicyStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// An image as a status holds it (`ImageRef`).
+/// An image in a status (`ImageRef`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct StatusRef {
     /// The image's name; the v1 document's own example calls it `image`.
@@ -141,10 +141,10 @@ impl ImagePolicy {
         Some(ObjectName::referred_from(own, namespace, &reference.name))
     }
 
-    /// The rule and the filter, ready to choose.
+    /// The rule and the filter, ready to choose with.
     ///
     /// # Errors
-    /// In the controller's words, when one of them cannot be used.
+    /// When one of them is not valid, with the controller's message.
     pub fn chooser(&self) -> Result<bumpwright_policy::ImagePolicy, InvalidPolicy> {
         let spec = self.spec.as_ref();
         let rule = spec.and_then(|spec| spec.policy.as_ref()).map(RuleSpec::from);
@@ -152,10 +152,10 @@ impl ImagePolicy {
         bumpwright_policy::ImagePolicy::new(&rule.unwrap_or_default(), filter.as_ref())
     }
 
-    /// Whether the digest is told, and how often it is looked up again.
+    /// Whether the digest is reflected in the status, and how often it is looked up again.
     ///
     /// # Errors
-    /// In the controller's words, when the fields do not go together.
+    /// When the fields contradict each other, with the controller's message.
     pub fn digest_reflection(&self) -> Result<(DigestReflection, Option<Duration>), InvalidReflection> {
         let spec = self.spec.as_ref();
         let interval = spec
@@ -164,10 +164,10 @@ impl ImagePolicy {
         DigestReflection::read(spec.and_then(|spec| spec.digest_reflection_policy.as_deref()), interval)
     }
 
-    /// The guards that its annotations set.
+    /// The guards of its annotations.
     ///
     /// # Errors
-    /// [`InvalidAnnotation`] for one of ours that does not parse, or that policies do not have.
+    /// [`InvalidAnnotation`] for one of ours that does not parse or is unknown.
     pub fn guards(&self) -> Result<Guards, InvalidAnnotation> {
         check_annotation_keys("ImagePolicy", &self.metadata.annotations)?;
         let annotations = self.metadata.annotations.iter();
@@ -178,7 +178,7 @@ impl ImagePolicy {
     /// (docs/decisions.md C36).
     ///
     /// # Errors
-    /// When only `latestImage` is there and cannot be read.
+    /// When only `latestImage` is set and does not parse.
     pub fn latest_ref(&self) -> Result<Option<LatestRef>, InvalidLatestImage> {
         let Some(status) = &self.status else { return Ok(None) };
         if let Some(latest) = &status.latest_ref {

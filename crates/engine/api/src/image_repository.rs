@@ -1,4 +1,4 @@
-//! `ImageRepository` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): which tags are looked at, and with what.
+//! `ImageRepository` of `image.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): the tags to scan, and the connection settings.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata, ObjectName};
 use super::selector::LabelSelector;
 
-/// The tags that are left out when a repository names no patterns: cosign's signatures (N-053).
+/// Excluded tags of a repository without patterns: cosign's signatures (N-053).
 const DEFAULT_EXCLUSIONS: &[&str] = &[r"^.*\.sig$"];
 
 /// An image repository to scan.
@@ -16,11 +16,11 @@ const DEFAULT_EXCLUSIONS: &[&str] = &[r"^.*\.sig$"];
 pub struct ImageRepository {
     /// Name, namespace, annotations.
     pub metadata: Metadata,
-    /// What to scan and how to reach it.
+    /// The image and its connection settings.
     pub spec: ImageRepositorySpec,
 }
 
-/// What to scan and how to reach it: the fields of all versions.
+/// The image and its connection settings, with the fields of all versions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageRepositorySpec {
@@ -60,7 +60,7 @@ pub struct ImageRepositorySpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessFrom {
-    /// A namespace that fits any of these may.
+    /// A namespace that any of these selects may use it.
     #[serde(default)]
     pub namespace_selectors: Vec<NamespaceSelector>,
 }
@@ -69,7 +69,7 @@ pub struct AccessFrom {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceSelector {
-    /// All of them; none fit every namespace.
+    /// Required labels; without any the selector fits every namespace.
     #[serde(default)]
     pub match_labels: std::collections::BTreeMap<String, String>,
 }
@@ -90,7 +90,7 @@ impl ImageRepository {
         self.metadata.object_name()
     }
 
-    /// The name of an object beside this one.
+    /// Namespace and name of an object in the same namespace.
     #[must_use]
     pub fn beside(&self, name: &str) -> ObjectName {
         ObjectName::new(self.metadata.namespace_or_default(), name)
@@ -111,13 +111,13 @@ impl ImageRepository {
         given.chain(default.filter(|_| self.spec.exclusion_list.is_empty()))
     }
 
-    /// `spec.interval`; a minute when there is none, as in the schema's default of old.
+    /// `spec.interval`; a minute when absent, the default of older schemas.
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.spec.interval.map_or(Duration::from_secs(60), GoDuration::as_std)
     }
 
-    /// The provider, `generic` when none is named.
+    /// The provider; `generic` when absent.
     #[must_use]
     pub fn provider(&self) -> &str {
         match self.spec.provider.as_str() {

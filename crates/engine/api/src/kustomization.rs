@@ -1,4 +1,4 @@
-//! `Kustomization` of `kustomize.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): what to build from a source and keep in a cluster.
+//! `Kustomization` of `kustomize.toolkit.fluxcd.io` (v1beta1, v1beta2, v1): a build from a source, kept applied in a cluster.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use serde_json::Value;
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata, ObjectName};
 
-/// The shortest that building, applying and waiting may take (K-061, docs/decisions.md C01).
+/// Lower bound of the timeout for building, applying and waiting (K-061, docs/decisions.md C01).
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A folder of a source, and how its objects are kept in a cluster.
+/// A folder of a source whose objects are kept applied in a cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Kustomization {
     /// Name and namespace.
     pub metadata: Metadata,
-    /// What is wanted.
+    /// Desired state.
     pub spec: KustomizationSpec,
 }
 
-/// What a [`Kustomization`] wants.
+/// Desired state of a [`Kustomization`].
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KustomizationSpec {
@@ -37,27 +37,27 @@ pub struct KustomizationSpec {
     pub timeout: Option<GoDuration>,
     /// Kustomizations that must be ready first.
     pub depends_on: Vec<Dependency>,
-    /// Whether nothing is done.
+    /// Whether it is suspended.
     pub suspend: bool,
     /// Kustomize components to add.
     pub components: Vec<String>,
-    /// Whether components that are not there are left out.
+    /// Whether missing components are skipped.
     pub ignore_missing_components: bool,
     /// The namespace of all objects.
     pub target_namespace: Option<String>,
-    /// What all names begin with.
+    /// Prefix of all names.
     pub name_prefix: Option<String>,
-    /// What all names end with.
+    /// Suffix of all names.
     pub name_suffix: Option<String>,
     /// Labels and annotations for all objects.
     pub common_metadata: Option<CommonMetadata>,
-    /// Names, tags and digests to put in place of others.
+    /// Replacements of image names, tags and digests.
     pub images: Vec<ImageOverride>,
     /// Strategic merge and JSON 6902 patches.
     pub patches: Vec<KustomizePatch>,
-    /// v1beta1's: objects (KB-003).
+    /// v1beta1: strategic merge patches as objects (KB-003).
     pub patches_strategic_merge: Vec<Value>,
-    /// v1beta1's (KB-004).
+    /// v1beta1: JSON 6902 patches (KB-004).
     #[serde(rename = "patchesJson6902")]
     pub patches_json6902: Vec<Json6902Patch>,
     /// `originAnnotations`, `transformerAnnotations`.
@@ -70,7 +70,7 @@ pub struct KustomizationSpec {
     pub ignore: Vec<IgnoreRule>,
     /// Whether objects that left the source are deleted.
     pub prune: bool,
-    /// What becomes of the objects with the Kustomization; `MirrorPrune` when absent.
+    /// What happens to the objects when the Kustomization is deleted; `MirrorPrune` when absent.
     pub deletion_policy: Option<String>,
     /// Whether objects are recreated when an immutable field changes.
     pub force: bool,
@@ -78,7 +78,7 @@ pub struct KustomizationSpec {
     pub wait: bool,
     /// Objects that must become ready.
     pub health_checks: Vec<ObjectReference>,
-    /// What ready means for kinds of one's own, in CEL.
+    /// Readiness of custom kinds, in CEL.
     pub health_check_exprs: Vec<HealthExpressions>,
     /// The service account to apply as.
     pub service_account_name: Option<String>,
@@ -88,7 +88,7 @@ pub struct KustomizationSpec {
     pub validation: Option<String>,
 }
 
-/// An object of a source kind, maybe of another namespace.
+/// Reference to a source, possibly in another namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KustomizationSource {
@@ -106,7 +106,7 @@ pub struct KustomizationSource {
 pub struct Dependency {
     /// Its name.
     pub name: String,
-    /// Its namespace; that of the dependent one when empty.
+    /// Its namespace; that of the dependent when empty.
     pub namespace: Option<String>,
     /// CEL over `self` and `dep`, in place of the Ready condition.
     pub ready_expr: Option<String>,
@@ -156,7 +156,7 @@ pub struct ImageOverride {
     pub new_name: String,
     /// Another tag.
     pub new_tag: String,
-    /// A digest; then the tag does not count.
+    /// A digest, which takes precedence over the tag.
     pub digest: String,
 }
 
@@ -166,7 +166,7 @@ pub struct ImageOverride {
 pub struct KustomizePatch {
     /// A strategic merge patch or a JSON patch.
     pub patch: String,
-    /// What it is for; by its own name when absent.
+    /// The objects that it applies to; by the patch's own name when absent.
     pub target: Option<ObjectSelector>,
 }
 
@@ -176,7 +176,7 @@ pub struct KustomizePatch {
 pub struct Json6902Patch {
     /// The operations, in their order.
     pub patch: Vec<Json6902Operation>,
-    /// What they are for.
+    /// The objects that they apply to.
     pub target: ObjectSelector,
 }
 
@@ -186,11 +186,11 @@ pub struct Json6902Patch {
 pub struct Json6902Operation {
     /// `add`, `remove`, `replace`, `move`, `copy` or `test`.
     pub op: String,
-    /// Where.
+    /// The path of the value.
     pub path: String,
-    /// From where.
+    /// The path to move or copy from.
     pub from: String,
-    /// What.
+    /// The value.
     pub value: Option<Value>,
 }
 
@@ -211,11 +211,11 @@ pub struct Decryption {
 pub struct IgnoreRule {
     /// JSON pointers.
     pub paths: Vec<String>,
-    /// Of which objects; of all when absent.
+    /// The objects that it applies to; all when absent.
     pub target: Option<ObjectSelector>,
 }
 
-/// Which objects: regular expressions on the parts of their identity, and selectors.
+/// A selection of objects: regular expressions on the parts of their identity, and selectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectSelector {
@@ -229,29 +229,29 @@ pub struct ObjectSelector {
     pub name: String,
     /// Namespace.
     pub namespace: String,
-    /// Labels, as `kubectl -l` has them.
+    /// Label selector in the syntax of `kubectl -l`.
     pub label_selector: String,
-    /// The same for annotations.
+    /// Annotation selector in the same syntax.
     pub annotation_selector: String,
 }
 
-/// An object, of whatever kind.
+/// Reference to an object of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {
-    /// `group/version`, of which only the group counts; `apps/v1` when empty.
+    /// `group/version`, of which only the group is used; `apps/v1` when empty.
     #[serde(default)]
     pub api_version: String,
     /// Its kind.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Its namespace; none for objects of the cluster.
+    /// Its namespace; empty for cluster-scoped objects.
     #[serde(default)]
     pub namespace: String,
 }
 
-/// What ready means for a kind of one's own, in CEL.
+/// Readiness of a custom kind, in CEL.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthExpressions {
@@ -262,21 +262,21 @@ pub struct HealthExpressions {
     pub kind: String,
     /// True when the object is ready.
     pub current: String,
-    /// True while it gets ready.
+    /// True while it is becoming ready.
     #[serde(default)]
     pub in_progress: String,
-    /// True when it will not get ready.
+    /// True when it has failed.
     #[serde(default)]
     pub failed: String,
 }
 
-/// How another cluster is reached.
+/// Connection to another cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KubeConfigRef {
     /// A Secret with a kubeconfig.
     pub secret_ref: Option<SecretKeyRef>,
-    /// A ConfigMap that says whose identity is used.
+    /// A ConfigMap with the settings of a workload identity.
     pub config_map_ref: Option<LocalRef>,
 }
 
@@ -289,21 +289,21 @@ pub struct SecretKeyRef {
     pub key: Option<String>,
 }
 
-/// What becomes of the objects of a Kustomization that is deleted (K-067 ff.).
+/// What happens to the objects of a Kustomization that is deleted (K-067 ff.).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletionPolicy {
-    /// What `prune` says.
+    /// As `prune` says.
     MirrorPrune,
     /// They are deleted.
     Delete,
-    /// They are deleted, and are waited for.
+    /// They are deleted, and the controller waits until they are gone.
     WaitForTermination,
     /// They stay.
     Orphan,
 }
 
 impl Kustomization {
-    /// The source, in the namespace that counts.
+    /// The source, with its namespace resolved.
     #[must_use]
     pub fn source(&self) -> ObjectName {
         let source = &self.spec.source_ref;
@@ -311,7 +311,7 @@ impl Kustomization {
         ObjectName::referred_from(own, source.namespace.as_deref(), &source.name)
     }
 
-    /// A Kustomization that this one depends on, in the namespace that counts.
+    /// A Kustomization that this one depends on, with its namespace resolved.
     #[must_use]
     pub fn dependency(&self, of: &Dependency) -> ObjectName {
         let own = self.metadata.namespace_or_default();
@@ -326,7 +326,7 @@ impl KustomizationSpec {
         self.interval.map_or(Duration::ZERO, GoDuration::as_std)
     }
 
-    /// How soon after a failure; the interval when nothing is said.
+    /// How soon after a failure; the interval when absent.
     #[must_use]
     pub fn retry_interval(&self) -> Duration {
         self.retry_interval.map_or_else(|| self.interval(), GoDuration::as_std)
@@ -340,36 +340,36 @@ impl KustomizationSpec {
         timeout.max(SHORTEST_TIMEOUT)
     }
 
-    /// What becomes of the objects with the Kustomization.
+    /// What happens to the objects when the Kustomization is deleted.
     #[must_use]
     pub fn deletion_policy(&self) -> DeletionPolicy {
         match self.deletion_policy.as_deref() {
             None | Some("" | "MirrorPrune") => DeletionPolicy::MirrorPrune,
             Some("Delete") => DeletionPolicy::Delete,
             Some("WaitForTermination") => DeletionPolicy::WaitForTermination,
-            // What nobody knows deletes nothing.
+            // An unknown policy deletes nothing.
             Some(_) => DeletionPolicy::Orphan,
         }
     }
 }
 
-/// One of the last outcomes (K-206 ff.).
+/// An entry of `status.history` (K-206 ff.).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryEntry {
-    /// Of what was built.
+    /// Digest of the build.
     pub digest: String,
-    /// When it had this outcome first, in RFC 3339.
+    /// Time of the first reconciliation with this outcome, in RFC 3339.
     pub first_reconciled: String,
-    /// When it had it last.
+    /// Time of the last one.
     pub last_reconciled: String,
-    /// How long that took.
+    /// Duration of the last one.
     pub last_reconciled_duration: String,
     /// The reason of Ready.
     pub last_reconciled_status: String,
-    /// How often.
+    /// Number of reconciliations.
     pub total_reconciliations: i64,
-    /// What it was built from.
+    /// Revision of the source and the like.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! Our annotations on Kustomizations (docs/cli.md, *Annotations*). What does not parse closes: the Kustomization is not acted upon.
+//! Our annotations on Kustomizations (docs/cli.md, *Annotations*). They fail closed: a Kustomization with an invalid one is not acted upon.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::fmt;
 use super::annotations::{check_annotation_keys, ours};
 use bumpwright_policy::{ANNOTATION_PREFIX as PREFIX, InvalidAnnotation};
 
-/// What a Kustomization's annotations ask for.
+/// Settings from a Kustomization's annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KustomizationAnnotations {
-    /// `reconcile: report`: say what differs, and change nothing.
+    /// `reconcile: report`: differences are reported and nothing is changed.
     pub reports: bool,
-    /// `max-prune`: how much one reconciliation may delete.
+    /// `max-prune`: how many objects one reconciliation may delete.
     max_prune: Option<MaxPrune>,
-    /// `approve-prune`: the revision for which `max-prune` does not hold.
+    /// `approve-prune`: the revision that is exempt from `max-prune`.
     approved: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MaxPrune {
     Objects(usize),
-    /// Of all objects that were applied before.
+    /// Percentage of the objects that were applied before.
     Percent(usize),
 }
 
-/// As it is written.
+/// The spelling of the annotation.
 impl fmt::Display for MaxPrune {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -36,7 +36,7 @@ impl fmt::Display for MaxPrune {
 
 impl MaxPrune {
     fn read(text: &str) -> Option<Self> {
-        // Digits alone: `parse` would take a sign.
+        // Digits alone: `parse` would accept a sign.
         let number = |text: &str| {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| text.parse::<usize>().ok()).flatten()
@@ -47,7 +47,7 @@ impl MaxPrune {
         }
     }
 
-    /// So many of `all` objects may go.
+    /// How many of `all` objects may be deleted.
     const fn allows(self, all: usize) -> usize {
         match self {
             Self::Objects(count) => count,
@@ -57,10 +57,10 @@ impl MaxPrune {
 }
 
 impl KustomizationAnnotations {
-    /// Reads a Kustomization's annotations; those of others are passed over.
+    /// Reads a Kustomization's annotations; those without our prefix are ignored.
     ///
     /// # Errors
-    /// [`InvalidAnnotation`] for one of ours that does not parse, or that Kustomizations do not have.
+    /// [`InvalidAnnotation`] for one of ours that does not parse or is unknown.
     pub fn read(annotations: &BTreeMap<String, String>) -> Result<Self, InvalidAnnotation> {
         check_annotation_keys("Kustomization", annotations)?;
         let get = |key: &str| ours(annotations, key);
@@ -84,7 +84,7 @@ impl KustomizationAnnotations {
         })
     }
 
-    /// Why `stale` of the `before` objects that were applied may not be deleted for a revision; None when they may.
+    /// Why `stale` of the `before` objects that were applied may not be deleted for a revision; `None` when they may.
     #[must_use]
     pub fn refuses_prune(&self, stale: usize, before: usize, revision: &str) -> Option<String> {
         let limit = self.max_prune?;

@@ -8,7 +8,7 @@ use bumpwright_policy::LatestRef;
 pub struct InvalidLatestImage {
     /// The text.
     pub text: String,
-    /// What it lacks.
+    /// The reason.
     pub why: &'static str,
 }
 

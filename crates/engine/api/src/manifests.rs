@@ -1,4 +1,4 @@
-//! Manifests: objects of our kinds out of multi-document YAML or JSON.
+//! Manifests: objects of our kinds in multi-document YAML or JSON.
 
 use std::fmt;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use memchr::memmem;
 
 use super::automation::ImageUpdateAutomation;
-use super::check::{Definition, Misfit, Strictness, UnknownFields, definition_of, misfits};
+use super::check::{Definition, Strictness, UnknownFields, Violation, definition_of, violations};
 use super::crd::CustomResource;
 use super::decode::{DecodeError, decode};
 use super::git_repository::GitRepository;
@@ -20,10 +20,10 @@ use super::tree::{Node, SyntaxError, parse};
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
-/// `kind: List` inside `kind: List`; nobody writes more than one.
+/// Depth of `kind: List` inside `kind: List`; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
 
-/// A place in a file; lines and columns count from 1, columns in characters.
+/// A place in a file; lines and columns count from 1, columns are in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The line.
@@ -77,12 +77,12 @@ impl Object {
     }
 }
 
-/// An object and where it stands.
+/// An object and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     /// The file.
     pub path: String,
-    /// Where the object starts.
+    /// Start of the object.
     pub place: Place,
     /// The object.
     pub object: Object,
@@ -94,13 +94,13 @@ pub struct Document {
 pub struct ManifestError {
     /// The file.
     pub path: String,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
-    /// What is wrong.
+    /// The fault.
     pub cause: Cause,
 }
 
-/// What is wrong with a manifest.
+/// The fault of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// The file does not parse.
@@ -129,7 +129,7 @@ pub enum Cause {
     },
 }
 
-/// All that is wrong with a file, a line each.
+/// All faults of a file, a line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestErrors(pub Vec<ManifestError>);
 
@@ -145,37 +145,50 @@ impl fmt::Display for ManifestErrors {
 
 impl std::error::Error for ManifestErrors {}
 
-/// What could be read of a file, and what could not.
+/// The valid objects of a file, and the faults of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lenient {
-    /// The objects that fit.
+    /// The valid objects.
     pub documents: Vec<Document>,
-    /// The ones that do not, and the file's syntax error if it has one.
+    /// The faults of the others, and the file's syntax error if it has one.
     pub problems: Vec<ManifestError>,
 }
 
-/// Whether the bytes of a file can hold an image policy at all: false spares parsing it.
+/// Whether a file may contain an image policy; a file that cannot is not parsed.
 #[must_use]
 pub fn could_hold(text: &[u8]) -> bool {
     memmem::find(text, IMAGE_GROUP.as_bytes()).is_some()
 }
 
-/// Reads a file that was given as manifests (`-f`): whatever does not fit the schemas of our kinds is an error. `kind: List` is
-/// unwrapped; objects of other kinds are passed over.
+/// Reads a file that was given as manifests (`-f`): violations of the schemas of our kinds are errors. `kind: List` is
+/// unwrapped; objects of other kinds are ignored.
 ///
 /// # Errors
 /// All faults, each with its place and field.
 pub fn read(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Document>, ManifestErrors> {
-    read_strictly(path, text, Strictness { unknown, whole: true })
+    read_strictly(
+        path,
+        text,
+        Strictness {
+            unknown,
+            complete: true,
+        },
+    )
 }
 
-/// The same for a file that was found in a folder of manifests: its objects may be those that a kustomization is built on, and lack
-/// what patches add.
+/// Reads a file of a folder of manifests: its objects may be bases of a kustomization, and may lack fields that patches add.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_in_folder(path: &str, text: &[u8], unknown: UnknownFields) -> Result<Vec<Document>, ManifestErrors> {
-    read_strictly(path, text, Strictness { unknown, whole: false })
+    read_strictly(
+        path,
+        text,
+        Strictness {
+            unknown,
+            complete: false,
+        },
+    )
 }
 
 fn read_strictly(path: &str, text: &[u8], strictness: Strictness) -> Result<Vec<Document>, ManifestErrors> {
@@ -186,7 +199,7 @@ fn read_strictly(path: &str, text: &[u8], strictness: Strictness) -> Result<Vec<
     }
 }
 
-/// What does not fit the schema in the Kustomizations of a file that are `wanted` by namespace, if they say one, and name.
+/// Violations of the schema in those Kustomizations of a file that are `wanted` by namespace, if they have one, and name.
 #[must_use]
 pub fn check_kustomizations(
     path: &str,
@@ -197,9 +210,15 @@ pub fn check_kustomizations(
     let Some(definition) = definition_of(KUSTOMIZE_GROUP, "Kustomization") else {
         return Vec::new();
     };
-    // What does not parse is told by whoever builds it.
+    // The build reports syntax errors.
     let documents = std::str::from_utf8(text).map_or_else(|_| Vec::new(), |text| parse(text).0);
-    let (mut faults, strictness) = (Vec::new(), Strictness { unknown, whole: true });
+    let (mut faults, strictness) = (
+        Vec::new(),
+        Strictness {
+            unknown,
+            complete: true,
+        },
+    );
     walk(&documents, 0, &mut |node| {
         let is_of_kind = node.field_text("kind") == Some(definition.resource.kind)
             && group_version(node.field_text("apiVersion").unwrap_or_default()).0 == definition.resource.group;
@@ -222,9 +241,9 @@ fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Stric
         return vec![error(node.place, cause)];
     }
     let object = Title(node).to_string();
-    misfits(node, definition, strictness)
+    violations(node, definition, strictness)
         .into_iter()
-        .map(|Misfit { place, text }| {
+        .map(|Violation { place, text }| {
             let cause = Cause::Field {
                 object: object.clone(),
                 field: text,
@@ -234,20 +253,20 @@ fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Stric
         .collect()
 }
 
-/// Reads the image policies and image repositories of a file that happens to be in a repository: what does not fit is a problem to report.
+/// Reads the image policies and image repositories of a file in a repository: violations of the schemas are problems to report.
 ///
-/// Nothing else is looked at. Automations in a repository are never run (docs/cli.md, *TARGET*, rule 5), and
+/// Other kinds are ignored: automations in a repository are never run (docs/cli.md, *TARGET*, rule 5), and
 /// a Secret that is committed there must never become a credential.
 #[must_use]
 pub fn read_leniently(path: &str, text: &[u8]) -> Lenient {
     read_wanted(path, text, None, |node| {
-        kind_of(node).filter(|kind| matches!(kind, Kind::ImagePolicy | Kind::ImageRepository))
+        kind_of(node).filter(|kind| matches!(kind, ReadKind::ImagePolicy | ReadKind::ImageRepository))
     })
 }
 
-/// Our kinds, told by group and kind.
+/// The kinds that are read.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ReadKind {
     ImagePolicy,
     ImageRepository,
     ImageUpdateAutomation,
@@ -256,15 +275,15 @@ enum Kind {
     ServiceAccount,
 }
 
-fn kind_of(node: &Node) -> Option<Kind> {
-    let (group, _) = group_version(node.field_text("apiVersion")?);
-    match (group, node.field_text("kind")?) {
-        (IMAGE_GROUP, "ImagePolicy") => Some(Kind::ImagePolicy),
-        (IMAGE_GROUP, "ImageRepository") => Some(Kind::ImageRepository),
-        (IMAGE_GROUP, "ImageUpdateAutomation") => Some(Kind::ImageUpdateAutomation),
-        (SOURCE_GROUP, "GitRepository") => Some(Kind::GitRepository),
-        ("", "Secret") => Some(Kind::Secret),
-        ("", "ServiceAccount") => Some(Kind::ServiceAccount),
+fn kind_of(node: &Node) -> Option<ReadKind> {
+    let (group, _) = group_version(node.text("apiVersion")?);
+    match (group, node.text("kind")?) {
+        (IMAGE_GROUP, "ImagePolicy") => Some(ReadKind::ImagePolicy),
+        (IMAGE_GROUP, "ImageRepository") => Some(ReadKind::ImageRepository),
+        (IMAGE_GROUP, "ImageUpdateAutomation") => Some(ReadKind::ImageUpdateAutomation),
+        (SOURCE_GROUP, "GitRepository") => Some(ReadKind::GitRepository),
+        ("", "Secret") => Some(ReadKind::Secret),
+        ("", "ServiceAccount") => Some(ReadKind::ServiceAccount),
         _ => None,
     }
 }
@@ -273,8 +292,13 @@ fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-fn read_wanted(path: &str, text: &[u8], strict: Option<Strictness>, wanted: impl Fn(&Node) -> Option<Kind>) -> Lenient {
-    let mut reader = Reader {
+fn read_wanted(
+    path: &str,
+    text: &[u8],
+    strict: Option<Strictness>,
+    wanted: impl Fn(&Node) -> Option<ReadKind>,
+) -> Lenient {
+    let mut reader = ManifestReader {
         path,
         strict,
         wanted,
@@ -301,7 +325,7 @@ fn read_wanted(path: &str, text: &[u8], strict: Option<Strictness>, wanted: impl
     reader.read
 }
 
-/// Shows each object to `take`, those of lists one by one, until it says that it was one of its own.
+/// Calls `take` for each object, and for the items of lists that it does not take itself.
 fn walk(nodes: &[Rc<Node>], depth: usize, take: &mut impl FnMut(&Node) -> bool) {
     for node in nodes {
         let is_list = node.field_text("kind").is_some_and(|kind| kind.ends_with("List"));
@@ -313,15 +337,15 @@ fn walk(nodes: &[Rc<Node>], depth: usize, take: &mut impl FnMut(&Node) -> bool) 
     }
 }
 
-struct Reader<'a, F> {
+struct ManifestReader<'a, F> {
     path: &'a str,
-    /// Whether objects are held against their schema.
+    /// Whether, and how strictly, objects are checked against their schema.
     strict: Option<Strictness>,
     wanted: F,
     read: Lenient,
 }
 
-impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
+impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
     fn take(&mut self, node: &Node) -> bool {
         let kind = (self.wanted)(node);
         if let Some(kind) = kind {
@@ -330,7 +354,7 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
         kind.is_some()
     }
 
-    /// What does not fit the schema of its kind, if there is one.
+    /// Violations of the schema of the object's kind, if there is one.
     fn faults(&self, node: &Node) -> Vec<ManifestError> {
         let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
         let definition = definition_of(group, node.field_text("kind").unwrap_or_default());
@@ -340,17 +364,17 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
         }
     }
 
-    fn object(&mut self, node: &Node, kind: Kind) {
+    fn object(&mut self, node: &Node, kind: ReadKind) {
         if let Some(cause) = version_fault(node, kind) {
             return self.problem(node.place, cause);
         }
         let object = match kind {
-            Kind::ImagePolicy => decode(node).map(Object::ImagePolicy),
-            Kind::ImageRepository => decode(node).map(Object::ImageRepository),
-            Kind::ImageUpdateAutomation => decode(node).map(Object::ImageUpdateAutomation),
-            Kind::GitRepository => decode(node).map(Object::GitRepository),
-            Kind::Secret => decode(node).map(Object::Secret),
-            Kind::ServiceAccount => decode(node).map(Object::ServiceAccount),
+            ReadKind::ImagePolicy => decode(node).map(Object::ImagePolicy),
+            ReadKind::ImageRepository => decode(node).map(Object::ImageRepository),
+            ReadKind::ImageUpdateAutomation => decode(node).map(Object::ImageUpdateAutomation),
+            ReadKind::GitRepository => decode(node).map(Object::GitRepository),
+            ReadKind::Secret => decode(node).map(Object::Secret),
+            ReadKind::ServiceAccount => decode(node).map(Object::ServiceAccount),
         };
         let mut faults = self.faults(node);
         match object.and_then(named) {
@@ -362,7 +386,7 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
             Ok(_) => {}
             Err(error) => {
                 let place = error.place.unwrap_or(node.place);
-                // It has more to say of a value than the schema's pattern.
+                // The decoder's message about a value is more specific than the schema's pattern.
                 faults.retain(|fault| fault.place != place);
                 faults.push(ManifestError {
                     path: self.path.to_owned(),
@@ -387,7 +411,7 @@ impl<F: Fn(&Node) -> Option<Kind>> Reader<'_, F> {
     }
 }
 
-/// An object without a name could be found by nobody.
+/// Rejects an object without a name.
 fn named(object: Object) -> Result<Object, DecodeError> {
     match object.metadata().name.as_str() {
         "" => Err(<DecodeError as serde::de::Error>::custom("metadata.name is required")),
@@ -411,23 +435,23 @@ fn unserved(node: &Node, definition: &CustomResource) -> Option<Cause> {
     })
 }
 
-/// What to do about versions that are no longer served.
+/// Hint for versions that are no longer served.
 const MIGRATE: &str = "`bumpwright migrate` rewrites it as v1";
 
-/// Which versions are read at all: all that share the schema (IUA-006: `v1alpha2` of the image kinds is `v1beta1` by
-/// another name).
-fn version_fault(node: &Node, kind: Kind) -> Option<Cause> {
+/// The fault of a version that is not read. All versions that share the schema are (IUA-006: `v1alpha2` of the image
+/// kinds is `v1beta1` by another name).
+fn version_fault(node: &Node, kind: ReadKind) -> Option<Cause> {
     let api_version = node.field_text("apiVersion").unwrap_or_default();
     let (_, version) = group_version(api_version);
     let known: &[&str] = match kind {
-        Kind::ImagePolicy | Kind::ImageRepository | Kind::ImageUpdateAutomation => {
+        ReadKind::ImagePolicy | ReadKind::ImageRepository | ReadKind::ImageUpdateAutomation => {
             &["v1", "v1beta2", "v1beta1", "v1alpha2"]
         }
-        Kind::GitRepository => &["v1", "v1beta2", "v1beta1"],
-        Kind::Secret | Kind::ServiceAccount => &["v1"],
+        ReadKind::GitRepository => &["v1", "v1beta2", "v1beta1"],
+        ReadKind::Secret | ReadKind::ServiceAccount => &["v1"],
     };
     let way_out = match (kind, version) {
-        (Kind::Secret | Kind::ServiceAccount, _) => "write it as v1",
+        (ReadKind::Secret | ReadKind::ServiceAccount, _) => "write it as v1",
         (_, "v1alpha1" | "v1alpha2") => MIGRATE,
         _ => "write it as v1, v1beta2 or v1beta1",
     };

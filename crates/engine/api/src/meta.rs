@@ -1,11 +1,11 @@
-//! What all objects share: metadata, names, references, conditions.
+//! Types that all objects share: metadata, names, references, conditions.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The namespace of an object that names none, as `kubectl` and `flux` have it.
+/// The namespace of an object without one, as in `kubectl` and `flux`.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
 /// `metadata` of an object.
@@ -24,7 +24,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The namespace, or [`DEFAULT_NAMESPACE`] when the manifest names none.
+    /// The namespace, or [`DEFAULT_NAMESPACE`] when the manifest has none.
     #[must_use]
     pub fn namespace_or_default(&self) -> &str {
         match self.namespace.as_deref() {
@@ -40,7 +40,7 @@ impl Metadata {
     }
 }
 
-/// Namespace and name of an object, whatever its kind.
+/// Namespace and name of an object of any kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
     /// The namespace.
@@ -58,7 +58,7 @@ impl ObjectName {
         }
     }
 
-    /// The object that one in the namespace `own` refers to: there, unless the reference names another namespace.
+    /// The object that an object in the namespace `own` refers to: in `own`, unless the reference names another namespace.
     #[must_use]
     pub fn referred_from(own: &str, namespace: Option<&str>, name: &str) -> Self {
         let given = namespace.filter(|namespace| !namespace.is_empty());
@@ -89,16 +89,16 @@ pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// A word for machines.
+    /// Machine-readable reason in CamelCase.
     #[serde(default)]
     pub reason: String,
-    /// A sentence for people.
+    /// Human-readable message.
     #[serde(default)]
     pub message: String,
     /// The generation that it was set for.
     #[serde(default)]
     pub observed_generation: Option<i64>,
-    /// When it changed last, in RFC 3339.
+    /// Time of the last change, in RFC 3339.
     #[serde(default)]
     pub last_transition_time: Option<String>,
 }

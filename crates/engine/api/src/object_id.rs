@@ -1,4 +1,4 @@
-//! What names an object of a cluster, whatever its version.
+//! The identity of an object in a cluster, independent of its API version.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::meta::ObjectName;
 
-/// An object of a kind, at any version (cli-utils `object.ObjMetadata`).
+/// Group, kind, namespace and name (cli-utils `object.ObjMetadata`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
-    /// Namespace (empty for objects of the cluster) and name.
+    /// Namespace (empty for cluster-scoped objects) and name.
     pub name: ObjectName,
     /// API group; empty for the core group.
     pub group: String,
@@ -18,7 +18,7 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
-    /// Of a manifest, or of what the server has; what it does not say is empty.
+    /// The identity of an object; absent parts are empty.
     #[must_use]
     pub fn of(object: &Value) -> Self {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -31,7 +31,7 @@ impl ObjectId {
     }
 }
 
-/// As Flux' messages name it: `Kind/namespace/name`, or `Kind/name`.
+/// The form in Flux's messages: `Kind/namespace/name`, or `Kind/name`.
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ObjectName { namespace, name } = &self.name;
@@ -42,7 +42,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// Group and kind of an object, empty both where `apiVersion` has more than one slash, as apimachinery has it.
+/// Group and kind of an object; both empty when `apiVersion` has more than one slash, as in apimachinery.
 #[must_use]
 pub fn group_kind(object: &Value) -> (&str, &str) {
     let text = |key| object.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -25,7 +25,7 @@ pub struct Conflict {
     pub second: String,
 }
 
-/// Objects by kind, namespace and name, each with the file that it came from.
+/// Objects by kind, namespace and name, each with its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Objects {
     documents: BTreeMap<(&'static str, ObjectName), Document>,
@@ -35,7 +35,7 @@ impl Objects {
     /// Adds a document. The same object a second time is fine.
     ///
     /// # Errors
-    /// [`Conflict`] when a different object of its kind and name is there; that one stays.
+    /// [`Conflict`] when there is already a different object of its kind and name, which stays.
     pub fn insert(&mut self, document: Document) -> Result<(), Conflict> {
         let key = key(&document);
         match self.documents.get(&key) {
@@ -53,7 +53,7 @@ impl Objects {
         }
     }
 
-    /// Puts an object of a cluster, where each name stands once, in the place of an older one.
+    /// Puts an object of a cluster, where names are unique, in the place of an older one.
     pub fn put(&mut self, object: Object) {
         let document = Document {
             path: String::new(),
@@ -71,9 +71,9 @@ impl Objects {
         documents.into_iter().try_for_each(|document| self.insert(document))
     }
 
-    /// Adds an image policy that happens to be in a repository, where the same policy may stand several times (a base
-    /// and its overlays). One with an image wins over one without; of two with different images the first stays and
-    /// the conflict is returned, to be reported.
+    /// Adds an image policy of a repository, where the same policy may occur several times (a base and its overlays). A
+    /// policy with an image replaces one without; of two with different images the first stays and the conflict is
+    /// returned.
     pub fn absorb(&mut self, document: Document) -> Option<Conflict> {
         let has_image = |document: &Document| match &document.object {
             Object::ImagePolicy(policy) => !matches!(policy.latest_ref(), Ok(None)),
@@ -101,7 +101,7 @@ impl Objects {
         }
     }
 
-    /// These objects laid over those `below`: where both have an object of one kind and name, this one's stays
+    /// Merges these objects with those `below`: of two with the same kind and name this side's stays
     /// (docs/cli.md, *TARGET*, rule 5: `-f` wins over TARGET).
     #[must_use]
     pub fn overlay(mut self, below: Self) -> Self {
@@ -185,13 +185,13 @@ impl Objects {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// How many there are.
+    /// The number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.documents.len()

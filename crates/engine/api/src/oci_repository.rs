@@ -1,4 +1,4 @@
-//! `OCIRepository` of `source.toolkit.fluxcd.io` (v1beta2, v1): files that are kept in a registry.
+//! `OCIRepository` of `source.toolkit.fluxcd.io` (v1beta2, v1): files in an OCI registry.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use super::meta::{LocalRef, Metadata};
 pub struct OciRepository {
     /// Name and namespace.
     pub metadata: Metadata,
-    /// Where and what.
+    /// Location and settings.
     pub spec: OciRepositorySpec,
 }
 
-/// Where to pull from, and what.
+/// Location, reference and connection settings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OciRepositorySpec {
@@ -46,7 +46,7 @@ pub struct OciRepositorySpec {
     pub verify: Option<OciVerification>,
     /// Files that are left out, in the format of `.gitignore`.
     pub ignore: Option<String>,
-    /// Whether the registry may be asked without TLS.
+    /// Whether the registry may be reached without TLS.
     #[serde(default)]
     pub insecure: bool,
     /// Whether no artifacts are made.
@@ -54,7 +54,7 @@ pub struct OciRepositorySpec {
     pub suspend: bool,
 }
 
-/// What to pull: the first that is there of `digest`, `semver`, `tag`.
+/// The reference to pull: the first of `digest`, `semver`, `tag` that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OciRef {
@@ -90,31 +90,31 @@ pub struct OciVerification {
     pub secret_ref: Option<LocalRef>,
     /// Secret with Sigstore's `trusted_root.json`.
     pub trusted_root_secret_ref: Option<LocalRef>,
-    /// Identities of which one must have signed, without keys.
+    /// Identities of which one must have signed, for keyless signatures.
     #[serde(default, rename = "matchOIDCIdentity")]
     pub match_oidc_identity: Vec<OidcIdentity>,
 }
 
-/// An identity by two regular expressions.
+/// An identity as two regular expressions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OidcIdentity {
-    /// Who issued it.
+    /// The issuer.
     pub issuer: String,
-    /// Whom for.
+    /// The subject.
     pub subject: String,
 }
 
-/// What a controller says of a repository, besides the conditions.
+/// Status of a repository, without the conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OciRepositoryStatus {
-    /// What was made last.
+    /// The latest artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
-    /// `spec.ignore` of the artifact.
+    /// `spec.ignore` that the artifact was made with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_ignore: Option<String>,
-    /// `spec.layerSelector` of the artifact.
+    /// `spec.layerSelector` that the artifact was made with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_layer_selector: Option<OciLayerSelector>,
 }

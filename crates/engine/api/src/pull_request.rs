@@ -1,43 +1,43 @@
-//! What an automation says about a pull request for its branch (`bumpwright.dev/pull-request*`).
+//! Annotations of an automation about a pull request for its branch (`bumpwright.dev/pull-request*`).
 
 use url::Url;
 
 use super::automation::ImageUpdateAutomation;
 use bumpwright_policy::{ANNOTATION_PREFIX, InvalidAnnotation};
 
-/// What the value of `pull-request` has to be.
+/// The valid values of `pull-request`.
 const KINDS: &str = "github or gitea";
-/// What the value of `pull-request-base` has to be.
+/// The valid values of `pull-request-base`.
 pub const BRANCH: &str = "the name of a branch";
-/// What the value of `pull-request-secret` has to be.
+/// The valid values of `pull-request-secret`.
 const NAME: &str = "the name of a Secret";
-/// What the value of `pull-request-api` has to be.
+/// The valid values of `pull-request-api`.
 pub const API_URL: &str = "an http or https URL without user, query and fragment, as https://git.example.com/api/v1";
 
-/// Which API a forge speaks.
+/// The API of a forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeKind {
-    /// GitHub, also Enterprise.
+    /// GitHub and GitHub Enterprise.
     GitHub,
     /// Gitea or Forgejo.
     Gitea,
 }
 
-/// What the annotations say, each one as far as it is there.
+/// Settings from the annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PullRequestAnnotations {
-    /// `pull-request`: open one at such a forge.
+    /// `pull-request`: open a pull request at a forge of this kind.
     pub kind: Option<ForgeKind>,
-    /// `pull-request-base`: the branch to be merged into, without `refs/heads/`.
+    /// `pull-request-base`: the branch to merge into, without `refs/heads/`.
     pub base: Option<String>,
     /// `pull-request-secret`: a Secret with `token`, in the automation's namespace.
     pub secret: Option<String>,
-    /// `pull-request-api`: where the API is.
+    /// `pull-request-api`: the URL of the API.
     pub api: Option<Url>,
 }
 
 impl ImageUpdateAutomation {
-    /// What its annotations say about a pull request.
+    /// Reads the annotations about a pull request.
     ///
     /// # Errors
     /// [`InvalidAnnotation`] for the first one, in the order of the keys, that does not parse: the automation is not to be
@@ -80,7 +80,7 @@ fn kind(text: &str) -> Option<ForgeKind> {
     }
 }
 
-/// A branch, with or without `refs/heads/` before it, as git-check-ref-format has branches.
+/// Reads the name of a branch, with or without `refs/heads/`, by the rules of git-check-ref-format.
 #[must_use]
 pub fn branch_name(text: &str) -> Option<String> {
     let name = text.strip_prefix("refs/heads/").unwrap_or(text);
@@ -96,7 +96,7 @@ pub fn branch_name(text: &str) -> Option<String> {
     fits.then(|| name.to_owned())
 }
 
-/// A DNS subdomain name, as names of Secrets are (RFC 1123).
+/// Reads the name of a Secret, a DNS subdomain name (RFC 1123).
 fn secret_name(text: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let part =
@@ -104,7 +104,7 @@ fn secret_name(text: &str) -> Option<String> {
     (text.len() <= 253 && text.split('.').all(part)).then(|| text.to_owned())
 }
 
-/// The address of an API.
+/// Reads the URL of an API.
 #[must_use]
 pub fn api_url(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;

@@ -1,4 +1,4 @@
-//! Structural schemas, as an API server checks objects with: a builder that reads like the API document.
+//! Structural schemas, by which an API server validates objects: a builder that reads like the API document.
 //!
 //! ```text
 //! object()
@@ -11,11 +11,11 @@
 
 use super::emit::Yaml;
 
-/// Of a map: what its values must be; of a list, its items.
+/// The keyword for the schema of a map's values or a list's items.
 const VALUES: &str = "additionalProperties";
 const ITEMS: &str = "items";
 
-/// What a value must be.
+/// The schema of a value.
 #[derive(Clone, Debug)]
 pub(super) struct Schema {
     about: Option<&'static str>,
@@ -23,36 +23,36 @@ pub(super) struct Schema {
     keywords: Vec<(&'static str, Keyword)>,
     pub(super) fields: Vec<(&'static str, Schema)>,
     pub(super) rules: Vec<Rule>,
-    /// Whether the object that has this value as a field must have it.
+    /// Whether the field with this schema is required.
     pub(super) required: bool,
 }
 
-/// What a keyword says.
+/// The value of a keyword.
 #[derive(Clone, Debug)]
 enum Keyword {
     Value(Yaml),
-    /// What all values below must be.
+    /// The schema of all values below.
     Below(Box<Schema>),
 }
 
-/// A rule in CEL over the whole value, and what is said when it does not hold.
+/// A CEL rule over the whole value, and the message when it does not hold.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) expression: &'static str,
     pub(super) message: &'static str,
 }
 
-/// An object with the fields that follow.
+/// An object; fields are added by [`Schema::field`].
 pub(super) fn object() -> Schema {
     Schema::of("object")
 }
 
-/// An object with any keys, whose values are all alike.
+/// An object with any keys and values of one schema.
 pub(super) fn map(values: &Schema) -> Schema {
     Schema::of("object").below(VALUES, values)
 }
 
-/// A list of values that are all alike.
+/// A list with items of one schema.
 pub(super) fn list(items: &Schema) -> Schema {
     Schema::of("array").below(ITEMS, items)
 }
@@ -82,12 +82,12 @@ pub(super) fn int64() -> Schema {
     integer().keyword("format", "int64".into())
 }
 
-/// A time as RFC 3339 spells it.
+/// A time in RFC 3339.
 pub(super) fn time() -> Schema {
     string().keyword("format", "date-time".into())
 }
 
-/// Anything, kept as it is.
+/// Any value, preserved as it is.
 pub(super) fn anything() -> Schema {
     Schema {
         about: None,
@@ -119,7 +119,7 @@ impl Schema {
         self
     }
 
-    /// What a keyword says.
+    /// The value of a keyword.
     pub(super) fn value_of(&self, keyword: &str) -> Option<&Yaml> {
         self.keywords.iter().find_map(|(name, said)| match said {
             Keyword::Value(value) if *name == keyword => Some(value),
@@ -127,7 +127,7 @@ impl Schema {
         })
     }
 
-    /// What a keyword says in text.
+    /// The text of a keyword.
     pub(super) fn text_of(&self, keyword: &str) -> Option<&str> {
         match self.value_of(keyword) {
             Some(Yaml::Text(text)) => Some(text),
@@ -135,7 +135,7 @@ impl Schema {
         }
     }
 
-    /// What the items of a list or the values of a map must be.
+    /// The schema of the items of a list or the values of a map.
     pub(super) fn of_all_below(&self) -> Option<&Self> {
         self.keywords.iter().find_map(|(_, said)| match said {
             Keyword::Below(schema) => Some(&**schema),
@@ -143,13 +143,13 @@ impl Schema {
         })
     }
 
-    /// What `kubectl explain` says.
+    /// The description, as shown by `kubectl explain`.
     pub(super) fn about(mut self, text: &'static str) -> Self {
         self.about = Some(text);
         self
     }
 
-    /// The object that has this value as a field must have it.
+    /// Marks the field as required.
     pub(super) fn required(mut self) -> Self {
         self.required = true;
         self
@@ -161,53 +161,53 @@ impl Schema {
         self
     }
 
-    /// What the API server fills in when the field is absent.
+    /// The default of an absent field.
     pub(super) fn default(self, value: Yaml) -> Self {
         self.keyword("default", value)
     }
 
-    /// A regular expression (RE2) that a text must match.
+    /// The regular expression (RE2) that a text must match.
     pub(super) fn pattern(self, pattern: &str) -> Self {
         self.keyword("pattern", pattern.into())
     }
 
-    /// The shortest that a text may be, in characters.
+    /// The least length of a text, in characters.
     pub(super) fn min_length(self, characters: i64) -> Self {
         self.keyword("minLength", Yaml::Number(characters))
     }
 
-    /// The longest that a text may be, in characters.
+    /// The greatest length of a text, in characters.
     pub(super) fn max_length(self, characters: i64) -> Self {
         self.keyword("maxLength", Yaml::Number(characters))
     }
 
-    /// The least that a number may be.
+    /// The least number.
     pub(super) fn minimum(self, number: i64) -> Self {
         self.keyword("minimum", Yaml::Number(number))
     }
 
-    /// How many values a list may have.
+    /// The greatest number of items of a list.
     pub(super) fn max_items(self, values: i64) -> Self {
         self.keyword("maxItems", Yaml::Number(values))
     }
 
-    /// Server-side apply takes the list as a whole: one manager owns all of it.
+    /// Marks the list as atomic for server-side apply: one manager owns all of it.
     pub(super) fn atomic_list(self) -> Self {
         self.keyword("x-kubernetes-list-type", "atomic".into())
     }
 
-    /// Server-side apply takes the object as a whole: one manager owns all of it.
+    /// Marks the object as atomic for server-side apply: one manager owns all of it.
     pub(super) fn atomic_map(self) -> Self {
         self.keyword("x-kubernetes-map-type", "atomic".into())
     }
 
-    /// A rule in CEL, in which `self` is this value.
+    /// Adds a CEL rule, in which `self` is this value.
     pub(super) fn rule(mut self, expression: &'static str, message: &'static str) -> Self {
         self.rules.push(Rule { expression, message });
         self
     }
 
-    /// The schema as `openAPIV3Schema` spells it.
+    /// The schema in the form of `openAPIV3Schema`.
     pub(super) fn to_yaml(&self) -> Yaml {
         let mut entries: Vec<(&str, Yaml)> = Vec::new();
         entries.extend(self.about.map(|text| ("description", text.into())));

@@ -1,8 +1,8 @@
-//! The schemas of what objects of all kinds share: durations, references, selectors, conditions.
+//! Schemas that all kinds share: durations, references, selectors, conditions.
 
 use super::schema::{Schema, anything, boolean, int64, list, map, object, one_of, string, time};
 
-/// `metav1.ObjectMeta`, as far as people write it. What an API server adds may be anything.
+/// `metav1.ObjectMeta`, as far as manifests have it. Fields that an API server adds may be anything.
 pub(super) fn object_meta() -> Schema {
     let schema = object()
         .field("name", string())
@@ -27,7 +27,7 @@ pub(super) fn object_meta() -> Schema {
     .fold(schema, |schema, name| schema.field(name, anything()))
 }
 
-/// A duration of milliseconds to hours, as v1 of all kinds wants it.
+/// A duration of milliseconds to hours, as in v1 of all kinds.
 pub(super) fn duration() -> Schema {
     string().pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
 }
@@ -37,26 +37,26 @@ pub(super) fn short_duration() -> Schema {
     string().pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m))+$")
 }
 
-/// A duration of a kind whose v1beta1 had no pattern, so that any text came as far as the controller, which read it as
-/// Go does. Laxest that still rejects what all versions reject: whatever Go reads as a duration. A negative one is left
-/// out: no version did anything with it but never come back to the object.
+/// A duration of a kind whose v1beta1 had no pattern, so that the controller got any text and read it as Go does. The
+/// laxest pattern that still rejects what all versions reject: whatever Go reads as a duration, except negative ones,
+/// with which no version ever reconciled the object again.
 pub(super) fn go_duration() -> Schema {
     string().pattern(r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$")
 }
 
-/// The name of an object beside this one (`LocalObjectReference`).
+/// The name of an object in the same namespace (`LocalObjectReference`).
 pub(super) fn local_ref() -> Schema {
     object().field("name", string().required())
 }
 
-/// The name of an object, maybe in another namespace (`NamespacedObjectReference`).
+/// The name of an object, possibly in another namespace (`NamespacedObjectReference`).
 pub(super) fn namespaced_ref() -> Schema {
     object()
         .field("name", string().required())
         .field("namespace", string().about("The object's own namespace when absent"))
 }
 
-/// A source by kind and name; the kinds, and whether there is a default, are the caller's.
+/// A source by kind and name; the caller says which kinds there are, and the default.
 pub(super) fn source_ref(kind: Schema) -> Schema {
     object()
         .field("apiVersion", string())
@@ -90,7 +90,7 @@ pub(super) fn label_selector() -> Schema {
         .atomic_map()
 }
 
-/// `metav1.Condition`, many of them. A plain list, as upstream has it: whoever writes it owns all of it.
+/// A plain list of `metav1.Condition`, as upstream has it: whoever writes it owns all of it.
 pub(super) fn conditions() -> Schema {
     const REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
     const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
@@ -108,8 +108,8 @@ pub(super) fn conditions() -> Schema {
     )
 }
 
-/// The status of a kind before its own fields: the generation that was last dealt with (-1 until then), the last
-/// request to look again, conditions.
+/// The status fields of all kinds: the observed generation (-1 at first), the last handled reconcile request,
+/// conditions.
 pub(super) fn reconciled_status() -> Schema {
     object()
         .default(super::emit::Yaml::map([(

@@ -1,12 +1,12 @@
-//! The schemas of what the kinds of `source.toolkit.fluxcd.io` share.
+//! Schemas that the kinds of `source.toolkit.fluxcd.io` share.
 
 use super::schema::{Schema, int64, map, object, string, time};
 use super::schema_meta::local_ref;
 
-/// An artifact that a source has made.
+/// The artifact of a source.
 ///
-/// v1 and v1beta2 want `digest` and `revision`, v1beta1 neither; objects stored with the first releases of v1beta2 have
-/// `checksum` in place of `digest`. So what all want is required.
+/// v1 and v1beta2 require `digest` and `revision`, v1beta1 neither; objects stored with the first releases of v1beta2
+/// have `checksum` in place of `digest`. So only what all have is required.
 pub(super) fn artifact() -> Schema {
     object()
         .about("What was fetched last")
@@ -23,7 +23,7 @@ pub(super) fn artifact() -> Schema {
         .field("checksum", string().about("digest without its algorithm (v1beta1)"))
 }
 
-/// The artifact of a kind that has neither v1beta1 nor objects from before digests.
+/// The artifact of a kind without v1beta1 and without objects from before digests.
 pub(super) fn digested_artifact() -> Schema {
     object()
         .about("What was fetched last")

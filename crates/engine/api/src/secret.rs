@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use super::meta::{Metadata, ObjectName};
 
-/// A core `v1` Secret; `stringData` wins over `data`. Values are decoded when they are asked for, so that a Secret
-/// that nobody uses (one encrypted by SOPS, in a folder given as manifests) does no harm.
+/// A core `v1` Secret; `stringData` wins over `data`. Values are decoded on access, so that an unused Secret
+/// (one encrypted by SOPS, in a folder given as manifests) is not an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     /// Name and namespace.
@@ -28,7 +28,7 @@ enum Value {
     Encrypted,
 }
 
-/// A value of a Secret that cannot be used. The value itself is not part of the error.
+/// An unusable value of a Secret. The value itself is not part of the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSecret {
     /// A value under `data` that is not base64.
@@ -47,7 +47,7 @@ pub enum InvalidSecret {
         /// The key.
         key: String,
     },
-    /// A value that should be text and is not.
+    /// A value that is not text, where text is required.
     #[error("Secret {name}: the value of {key} is not UTF-8 text")]
     NotText {
         /// The Secret.
@@ -153,7 +153,7 @@ fn encoded(text: &Text) -> Value {
     if is_ciphertext(text) {
         return Value::Encrypted;
     }
-    // The API server's decoder passes over line breaks, so folded base64 is valid.
+    // The API server's decoder ignores line breaks, so folded base64 is valid.
     let compact: Zeroizing<String> = Zeroizing::new(text.0.split(['\n', '\r']).collect());
     match STANDARD.decode(compact.as_bytes()) {
         Ok(bytes) => Value::Bytes(Zeroizing::new(bytes)),

@@ -28,10 +28,10 @@ pub struct Requirement {
     pub values: Vec<String>,
 }
 
-/// A selector that cannot be used; the words are apimachinery's (`LabelSelectorAsSelector`, `labels.NewRequirement`).
+/// An invalid selector, with apimachinery's message (`LabelSelectorAsSelector`, `labels.NewRequirement`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSelector {
-    /// An operator that there is not.
+    /// An unknown operator.
     #[error("{0:?} is not a valid label selector operator")]
     Operator(String),
     /// `In` or `NotIn` without values.
@@ -40,7 +40,7 @@ pub enum InvalidSelector {
     /// `Exists` or `DoesNotExist` with values.
     #[error("values: Invalid value: {0}: values set must be empty for exists and does not exist")]
     Values(String),
-    /// A key that is no label's.
+    /// An invalid key.
     #[error("key: Invalid value: {key:?}: {why}")]
     Key {
         /// The key.
@@ -48,7 +48,7 @@ pub enum InvalidSelector {
         /// The rule that it breaks.
         why: &'static str,
     },
-    /// A value that no label can have.
+    /// An invalid value.
     #[error("values[{index}][{key}]: Invalid value: {value:?}: {why}")]
     Value {
         /// Its place among the values.
@@ -135,7 +135,7 @@ impl Requirement {
         let value = labels.get(&self.key);
         match self.operator.as_str() {
             "In" => value.is_some_and(|value| self.values.contains(value)),
-            // An object without the label is selected by NotIn, as apimachinery has it.
+            // NotIn selects an object without the label, as in apimachinery.
             "NotIn" => value.is_none_or(|value| !self.values.contains(value)),
             "Exists" => value.is_some(),
             "DoesNotExist" => value.is_none(),

@@ -1,4 +1,4 @@
-//! Core `ServiceAccount`: the secrets that images are pulled with.
+//! Core `ServiceAccount`, with its image pull secrets.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use super::meta::{LocalRef, Metadata};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceAccount {
-    /// Name and namespace; annotations bind it to identities at clouds.
+    /// Name and namespace; annotations bind it to identities of clouds.
     pub metadata: Metadata,
     /// Secrets with docker configurations, in the same namespace.
     #[serde(default)]
