@@ -1,22 +1,22 @@
-//! What can be wrong with expressions, in the words of Flux.
+//! Errors of expressions, with Flux's messages.
 
 use thiserror::Error;
 
-/// An expression is not one, or not one of the kind that is needed.
+/// An expression that is not valid, or not of the required type.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompileError {
-    /// It is not written as it must be, or its types do not fit. The messages show line and place.
+    /// A syntax or type error. The messages show line and column.
     #[error("failed to parse the CEL expression '{expression}': {messages}")]
     Parse {
         /// The expression.
         expression: String,
-        /// What is wrong, one message for each place.
+        /// The faults, one message for each place.
         messages: String,
     },
-    /// It could never be evaluated.
+    /// An expression that fails with any variables.
     #[error("failed to create CEL program: {0}")]
     Plan(String),
-    /// Its result is never a boolean.
+    /// An expression whose result is never a boolean.
     #[error("CEL expression output type mismatch: expected bool, got {0}")]
     Result(String),
     /// A health check without the expression for being current.
@@ -27,7 +27,7 @@ pub enum CompileError {
     Of {
         /// `Current`, `Failed` or `InProgress`.
         name: &'static str,
-        /// What is wrong with it.
+        /// Its error.
         error: Box<CompileError>,
     },
     /// Two health checks are for the same kind.
@@ -35,31 +35,31 @@ pub enum CompileError {
     Duplicate {
         /// Kind and group: `Kind.group`.
         kind: String,
-        /// The place of the second one, from 0.
+        /// The index of the second one.
         index: usize,
     },
     /// One of several health checks.
     #[error("failed to create custom status evaluator for healthchecks[{index}]: {error}")]
     At {
-        /// Its place, from 0.
+        /// Its index.
         index: usize,
         /// What is wrong with it.
         error: Box<CompileError>,
     },
 }
 
-/// An expression has no boolean value for these variables.
+/// An expression without a boolean value for the given variables.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EvalError {
-    /// It has no value.
+    /// The evaluation fails.
     #[error("failed to evaluate the CEL expression '{expression}': {reason}")]
     NoValue {
         /// The expression.
         expression: String,
-        /// Why: a field that is missing, types that do not fit.
+        /// The reason, such as a missing field or operands of wrong types.
         reason: String,
     },
-    /// Its value is something else.
+    /// The value is not a boolean.
     #[error("failed to evaluate CEL expression as boolean: '{expression}'")]
     NotBoolean {
         /// The expression.

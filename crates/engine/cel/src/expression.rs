@@ -16,20 +16,20 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Reads an expression in which any name can be a variable (`NewExpression` without options): whether types fit, and
-    /// whether the value is a boolean, shows when it is evaluated.
+    /// Parses an expression in which any name can be a variable (`NewExpression` without options). Types are checked by
+    /// the evaluation only.
     ///
     /// # Errors
-    /// When it is not an expression, or cannot be evaluated whatever the variables are.
+    /// When it is not an expression, or fails with any variables.
     pub fn parse(text: &str) -> Result<Self, CompileError> {
         Self::new(text, None)
     }
 
-    /// Reads an expression whose variables are these, each an object, and whose value is a boolean (`NewExpression` with
+    /// Parses and checks an expression with these variables, each an object, and a boolean value (`NewExpression` with
     /// `WithCompile`, `WithStructVariables` and `WithOutputType(bool)`).
     ///
     /// # Errors
-    /// When it is not an expression, names other variables, or cannot have a boolean value.
+    /// When it is not an expression, names other variables, or cannot be a boolean.
     pub fn compile(text: &str, variables: &[&str]) -> Result<Self, CompileError> {
         Self::new(text, Some(variables))
     }
@@ -62,7 +62,7 @@ impl Expression {
         })
     }
 
-    /// The expression as it was written.
+    /// The text of the expression.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -70,7 +70,7 @@ impl Expression {
     /// The value for these variables (`EvaluateBoolean`).
     ///
     /// # Errors
-    /// When there is none, or it is no boolean.
+    /// When the evaluation fails, or the value is not a boolean.
     pub fn evaluate(&self, variables: &Variables) -> Result<bool, EvalError> {
         match self.plan.run(variables) {
             Ok(Value::Bool(value)) => Ok(value),
@@ -84,7 +84,7 @@ impl Expression {
         }
     }
 
-    /// The value when the variables are the fields of an object.
+    /// The value with the fields of an object as variables.
     ///
     /// # Errors
     /// As [`Expression::evaluate`].
@@ -93,12 +93,12 @@ impl Expression {
     }
 }
 
-/// Whether a dependency is ready, seen from the object that depends on it (`.spec.dependsOn[].readyExpr`, K-066).
+/// An expression that decides whether a dependency is ready (`.spec.dependsOn[].readyExpr`, K-066).
 #[derive(Clone, Debug)]
 pub struct Ready(Expression);
 
 impl Ready {
-    /// Reads an expression over `self`, the depending object, and `dep`, the dependency.
+    /// Compiles an expression over `self`, the dependent object, and `dep`, the dependency.
     ///
     /// # Errors
     /// As [`Expression::compile`].

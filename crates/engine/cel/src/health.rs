@@ -1,4 +1,4 @@
-//! The health of objects by expressions (`.spec.healthCheckExprs`, K-052 to K-057).
+//! Health checks by expressions (`.spec.healthCheckExprs`, K-052 to K-057).
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::error::{CompileError, EvalError};
 use crate::eval::Variables;
 use crate::expression::Expression;
 
-/// How an object is doing.
+/// The health of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It is as it should be.
+    /// It is in its desired state.
     Current,
-    /// It will not become so.
+    /// It has failed.
     Failed,
-    /// It is on the way.
+    /// It is being reconciled.
     InProgress,
 }
 
@@ -28,10 +28,10 @@ pub struct HealthExprs {
 }
 
 impl HealthExprs {
-    /// Reads the expressions; an empty one, which `current` must not be, is not there.
+    /// Parses the expressions. An empty one counts as absent; `current` is required.
     ///
     /// # Errors
-    /// When one of them is wrong.
+    /// When one of them is not valid.
     pub fn new(current: &str, in_progress: &str, failed: &str) -> Result<Self, CompileError> {
         if current.is_empty() {
             return Err(CompileError::NoCurrent);
@@ -47,11 +47,11 @@ impl HealthExprs {
         })
     }
 
-    /// The health of an object. While its `status.observedGeneration` is not its generation it is in progress, else the
-    /// first expression that holds decides: in progress, failed, current. When none does, it is in progress.
+    /// The health of an object. It is in progress while its `status.observedGeneration` differs from its generation; else
+    /// the first expression that holds decides: in progress, failed, current. When none does, it is in progress.
     ///
     /// # Errors
-    /// When an expression that is asked has no boolean value.
+    /// When an expression that is evaluated has no boolean value.
     pub fn status(&self, object: &Json) -> Result<Health, EvalError> {
         let observed = object.pointer("/status/observedGeneration").and_then(Json::as_i64);
         let generation = object.pointer("/metadata/generation").and_then(Json::as_i64);
@@ -84,7 +84,7 @@ fn named(name: &'static str, text: &str) -> Result<Expression, CompileError> {
     })
 }
 
-/// A health check as it is written in an object.
+/// A health check of a spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HealthCheck {
     /// `group/version`, or the version alone.
@@ -99,7 +99,7 @@ pub struct HealthCheck {
     pub failed: String,
 }
 
-/// Health checks by the kinds that they are for.
+/// Health checks by kind.
 #[derive(Clone, Debug, Default)]
 pub struct HealthChecks {
     /// By group and kind.
@@ -107,10 +107,10 @@ pub struct HealthChecks {
 }
 
 impl HealthChecks {
-    /// Reads health checks (`NewStatusReader`).
+    /// Compiles health checks (`NewStatusReader`).
     ///
     /// # Errors
-    /// When one is wrong, or two are for the same kind.
+    /// When one is not valid, or two are for the same kind.
     pub fn new(checks: &[HealthCheck]) -> Result<Self, CompileError> {
         let mut all = Self::default();
         for (index, check) in checks.iter().enumerate() {
@@ -142,7 +142,7 @@ impl HealthChecks {
     }
 }
 
-/// The group of an API version; none when the version is not one.
+/// The group of an API version; empty for the core group and for invalid versions.
 fn group(api_version: &str) -> &str {
     match api_version.split_once('/') {
         Some((group, version)) if !version.contains('/') => group,

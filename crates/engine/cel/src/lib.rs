@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Users write these expressions for Flux, and read cel-go's messages in conditions and events; so the grammar, the type
-//! checker and the evaluation are ours, with cel-go's rules and texts. What cel-go leaves open is bounded here: how
-//! many steps an evaluation takes, how much it makes, how much macros copy, and how much stack anything needs.
+//! checker and the evaluation are our own, with cel-go's rules and messages. Unlike cel-go this crate bounds the steps
+//! and the memory of an evaluation, the copies of macros, and the stack.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,4 +1,4 @@
-//! The recorded answers of fluxcd/pkg/runtime/cel, and how many of them come out the same, with the texts of errors.
+//! Recorded results of fluxcd/pkg/runtime/cel, with the texts of errors.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use bumpwright_cel::{Expression, Health, HealthCheck, HealthChecks, HealthExprs,
 use bumpwright_corpora::{corpora, fixture, report, rows};
 use serde_json::Value as Json;
 
-/// What a row comes to: a result, or an error under the key that tells when it happened.
+/// The outcome of a row: a result, or an error under the key of its phase.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Bool(bool),
@@ -101,7 +101,7 @@ fn ours(row: &Json) -> Outcome {
     }
 }
 
-/// How many rows are right.
+/// Compares all rows of a table; returns the number of matches.
 fn right(name: &str, rows: &[Json]) -> usize {
     let is_right = |row: &&Json| {
         let (ours, theirs) = (ours(row), expected(row));
@@ -120,7 +120,7 @@ fn the_recorded_answers_come_out() {
     report("cel", right("cel", &rows), rows.len(), rows.len());
 }
 
-/// The frozen cases of the real library: mutilated texts, and expressions made by chance over two objects.
+/// Recorded cases of the real library: mutilated texts, and random expressions over two objects.
 #[test]
 fn the_frozen_cases_come_out() {
     let rows = rows(fixture("cel/cases.jsonl"));

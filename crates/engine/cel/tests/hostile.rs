@@ -1,4 +1,4 @@
-//! Expressions that want to take too much: stack, time or memory. They end with an error, soon.
+//! Expressions that would use too much stack, time or memory. They soon end with an error.
 
 #![allow(
     clippy::unwrap_used,
@@ -90,7 +90,7 @@ fn wrong_texts_of_any_length_end() {
     ] {
         refused(&piece.repeat(20_000));
     }
-    // Signs before a number are looked through once, not for each of them.
+    // Signs before a number are scanned once, not once for each of them.
     assert!(Expression::parse(&("-".repeat(99_000) + "1")).is_ok());
 }
 

@@ -1,4 +1,4 @@
-//! Gives each part of an expression a type, and reports what does not fit.
+//! The type checker: gives each part of an expression a type, and reports type errors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::value::Value;
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// What a name in a checked expression means.
+/// What a name in a checked expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     Variable(String),
@@ -20,11 +20,11 @@ pub enum Reference {
     Type(String),
 }
 
-/// What checking found.
+/// The results of checking.
 #[derive(Debug)]
 pub struct Checked {
     pub references: HashMap<Id, Reference>,
-    /// The tests for membership of which the right side can only be a list.
+    /// The membership tests whose right side can only be a list.
     pub in_lists: HashSet<Id>,
     pub result: Typing,
 }
@@ -63,7 +63,7 @@ pub fn check(ast: &Ast, variables: &[String], reports: &mut Reports) -> Checked 
     }
 }
 
-/// `a.b.c` as one name, when it can be one.
+/// `a.b.c` as one name, if the expression has that form.
 pub fn qualified_name(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Identifier(name) => Some(name.clone()),
@@ -147,7 +147,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of what a name means.
+    /// The type of a name.
     fn name(&mut self, id: Id, name: &str) -> Option<Typing> {
         let plain = name.strip_prefix('.').unwrap_or(name);
         let variable = self.scope.iter().rev().find(|(known, _)| known == plain);
@@ -223,7 +223,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of a call, by the overloads that take such arguments.
+    /// The type of a call, by the overloads that accept its arguments.
     fn resolve(
         &mut self,
         expr: &Expr,
@@ -258,7 +258,7 @@ impl Checker<'_> {
         result.unwrap_or_else(|| self.no_overload(expr.id, function, member, &types))
     }
 
-    /// What an overload takes and gives, with unknown types of its own.
+    /// The argument types and the result type of an overload, with fresh unknown types.
     fn instance(&mut self, overload: &Overload) -> (Vec<Typing>, Typing) {
         let mut names = Vec::new();
         collect_names(overload.result, &mut names);
@@ -308,7 +308,7 @@ impl Checker<'_> {
         Typing::Error
     }
 
-    /// The type of elements that were `before`, with one more.
+    /// The common type of the elements `before` and one more.
     fn join(&mut self, before: Option<Typing>, one: Typing) -> Typing {
         match before {
             None => one,

@@ -4,23 +4,23 @@ use bumpwright_gostd::atoi;
 
 use super::typing::Typing;
 
-/// Digits behind the point when a clause names none.
+/// Digits after the point when a clause has no precision.
 const DEFAULT_PRECISION: i64 = 6;
 
-/// What a clause asks for.
+/// A format clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// `s`, `d`, `f`, `e`, `b`, `x`, `X` or `o`.
     pub verb: u8,
-    /// Digits behind the point.
+    /// Digits after the point.
     pub precision: i64,
 }
 
 impl Clause {
-    /// Reads a clause behind its `%`, which is not the last byte; gives what is behind it.
+    /// Parses a clause after its `%`, which is not the last byte; returns it with the rest of the text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The message of cel-go.
     pub fn parse(text: &[u8]) -> Result<(Self, &[u8]), String> {
         let wrong = |what: &str| format!("could not parse formatting clause: {what}");
         let (precision, behind) =
@@ -40,7 +40,7 @@ impl Clause {
         }
     }
 
-    /// What is said of a value of a type that the clause does not take.
+    /// The message about a value of a type that the clause does not accept.
     pub fn refusal(self, type_name: &str) -> String {
         let what = match self.verb {
             b'd' => "decimal clause can only be used on ints, uints, and doubles",
@@ -57,7 +57,7 @@ impl Clause {
         format!("error during formatting: {what}, was given {type_name}")
     }
 
-    /// Whether a value of a type can be taken.
+    /// Whether the clause accepts values of a type.
     pub fn takes(self, typing: &Typing) -> bool {
         let is_whole = matches!(typing, Typing::Dyn | Typing::Int | Typing::Uint);
         match self.verb {

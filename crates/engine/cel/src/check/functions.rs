@@ -1,4 +1,4 @@
-//! The functions that expressions can call, with the types that they take and give.
+//! The functions that expressions can call, with their argument and result types.
 //!
 //! The standard functions of CEL, optional values, and the extensions for strings, sets and encodings, as
 //! fluxcd/pkg/runtime/cel puts them together (cel-go's `stdlib`, `OptionalTypes`, `ext.Strings`, `ext.Sets`, `ext.Encoders`).
@@ -25,7 +25,7 @@ pub enum T {
     Optional(&'static T),
 }
 
-/// One way to call a function. The target of a member is the first of its arguments.
+/// An overload of a function. The target of a member function is its first argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Overload {
     pub member: bool,
@@ -33,7 +33,7 @@ pub struct Overload {
     pub result: T,
 }
 
-/// What the value left of an operator must be able to do.
+/// The trait that the left operand of an operator must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
     Add,
@@ -47,16 +47,16 @@ pub enum Ability {
     Subtract,
 }
 
-/// How a function finds what it does with its arguments.
+/// How a call is dispatched to an implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// The same for all values that are able to.
+    /// One implementation for all values that have the trait.
     Single { arguments: usize, needs: Option<Ability> },
-    /// By the types of the values, which must be those of an overload.
+    /// By the types of the values, which must match an overload.
     Overloads,
-    /// As a single overload that checks its values itself.
+    /// One implementation that checks its values itself.
     Unguarded { arguments: usize },
-    /// Not as a function: the planner knows what to do.
+    /// Not as a function: the planner handles it.
     Planned,
 }
 
@@ -69,7 +69,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// How many arguments it can be planned with; none when with any number.
+    /// The only number of arguments that it can be planned with; `None` when any number can.
     pub fn fixed_arguments(&self) -> Option<usize> {
         match (self.binding, self.overloads) {
             (Binding::Single { arguments, .. } | Binding::Unguarded { arguments }, _) => Some(arguments),
@@ -403,13 +403,13 @@ const FUNCTIONS: &[Function] = &[
     row("base64.encode", Binding::Overloads, &[function(&[Bytes], Text)]),
 ];
 
-/// The function of a name; a dot before the name changes nothing.
+/// The function of a name; a leading dot is ignored.
 pub fn find(name: &str) -> Option<&'static Function> {
     let name = name.strip_prefix('.').unwrap_or(name);
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
-/// The types that expressions can name.
+/// The names of types in expressions.
 pub const TYPE_NAMES: [&str; 13] = [
     "bool",
     "bytes",
@@ -426,7 +426,7 @@ pub const TYPE_NAMES: [&str; 13] = [
     "uint",
 ];
 
-/// The type that a name means.
+/// The type of a name.
 pub fn named_type(name: &str) -> Option<Typing> {
     let name = name.strip_prefix('.').unwrap_or(name);
     Some(match name {

@@ -1,4 +1,4 @@
-//! Whether the types within an expression fit, as far as they are known before it is evaluated.
+//! Static checks of an expression: types, as far as they are known before the evaluation, and cel-go's validators.
 
 mod checker;
 pub mod format_clause;

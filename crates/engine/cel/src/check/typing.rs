@@ -1,4 +1,4 @@
-//! Types of expressions, and which fits where.
+//! Types of expressions, assignability and unification.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub enum Typing {
     Optional(Option<Rc<Typing>>),
     /// A type that is not known yet.
     Unknown(u32),
-    /// A type that stays unknown: an element of the type `list`.
+    /// A type parameter: the element of the type `list`.
     Named(&'static str),
 }
 
@@ -42,7 +42,7 @@ impl Typing {
         Self::Optional(Some(Rc::new(value)))
     }
 
-    /// A type of the table of functions, with what stands for its `A` and `B`.
+    /// A type of the function table, with the types for its `A` and `B`.
     pub fn of(t: T, a: &Self, b: &Self) -> Self {
         match t {
             T::A => a.clone(),
@@ -67,7 +67,7 @@ impl Typing {
         matches!(self, Self::Unknown(_) | Self::Named(_))
     }
 
-    /// The type within an optional one, and whether there was one.
+    /// The type within an optional type, and whether it was optional.
     pub fn unwrap_optional(self) -> (Self, bool) {
         match self {
             Self::Optional(Some(inner)) => (Rc::unwrap_or_clone(inner), true),
@@ -75,7 +75,7 @@ impl Typing {
         }
     }
 
-    /// As messages name it.
+    /// The type in messages.
     pub fn display(&self) -> String {
         match self {
             Self::Dyn => "dyn".to_owned(),
@@ -100,7 +100,7 @@ impl Typing {
         }
     }
 
-    /// The type's name without the types that it holds.
+    /// The name of the type without its parameters.
     pub fn type_name(&self) -> String {
         match self {
             Self::Type(_) => "type".to_owned(),
@@ -111,7 +111,7 @@ impl Typing {
         }
     }
 
-    /// As Go prints the type itself, for the message about an expression's result.
+    /// The type as Go prints it, for the message about an expression's result.
     pub fn go_display(&self) -> String {
         match self {
             Self::Null => "null_type".to_owned(),
@@ -127,7 +127,7 @@ impl Typing {
     }
 }
 
-/// What is known of unknown types so far. Attempts that fail are taken back.
+/// The substitutions for unknown types so far. Failed attempts are rolled back.
 #[derive(Debug, Default)]
 pub struct Known {
     types: HashMap<u32, Typing>,
@@ -136,7 +136,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// A type of which nothing is known.
+    /// A fresh unknown type.
     pub fn unknown(&mut self) -> Typing {
         self.next += 1;
         Typing::Unknown(self.next - 1)
@@ -156,7 +156,7 @@ impl Known {
         }
     }
 
-    /// Whether each type fits where the other is; what follows from that is remembered.
+    /// Whether each of these types is assignable to the other one; substitutions that follow are recorded.
     pub fn fit_all(&mut self, these: &[Typing], those: &[Typing]) -> bool {
         let fits = self.all(these, those);
         while let (false, Some((number, before))) = (fits, self.changes.pop()) {
@@ -206,7 +206,7 @@ impl Known {
         }
     }
 
-    /// Whether a type can stand for an unknown one, and whether something does already.
+    /// Whether a type can be substituted for an unknown one, and whether that one already has a substitution.
     fn stands_for(&mut self, typing: &Typing, unknown: &Typing) -> (bool, bool) {
         if typing == unknown {
             return (true, true);
@@ -245,7 +245,7 @@ impl Known {
         }
     }
 
-    /// The type with all that is known; what is unknown still becomes `dyn` when `finally`.
+    /// The type with its substitutions; when `finally`, unknown types become `dyn`.
     pub fn resolve(&self, typing: &Typing, finally: bool) -> Typing {
         if let Some(known) = self.get(typing) {
             return self.resolve(known, finally);
@@ -261,7 +261,7 @@ impl Known {
     }
 }
 
-/// The type of two that says less.
+/// The more general of two types.
 pub fn more_general(this: &Typing, that: &Typing) -> Typing {
     if says_no_more(this, that) {
         this.clone()

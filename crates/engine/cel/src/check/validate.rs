@@ -1,4 +1,4 @@
-//! What is asked of an expression beyond fitting types: lists and maps of one type, format strings for their values.
+//! Validation beyond types: lists and maps of one type, format strings that match their arguments.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::value::Value;
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// Reports what is not as it must be in an expression whose types fit.
+/// Reports the faults of an expression without type errors.
 pub fn validate(ast: &Ast, types: &HashMap<Id, Typing>, reports: &mut Reports) {
     Validator { ast, types, reports }.visit(&ast.root, false);
 }
@@ -92,7 +92,7 @@ impl Validator<'_> {
         if optional { typing.unwrap_optional().0 } else { typing }
     }
 
-    /// Reports when a type is not the one of those before it; whether it is.
+    /// Whether a type is the one of those before it; reports when it is not.
     fn same(&mut self, first: &mut Option<Typing>, id: Id, typing: Typing) -> bool {
         let Some(first) = first else {
             *first = Some(typing);
@@ -126,7 +126,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Checks a constant format string with a list that is written out.
+    /// Checks a constant format string against a list literal.
     fn format(&mut self, id: Id, target: &Expr, arguments: &[Expr]) {
         let ExprKind::Literal(Value::String(text)) = &target.kind else {
             return;
@@ -184,7 +184,7 @@ impl Validator<'_> {
         }
     }
 
-    /// The part of an element that a clause does not take.
+    /// The part of an element that a clause does not accept.
     fn refused(&self, clause: Clause, element: &Expr) -> Option<(Id, Typing)> {
         let typing = self.typing(element);
         if !clause.takes(&typing) {

@@ -10,12 +10,12 @@ use crate::check::functions::TYPE_NAMES;
 use crate::value::{Fault, Key, Map, Value, show, show_quoted_type};
 use std::sync::Arc;
 
-/// Something with fields and indexes behind it.
+/// A value with the fields and indexes that follow it.
 #[derive(Clone, Debug)]
 pub struct Attribute {
     pub base: Base,
     pub qualifiers: Vec<Qualifier>,
-    /// Whether it asks for presence: `has(…)`.
+    /// Whether it is a test for presence: `has(…)`.
     pub test: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct Attribute {
 pub enum Base {
     Named(Arc<str>),
     Relative(Box<Node>),
-    /// The fields and indexes are behind both branches.
+    /// The fields and indexes follow either branch.
     Conditional(Box<Node>, Box<[Attribute; 2]>),
 }
 
@@ -31,9 +31,9 @@ pub enum Base {
 #[derive(Clone, Debug)]
 pub struct Qualifier {
     pub key: QualifierKey,
-    /// What is not there is an empty optional value.
+    /// Whether a missing element is an empty optional value.
     pub optional: bool,
-    /// Only whether it is there is asked.
+    /// Whether it is a test for presence.
     pub test: bool,
 }
 
@@ -52,7 +52,7 @@ impl Attribute {
         }
     }
 
-    /// The attribute that a node is, or one that begins with the node's value.
+    /// The node's attribute, or a new one on the node's value.
     pub fn of(node: Node) -> Self {
         match node {
             Node::Attribute(attribute) => attribute,
@@ -64,10 +64,10 @@ impl Attribute {
         }
     }
 
-    /// Puts a field or an index behind it. Behind a test for presence there are only further tests.
+    /// Appends a field or an index. A test for presence can only be followed by further tests.
     ///
     /// # Errors
-    /// When a computed key is behind a test.
+    /// When a computed key follows a test.
     pub fn qualify(&mut self, mut qualifier: Qualifier) -> Result<(), Fault> {
         if self.test {
             if matches!(qualifier.key, QualifierKey::Dynamic(_)) {
@@ -89,13 +89,13 @@ impl Attribute {
         }
     }
 
-    /// Whether it is a name with nothing behind it.
+    /// Whether it is a name without fields and indexes.
     pub fn is_plain_name(&self, name: &str) -> bool {
         self.qualifiers.is_empty() && matches!(&self.base, Base::Named(own) if **own == *name)
     }
 }
 
-/// The value of an attribute as a part of an expression.
+/// The value of an attribute in an expression.
 pub fn evaluate(attribute: &Attribute, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<Value, Fault> {
     let value = resolve(attribute, scope, budget).map_err(plain)?;
     match value {
@@ -104,7 +104,7 @@ pub fn evaluate(attribute: &Attribute, scope: &mut Scope<'_>, budget: &mut Budge
     }
 }
 
-/// The same fault, no longer one that lets a shorter name be tried.
+/// The same fault, but without retrying a shorter name.
 fn plain(fault: Fault) -> Fault {
     if fault.is_missing_attribute() {
         return Fault::new(fault.into_text());
@@ -112,7 +112,7 @@ fn plain(fault: Fault) -> Fault {
     fault
 }
 
-/// The value of an attribute; a fault says when a name is missing.
+/// The value of an attribute; the fault of a missing name is distinguishable.
 fn resolve(attribute: &Attribute, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<Value, Fault> {
     budget.steps(1)?;
     match &attribute.base {
@@ -143,7 +143,7 @@ fn resolve_name(
         _ => None,
     });
     let mut names = vec![name.to_owned()];
-    // In the common case the first name is the variable, and nothing has a dot in its name.
+    // Usually the first name is the variable, and no variable has a dot in its name.
     if scope.names_have_dots || scope.lookup(name).is_none() {
         for text in texts {
             let longest = names.last().map_or("", String::as_str);
@@ -209,7 +209,7 @@ fn apply(value: Value, qualifiers: &[Qualifier], scope: &mut Scope<'_>, budget: 
     Ok(if optional { Value::some(object) } else { object })
 }
 
-/// The value of a computed key, and whether it comes from an object as it is.
+/// The value of a computed key, and whether it comes unchanged from an object.
 fn dynamic_key(node: &Node, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<(Value, bool), Fault> {
     match node {
         Node::Attribute(attribute) => Ok((resolve(attribute, scope, budget)?, true)),
@@ -217,7 +217,7 @@ fn dynamic_key(node: &Node, scope: &mut Scope<'_>, budget: &mut Budget) -> Resul
     }
 }
 
-/// Refuses what cannot be a key, naming its Go type.
+/// Rejects a value that cannot be a key, naming its Go type.
 pub fn refuse_key(key: &Value, is_native: bool) -> Result<(), Fault> {
     let name = match key {
         Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_) => return Ok(()),
@@ -236,7 +236,7 @@ pub fn refuse_key(key: &Value, is_native: bool) -> Result<(), Fault> {
     Err(Fault::new(format!("invalid qualifier type: {name}")))
 }
 
-/// The field or element of a value. When `asks`, what is not there is no fault.
+/// The field or element of a value. A missing one is a fault unless `asks`.
 fn find(object: &Value, key: &Value, asks: bool) -> Result<Option<Value>, Fault> {
     match object {
         Value::Map(map) => match find_in_map(map, key) {
@@ -262,7 +262,7 @@ fn find_in_map<'m>(map: &'m Map, key: &Value) -> Option<&'m Value> {
     }
 }
 
-/// The index that a number is.
+/// A number as an index of a list.
 fn list_index(key: &Value) -> Result<i64, Fault> {
     let candidates = match key {
         Value::Int(index) => return Ok(*index),

@@ -1,4 +1,4 @@
-//! How much an evaluation may take: an expression comes from a user and runs in a controller.
+//! Bounds of an evaluation: an expression comes from a user and runs in a controller.
 
 use crate::value::{Fault, Value};
 
@@ -10,7 +10,7 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_SEARCH_STEPS: u64 = 50_000_000;
 const MAX_SEARCH_BYTES: usize = 16 * 1024 * 1024;
 
-/// What is left.
+/// The remaining steps and bytes.
 #[derive(Debug)]
 pub struct Budget {
     steps: u64,
@@ -25,10 +25,10 @@ impl Budget {
         }
     }
 
-    /// Takes steps.
+    /// Spends steps.
     ///
     /// # Errors
-    /// When there are not so many left.
+    /// When they run out.
     pub fn steps(&mut self, count: usize) -> Result<(), Fault> {
         match self.steps.checked_sub(count as u64) {
             Some(left) => {
@@ -39,10 +39,10 @@ impl Budget {
         }
     }
 
-    /// Takes bytes, and steps for writing them.
+    /// Spends bytes, and steps for writing them.
     ///
     /// # Errors
-    /// When there are not so many left.
+    /// When they run out.
     pub fn bytes(&mut self, count: usize) -> Result<(), Fault> {
         self.steps(count / 16)?;
         match self.bytes.checked_sub(count as u64) {
@@ -54,10 +54,10 @@ impl Budget {
         }
     }
 
-    /// Takes the steps of comparing a value with another one.
+    /// Spends the steps of comparing a value with another one.
     ///
     /// # Errors
-    /// When there are not so many left.
+    /// When they run out.
     pub fn comparison(&mut self, value: &Value) -> Result<(), Fault> {
         match value {
             Value::List(list) => {

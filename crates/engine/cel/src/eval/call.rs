@@ -1,4 +1,4 @@
-//! Calls of functions: which implementation takes the arguments, and what it gives.
+//! Function calls: dispatch by the arguments, and the implementations.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub type Outcome = Result<Value, Fault>;
 /// Calls a function with values.
 ///
 /// # Errors
-/// When no implementation takes them, or the one that does fails.
+/// When no implementation accepts them, or the one that does fails.
 pub fn call(call: &Call, arguments: Vec<Value>, budget: &mut Budget) -> Outcome {
     let Some(function) = call.function else {
         return Err(unknown(call, &arguments));
@@ -44,7 +44,7 @@ pub fn call(call: &Call, arguments: Vec<Value>, budget: &mut Budget) -> Outcome 
     implementation(function.name, &arguments, budget)
 }
 
-/// What the reference says of a function that is not known: texts and times answer for themselves.
+/// cel-go's message about an unknown function, which differs for texts and times.
 fn unknown(call: &Call, arguments: &[Value]) -> Fault {
     let name = &call.name;
     match arguments {
@@ -86,7 +86,7 @@ fn is_able(value: &Value, to: Ability) -> bool {
     }
 }
 
-/// Whether an overload takes such values.
+/// Whether an overload accepts these values.
 fn takes(function: &Function, arguments: &[Value]) -> bool {
     function.overloads.iter().any(|overload| {
         let types = overload.arguments;
@@ -94,7 +94,7 @@ fn takes(function: &Function, arguments: &[Value]) -> bool {
     })
 }
 
-/// Whether a value is of a type; of lists and maps the first element decides.
+/// Whether a value is of a type; for lists and maps the first element decides.
 fn is_a(t: T, value: &Value) -> bool {
     match (t, value) {
         (T::A | T::B | T::Dyn, _)
@@ -199,7 +199,7 @@ fn unwrap_all(list: &[Value], budget: &mut Budget) -> Outcome {
     Ok(Value::list(values))
 }
 
-/// Go's decoder takes line breaks anywhere, and bits behind the last byte; padding may be there or not.
+/// Go's decoder accepts line breaks anywhere and stray bits after the last byte; padding is optional.
 fn decode_base64(text: &str) -> Outcome {
     let engine = |padding| {
         let config = GeneralPurposeConfig::new()
@@ -216,7 +216,7 @@ fn decode_base64(text: &str) -> Outcome {
     })
 }
 
-/// Where Go finds text without padding to be wrong: at the first foreign byte, else at the start of a group too short.
+/// The offset in Go's error for text without padding: the first invalid byte, else the start of a group that is too short.
 fn wrong_base64(text: &str) -> usize {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
     let foreign = text
@@ -225,7 +225,7 @@ fn wrong_base64(text: &str) -> usize {
     foreign.unwrap_or_else(|| text.len().saturating_sub(1))
 }
 
-/// Operators of two values; none when the name is not one.
+/// Applies a binary operator; `None` when the name is not one.
 fn operator(name: &str, left: &Value, right: &Value, budget: &mut Budget) -> Option<Outcome> {
     let ordered = |holds: fn(Ordering) -> bool| Some(compare(left, right).map(|order| Value::Bool(holds(order))));
     match name {

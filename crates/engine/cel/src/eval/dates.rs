@@ -7,7 +7,7 @@ use bumpwright_gostd::{Duration, Time, Zone, atoi};
 use super::call::Outcome;
 use crate::value::{Fault, Value};
 
-/// The part of a moment, or of a span, that a function names; of a moment in a zone when there is one.
+/// The part of a timestamp (in a zone, if given) or of a duration that a function returns.
 pub fn part(name: &str, value: &Value, zone: Option<&Value>) -> Outcome {
     match (value, zone) {
         (Value::Duration(nanoseconds), None) => part_of_span(name, *nanoseconds),
@@ -45,7 +45,7 @@ fn part_of_moment(name: &str, time: &Time, zone: Zone) -> Outcome {
     }))
 }
 
-/// `UTC`, or an offset as `-08:00`. Zones by their names need a data base that is not there.
+/// `UTC`, or an offset as `-08:00`. Named zones would need a time zone database.
 fn named_zone(name: &str) -> Result<Zone, Fault> {
     let Some((hours, minutes)) = name.split_once(':') else {
         return match name {

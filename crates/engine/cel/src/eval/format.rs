@@ -7,13 +7,13 @@ use super::call::Outcome;
 use crate::check::format_clause::Clause;
 use crate::value::{Fault, Value, convert_seconds, moment};
 
-/// Go's `fmt` takes no more digits than that.
+/// The greatest precision that Go's `fmt` accepts.
 const MAX_PRECISION: i64 = 1_000_000;
 
-/// Puts values into a text.
+/// Formats values.
 ///
 /// # Errors
-/// When the text asks for something that a value is not, or for more values than there are.
+/// When a clause does not accept its value, or there are fewer values than clauses.
 pub fn format(text: &str, list: &[Value], budget: &mut Budget) -> Outcome {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
@@ -60,7 +60,7 @@ fn one<'t>(clause: &'t [u8], value: &Value) -> Result<(Vec<u8>, &'t [u8]), Fault
     Ok((piece, rest))
 }
 
-/// The text of a value, or the name of a type that the clause does not take.
+/// The text of a value, or the name of a type that the clause does not accept.
 type Piece = Result<Vec<u8>, &'static str>;
 
 fn special(number: f64) -> Option<&'static str> {
@@ -138,7 +138,7 @@ fn decimal(value: &Value) -> Piece {
     }
 }
 
-/// Integers are no floats for Go's `fmt`, which says so within the text.
+/// Go's `fmt` reports integers within the text, as they are not floats.
 fn float(value: &Value, clause: Clause) -> Piece {
     let Clause { verb, precision } = clause;
     let name = char::from(verb);
@@ -160,7 +160,7 @@ fn float(value: &Value, clause: Clause) -> Piece {
     Ok(out)
 }
 
-/// A number with at least so many digits.
+/// A number with at least that many digits.
 fn padded(negative: bool, number: u64, digits: i64) -> String {
     let width = usize::try_from(digits.clamp(0, 1000)).unwrap_or(0);
     let sign = if negative { "-" } else { "" };

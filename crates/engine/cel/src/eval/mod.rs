@@ -1,11 +1,11 @@
-//! Expressions become plans, and plans values.
+//! Evaluation: expressions are planned, and plans are run.
 //!
 //! ```text
-//! ast (+ what checking found) ─▶ plan ─▶ nodes ─▶ run (attribute, call) ─▶ value
+//! ast (+ results of checking) ─▶ plan ─▶ nodes ─▶ run (attribute, call) ─▶ value
 //! ```
 //!
-//! Planning does what can be done once: names are looked up, constant conversions made, constant patterns compiled. Some
-//! errors show there already, as they do in cel-go with its optimisations on.
+//! Planning does the work that is the same for all variables: it looks up functions, converts constants, compiles constant
+//! patterns. Some errors occur there already, as in cel-go with its optimisations on.
 
 mod attribute;
 mod budget;

@@ -1,4 +1,4 @@
-//! An expression becomes nodes that can be run.
+//! The planner: turns an expression into nodes that can be run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::value::{Fault, Key, Value};
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// An expression that can be run.
+/// A planned expression.
 #[derive(Clone, Debug)]
 pub struct Plan {
     root: Node,
@@ -24,7 +24,7 @@ impl Plan {
     /// The value of the expression.
     ///
     /// # Errors
-    /// When it has none.
+    /// When the evaluation fails.
     pub fn run(&self, variables: &Variables) -> Result<Value, Fault> {
         run::run(&self.root, variables)
     }
@@ -50,7 +50,7 @@ pub enum Node {
     Fold(Box<FoldNode>),
 }
 
-/// A call of a function; of one that is not known when there is no `function`.
+/// A function call; without `function` the function is unknown.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub id: Id,
@@ -66,23 +66,23 @@ pub struct FoldNode {
     pub accumulator: Arc<str>,
     pub initial: Node,
     pub condition: Node,
-    pub step: Step,
+    pub step: FoldStep,
     pub result: Node,
 }
 
-/// What is done with each element.
+/// What a fold does with each element.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum FoldStep {
     /// The accumulator becomes the node's value.
     Replace(Node),
-    /// When the predicate holds, the node's elements come behind those of the accumulator.
+    /// When the predicate holds, the elements are appended to the accumulator.
     Append { predicate: Option<Node>, elements: Node },
 }
 
-/// Plans an expression; `checked` when it was checked.
+/// Plans an expression, with the results of checking if it was checked.
 ///
 /// # Errors
-/// What would be wrong in any evaluation.
+/// When it fails with any variables.
 pub fn plan(expr: &Expr, checked: Option<&Checked>) -> Result<Plan, Fault> {
     let root = Planner { checked }.plan(expr)?;
     Ok(Plan { root })
@@ -151,7 +151,7 @@ impl Planner<'_> {
     }
 
     fn call(&self, id: Id, function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Result<Node, Fault> {
-        // `strings.quote(x)` is a function of that name, not one of a variable `strings`.
+        // `strings.quote(x)` is a function of that name, not a member of a variable `strings`.
         let qualified = target
             .filter(|target| !self.is_variable(target))
             .and_then(qualified_name)
@@ -225,7 +225,7 @@ impl Planner<'_> {
         converted(call)
     }
 
-    /// In a checked expression nothing is in an empty list, without looking.
+    /// Whether it is a membership test over an empty list in a checked expression, which is always false.
     fn is_in_empty_list(&self, id: Id, list: &Node) -> bool {
         let is_list = self.checked.is_some_and(|checked| checked.in_lists.contains(&id));
         is_list && matches!(list, Node::Constant(Ok(Value::List(list))) if list.is_empty())
@@ -253,7 +253,7 @@ fn has_binding(function: &&'static Function) -> bool {
     function.binding != functions::Binding::Planned
 }
 
-/// A function with one implementation for so many arguments cannot be planned with others.
+/// Rejects a call with a number of arguments that the function's only implementation does not take.
 fn refuse_wrong_count(name: &str, function: Option<&'static Function>, count: usize) -> Result<(), Fault> {
     let name = function.map_or(name.strip_prefix('.').unwrap_or(name), |function| function.name);
     let fixed = match function {
@@ -323,7 +323,7 @@ fn conditional(arguments: Vec<Node>) -> Result<Node, Fault> {
     }))
 }
 
-/// Conversions of constants are made at once; so are their errors.
+/// Evaluates the conversion of a constant, whose errors occur at once.
 fn converted(call: Node) -> Result<Node, Fault> {
     const CONVERSIONS: [&str; 10] = [
         "bool",
@@ -347,7 +347,7 @@ fn converted(call: Node) -> Result<Node, Fault> {
     Ok(Node::Constant(Ok(run::run(&call, &Variables::default())?)))
 }
 
-/// A list or map of constants is one.
+/// Turns a list or map of constants into a constant.
 fn constant_when(node: Node) -> Node {
     let constant = |node: &Node| matches!(node, Node::Constant(_));
     let all_constant = match &node {
@@ -361,8 +361,8 @@ fn constant_when(node: Node) -> Node {
     }
 }
 
-/// Recognises how the macros collect a list, so that it is not copied for each element.
-fn step_of(step: Node, accumulator: &str) -> Step {
+/// Recognises the append steps of macros, so that the list is not copied for each element.
+fn step_of(step: Node, accumulator: &str) -> FoldStep {
     let is_accumulator =
         |node: &Node| matches!(node, Node::Attribute(attribute) if attribute.is_plain_name(accumulator));
     let appended = |node: &Node| match node {
@@ -375,7 +375,7 @@ fn step_of(step: Node, accumulator: &str) -> Step {
         _ => None,
     };
     if let Some(elements) = appended(&step) {
-        return Step::Append {
+        return FoldStep::Append {
             predicate: None,
             elements,
         };
@@ -398,15 +398,15 @@ fn step_of(step: Node, accumulator: &str) -> Step {
         && otherwise.is_plain_name(accumulator)
         && let Some(elements) = appended(then)
     {
-        return Step::Append {
+        return FoldStep::Append {
             predicate: Some(condition.as_ref().clone()),
             elements,
         };
     }
-    Step::Replace(step)
+    FoldStep::Replace(step)
 }
 
-/// The key of an entry that an expression makes.
+/// The key of an entry of a map literal.
 pub fn entry_key(value: &Value) -> Result<Key, Fault> {
     Key::of(value).ok_or_else(|| Fault::new(format!("unsupported key type: {}", value.type_name())))
 }

@@ -1,4 +1,4 @@
-//! Nodes become values.
+//! The interpreter: evaluates nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use serde_json::Value as Json;
 use super::attribute;
 use super::budget::Budget;
 use super::call;
-use super::plan::{FoldNode, Node, Step, entry_key};
+use super::plan::{FoldNode, FoldStep, Node, entry_key};
 use crate::value::{Fault, Key, Map, Value, equal, show};
 
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// The variables of an expression, ready for its evaluation.
+/// The variables of an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     values: BTreeMap<String, Result<Value, Fault>>,
@@ -22,7 +22,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Variables with the values of JSON texts.
+    /// Variables with JSON values.
     pub fn new<'j>(values: impl IntoIterator<Item = (&'j str, &'j Json)>) -> Self {
         let mut variables = Self::default();
         for (name, json) in values {
@@ -32,14 +32,14 @@ impl Variables {
         variables
     }
 
-    /// The fields of an object, each a variable.
+    /// The fields of an object as variables.
     pub fn of_object(object: &Json) -> Self {
         let fields = object.as_object().into_iter().flatten();
         Self::new(fields.map(|(name, value)| (name.as_str(), value)))
     }
 }
 
-/// The variables and, innermost last, those of the folds around a node.
+/// The variables of the evaluation and of the enclosing folds, innermost last.
 #[derive(Debug)]
 pub struct Scope<'v> {
     variables: &'v Variables,
@@ -48,7 +48,7 @@ pub struct Scope<'v> {
 }
 
 impl Scope<'_> {
-    /// The value of a name, or the fault that it has instead of one.
+    /// The value of a name, or its fault.
     pub fn lookup(&self, name: &str) -> Option<&Result<Value, Fault>> {
         let local = self.locals.iter().rev().find(|(local, _)| **local == *name);
         local
@@ -60,7 +60,7 @@ impl Scope<'_> {
 /// The value of a plan.
 ///
 /// # Errors
-/// When it has none.
+/// When the evaluation fails.
 pub fn run(node: &Node, variables: &Variables) -> Result<Value, Fault> {
     let mut scope = Scope {
         variables,
@@ -128,7 +128,7 @@ fn eval_here(node: &Node, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<
     }
 }
 
-/// `&&` and `||`: the deciding value wins over a fault on either side, else the first fault counts.
+/// `&&` and `||`: the deciding value wins over a fault on either side, else the first fault is returned.
 fn logic(terms: &[Node; 2], deciding: bool, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<Value, Fault> {
     let mut first_fault = None;
     for term in terms {
@@ -222,14 +222,14 @@ fn fold(node: &FoldNode, scope: &mut Scope<'_>, budget: &mut Budget) -> Result<V
     result
 }
 
-/// One element; whether the next one is to come.
+/// Runs a fold for one element; returns whether to continue.
 fn one_round(
     node: &FoldNode,
     accumulated: &mut Result<Value, Fault>,
     scope: &mut Scope<'_>,
     budget: &mut Budget,
 ) -> Result<bool, Fault> {
-    if let Step::Append { predicate, elements } = &node.step {
+    if let FoldStep::Append { predicate, elements } = &node.step {
         append(predicate.as_ref(), elements, accumulated, scope, budget)?;
         return Ok(true);
     }
@@ -237,7 +237,7 @@ fn one_round(
     let condition = eval(&node.condition, scope, budget);
     let step = match (&condition, &node.step) {
         (Ok(Value::Bool(false)), _) => None,
-        (_, Step::Replace(step)) => Some(eval(step, scope, budget)),
+        (_, FoldStep::Replace(step)) => Some(eval(step, scope, budget)),
         _ => None,
     };
     scope.locals.pop();

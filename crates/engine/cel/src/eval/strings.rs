@@ -1,4 +1,4 @@
-//! Functions of texts. Places in texts are counted in code points.
+//! String functions. Indexes are in code points.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use super::budget::Budget;
 use super::call::Outcome;
 use crate::value::{Fault, Value, show};
 
-/// Calls a function of texts.
+/// Calls a string function.
 ///
 /// # Errors
-/// When it does not take such values, or a place is not in the text.
+/// When it does not accept the values, or an index is out of range.
 pub fn call(name: &str, arguments: &[Value], budget: &mut Budget) -> Outcome {
     for argument in arguments {
         if let Value::String(text) = argument {
@@ -113,7 +113,7 @@ fn at_place(name: &str, given: &str, at: i64) -> Outcome {
     }
 }
 
-/// The byte before which so many code points are; none when there are not so many.
+/// The byte offset after `count` code points; `None` when there are fewer.
 fn byte_of(given: &str, count: usize) -> Option<usize> {
     let mut starts = given.char_indices().map(|(at, _)| at).chain([given.len()]);
     starts.nth(count)
@@ -156,7 +156,7 @@ fn last_index_of(given: &str, other: &str, offset: i64) -> Outcome {
     if offset >= length(given) {
         return Ok(Value::Int(-1));
     }
-    // A match may begin at the offset and go on behind it.
+    // A match may begin at the offset and extend beyond it.
     let end = byte_of(given, count + other.chars().count()).unwrap_or(given.len());
     let before = given.get(..end).unwrap_or(given);
     let found = before.rfind(other).and_then(|at| before.get(..at));

@@ -1,4 +1,4 @@
-//! Expressions after parsing, with macros expanded: what is checked, planned and evaluated.
+//! The abstract syntax tree: expressions after parsing, with macros expanded.
 
 use crate::value::Value;
 
@@ -19,7 +19,7 @@ pub enum ExprKind {
     Select {
         operand: Box<Expr>,
         field: String,
-        /// Only asks whether the field is there: `has(operand.field)`.
+        /// Whether it is a test for presence: `has(operand.field)`.
         test: bool,
     },
     Call {
@@ -34,11 +34,11 @@ pub enum ExprKind {
         fields: Vec<(Id, String, Expr)>,
     },
     Fold(Box<Fold>),
-    /// Something that was reported.
+    /// A part with a reported fault.
     Unspecified,
 }
 
-/// An entry of a map; an optional one is only there when its value is.
+/// An entry of a map; an optional one is left out when its value is empty.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub key: Expr,
@@ -46,7 +46,7 @@ pub struct Entry {
     pub optional: bool,
 }
 
-/// What all macros over ranges become: for each element, while a condition holds, a step makes the accumulator anew.
+/// The expansion of macros over ranges: for each element, while a condition holds, a step computes a new accumulator.
 #[derive(Clone, Debug)]
 pub struct Fold {
     pub range: Expr,
@@ -70,14 +70,14 @@ impl Ast {
         Self { root, offsets }
     }
 
-    /// The code points before a part; none when it has no place.
+    /// The code points before a part; `None` when it has no place.
     pub fn offset(&self, id: Id) -> Option<i32> {
         let offset = self.offsets.get(usize::try_from(id).ok()?).copied()?;
         (offset >= 0).then_some(offset)
     }
 }
 
-/// The functions behind operators, by the names that messages give them.
+/// The functions of operators, by their names in messages.
 pub mod operators {
     pub const CONDITIONAL: &str = "_?_:_";
     pub const AND: &str = "_&&_";

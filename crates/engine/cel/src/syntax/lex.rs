@@ -1,16 +1,16 @@
-//! Text becomes tokens: the longest match wins, and what matches nothing is reported and left out.
+//! The lexer: the longest match wins, and text that matches nothing is reported and skipped.
 
 use super::report::{Halt, Reports};
-use super::source::Source;
-use super::token::{Kind, Token};
+use super::source::SourceText;
+use super::token::{Token, TokenKind};
 
-/// Gives out one token after the other, so that nothing behind the end of parsing is reported.
+/// A lazy lexer, so that nothing after the end of parsing is reported.
 #[derive(Debug)]
 pub struct Lexer {
     at: usize,
 }
 
-/// A match up to a place, or the place of the first character that fits nothing.
+/// The end of a match, or the offset of the first character that does not match.
 type Match = Result<usize, usize>;
 
 impl Lexer {
@@ -18,7 +18,7 @@ impl Lexer {
         Self { at: 0 }
     }
 
-    /// The next token; blanks and comments are tokens of the kind `Hidden`.
+    /// Returns the next token; blanks and comments are tokens of the kind `Hidden`.
     pub fn token(&mut self, reports: &mut Reports) -> Result<Token, Halt> {
         loop {
             let source = reports.source();
@@ -50,88 +50,88 @@ fn offset(index: usize) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX)
 }
 
-fn end_of_text(source: &Source) -> Token {
+fn end_of_text(source: &SourceText) -> Token {
     // The reference parser places the end of an empty text before its start.
     let at = if source.len() == 0 { -1 } else { offset(source.len()) };
     Token {
-        kind: Kind::Eof,
+        kind: TokenKind::Eof,
         text: "<EOF>".to_owned(),
         offset: at,
     }
 }
 
-/// The kind and end of the longest token at a place, or where the last way to one failed.
-fn longest(source: &Source, start: usize) -> Result<(Kind, usize), usize> {
+/// The kind and end of the longest token at an offset, or where the last attempt failed.
+fn longest(source: &SourceText, start: usize) -> Result<(TokenKind, usize), usize> {
     let first = source.get(start).ok_or(start)?;
     match first {
-        '\t' | ' ' | '\r' | '\n' | '\u{c}' => Ok((Kind::Hidden, blanks(source, start))),
-        '/' if source.get(start + 1) == Some('/') => Ok((Kind::Hidden, line_end(source, start))),
-        '"' | '\'' => quoted(source, start, false).map(|end| (Kind::String, end)),
-        '`' => escaped_identifier(source, start).map(|end| (Kind::EscapedIdentifier, end)),
+        '\t' | ' ' | '\r' | '\n' | '\u{c}' => Ok((TokenKind::Hidden, blanks(source, start))),
+        '/' if source.get(start + 1) == Some('/') => Ok((TokenKind::Hidden, line_end(source, start))),
+        '"' | '\'' => quoted(source, start, false).map(|end| (TokenKind::String, end)),
+        '`' => escaped_identifier(source, start).map(|end| (TokenKind::EscapedIdentifier, end)),
         '0'..='9' => Ok(number(source, start)),
-        '.' if digit(source, start + 1) => Ok((Kind::Float, fraction(source, start))),
+        '.' if digit(source, start + 1) => Ok((TokenKind::Float, fraction(source, start))),
         'A'..='Z' | 'a'..='z' | '_' => Ok(word(source, start)),
         _ => operator(source, start, first),
     }
 }
 
-fn blanks(source: &Source, start: usize) -> usize {
+fn blanks(source: &SourceText, start: usize) -> usize {
     let is_blank = |at: &usize| matches!(source.get(*at), Some('\t' | ' ' | '\r' | '\n' | '\u{c}'));
     start + (start..).take_while(is_blank).count()
 }
 
-fn line_end(source: &Source, start: usize) -> usize {
+fn line_end(source: &SourceText, start: usize) -> usize {
     let in_line = |at: &usize| source.get(*at).is_some_and(|c| c != '\n');
     start + (start..).take_while(in_line).count()
 }
 
-fn operator(source: &Source, start: usize, first: char) -> Result<(Kind, usize), usize> {
+fn operator(source: &SourceText, start: usize, first: char) -> Result<(TokenKind, usize), usize> {
     let second = source.get(start + 1);
     let (kind, length) = match (first, second) {
-        ('=', Some('=')) => (Kind::Equals, 2),
-        ('!', Some('=')) => (Kind::NotEquals, 2),
-        ('<', Some('=')) => (Kind::LessEquals, 2),
-        ('>', Some('=')) => (Kind::GreaterEquals, 2),
-        ('&', Some('&')) => (Kind::And, 2),
-        ('|', Some('|')) => (Kind::Or, 2),
+        ('=', Some('=')) => (TokenKind::Equals, 2),
+        ('!', Some('=')) => (TokenKind::NotEquals, 2),
+        ('<', Some('=')) => (TokenKind::LessEquals, 2),
+        ('>', Some('=')) => (TokenKind::GreaterEquals, 2),
+        ('&', Some('&')) => (TokenKind::And, 2),
+        ('|', Some('|')) => (TokenKind::Or, 2),
         ('=' | '&' | '|', _) => return Err(start + 1),
-        ('<', _) => (Kind::Less, 1),
-        ('>', _) => (Kind::Greater, 1),
-        ('[', _) => (Kind::OpenBracket, 1),
-        (']', _) => (Kind::CloseBracket, 1),
-        ('{', _) => (Kind::OpenBrace, 1),
-        ('}', _) => (Kind::CloseBrace, 1),
-        ('(', _) => (Kind::OpenParen, 1),
-        (')', _) => (Kind::CloseParen, 1),
-        ('.', _) => (Kind::Dot, 1),
-        (',', _) => (Kind::Comma, 1),
-        ('-', _) => (Kind::Minus, 1),
-        ('!', _) => (Kind::Exclamation, 1),
-        ('?', _) => (Kind::Question, 1),
-        (':', _) => (Kind::Colon, 1),
-        ('+', _) => (Kind::Plus, 1),
-        ('*', _) => (Kind::Star, 1),
-        ('/', _) => (Kind::Slash, 1),
-        ('%', _) => (Kind::Percent, 1),
+        ('<', _) => (TokenKind::Less, 1),
+        ('>', _) => (TokenKind::Greater, 1),
+        ('[', _) => (TokenKind::OpenBracket, 1),
+        (']', _) => (TokenKind::CloseBracket, 1),
+        ('{', _) => (TokenKind::OpenBrace, 1),
+        ('}', _) => (TokenKind::CloseBrace, 1),
+        ('(', _) => (TokenKind::OpenParen, 1),
+        (')', _) => (TokenKind::CloseParen, 1),
+        ('.', _) => (TokenKind::Dot, 1),
+        (',', _) => (TokenKind::Comma, 1),
+        ('-', _) => (TokenKind::Minus, 1),
+        ('!', _) => (TokenKind::Exclamation, 1),
+        ('?', _) => (TokenKind::Question, 1),
+        (':', _) => (TokenKind::Colon, 1),
+        ('+', _) => (TokenKind::Plus, 1),
+        ('*', _) => (TokenKind::Star, 1),
+        ('/', _) => (TokenKind::Slash, 1),
+        ('%', _) => (TokenKind::Percent, 1),
         _ => return Err(start),
     };
     Ok((kind, start + length))
 }
 
-fn digit(source: &Source, at: usize) -> bool {
+fn digit(source: &SourceText, at: usize) -> bool {
     source.get(at).is_some_and(|c| c.is_ascii_digit())
 }
 
-fn hex_digit(source: &Source, at: usize) -> bool {
+fn hex_digit(source: &SourceText, at: usize) -> bool {
     source.get(at).is_some_and(|c| c.is_ascii_hexdigit())
 }
 
-fn digits(source: &Source, start: usize) -> usize {
+fn digits(source: &SourceText, start: usize) -> usize {
     start + (start..).take_while(|at| digit(source, *at)).count()
 }
 
-/// The end of an exponent at a place; the place itself when there is none.
-fn exponent(source: &Source, at: usize) -> usize {
+/// The end of an exponent at an offset; the offset itself when there is none.
+fn exponent(source: &SourceText, at: usize) -> usize {
     if !matches!(source.get(at), Some('e' | 'E')) {
         return at;
     }
@@ -145,53 +145,53 @@ fn exponent(source: &Source, at: usize) -> usize {
 }
 
 /// The end of `.123e4`.
-fn fraction(source: &Source, dot: usize) -> usize {
+fn fraction(source: &SourceText, dot: usize) -> usize {
     exponent(source, digits(source, dot + 1))
 }
 
-fn number(source: &Source, start: usize) -> (Kind, usize) {
+fn number(source: &SourceText, start: usize) -> (TokenKind, usize) {
     let is_unsigned = |at: usize| matches!(source.get(at), Some('u' | 'U'));
     if source.get(start) == Some('0') && source.get(start + 1) == Some('x') && hex_digit(source, start + 2) {
         let end = start + 2 + (start + 2..).take_while(|at| hex_digit(source, *at)).count();
         return if is_unsigned(end) {
-            (Kind::Uint, end + 1)
+            (TokenKind::Uint, end + 1)
         } else {
-            (Kind::Int, end)
+            (TokenKind::Int, end)
         };
     }
     let end = digits(source, start);
     if is_unsigned(end) {
-        return (Kind::Uint, end + 1);
+        return (TokenKind::Uint, end + 1);
     }
     if source.get(end) == Some('.') && digit(source, end + 1) {
-        return (Kind::Float, fraction(source, end));
+        return (TokenKind::Float, fraction(source, end));
     }
     let with_exponent = exponent(source, end);
     if with_exponent > end {
-        return (Kind::Float, with_exponent);
+        return (TokenKind::Float, with_exponent);
     }
-    (Kind::Int, end)
+    (TokenKind::Int, end)
 }
 
 /// An identifier, a reserved word, or a string with a prefix.
-fn word(source: &Source, start: usize) -> (Kind, usize) {
+fn word(source: &SourceText, start: usize) -> (TokenKind, usize) {
     if let Some(found) = prefixed_string(source, start) {
         return found;
     }
     let in_word = |at: &usize| source.get(*at).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
     let end = start + (start..).take_while(in_word).count();
     let kind = match source.slice(start, end).as_str() {
-        "in" => Kind::In,
-        "true" => Kind::True,
-        "false" => Kind::False,
-        "null" => Kind::Null,
-        _ => Kind::Identifier,
+        "in" => TokenKind::In,
+        "true" => TokenKind::True,
+        "false" => TokenKind::False,
+        "null" => TokenKind::Null,
+        _ => TokenKind::Identifier,
     };
     (kind, end)
 }
 
-/// `r"…"`, `b"…"`, `br"…"`; what does not end properly is an identifier before something else.
-fn prefixed_string(source: &Source, start: usize) -> Option<(Kind, usize)> {
+/// `r"…"`, `b"…"`, `br"…"`; with an unterminated string the prefix is an identifier.
+fn prefixed_string(source: &SourceText, start: usize) -> Option<(TokenKind, usize)> {
     let is_bytes = matches!(source.get(start), Some('b' | 'B'));
     let at = start + usize::from(is_bytes);
     let is_raw = matches!(source.get(at), Some('r' | 'R'));
@@ -200,10 +200,10 @@ fn prefixed_string(source: &Source, start: usize) -> Option<(Kind, usize)> {
         return None;
     }
     let end = quoted(source, quote, is_raw).ok()?;
-    Some((if is_bytes { Kind::Bytes } else { Kind::String }, end))
+    Some((if is_bytes { TokenKind::Bytes } else { TokenKind::String }, end))
 }
 
-fn quoted(source: &Source, start: usize, raw: bool) -> Match {
+fn quoted(source: &SourceText, start: usize, raw: bool) -> Match {
     let quote = source.get(start).ok_or(start)?;
     let is_quote = |at: usize| source.get(at) == Some(quote);
     if is_quote(start + 1) {
@@ -217,8 +217,8 @@ fn quoted(source: &Source, start: usize, raw: bool) -> Match {
     inside(source, start + 1, raw, false, &is_quote)
 }
 
-/// The end of a string behind its opening quotes.
-fn inside(source: &Source, start: usize, raw: bool, triple: bool, is_quote: &dyn Fn(usize) -> bool) -> Match {
+/// The end of a string after its opening quotes.
+fn inside(source: &SourceText, start: usize, raw: bool, triple: bool, is_quote: &dyn Fn(usize) -> bool) -> Match {
     let mut at = start;
     loop {
         let c = source.get(at).ok_or(at)?;
@@ -234,7 +234,7 @@ fn inside(source: &Source, start: usize, raw: bool, triple: bool, is_quote: &dyn
 }
 
 /// The end of an escape sequence.
-fn escape(source: &Source, backslash: usize) -> Match {
+fn escape(source: &SourceText, backslash: usize) -> Match {
     let at = backslash + 1;
     let hex = |count: usize| (at + 1..=at + count).find(|at| !hex_digit(source, *at));
     let octal = |at: usize| matches!(source.get(at), Some('0'..='7'));
@@ -252,7 +252,7 @@ fn escape(source: &Source, backslash: usize) -> Match {
     }
 }
 
-fn escaped_identifier(source: &Source, start: usize) -> Match {
+fn escaped_identifier(source: &SourceText, start: usize) -> Match {
     let inside = |at: &usize| {
         matches!(
             source.get(*at),

@@ -1,9 +1,9 @@
 //! String and byte literals without quotes and escapes.
 
-/// Takes quotes and escapes off; `bytes` when escapes stand for bytes instead of code points.
+/// Removes quotes and resolves escapes; with `bytes` they stand for bytes instead of code points.
 ///
 /// # Errors
-/// What is wrong, in the words of cel-go.
+/// The message of cel-go.
 pub fn unescape(text: &str, bytes: bool) -> Result<Vec<u8>, &'static str> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let is_raw = text.starts_with(['r', 'R']);
@@ -66,7 +66,7 @@ fn escape(rest: &mut std::str::Chars<'_>, bytes: bool, out: &mut Vec<u8>) -> Res
     Ok(())
 }
 
-/// So many digits become one byte or one code point.
+/// Reads an escape of a fixed number of digits as a byte or a code point.
 fn code(
     rest: &mut std::str::Chars<'_>,
     digits: u32,

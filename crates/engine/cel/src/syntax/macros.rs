@@ -5,32 +5,32 @@ use super::report::Halt;
 use super::visit::{Parts, call, expr};
 use crate::value::Value;
 
-/// The accumulator's name, which no text can name.
+/// The accumulator's name, which is not an identifier.
 pub const ACCUMULATOR: &str = "@result";
-/// The accumulator's name in older versions, still not to be used for elements.
+/// The accumulator's name in older versions, still reserved.
 const OLD_ACCUMULATOR: &str = "__result__";
-/// The element's name where there are no elements.
+/// The variable's name in expansions without elements.
 const UNUSED: &str = "#unused";
 
 /// Why a macro is not expanded.
 #[derive(Debug)]
-pub enum Refusal {
-    /// An argument is not as it must be.
-    Wrong { argument: Id, message: &'static str },
-    /// A limit is reached.
+pub enum ExpansionError {
+    /// An argument is not valid.
+    Argument { argument: Id, message: &'static str },
+    /// A limit was reached.
     Halt,
 }
 
-impl From<Halt> for Refusal {
+impl From<Halt> for ExpansionError {
     fn from(_: Halt) -> Self {
         Self::Halt
     }
 }
 
-type Expansion = Result<Expr, Refusal>;
+type Expansion = Result<Expr, ExpansionError>;
 type Expander = fn(&mut Parts<'_>, i32, Option<Expr>, Vec<Expr>) -> Expansion;
 
-/// The macro of a name, for so many arguments, on a target or not.
+/// The macro of a name, a number of arguments, and with or without a target.
 pub fn find(name: &str, arguments: usize, on_target: bool) -> Option<Expander> {
     Some(match (name, arguments, on_target) {
         ("has", 1, false) => has,
@@ -63,7 +63,7 @@ fn has(parts: &mut Parts<'_>, at: i32, _: Option<Expr>, arguments: Vec<Expr>) ->
             };
             Ok(expr(parts.number(at), kind))
         }
-        other => Err(Refusal::Wrong {
+        other => Err(ExpansionError::Argument {
             argument: other.map_or(-1, |argument| argument.id),
             message: "invalid argument to has() macro",
         }),
@@ -78,9 +78,9 @@ enum Quantifier {
 }
 
 /// The name of the element in the first argument.
-fn element_name(argument: &Expr, message: &'static str) -> Result<String, Refusal> {
+fn element_name(argument: &Expr, message: &'static str) -> Result<String, ExpansionError> {
     let argument_id = argument.id;
-    let refuse = |message| Refusal::Wrong {
+    let refuse = |message| ExpansionError::Argument {
         argument: argument_id,
         message,
     };
@@ -93,7 +93,7 @@ fn element_name(argument: &Expr, message: &'static str) -> Result<String, Refusa
     }
 }
 
-/// Builds the parts of an expansion, all at the place of the macro.
+/// A builder for expansions, whose parts all have the place of the macro.
 struct Builder<'p, 't> {
     parts: &'p mut Parts<'t>,
     at: i32,
@@ -208,7 +208,7 @@ fn filter(parts: &mut Parts<'_>, at: i32, target: Option<Expr>, arguments: Vec<E
     Ok(collect(parts, at, target, variable, arguments.next(), element))
 }
 
-/// A list of what becomes of the elements for which the predicate holds.
+/// Builds a fold that collects the results for the elements that satisfy the predicate.
 fn collect(
     parts: &mut Parts<'_>,
     at: i32,
@@ -239,7 +239,7 @@ fn collect(
     })
 }
 
-/// `optMap` and `optFlatMap`: what becomes of an optional's value when there is one.
+/// `optMap` and `optFlatMap`: map the value of an optional if there is one.
 fn on_optional(wrap: bool, parts: &mut Parts<'_>, at: i32, target: Option<Expr>, arguments: Vec<Expr>) -> Expansion {
     let mut arguments = arguments.into_iter();
     let name = arguments.next().unwrap_or_else(nothing);
@@ -248,7 +248,7 @@ fn on_optional(wrap: bool, parts: &mut Parts<'_>, at: i32, target: Option<Expr>,
             true => "optMap() variable name must be a simple identifier",
             false => "optFlatMap() variable name must be a simple identifier",
         };
-        return Err(Refusal::Wrong {
+        return Err(ExpansionError::Argument {
             argument: name.id,
             message,
         });
@@ -277,7 +277,7 @@ fn on_optional(wrap: bool, parts: &mut Parts<'_>, at: i32, target: Option<Expr>,
     Ok(build.call(operators::CONDITIONAL, vec![has_value, mapped, none]))
 }
 
-/// The same expression with numbers of its own.
+/// A copy of an expression with new numbers.
 fn copy(parts: &mut Parts<'_>, original: &Expr) -> Result<Expr, Halt> {
     parts.count_copy()?;
     let id = parts.number(parts.offset(original.id));

@@ -1,4 +1,4 @@
-//! Text becomes a tree of expressions, or messages about it in the words of the reference parser.
+//! The parser: turns text into a tree of expressions, or reports with the messages of the reference parser.
 //!
 //! ```text
 //! text ─▶ lex ─▶ tokens ─▶ rules (repair) ─▶ parse tree ─▶ visit (literal, macros) ─▶ ast
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! CEL is defined by a grammar for a parser generator (`CEL.g4` of the CEL specification), and users see the generated
-//! parser's messages. So `rules` follows the grammar rule by rule, and `repair` mends wrong input as that parser does:
-//! which token is dropped or made up decides which messages come next.
+//! parser's messages. So `rules` follows the grammar rule by rule, and `repair` recovers from syntax errors as that parser
+//! does: which token is dropped or inserted decides which messages come next.
 
 mod aggregates;
 pub mod ast;
@@ -24,16 +24,16 @@ mod tree;
 mod visit;
 
 pub use report::Reports;
-pub use source::Source;
+pub use source::SourceText;
 
 use ast::Ast;
 
-/// More code points than that are not parsed (cel-go's `ExpressionSizeCodePointLimit`).
+/// The longest expression that is parsed (cel-go's `ExpressionSizeCodePointLimit`).
 const MAX_CODE_POINTS: usize = 100_000;
 
-/// Parses an expression. The tree is there when there is no report.
+/// Parses an expression. Returns a tree if there are no reports.
 pub fn parse(text: &str) -> (Option<Ast>, Reports) {
-    let source = Source::new(text);
+    let source = SourceText::new(text);
     let mut reports = Reports::new(source);
     let size = reports.source().len();
     if size > MAX_CODE_POINTS {

@@ -1,4 +1,4 @@
-//! How wrong input is mended: a token is dropped or made up, or tokens are skipped until a rule can go on.
+//! Error recovery: a token is dropped or inserted, or tokens are skipped until a rule can continue.
 //!
 //! This is the error strategy of the reference parser's generator (ANTLR 4's `DefaultErrorStrategy`) with the limits
 //! that cel-go puts on it.
@@ -6,30 +6,30 @@
 use super::lex::Lexer;
 use super::report::{Halt, Reports};
 use super::sets::{after_match, next};
-use super::token::{Kind, Set, Token};
+use super::token::{Set, Token, TokenKind};
 
-/// So often is input mended (cel-go's `ErrorRecoveryLimit`).
+/// Greatest number of recoveries (cel-go's `ErrorRecoveryLimit`).
 const MAX_REPAIRS: u32 = 30;
-/// So many tokens are skipped at once (`ErrorRecoveryLookaheadTokenLimit`).
+/// Greatest number of tokens skipped at once (`ErrorRecoveryLookaheadTokenLimit`).
 const MAX_SKIPPED: u32 = 256;
-/// So deep may one rule be within itself (`MaxRecursionDepth`).
+/// Greatest depth of one rule within itself (`MaxRecursionDepth`).
 pub const MAX_DEPTH: u32 = 250;
 
 /// Why a rule ends early.
 #[derive(Debug)]
 pub enum Stop {
-    /// The input does not fit; the rule mends and ends.
-    Wrong(Wrong),
-    /// Parsing is over.
+    /// The input does not match; the rule recovers and ends.
+    Syntax(SyntaxFault),
+    /// Parsing ends.
     Halt,
 }
 
-/// What does not fit.
+/// A syntax error.
 #[derive(Debug)]
-pub enum Wrong {
+pub enum SyntaxFault {
     /// Another token is expected.
     Mismatch,
-    /// From the token here up to that one, counted in visible tokens, no alternative of the rule fits.
+    /// No alternative of the rule matches the visible tokens from here up to that one.
     NoAlternative { ahead: usize },
 }
 
@@ -39,16 +39,16 @@ impl From<Halt> for Stop {
     }
 }
 
-/// Where a loop or choice stands in its rule: decides how `sync` mends.
+/// The point of a loop or choice, which decides how `sync` recovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In front of a choice, or before the first round of a loop.
+pub enum SyncPoint {
+    /// Before a choice, or before the first round of a loop.
     Entry,
-    /// Behind a round of a loop.
+    /// After a round of a loop.
     Again,
 }
 
-/// The rules whose depth is limited, each for itself.
+/// The rules, each with a limited depth.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     Start,
@@ -70,20 +70,20 @@ pub enum Rule {
     Literal,
 }
 
-/// The tokens, where the parser stands among them, and in which rules.
+/// The tokens, the position among them, and the active rules.
 #[derive(Debug)]
 pub struct Parser<'r> {
     pub reports: &'r mut Reports,
     lexer: Lexer,
     tokens: Vec<Token>,
-    /// The places of the visible tokens.
+    /// The indexes of the visible tokens.
     visible: Vec<usize>,
     at: usize,
-    /// What may follow each rule in which the parser is.
+    /// The tokens that may follow each active rule.
     follow: Vec<Set>,
     depth: [u32; 17],
     pub state: u16,
-    mending: bool,
+    recovering: bool,
     last_error: Option<(usize, Vec<u16>)>,
     repairs: u32,
 }
@@ -99,13 +99,13 @@ impl<'r> Parser<'r> {
             follow: Vec::new(),
             depth: [0; 17],
             state: 0,
-            mending: false,
+            recovering: false,
             last_error: None,
             repairs: 0,
         }
     }
 
-    /// Enters a rule behind which `follow` may come.
+    /// Enters a rule that `follow` may follow.
     pub fn enter(&mut self, rule: Rule, follow: Set) -> Result<(), Halt> {
         self.follow.push(follow);
         let Some(depth) = self.depth.get_mut(rule as usize) else {
@@ -117,17 +117,17 @@ impl<'r> Parser<'r> {
                 .nowhere(format!("expression recursion limit exceeded: {MAX_DEPTH}"));
             return Err(Halt);
         }
-        // The reference parser takes the first token of a rule before anything else.
+        // The reference parser reads the first token of a rule before anything else.
         self.look(0).map(|_| ())
     }
 
-    /// Leaves a rule, mending the input when it ended early.
+    /// Leaves a rule, and recovers when it ended early.
     pub fn leave(&mut self, rule: Rule, ended: Result<(), Stop>) -> Result<(), Halt> {
         match ended {
             Ok(()) => {}
             Err(Stop::Halt) => return Err(Halt),
-            Err(Stop::Wrong(wrong)) => {
-                self.report_wrong(&wrong)?;
+            Err(Stop::Syntax(wrong)) => {
+                self.report_fault(&wrong)?;
                 self.skip_to_follow()?;
             }
         }
@@ -139,9 +139,9 @@ impl<'r> Parser<'r> {
     }
 
     fn fill(&mut self, count: usize) -> Result<(), Halt> {
-        while self.visible.len() < count && self.tokens.last().is_none_or(|token| token.kind != Kind::Eof) {
+        while self.visible.len() < count && self.tokens.last().is_none_or(|token| token.kind != TokenKind::Eof) {
             let token = self.lexer.token(self.reports)?;
-            if token.kind != Kind::Hidden {
+            if token.kind != TokenKind::Hidden {
                 self.visible.push(self.tokens.len());
             }
             self.tokens.push(token);
@@ -149,7 +149,7 @@ impl<'r> Parser<'r> {
         Ok(())
     }
 
-    /// The visible token so many behind the current one; the last one is the end of the text.
+    /// The visible token `ahead` of the current one; the last one is the end of the text.
     pub fn look(&mut self, ahead: usize) -> Result<&Token, Halt> {
         self.fill(self.at + ahead + 1)?;
         let index = (self.at + ahead).min(self.visible.len().saturating_sub(1));
@@ -157,7 +157,7 @@ impl<'r> Parser<'r> {
         token.ok_or(Halt)
     }
 
-    pub fn kind(&mut self, ahead: usize) -> Result<Kind, Halt> {
+    pub fn kind(&mut self, ahead: usize) -> Result<TokenKind, Halt> {
         self.look(ahead).map(|token| token.kind)
     }
 
@@ -167,33 +167,33 @@ impl<'r> Parser<'r> {
 
     fn consume(&mut self) -> Result<Token, Halt> {
         let token = self.look(0)?.clone();
-        if token.kind != Kind::Eof {
+        if token.kind != TokenKind::Eof {
             self.at += 1;
         }
         Ok(token)
     }
 
-    /// Takes the token that must come at a state, or mends.
+    /// Consumes the token that a state requires, or recovers.
     pub fn take(&mut self, state: u16) -> Result<Token, Stop> {
         self.state = state;
         if next(state).has(self.kind(0)?) {
             return Ok(self.take_matched()?);
         }
-        self.mend_inline()
+        self.recover_inline()
     }
 
-    /// Takes the current token, which is known to fit.
+    /// Consumes the current token, which is known to match.
     pub fn take_matched(&mut self) -> Result<Token, Halt> {
         self.matched();
         self.consume()
     }
 
     fn matched(&mut self) {
-        self.mending = false;
+        self.recovering = false;
         self.last_error = None;
     }
 
-    /// The tokens that may come here, also behind the rules that may end here.
+    /// The tokens that may come here, including those after rules that may end here.
     fn expected(&self) -> Set {
         self.in_context(next(self.state))
     }
@@ -208,20 +208,20 @@ impl<'r> Parser<'r> {
             all = all.and(follow.without_rule_end());
             open = follow.reaches_rule_end();
         }
-        if open { all.and(Set::of(&[Kind::Eof])) } else { all }
+        if open { all.and(Set::of(&[TokenKind::Eof])) } else { all }
     }
 
-    /// Mends before a choice or a round of a loop, so that the token there fits.
-    pub fn sync(&mut self, state: u16, place: Place) -> Result<(), Stop> {
+    /// Recovers before a choice or a round of a loop, so that the token there matches.
+    pub fn sync(&mut self, state: u16, point: SyncPoint) -> Result<(), Stop> {
         self.state = state;
-        if self.mending {
+        if self.recovering {
             return Ok(());
         }
         let may_come = next(state);
         if may_come.reaches_rule_end() || may_come.has(self.kind(0)?) {
             return Ok(());
         }
-        if place == Place::Again {
+        if point == SyncPoint::Again {
             self.report_unwanted()?;
             let wanted = self.expected().and(self.recovery_set());
             return Ok(self.skip_until(wanted, u32::MAX)?);
@@ -229,10 +229,10 @@ impl<'r> Parser<'r> {
         if self.drop_one()? {
             return Ok(());
         }
-        Err(Stop::Wrong(Wrong::Mismatch))
+        Err(Stop::Syntax(SyntaxFault::Mismatch))
     }
 
-    /// When the token behind the current one is expected, drops the current one.
+    /// Drops the current token if the next one is expected.
     fn drop_one(&mut self) -> Result<bool, Halt> {
         if !self.expected().has(self.kind(1)?) {
             return Ok(false);
@@ -243,7 +243,7 @@ impl<'r> Parser<'r> {
         Ok(true)
     }
 
-    fn mend_inline(&mut self) -> Result<Token, Stop> {
+    fn recover_inline(&mut self) -> Result<Token, Stop> {
         self.count_repair()?;
         if self.drop_one()? {
             return Ok(self.consume()?);
@@ -253,12 +253,12 @@ impl<'r> Parser<'r> {
             let text = self.expected().missing_text();
             let offset = self.offset()?;
             return Ok(Token {
-                kind: Kind::Hidden,
+                kind: TokenKind::Hidden,
                 text,
                 offset,
             });
         }
-        Err(Stop::Wrong(Wrong::Mismatch))
+        Err(Stop::Syntax(SyntaxFault::Mismatch))
     }
 
     fn count_repair(&mut self) -> Result<(), Halt> {
@@ -272,7 +272,7 @@ impl<'r> Parser<'r> {
         Ok(())
     }
 
-    /// What may follow any of the rules in which the parser is.
+    /// The tokens that may follow any active rule.
     fn recovery_set(&self) -> Set {
         let all = self
             .follow
@@ -287,7 +287,7 @@ impl<'r> Parser<'r> {
         let mut left = MAX_SKIPPED;
         let mut states = match self.last_error.take() {
             Some((at, states)) if at == self.at && states.contains(&self.state) => {
-                // Nothing was skipped last time: skip something, or this never ends.
+                // Nothing was skipped last time: skip a token, or this never ends.
                 self.consume()?;
                 left -= 1;
                 states
@@ -303,7 +303,7 @@ impl<'r> Parser<'r> {
     fn skip_until(&mut self, wanted: Set, mut left: u32) -> Result<(), Halt> {
         loop {
             let kind = self.kind(0)?;
-            if kind == Kind::Eof || wanted.has(kind) {
+            if kind == TokenKind::Eof || wanted.has(kind) {
                 return Ok(());
             }
             if left == 0 {
@@ -316,20 +316,20 @@ impl<'r> Parser<'r> {
         }
     }
 
-    fn report_wrong(&mut self, wrong: &Wrong) -> Result<(), Halt> {
-        if self.mending {
+    fn report_fault(&mut self, wrong: &SyntaxFault) -> Result<(), Halt> {
+        if self.recovering {
             return Ok(());
         }
-        self.mending = true;
+        self.recovering = true;
         match wrong {
-            Wrong::Mismatch => {
+            SyntaxFault::Mismatch => {
                 let found = shown(self.look(0)?);
                 let expected = self.expected().display();
                 let offset = self.offset()?;
                 self.reports
                     .syntax(offset, &format!("mismatched input {found} expecting {expected}"))
             }
-            Wrong::NoAlternative { ahead } => self.report_no_alternative(*ahead),
+            SyntaxFault::NoAlternative { ahead } => self.report_no_alternative(*ahead),
         }
     }
 
@@ -340,15 +340,15 @@ impl<'r> Parser<'r> {
         let last = last.unwrap_or(self.tokens.len().saturating_sub(1));
         let between = self.tokens.get(first..=last).unwrap_or_default();
         let text: String = match between {
-            [only] if only.kind == Kind::Eof => "<EOF>".to_owned(),
+            [only] if only.kind == TokenKind::Eof => "<EOF>".to_owned(),
             tokens => tokens
                 .iter()
-                .filter(|token| token.kind != Kind::Eof)
+                .filter(|token| token.kind != TokenKind::Eof)
                 .map(|token| token.text.as_str())
                 .collect(),
         };
         let mut message = format!("no viable alternative at input {}", quoted(&text));
-        // cel-go rewrites what would be said of a reserved word behind one other character.
+        // cel-go rewrites the message about a reserved word after one other character.
         let mut rest = text.chars();
         if rest.next().is_some_and(|c| c != '\n') && matches!(rest.as_str(), "true" | "false" | "null") {
             message = format!("mismatched input '{}' expecting IDENTIFIER", rest.as_str());
@@ -357,10 +357,10 @@ impl<'r> Parser<'r> {
     }
 
     fn report_unwanted(&mut self) -> Result<(), Halt> {
-        if self.mending {
+        if self.recovering {
             return Ok(());
         }
-        self.mending = true;
+        self.recovering = true;
         let found = shown(self.look(0)?);
         let expected = self.expected().display();
         let offset = self.offset()?;
@@ -369,10 +369,10 @@ impl<'r> Parser<'r> {
     }
 
     fn report_missing(&mut self) -> Result<(), Halt> {
-        if self.mending {
+        if self.recovering {
             return Ok(());
         }
-        self.mending = true;
+        self.recovering = true;
         let found = shown(self.look(0)?);
         let expected = self.expected().display();
         let offset = self.offset()?;

@@ -1,27 +1,27 @@
-//! Messages about an expression, with the line that they are about and a caret below it.
+//! Messages about an expression, each with its line and a caret below it.
 
-use super::source::{Location, Source};
+use super::source::{Location, SourceText};
 
-/// No more messages than that are shown.
+/// Greatest number of messages shown.
 const MAX_SHOWN: usize = 100;
-/// Lines with more bytes are not shown.
+/// Greatest length of a line that is shown.
 const MAX_SNIPPET_BYTES: usize = 16_384;
 
-/// Nothing more is to be parsed: a limit was reached, and is reported.
+/// The end of parsing because of a limit, which has been reported.
 #[derive(Debug)]
 pub struct Halt;
 
-/// The messages so far, in the order of their discovery.
+/// The messages so far, in the order in which they were found.
 #[derive(Debug)]
 pub struct Reports {
-    source: Source,
+    source: SourceText,
     reports: Vec<(Location, String)>,
     count: usize,
     syntax_errors: usize,
 }
 
 impl Reports {
-    pub fn new(source: Source) -> Self {
+    pub fn new(source: SourceText) -> Self {
         Self {
             source,
             reports: Vec::new(),
@@ -30,7 +30,7 @@ impl Reports {
         }
     }
 
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &SourceText {
         &self.source
     }
 
@@ -38,12 +38,12 @@ impl Reports {
         self.count == 0
     }
 
-    /// A message about the place after so many code points.
+    /// Adds a message about the place after `offset` code points.
     pub fn at(&mut self, offset: i32, message: String) {
         self.at_location(self.source.location(offset), message);
     }
 
-    /// A message about the whole.
+    /// Adds a message about the whole expression.
     pub fn nowhere(&mut self, message: String) {
         self.at_location(Location::NOWHERE, message);
     }
@@ -55,10 +55,10 @@ impl Reports {
         }
     }
 
-    /// A message of the parser.
+    /// Adds a syntax error.
     ///
     /// # Errors
-    /// When there are too many of them: then parsing ends.
+    /// When there are too many of them.
     pub fn syntax(&mut self, offset: i32, message: &str) -> Result<(), Halt> {
         if self.syntax_errors < MAX_SHOWN {
             self.syntax_errors += 1;
@@ -97,7 +97,7 @@ impl Reports {
         out.push_str(&text);
         out.push_str("\n | ");
         let before = usize::try_from(column).unwrap_or(0);
-        // Wide characters get wide dots, as if all that are not ASCII were wide.
+        // Wide characters get wide dots; all that are not ASCII count as wide.
         for c in text.chars().take(before) {
             out.push(if c.is_ascii() { '.' } else { '\u{ff0e}' });
         }

@@ -1,22 +1,22 @@
 //! The rules of the grammar, one function each, with the choices as the generated parser makes them.
 //!
-//! The numbers are the states of the generated automaton (see `sets`). Where more than one token decides, the comment
-//! says what the prediction of the reference parser comes to.
+//! The numbers are the states of the generated automaton (see `sets`). Where more than one token decides, a comment
+//! explains the prediction of the reference parser.
 
-use super::repair::{Parser, Place, Rule, Stop, Wrong};
+use super::repair::{Parser, Rule, Stop, SyncPoint, SyntaxFault};
 use super::report::{Halt, Reports};
 use super::sets::{EXPR, FACTOR_OPERATORS, MEMBER, RELATION_OPERATORS, TERM_OPERATORS, next};
-use super::token::{Kind, Set, Token};
+use super::token::{Set, Token, TokenKind};
 use super::tree::{Field, Node, NodeId, Tree};
 
-pub type Step = Result<(), Stop>;
+pub type RuleResult = Result<(), Stop>;
 
 pub const END: Set = Set::RULE_END;
-/// Bytes of stack that one nested expression may take, and how much is added when they are not there.
+/// Bytes of stack that one nested expression may take, and the size of a new segment when they are not available.
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// Parses a whole text.
+/// Parses a text.
 pub fn parse(reports: &mut Reports) -> Result<Tree, Halt> {
     let mut rules = Rules {
         parser: Parser::new(reports),
@@ -26,20 +26,20 @@ pub fn parse(reports: &mut Reports) -> Result<Tree, Halt> {
     Ok(rules.tree)
 }
 
-/// The parser, and the tree as far as it is.
+/// The parser and the tree so far.
 pub struct Rules<'r> {
     pub parser: Parser<'r>,
     tree: Tree,
 }
 
 impl Rules<'_> {
-    /// Runs the steps of a rule on its node, mends when they fail, and keeps the node as far as it came.
+    /// Runs the steps of a rule on its node, recovers when they fail, and keeps the partial node.
     pub fn rule<N>(
         &mut self,
         rule: Rule,
         follow: Set,
         mut node: N,
-        steps: impl FnOnce(&mut Self, &mut N) -> Step,
+        steps: impl FnOnce(&mut Self, &mut N) -> RuleResult,
     ) -> Result<N, Halt> {
         self.parser.enter(rule, follow)?;
         let ended = steps(self, &mut node);
@@ -49,7 +49,7 @@ impl Rules<'_> {
 
     fn start(&mut self) -> Result<(), Halt> {
         let root = self.rule(Rule::Start, END, None, |rules, root| {
-            *root = Some(rules.expr(Set::of(&[Kind::Eof]))?);
+            *root = Some(rules.expr(Set::of(&[TokenKind::Eof]))?);
             rules.parser.take(35)?;
             Ok(())
         })?;
@@ -57,7 +57,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    pub fn is(&mut self, kind: Kind) -> Result<bool, Halt> {
+    pub fn is(&mut self, kind: TokenKind) -> Result<bool, Halt> {
         Ok(self.parser.kind(0)? == kind)
     }
 
@@ -74,10 +74,10 @@ impl Rules<'_> {
             parts,
             |rules, (condition, question, then, otherwise)| {
                 *condition = Some(rules.or(next(43))?);
-                rules.parser.sync(43, Place::Entry)?;
-                if rules.is(Kind::Question)? {
+                rules.parser.sync(43, SyncPoint::Entry)?;
+                if rules.is(TokenKind::Question)? {
                     *question = Some(rules.parser.take(38)?);
-                    *then = Some(rules.or(Set::of(&[Kind::Colon]))?);
+                    *then = Some(rules.or(Set::of(&[TokenKind::Colon]))?);
                     rules.parser.take(40)?;
                     *otherwise = Some(rules.expr(END)?);
                 }
@@ -101,22 +101,22 @@ impl Rules<'_> {
         self.logic(Rule::Or, follow)
     }
 
-    /// `conditionalOr` and `conditionalAnd`, which differ in operator and parts only.
+    /// `conditionalOr` and `conditionalAnd`, which differ in operator and operands only.
     fn logic(&mut self, rule: Rule, follow: Set) -> Result<NodeId, Halt> {
         let start = self.parser.offset()?;
         let is_and = matches!(rule, Rule::And);
         let (kind, entry, operator_state, again) = match is_and {
-            true => (Kind::And, 58, 54, 60),
-            false => (Kind::Or, 50, 46, 52),
+            true => (TokenKind::And, 58, 54, 60),
+            false => (TokenKind::Or, 50, 46, 52),
         };
         let parts: (Option<NodeId>, Vec<Token>, Vec<NodeId>) = Default::default();
         let (first, operators, rest) = self.rule(rule, follow, parts, |rules, (first, operators, rest)| {
             *first = Some(rules.operand(is_and, next(entry))?);
-            rules.parser.sync(entry, Place::Entry)?;
+            rules.parser.sync(entry, SyncPoint::Entry)?;
             while rules.is(kind)? {
                 operators.push(rules.parser.take(operator_state)?);
                 rest.push(rules.operand(is_and, next(entry))?);
-                rules.parser.sync(again, Place::Again)?;
+                rules.parser.sync(again, SyncPoint::Again)?;
             }
             Ok(())
         })?;
@@ -145,11 +145,11 @@ impl Rules<'_> {
         let node = self.rule(Rule::Relation, follow, None, |rules, node| {
             let mut left = rules.calc(0, next(69))?;
             *node = Some(left);
-            rules.parser.sync(69, Place::Entry)?;
-            // Operators bind to the left: the right side of one takes no further.
+            rules.parser.sync(69, SyncPoint::Entry)?;
+            // Operators are left-associative: the right operand has none of the same precedence.
             while precedence <= 1 && RELATION_OPERATORS.has(rules.parser.kind(0)?) {
                 left = rules.binary(start, left, node, 65, |rules| rules.relation(2, next(71)))?;
-                rules.parser.sync(71, Place::Again)?;
+                rules.parser.sync(71, SyncPoint::Again)?;
             }
             Ok(())
         })?;
@@ -161,7 +161,7 @@ impl Rules<'_> {
         let node = self.rule(Rule::Calc, follow, None, |rules, node| {
             let mut left = rules.unary(next(83))?;
             *node = Some(left);
-            rules.parser.sync(83, Place::Entry)?;
+            rules.parser.sync(83, SyncPoint::Entry)?;
             loop {
                 let kind = rules.parser.kind(0)?;
                 if FACTOR_OPERATORS.has(kind) && precedence <= 2 {
@@ -171,13 +171,13 @@ impl Rules<'_> {
                 } else {
                     return Ok(());
                 }
-                rules.parser.sync(85, Place::Again)?;
+                rules.parser.sync(85, SyncPoint::Again)?;
             }
         })?;
         Ok(node.unwrap_or(usize::MAX))
     }
 
-    /// An operator that is there, and what is behind it.
+    /// Parses a binary operator and its right operand.
     fn binary(
         &mut self,
         start: i32,
@@ -199,12 +199,12 @@ impl Rules<'_> {
         let parts: (bool, Vec<Token>, Option<NodeId>) = Default::default();
         let (known, operators, member) =
             self.rule(Rule::Unary, follow, parts, |rules, (known, operators, member)| {
-                rules.parser.sync(99, Place::Entry)?;
+                rules.parser.sync(99, SyncPoint::Entry)?;
                 let alternative = rules.unary_alternative()?;
                 *known = true;
                 match alternative {
-                    Kind::Exclamation => rules.exclamations(operators)?,
-                    Kind::Minus => rules.minuses(operators)?,
+                    TokenKind::Exclamation => rules.exclamations(operators)?,
+                    TokenKind::Minus => rules.minuses(operators)?,
                     _ => {}
                 }
                 *member = Some(rules.member(END)?);
@@ -218,13 +218,13 @@ impl Rules<'_> {
         Ok(self.tree.add(start, node))
     }
 
-    /// `-` before a number is the number's sign; before anything else it is an operator.
-    fn unary_alternative(&mut self) -> Result<Kind, Stop> {
+    /// Decides whether `-` is the sign of a number or an operator.
+    fn unary_alternative(&mut self) -> Result<TokenKind, Stop> {
         let kind = self.parser.kind(0)?;
-        if kind == Kind::Minus {
+        if kind == TokenKind::Minus {
             return match self.parser.kind(1)? {
-                Kind::Int | Kind::Float => Ok(Kind::Int),
-                ahead if MEMBER.has(ahead) => Ok(Kind::Minus),
+                TokenKind::Int | TokenKind::Float => Ok(TokenKind::Int),
+                ahead if MEMBER.has(ahead) => Ok(TokenKind::Minus),
                 _ => Err(no_alternative(1)),
             };
         }
@@ -235,31 +235,31 @@ impl Rules<'_> {
         }
     }
 
-    fn exclamations(&mut self, operators: &mut Vec<Token>) -> Step {
-        self.parser.sync(88, Place::Entry)?;
+    fn exclamations(&mut self, operators: &mut Vec<Token>) -> RuleResult {
+        self.parser.sync(88, SyncPoint::Entry)?;
         loop {
             operators.push(self.parser.take(87)?);
-            self.parser.sync(90, Place::Again)?;
-            if !self.is(Kind::Exclamation)? {
+            self.parser.sync(90, SyncPoint::Again)?;
+            if !self.is(TokenKind::Exclamation)? {
                 return Ok(());
             }
         }
     }
 
-    fn minuses(&mut self, operators: &mut Vec<Token>) -> Step {
-        self.parser.sync(94, Place::Entry)?;
+    fn minuses(&mut self, operators: &mut Vec<Token>) -> RuleResult {
+        self.parser.sync(94, SyncPoint::Entry)?;
         loop {
             operators.push(self.parser.take(93)?);
-            self.parser.sync(96, Place::Again)?;
+            self.parser.sync(96, SyncPoint::Again)?;
             let kind = self.parser.kind(0)?;
-            if kind != Kind::Minus {
+            if kind != TokenKind::Minus {
                 return if MEMBER.has(kind) {
                     Ok(())
                 } else {
                     Err(no_alternative(0))
                 };
             }
-            // The last `-` before a number could be its sign; it is taken as an operator.
+            // The last `-` before a number could be its sign; it is read as an operator.
             if !MEMBER.has(self.parser.kind(1)?) {
                 return Err(no_alternative(1));
             }
@@ -271,8 +271,8 @@ impl Rules<'_> {
         let node = self.rule(Rule::Member, follow, None, |rules, node| {
             let mut left = rules.primary(next(128))?;
             *node = Some(left);
-            rules.parser.sync(128, Place::Entry)?;
-            while matches!(rules.parser.kind(0)?, Kind::Dot | Kind::OpenBracket) {
+            rules.parser.sync(128, SyncPoint::Entry)?;
+            while matches!(rules.parser.kind(0)?, TokenKind::Dot | TokenKind::OpenBracket) {
                 let mut suffix = Node::Broken;
                 let ended = rules.suffix(left, &mut suffix);
                 if !matches!(suffix, Node::Broken) {
@@ -280,30 +280,30 @@ impl Rules<'_> {
                     *node = Some(left);
                 }
                 ended?;
-                rules.parser.sync(130, Place::Again)?;
+                rules.parser.sync(130, SyncPoint::Again)?;
             }
             Ok(())
         })?;
         Ok(node.unwrap_or(usize::MAX))
     }
 
-    /// `.field`, `.call(…)` or `[index]` behind a member.
-    fn suffix(&mut self, member: NodeId, node: &mut Node) -> Step {
-        self.parser.sync(126, Place::Entry)?;
-        if self.is(Kind::OpenBracket)? {
+    /// `.field`, `.call(…)` or `[index]` after a member.
+    fn suffix(&mut self, member: NodeId, node: &mut Node) -> RuleResult {
+        self.parser.sync(126, SyncPoint::Entry)?;
+        if self.is(TokenKind::OpenBracket)? {
             return self.index(member, node);
         }
         match self.parser.kind(1)? {
-            Kind::Identifier if self.parser.kind(2)? == Kind::OpenParen => self.member_call(member, node),
-            Kind::Identifier | Kind::EscapedIdentifier | Kind::Question => self.select(member, node),
+            TokenKind::Identifier if self.parser.kind(2)? == TokenKind::OpenParen => self.member_call(member, node),
+            TokenKind::Identifier | TokenKind::EscapedIdentifier | TokenKind::Question => self.select(member, node),
             _ => Err(no_alternative(1)),
         }
     }
 
-    fn select(&mut self, member: NodeId, node: &mut Node) -> Step {
+    fn select(&mut self, member: NodeId, node: &mut Node) -> RuleResult {
         let dot = Some(self.parser.take(105)?);
-        self.parser.sync(107, Place::Entry)?;
-        let optional = self.is(Kind::Question)?;
+        self.parser.sync(107, SyncPoint::Entry)?;
+        let optional = self.is(TokenKind::Question)?;
         if optional {
             self.parser.take(106)?;
         }
@@ -317,7 +317,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    fn member_call(&mut self, member: NodeId, node: &mut Node) -> Step {
+    fn member_call(&mut self, member: NodeId, node: &mut Node) -> RuleResult {
         self.parser.take(111)?;
         let mut name = None;
         let mut open = None;
@@ -339,10 +339,10 @@ impl Rules<'_> {
         name: &mut Option<Token>,
         open: &mut Option<Token>,
         arguments: &mut Option<Vec<NodeId>>,
-    ) -> Step {
+    ) -> RuleResult {
         *name = Some(self.parser.take(at_name)?);
         *open = Some(self.parser.take(at_open)?);
-        self.parser.sync(at_choice, Place::Entry)?;
+        self.parser.sync(at_choice, SyncPoint::Entry)?;
         if EXPR.has(self.parser.kind(0)?) {
             *arguments = Some(self.expr_list()?);
         }
@@ -350,7 +350,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    fn index(&mut self, member: NodeId, node: &mut Node) -> Step {
+    fn index(&mut self, member: NodeId, node: &mut Node) -> RuleResult {
         let open = Some(self.parser.take(119)?);
         let mut optional = false;
         let mut index = None;
@@ -364,13 +364,13 @@ impl Rules<'_> {
         ended
     }
 
-    fn index_parts(&mut self, optional: &mut bool, index: &mut Option<NodeId>) -> Step {
-        self.parser.sync(121, Place::Entry)?;
-        *optional = self.is(Kind::Question)?;
+    fn index_parts(&mut self, optional: &mut bool, index: &mut Option<NodeId>) -> RuleResult {
+        self.parser.sync(121, SyncPoint::Entry)?;
+        *optional = self.is(TokenKind::Question)?;
         if *optional {
             self.parser.take(120)?;
         }
-        *index = Some(self.expr(Set::of(&[Kind::CloseBracket]))?);
+        *index = Some(self.expr(Set::of(&[TokenKind::CloseBracket]))?);
         self.parser.take(124)?;
         Ok(())
     }
@@ -379,12 +379,12 @@ impl Rules<'_> {
         let start = self.parser.offset()?;
         let parts = (Node::Broken, None);
         let (node, nested) = self.rule(Rule::Primary, follow, parts, |rules, (node, nested)| {
-            rules.parser.sync(184, Place::Entry)?;
+            rules.parser.sync(184, SyncPoint::Entry)?;
             match rules.parser.kind(0)? {
-                Kind::Dot | Kind::Identifier => rules.named(node),
-                Kind::OpenParen => rules.nested(nested),
-                Kind::OpenBracket => rules.list(node),
-                Kind::OpenBrace => rules.map(node),
+                TokenKind::Dot | TokenKind::Identifier => rules.named(node),
+                TokenKind::OpenParen => rules.nested(nested),
+                TokenKind::OpenBracket => rules.list(node),
+                TokenKind::OpenBrace => rules.map(node),
                 kind if MEMBER.has(kind) => {
                     *nested = Some(rules.literal()?);
                     Ok(())
@@ -398,20 +398,20 @@ impl Rules<'_> {
         }
     }
 
-    /// An identifier, a call, or a message, which shows behind all of its dotted names.
-    fn named(&mut self, node: &mut Node) -> Step {
-        let dots = usize::from(self.is(Kind::Dot)?);
-        if self.parser.kind(dots)? != Kind::Identifier {
+    /// An identifier, a call, or a message, which differ only after all of the dotted names.
+    fn named(&mut self, node: &mut Node) -> RuleResult {
+        let dots = usize::from(self.is(TokenKind::Dot)?);
+        if self.parser.kind(dots)? != TokenKind::Identifier {
             return Err(no_alternative(dots));
         }
         let mut last = dots;
-        while self.parser.kind(last + 1)? == Kind::Dot && self.parser.kind(last + 2)? == Kind::Identifier {
+        while self.parser.kind(last + 1)? == TokenKind::Dot && self.parser.kind(last + 2)? == TokenKind::Identifier {
             last += 2;
         }
-        if self.parser.kind(last + 1)? == Kind::OpenBrace {
+        if self.parser.kind(last + 1)? == TokenKind::OpenBrace {
             return self.message(node);
         }
-        if self.parser.kind(dots + 1)? == Kind::OpenParen {
+        if self.parser.kind(dots + 1)? == TokenKind::OpenParen {
             return self.global_call(node);
         }
         let leading_dot = self.leading_dot(132, 131)?;
@@ -424,15 +424,15 @@ impl Rules<'_> {
     }
 
     pub fn leading_dot(&mut self, choice: u16, dot: u16) -> Result<bool, Stop> {
-        self.parser.sync(choice, Place::Entry)?;
-        let found = self.is(Kind::Dot)?;
+        self.parser.sync(choice, SyncPoint::Entry)?;
+        let found = self.is(TokenKind::Dot)?;
         if found {
             self.parser.take(dot)?;
         }
         Ok(found)
     }
 
-    fn global_call(&mut self, node: &mut Node) -> Step {
+    fn global_call(&mut self, node: &mut Node) -> RuleResult {
         let leading_dot = self.leading_dot(136, 135)?;
         let mut name = None;
         let mut open = None;
@@ -447,9 +447,9 @@ impl Rules<'_> {
         ended
     }
 
-    fn nested(&mut self, nested: &mut Option<NodeId>) -> Step {
+    fn nested(&mut self, nested: &mut Option<NodeId>) -> RuleResult {
         self.parser.take(144)?;
-        *nested = Some(self.expr(Set::of(&[Kind::CloseParen]))?);
+        *nested = Some(self.expr(Set::of(&[TokenKind::CloseParen]))?);
         self.parser.take(146)?;
         Ok(())
     }
@@ -461,10 +461,10 @@ impl Rules<'_> {
             start: self.parser.offset()?,
         };
         self.rule(Rule::EscapeIdent, follow, field, |rules, field| {
-            rules.parser.sync(235, Place::Entry)?;
+            rules.parser.sync(235, SyncPoint::Entry)?;
             let state = match rules.parser.kind(0)? {
-                Kind::Identifier => 233,
-                Kind::EscapedIdentifier => 234,
+                TokenKind::Identifier => 233,
+                TokenKind::EscapedIdentifier => 234,
                 _ => return Err(no_alternative(0)),
             };
             field.escaped = state == 234;
@@ -477,24 +477,24 @@ impl Rules<'_> {
         let start = self.parser.offset()?;
         let parts: (bool, Option<Token>) = Default::default();
         let (negative, token) = self.rule(Rule::Literal, END, parts, |rules, (negative, token)| {
-            rules.parser.sync(256, Place::Entry)?;
+            rules.parser.sync(256, SyncPoint::Entry)?;
             let first = rules.parser.kind(0)?;
-            *negative = first == Kind::Minus;
+            *negative = first == TokenKind::Minus;
             let ahead = usize::from(*negative);
             let (choice, minus, state) = match rules.parser.kind(ahead)? {
-                Kind::Int => (Some(243), 242, 245),
-                Kind::Float => (Some(248), 247, 250),
+                TokenKind::Int => (Some(243), 242, 245),
+                TokenKind::Float => (Some(248), 247, 250),
                 _ if *negative => return Err(no_alternative(1)),
-                Kind::Uint => (None, 0, 246),
-                Kind::String => (None, 0, 251),
-                Kind::Bytes => (None, 0, 252),
-                Kind::True => (None, 0, 253),
-                Kind::False => (None, 0, 254),
-                Kind::Null => (None, 0, 255),
+                TokenKind::Uint => (None, 0, 246),
+                TokenKind::String => (None, 0, 251),
+                TokenKind::Bytes => (None, 0, 252),
+                TokenKind::True => (None, 0, 253),
+                TokenKind::False => (None, 0, 254),
+                TokenKind::Null => (None, 0, 255),
                 _ => return Err(no_alternative(0)),
             };
             if let Some(choice) = choice {
-                rules.parser.sync(choice, Place::Entry)?;
+                rules.parser.sync(choice, SyncPoint::Entry)?;
             }
             if *negative {
                 rules.parser.take(minus)?;
@@ -507,5 +507,5 @@ impl Rules<'_> {
 }
 
 fn no_alternative(ahead: usize) -> Stop {
-    Stop::Wrong(Wrong::NoAlternative { ahead })
+    Stop::Syntax(SyntaxFault::NoAlternative { ahead })
 }

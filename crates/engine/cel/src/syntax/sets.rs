@@ -1,51 +1,51 @@
-//! Which tokens can come at each place of the grammar.
+//! The tokens that can come in each state of the grammar's automaton.
 //!
-//! A place is a state of the automaton that is generated from the grammar; its number is only a name here. `next` gives
-//! the tokens that may come there, and whether the rule may be over; `after_match` is the same behind the token that is
+//! The automaton is generated from the grammar; the number of a state is only a name here. `next` returns the tokens that
+//! may come in a state, and whether the rule may end there; `after_match` does so for the state after the token that is
 //! matched there.
 
-use super::token::{Kind, Set};
+use super::token::{Set, TokenKind};
 
 const RULE_END: Set = Set::RULE_END;
 /// First tokens of a `member`.
 pub const MEMBER: Set = Set::of(&[
-    Kind::OpenBracket,
-    Kind::OpenBrace,
-    Kind::OpenParen,
-    Kind::Dot,
-    Kind::Minus,
-    Kind::True,
-    Kind::False,
-    Kind::Null,
-    Kind::Float,
-    Kind::Int,
-    Kind::Uint,
-    Kind::String,
-    Kind::Bytes,
-    Kind::Identifier,
+    TokenKind::OpenBracket,
+    TokenKind::OpenBrace,
+    TokenKind::OpenParen,
+    TokenKind::Dot,
+    TokenKind::Minus,
+    TokenKind::True,
+    TokenKind::False,
+    TokenKind::Null,
+    TokenKind::Float,
+    TokenKind::Int,
+    TokenKind::Uint,
+    TokenKind::String,
+    TokenKind::Bytes,
+    TokenKind::Identifier,
 ]);
 /// First tokens of an `expr`.
-pub const EXPR: Set = MEMBER.and(Set::of(&[Kind::Exclamation]));
+pub const EXPR: Set = MEMBER.and(Set::of(&[TokenKind::Exclamation]));
 /// First tokens of an `optExpr`.
-pub const OPT_EXPR: Set = EXPR.and(Set::of(&[Kind::Question]));
+pub const OPT_EXPR: Set = EXPR.and(Set::of(&[TokenKind::Question]));
 pub const RELATION_OPERATORS: Set = Set::of(&[
-    Kind::Equals,
-    Kind::NotEquals,
-    Kind::In,
-    Kind::Less,
-    Kind::LessEquals,
-    Kind::GreaterEquals,
-    Kind::Greater,
+    TokenKind::Equals,
+    TokenKind::NotEquals,
+    TokenKind::In,
+    TokenKind::Less,
+    TokenKind::LessEquals,
+    TokenKind::GreaterEquals,
+    TokenKind::Greater,
 ]);
-pub const FACTOR_OPERATORS: Set = Set::of(&[Kind::Star, Kind::Slash, Kind::Percent]);
-pub const TERM_OPERATORS: Set = Set::of(&[Kind::Minus, Kind::Plus]);
-const ESCAPE_IDENT: Set = Set::of(&[Kind::Identifier, Kind::EscapedIdentifier]);
-pub const OPT_FIELD: Set = ESCAPE_IDENT.and(Set::of(&[Kind::Question]));
+pub const FACTOR_OPERATORS: Set = Set::of(&[TokenKind::Star, TokenKind::Slash, TokenKind::Percent]);
+pub const TERM_OPERATORS: Set = Set::of(&[TokenKind::Minus, TokenKind::Plus]);
+const ESCAPE_IDENT: Set = Set::of(&[TokenKind::Identifier, TokenKind::EscapedIdentifier]);
+pub const OPT_FIELD: Set = ESCAPE_IDENT.and(Set::of(&[TokenKind::Question]));
 
-/// The tokens that may come at a place.
+/// The tokens that may come in a state.
 pub fn next(state: u16) -> Set {
-    use Kind as K;
-    let one = |kind: Kind| Set::of(&[kind]);
+    use TokenKind as K;
+    let one = |kind: TokenKind| Set::of(&[kind]);
     match state {
         35 => one(K::Eof),
         38 | 106 | 120 | 215 | 237 => one(K::Question),
@@ -112,10 +112,10 @@ pub fn next(state: u16) -> Set {
     }
 }
 
-/// The tokens that may come behind the one that is matched at a place.
+/// The tokens that may come after the one that is matched in a state.
 pub fn after_match(state: u16) -> Set {
-    use Kind as K;
-    let one = |kind: Kind| Set::of(&[kind]);
+    use TokenKind as K;
+    let one = |kind: TokenKind| Set::of(&[kind]);
     match state {
         38 | 40 | 46 | 54 | 144 | 187 | 203 | 207 | 221 | 225 | 237 | 120 => EXPR,
         87 => next(90),

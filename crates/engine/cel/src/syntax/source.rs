@@ -1,13 +1,13 @@
 //! The text of an expression by code points and lines.
 
-/// An expression's text. Places are counted in code points; lines end with `\n`.
+/// The text of an expression. Offsets are in code points; lines end with `\n`.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceText {
     chars: Vec<char>,
     line_starts: Vec<i32>,
 }
 
-/// Where something is: the line from 1, the column from 0; `-1, -1` is nowhere.
+/// Line, from 1, and column, from 0; `-1, -1` is nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
     pub line: i32,
@@ -18,7 +18,7 @@ impl Location {
     pub const NOWHERE: Self = Self { line: -1, column: -1 };
 }
 
-impl Source {
+impl SourceText {
     pub fn new(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let breaks = (1..).zip(&chars).filter(|(_, c)| **c == '\n');
@@ -51,7 +51,7 @@ impl Source {
         }
     }
 
-    /// The text of a line, when there is one.
+    /// The text of a line, if it exists.
     pub fn snippet(&self, line: i32) -> Option<&[char]> {
         if self.chars.is_empty() {
             return None;

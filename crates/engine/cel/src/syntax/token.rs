@@ -1,9 +1,9 @@
 //! Tokens of the grammar, and sets of their kinds.
 
-/// The kind of a token, numbered as in the grammar, since messages list expected tokens in that order.
+/// The kind of a token, numbered as in the grammar because messages list expected tokens in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Kind {
+pub enum TokenKind {
     Eof = 0,
     Equals,
     NotEquals,
@@ -43,7 +43,7 @@ pub enum Kind {
     EscapedIdentifier,
 }
 
-/// How messages name each kind, in the order of their numbers.
+/// The names of the kinds in messages, in the order of their numbers.
 const NAMES: [&str; 38] = [
     "<EOF>",
     "'=='",
@@ -88,7 +88,7 @@ const NAMES: [&str; 38] = [
 /// One token: its kind, text, and the code points before it.
 #[derive(Clone, Debug)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub text: String,
     /// Code points before it; -1 for the end of an empty text.
     pub offset: i32,
@@ -99,10 +99,10 @@ pub struct Token {
 pub struct Set(u64);
 
 impl Set {
-    /// That the end of the rule can be reached.
+    /// The bit for the end of the rule.
     pub const RULE_END: Self = Self(1 << 63);
 
-    pub const fn of(kinds: &[Kind]) -> Self {
+    pub const fn of(kinds: &[TokenKind]) -> Self {
         let mut bits = 0;
         let mut rest = kinds;
         while let [first, tail @ ..] = rest {
@@ -116,7 +116,7 @@ impl Set {
         Self(self.0 | other.0)
     }
 
-    pub const fn has(self, kind: Kind) -> bool {
+    pub const fn has(self, kind: TokenKind) -> bool {
         self.0 & (1 << (kind as u8)) != 0
     }
 
@@ -128,7 +128,7 @@ impl Set {
         Self(self.0 & !Self::RULE_END.0)
     }
 
-    /// As messages list it: `'='`, or `{'=', IDENTIFIER}`.
+    /// The set in messages: `'='`, or `{'=', IDENTIFIER}`.
     pub fn display(self) -> String {
         let listed = NAMES.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0);
         let names: Vec<&str> = listed.map(|(_, name)| *name).collect();
@@ -139,7 +139,7 @@ impl Set {
         }
     }
 
-    /// What stands in a tree for a token of this set that is missing.
+    /// The placeholder in a tree for a missing token of this set.
     pub fn missing_text(self) -> String {
         let name = NAMES.iter().enumerate().find(|(bit, _)| self.0 & (1 << bit) != 0);
         match name {

@@ -1,4 +1,4 @@
-//! The parse tree: what of each rule's parts was found, also where the text is wrong.
+//! The parse tree: the parts of each rule that were found, also in texts with syntax errors.
 //!
 //! Nodes refer to each other by number, so that a chain of a hundred thousand operators can be freed without recursion.
 
@@ -7,10 +7,10 @@ use super::token::Token;
 /// The number of a node.
 pub type NodeId = usize;
 
-/// A rule as it was found. Rules that only pass on another are not there.
+/// A parsed rule. Rules that only wrap another one have no node.
 #[derive(Debug, Default)]
 pub enum Node {
-    /// Nothing that has a meaning.
+    /// A node without a meaning.
     #[default]
     Broken,
     Conditional {
@@ -25,18 +25,18 @@ pub enum Node {
         operators: Vec<Token>,
         rest: Vec<NodeId>,
     },
-    /// A relation or a calculation.
+    /// A relation or an arithmetic operation.
     Binary {
         left: NodeId,
         operator: Option<Token>,
         right: Option<NodeId>,
     },
-    /// `!` or `-`, so many times.
+    /// One or more `!` or `-`.
     Unary {
         operators: Vec<Token>,
         member: Option<NodeId>,
     },
-    /// A unary expression about which nothing is known.
+    /// A unary expression whose operator was not found.
     UnknownUnary,
     Select {
         member: NodeId,
@@ -80,7 +80,7 @@ pub enum Node {
         leading_dot: bool,
         names: Vec<Token>,
         open: Option<Token>,
-        /// Where the first field is.
+        /// Offset of the first field.
         fields_start: i32,
         fields: Vec<(bool, Option<Field>)>,
         colons: Vec<Token>,
@@ -92,16 +92,16 @@ pub enum Node {
     },
 }
 
-/// The name of a field, plain or in backquotes, with the token that it is.
+/// The name of a field, plain or in backquotes, with its token.
 #[derive(Clone, Debug)]
 pub struct Field {
     pub token: Option<Token>,
     pub escaped: bool,
-    /// Where the name is, or should be.
+    /// Offset at which the name is, or should be.
     pub start: i32,
 }
 
-/// An element of a list or a key of a map, perhaps with a `?`.
+/// An element of a list or a key of a map, with an optional `?`.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
     pub optional: bool,

@@ -1,4 +1,4 @@
-//! The parse tree becomes an expression: literals get their values, macros are expanded, logic is balanced.
+//! Turns the parse tree into an expression: literals get their values, macros are expanded, logic is balanced.
 
 use bumpwright_gostd::{parse_float, parse_int, parse_uint};
 
@@ -6,18 +6,18 @@ use super::ast::{Ast, Entry, Expr, ExprKind, Id, operators};
 use super::literal::unescape;
 use super::macros;
 use super::report::{Halt, Reports};
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 use super::tree::{Element, Field, Node, NodeId, Tree};
 use crate::value::Value;
 
-/// So deep may operators, selections and calls be within each other (cel-go's `MaxRecursionDepth`).
+/// Greatest nesting of operators, selections and calls (cel-go's `MaxRecursionDepth`).
 const MAX_DEPTH: u32 = 250;
-/// So many parts may macros copy; cel-go has no such limit and doubles with each `optMap` in a row.
+/// Greatest number of parts that macros copy; cel-go has no such limit and doubles with each `optMap` in a chain.
 const MAX_COPIES: usize = 50_000;
 const STACK_NEEDED: usize = 128 * 1024;
 const STACK_ADDED: usize = 2 * 1024 * 1024;
 
-/// Words that are no identifiers, though the grammar takes them for some.
+/// Reserved words, which the grammar accepts as identifiers.
 const RESERVED: [&str; 21] = [
     "as",
     "break",
@@ -42,7 +42,7 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// Makes the expression of a parse tree, reporting what is wrong beyond the grammar.
+/// Builds the expression of a parse tree, and reports faults that the grammar does not cover.
 pub fn visit(tree: &Tree, reports: &mut Reports) -> Result<Ast, Halt> {
     let mut visitor = Visitor {
         tree,
@@ -66,7 +66,7 @@ pub struct Parts<'t> {
 }
 
 impl Parts<'_> {
-    /// A number for a part at a place.
+    /// Returns a new number for a part at an offset.
     pub fn number(&mut self, offset: i32) -> Id {
         self.offsets.push(offset);
         Id::try_from(self.offsets.len() - 1).unwrap_or(Id::MAX)
@@ -76,7 +76,7 @@ impl Parts<'_> {
         token.map_or(-1, |token| self.number(token.offset))
     }
 
-    /// Gives a number back when it was the last.
+    /// Releases a number if it is the latest.
     fn forget(&mut self, id: Id) {
         if usize::try_from(id).is_ok_and(|id| id + 1 == self.offsets.len() && id > 0) {
             self.offsets.pop();
@@ -243,8 +243,8 @@ impl Visitor<'_> {
                 self.parts.forget(id);
                 Ok(expanded)
             }
-            Err(macros::Refusal::Halt) => Err(Halt),
-            Err(macros::Refusal::Wrong { argument, message }) => {
+            Err(macros::ExpansionError::Halt) => Err(Halt),
+            Err(macros::ExpansionError::Argument { argument, message }) => {
                 let at = self.parts.offset(argument);
                 self.parts.forget(id);
                 Ok(self.parts.report(at, message.to_owned()))
@@ -252,7 +252,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Terms of `&&` and `||` become a balanced tree, which decides the order of evaluation.
+    /// Builds a balanced tree of the terms of `&&` or `||`, which decides the order of evaluation.
     fn logic(
         &mut self,
         is_and: bool,
@@ -461,23 +461,23 @@ fn literal_value(negative: bool, token: &Token) -> Result<Option<Value>, &'stati
         None => (format!("{sign}{text}"), 10),
     };
     let value = match token.kind {
-        Kind::Int => {
+        TokenKind::Int => {
             let (text, base) = digits(text);
             Value::Int(parse_int(text, base, 64).map_err(|_| "invalid int literal")?)
         }
-        Kind::Uint => {
+        TokenKind::Uint => {
             let (text, base) = digits(text.trim_end_matches(['u', 'U']));
             Value::Uint(parse_uint(text, base, 64).map_err(|_| "invalid uint literal")?)
         }
-        Kind::Float => {
+        TokenKind::Float => {
             let text = format!("{sign}{text}");
             Value::Double(parse_float(text, 64).map_err(|_| "invalid double literal")?)
         }
-        Kind::String => Value::string(&String::from_utf8_lossy(&unescape(text, false)?)),
-        Kind::Bytes => Value::bytes(unescape(text.get(1..).unwrap_or(""), true)?),
-        Kind::True => Value::Bool(true),
-        Kind::False => Value::Bool(false),
-        Kind::Null => Value::Null,
+        TokenKind::String => Value::string(&String::from_utf8_lossy(&unescape(text, false)?)),
+        TokenKind::Bytes => Value::bytes(unescape(text.get(1..).unwrap_or(""), true)?),
+        TokenKind::True => Value::Bool(true),
+        TokenKind::False => Value::Bool(false),
+        TokenKind::Null => Value::Null,
         _ => return Ok(None),
     };
     Ok(Some(value))

@@ -1,4 +1,4 @@
-//! Sums and products, with errors where a result does not fit.
+//! Arithmetic with overflow checks.
 
 use bumpwright_gostd::Time;
 
@@ -6,7 +6,7 @@ use super::{Fault, Value};
 
 type Outcome = Result<Value, Fault>;
 
-/// Seconds since 1970 of the first and last moment that a timestamp can be.
+/// Seconds since 1970 of the first and last valid timestamp.
 pub const TIMESTAMPS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 const NANOS: i64 = 1_000_000_000;
 
@@ -26,7 +26,7 @@ fn duration(result: Option<i64>) -> Outcome {
         .ok_or_else(|| Fault::new("duration overflow"))
 }
 
-/// `left + right` of everything but lists and texts, which the caller puts together.
+/// `left + right`, except for lists and texts, which the caller concatenates.
 pub fn add(left: &Value, right: &Value) -> Outcome {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => int(left.checked_add(*right)),

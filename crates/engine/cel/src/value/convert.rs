@@ -1,4 +1,4 @@
-//! Conversions between types, as the functions with the types' names make them.
+//! Conversions between types, by the functions with the types' names.
 
 use bumpwright_gostd::{
     Duration, RFC_3339, RFC_3339_NANO, Time, Zone, format_float, parse_float, parse_int, parse_uint,
@@ -8,7 +8,7 @@ use super::arithmetic::TIMESTAMPS;
 use super::show::{go_float, show_quoted_type};
 use super::{Fault, Value};
 
-/// What a value is converted to.
+/// The target type of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Bool,
@@ -40,7 +40,7 @@ impl Target {
 /// Converts a value.
 ///
 /// # Errors
-/// When there is no such conversion, or the value does not fit.
+/// When there is no such conversion, or the value is out of range.
 pub fn convert(value: &Value, target: Target) -> Result<Value, Fault> {
     let converted = match value {
         Value::String(text) => from_text(text, target)?,
@@ -156,7 +156,7 @@ pub fn seconds(nanoseconds: i64) -> String {
     format!("{}s", format_float(seconds, b'f', None, 64))
 }
 
-/// A moment as RFC 3339 writes it, with as many digits of the second as there are.
+/// A timestamp in RFC 3339, without trailing zeros in the fraction of the second.
 pub fn moment(time: &Time) -> String {
     time.written(RFC_3339_NANO)
 }

@@ -1,6 +1,6 @@
-//! Why an expression has no value.
+//! Errors of an evaluation.
 
-/// An error that takes the place of a value. Logic can absorb it, unless it is final.
+/// An error in place of a value. Logic operators can absorb it, unless it is final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     text: String,
@@ -22,7 +22,7 @@ impl Fault {
         }
     }
 
-    /// A function does not take such values.
+    /// A function does not accept the values.
     pub fn no_overload() -> Self {
         Self::new("no such overload")
     }
@@ -35,7 +35,7 @@ impl Fault {
         }
     }
 
-    /// The evaluation takes too long or too much and ends.
+    /// The evaluation exceeds its budget and ends.
     pub fn interrupted() -> Self {
         Self {
             text: "operation interrupted".to_owned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Value;
 
-/// A value that can be a key. Doubles are held by their bits.
+/// A value that can be a key. Doubles are stored as their bits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     Null,
@@ -22,7 +22,7 @@ impl Key {
         Self::String(Arc::from(text))
     }
 
-    /// The key that a value is; none for values that cannot be keys.
+    /// The key of a value; `None` for values that cannot be keys.
     pub fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Null,
@@ -37,7 +37,7 @@ impl Key {
         })
     }
 
-    /// The value that the key is.
+    /// The value of the key.
     pub fn value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -68,14 +68,14 @@ impl Key {
     }
 }
 
-/// The `int` that a `double` is, when it is one exactly.
+/// A `double` as an `int`, if that is exact.
 pub fn whole_int(double: f64) -> Option<i64> {
     let inside = double > i64::MIN as f64 && double < i64::MAX as f64;
     let int = double as i64;
     (inside && int as f64 == double).then_some(int)
 }
 
-/// The `uint` that a `double` is, when it is one exactly.
+/// A `double` as a `uint`, if that is exact.
 pub fn whole_uint(double: f64) -> Option<u64> {
     let inside = (0.0..18_446_744_073_709_551_616.0).contains(&double);
     let uint = double as u64;

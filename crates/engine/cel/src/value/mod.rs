@@ -1,4 +1,4 @@
-//! Values as expressions see them, and what can be done with them whatever the expression.
+//! Values of expressions, and operations on them.
 
 mod arithmetic;
 mod convert;
@@ -20,7 +20,7 @@ pub use key::Key;
 pub use order::{compare, equal};
 pub use show::{show, show_quoted_type};
 
-/// A value. Copies are cheap: what is large is shared.
+/// A value. Copies are cheap: large contents are shared.
 #[derive(Clone, Debug)]
 pub enum Value {
     Null,
@@ -40,7 +40,7 @@ pub enum Value {
     Optional(Option<Arc<Value>>),
 }
 
-/// A map. Numbers that are equal but of different types are different keys when a map is made.
+/// A map. Equal numbers of different types are different keys in a map literal.
 pub type Map = BTreeMap<Key, Value>;
 
 impl Value {
@@ -83,7 +83,7 @@ impl Value {
         }
     }
 
-    /// Whether it is what its type is without further doing: `0`, `""`, `{}`, `null`.
+    /// Whether it is the zero value of its type: `0`, `""`, `{}`, `null`.
     pub fn is_zero(&self) -> bool {
         match self {
             Self::Null => true,

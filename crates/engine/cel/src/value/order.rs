@@ -1,4 +1,4 @@
-//! Which values are equal, and which is the smaller one.
+//! Equality and order of values.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ fn equal_maps(left: &Map, right: &Map) -> bool {
     left.len() == right.len() && left.iter().all(found)
 }
 
-/// How two numbers compare; none when they are not numbers, none within when one is NaN.
+/// The order of two numbers; `None` when they are not numbers, `Some(None)` when one is NaN.
 fn numbers(left: &Value, right: &Value) -> Option<Option<Ordering>> {
     Some(match (left, right) {
         (Value::Int(left), Value::Int(right)) => Some(left.cmp(right)),
@@ -69,7 +69,7 @@ fn double_and_uint(double: f64, uint: u64) -> Option<Ordering> {
     double.partial_cmp(&(uint as f64))
 }
 
-/// Which of two values comes first.
+/// The order of two values.
 ///
 /// # Errors
 /// When they have no order.

@@ -7,7 +7,7 @@ use super::{Map, Value};
 /// A value as Go's `%v` prints it.
 pub fn show(value: &Value) -> String {
     match value {
-        // A null is a number of an enumeration there.
+        // Go has null as a number of an enumeration.
         Value::Null => "0".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
@@ -31,7 +31,7 @@ pub fn show(value: &Value) -> String {
     }
 }
 
-/// An element of a list, which is mostly one of an object.
+/// An element of a list, which usually comes from an object.
 fn show_within(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -52,7 +52,7 @@ pub fn go_float(number: f64) -> String {
     format_float(number, b'g', None, 64)
 }
 
-/// The type of a value as messages quote it, with the types of what it holds.
+/// The type of a value in messages, with its type parameters.
 pub fn show_quoted_type(value: &Value) -> &'static str {
     show_type_name_static(value.type_name())
 }
