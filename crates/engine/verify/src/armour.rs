@@ -1,5 +1,4 @@
-//! Armour: what kind of signature a text is, and the bytes inside of OpenPGP's (as ProtonMail/go-crypto v1.4.1 `openpgp/armor`
-//! finds them).
+//! Armour: detects the kind of a signature, and decodes OpenPGP's armour as ProtonMail/go-crypto v1.4.1 (`openpgp/armor`) does.
 
 use std::fmt;
 
@@ -7,20 +6,20 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// Go's `base64.StdEncoding`: padded, and with no look at bits that nothing needs.
+/// Go's `base64.StdEncoding`: padded, and stray bits after the last byte are ignored.
 pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// What a signature is, going by its first line.
+/// The kind of a signature, by its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureKind {
     /// `-----BEGIN PGP SIGNATURE-----`
     OpenPgp,
     /// `-----BEGIN SSH SIGNATURE-----`
     Ssh,
-    /// `-----BEGIN SIGNED MESSAGE-----`: S/MIME, which nothing here verifies.
+    /// `-----BEGIN SIGNED MESSAGE-----`: S/MIME, which is not supported.
     X509,
     /// No signature.
     Empty,
@@ -29,7 +28,7 @@ pub enum SignatureKind {
 }
 
 impl SignatureKind {
-    /// The kind of a signature as it is stored (`signature.GetSignatureType` of fluxcd/pkg).
+    /// The kind of a stored signature (`signature.GetSignatureType` of fluxcd/pkg).
     #[must_use]
     pub fn of(signature: &[u8]) -> Self {
         let trimmed = trim(signature);
@@ -60,7 +59,7 @@ impl fmt::Display for SignatureKind {
     }
 }
 
-/// Without the white space around.
+/// Trims white space.
 pub(crate) fn trim(text: &[u8]) -> &[u8] {
     let white = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
     let start = text.iter().position(|byte| !white(byte)).unwrap_or(text.len());
@@ -75,9 +74,9 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) label: String,
-    /// The bytes up to the end, or to where the text is damaged.
+    /// The bytes up to the end, or to the first damage.
     pub(crate) content: Vec<u8>,
-    /// What is wrong there. Who needs no more than the bytes before does not hear of it, as in go-crypto.
+    /// The damage. A caller that needs only the bytes before it ignores it, as in go-crypto.
     pub(crate) damage: Option<ArmourError>,
 }
 
@@ -85,7 +84,7 @@ const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
 
-/// Why OpenPGP's armour cannot be opened, in go-crypto's words.
+/// Errors of OpenPGP's armour, with go-crypto's messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArmourError {
     #[error("openpgp: invalid argument: no armored data found")]
@@ -99,9 +98,9 @@ pub(crate) enum ArmourError {
 }
 
 /// Longest line of base64 in an armour.
-const MOST_LINE: usize = 96;
+const MAX_LINE: usize = 96;
 
-/// The first block of OpenPGP's armour. Checksums are not looked at.
+/// Decodes the first block of OpenPGP's armour. Checksums are ignored.
 pub(crate) fn openpgp(text: &[u8]) -> Result<Block, ArmourError> {
     let mut lines = text.split(|byte| *byte == b'\n').map(trim);
     let label = begin(&mut lines).ok_or(ArmourError::None)?;
@@ -111,7 +110,7 @@ pub(crate) fn openpgp(text: &[u8]) -> Result<Block, ArmourError> {
         if line.starts_with(END) || (line.len() == 5 && line.starts_with(b"=")) {
             break;
         }
-        if line.len() > MOST_LINE {
+        if line.len() > MAX_LINE {
             corrupt = Some(ArmourError::Corrupt);
             break;
         }
@@ -137,7 +136,7 @@ fn begin<'a>(lines: &mut impl Iterator<Item = &'a [u8]>) -> Option<String> {
     }
 }
 
-/// The bytes of base64 as far as it is sound.
+/// Decodes base64 up to the first error.
 fn decoded(digits: &[u8]) -> (Vec<u8>, Option<ArmourError>) {
     let damage = match BASE64.decode(digits) {
         Ok(content) => return (content, None),

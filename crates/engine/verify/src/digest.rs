@@ -1,4 +1,4 @@
-//! Hashes by name, with what PKCS#1 v1.5 puts before them (RFC 8017, 9.2, note 1).
+//! Hash functions, with their prefixes in PKCS#1 v1.5 (RFC 8017, 9.2, note 1).
 
 use rsa::Pkcs1v15Sign;
 use sha1::Sha1;

@@ -1,4 +1,4 @@
-//! DSA signatures (FIPS 186-4, 4.7), by keys of any size that Go's `crypto/dsa` takes, within bounds.
+//! DSA signatures (FIPS 186-4, 4.7), for keys of the sizes that Go's `crypto/dsa` accepts, within bounds.
 
 use dsa::signature::hazmat::PrehashVerifier as _;
 use dsa::{BoxedUint, Components, Signature, VerifyingKey};
@@ -6,7 +6,7 @@ use dsa::{BoxedUint, Components, Signature, VerifyingKey};
 use crate::numbers::plain;
 
 /// The largest prime (FIPS 186-4 ends at 3072).
-const MOST_BITS: u32 = 4096;
+const MAX_BITS: u32 = 4096;
 
 /// The numbers of a DSA key.
 pub(crate) struct Dsa<'a> {
@@ -17,7 +17,7 @@ pub(crate) struct Dsa<'a> {
 }
 
 impl Dsa<'_> {
-    /// Whether a signature over a digest is of this key.
+    /// Whether this key made a signature over a digest.
     pub(crate) fn verify(&self, digest: &[u8], r: &[u8], s: &[u8]) -> bool {
         let verified = || {
             let key = self.key()?;
@@ -28,11 +28,11 @@ impl Dsa<'_> {
         verified().is_some()
     }
 
-    /// The crate computes with all numbers in as many words as `p` and `q` have, and counts on their sizes.
+    /// Builds the crate's key. The crate relies on the sizes of `p` and `q` for all numbers.
     fn key(&self) -> Option<VerifyingKey> {
         let [p, q] = [self.p, self.q].map(|number| BoxedUint::from_be_slice_vartime(plain(number)));
         let (p_bits, q_bits) = (p.bits_vartime(), q.bits_vartime());
-        if p_bits > MOST_BITS || q_bits > 512 || q_bits % 8 != 0 || q_bits * 2 > p_bits {
+        if p_bits > MAX_BITS || q_bits > 512 || q_bits % 8 != 0 || q_bits * 2 > p_bits {
             return None;
         }
         let (g, y) = (number(self.g, p.bits_precision())?, number(self.y, p.bits_precision())?);
@@ -44,7 +44,7 @@ impl Dsa<'_> {
     }
 }
 
-/// A number in words for so many bits.
+/// A number of `bits` bits.
 fn number(bytes: &[u8], bits: u32) -> Option<BoxedUint> {
     BoxedUint::from_be_slice(plain(bytes), bits).ok()
 }

@@ -1,4 +1,4 @@
-//! ECDSA over the curves of NIST, Brainpool's and secp256k1, and Ed25519: keys and signatures as numbers in bytes.
+//! ECDSA over the curves of NIST and Brainpool and secp256k1, and Ed25519.
 
 use bp256::BrainpoolP256r1;
 use bp384::BrainpoolP384r1;
@@ -29,7 +29,7 @@ pub(crate) enum Curve {
     Secp256k1,
 }
 
-/// Something with the type of a curve.
+/// Evaluates an expression with the type of a curve.
 macro_rules! on {
     ($curve:expr, $type:ident => $what:expr) => {
         match $curve {
@@ -81,7 +81,7 @@ where
     AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
     FieldBytesSize<C>: ModulusSize,
 {
-    // Uncompressed points alone, as in Go.
+    // Uncompressed points only, as in Go.
     let plain = point.first() == Some(&4);
     VerifyingKey::from_sec1_bytes(point).ok().filter(|_| plain)
 }
@@ -94,12 +94,12 @@ where
 {
     let length = FieldBytesSize::<C>::USIZE;
     let numbers = [widened(r, length)?, widened(s, length)?].concat();
-    // k256 takes the lower one of s and its opposite alone, as Bitcoin does; gpg signs with either.
+    // k256 accepts only the lower of s and its negation, as Bitcoin does; gpg signs with either.
     let signature = Signature::<C>::from_slice(&numbers).ok()?.normalize_s();
     key::<C>(point)?.verify_prehash(digest, &signature).ok()
 }
 
-/// An Ed25519 signature of 64 bytes over a message.
+/// Verifies an Ed25519 signature of 64 bytes over a message.
 pub(crate) fn ed25519(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     let verified = || {
         let key = ed25519_dalek::VerifyingKey::from_bytes(key.try_into().ok()?).ok()?;
@@ -109,7 +109,7 @@ pub(crate) fn ed25519(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     verified().is_some()
 }
 
-/// An Ed25519 signature whose halves are numbers, as OpenPGP has it.
+/// Verifies an Ed25519 signature whose halves are numbers, as in OpenPGP.
 pub(crate) fn ed25519_numbers(key: &[u8], message: &[u8], r: &[u8], s: &[u8]) -> bool {
     let (Some(r), Some(s)) = (widened(r, 32), widened(s, 32)) else {
         return false;
@@ -135,7 +135,7 @@ mod tests {
         Curve::Secp256k1,
     ];
 
-    /// A key and two signatures of it over a digest: s and its opposite verify alike. The private key is a number or its opposite.
+    /// A key and its two signatures over a digest, with s and its negation.
     struct Signed {
         point: Vec<u8>,
         r: Vec<u8>,

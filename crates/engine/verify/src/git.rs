@@ -1,5 +1,5 @@
-//! What has to be verified of a Git source, with which keys, and what is said about it: `verifySignature` of
-//! source-controller v1.9.3 (`internal/controller/gitrepository_controller.go`).
+//! Verification of a Git source and its messages: `verifySignature` of source-controller v1.9.3
+//! (`internal/controller/gitrepository_controller.go`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::object::{self, ObjectFormat, SignedObject};
 use crate::openpgp::{self, OpenPgpError};
 use crate::ssh::{self, SshError};
 
-/// Entries of a Secret that end so are keys of SSH.
+/// Suffix of the entries of a Secret with SSH keys.
 const SSH_SUFFIX: &str = ".sshpub";
 
 /// The public keys of a Secret: entries that end in `.sshpub` in the form of `authorized_keys`, all others (`.asc`, by
@@ -21,7 +21,7 @@ pub struct GitKeys {
 }
 
 impl GitKeys {
-    /// Takes the entries (name and content) of a Secret's data; keys are tried in the order of the entries' names.
+    /// Collects the keys of a Secret's data (name and content of entries), which are tried in the order of the names.
     pub fn from_entries<'a>(entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
         entries.sort_unstable();
@@ -39,14 +39,14 @@ impl GitKeys {
 }
 
 impl fmt::Debug for GitKeys {
-    /// Says how many: an entry may hold a private key by mistake.
+    /// Prints only counts: an entry may hold a private key by mistake.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rings, authorized) = (self.rings.len(), self.authorized.len());
         write!(f, "{rings} key rings, {authorized} texts of authorized keys")
     }
 }
 
-/// What is verified.
+/// The kind of an object to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A commit.
@@ -78,40 +78,40 @@ impl FromStr for ObjectKind {
     }
 }
 
-/// Why the signature of an object was not accepted, in upstream's words.
+/// Errors of verifying an object, with upstream's messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// The Secret has only keys of SSH.
+    /// The Secret has only SSH keys.
     #[error("PGP signature detected but no PGP public keys found in secret (keys with .asc suffix)")]
     NoKeyRings,
-    /// The Secret has no keys of SSH.
+    /// The Secret has no SSH keys.
     #[error("SSH signature detected but no SSH public keys found in secret (keys with .sshpub suffix)")]
     NoAuthorizedKeys,
-    /// The object is not signed, or in a way that nothing here verifies.
+    /// The object is not signed, or with an unsupported kind of signature.
     #[error("unsupported signature type: {0}")]
     Unsupported(SignatureKind),
-    /// OpenPGP.
+    /// The OpenPGP signature was not accepted.
     #[error("unable to verify Git {kind}: {error}")]
     OpenPgp {
-        /// What was verified.
+        /// The kind of the object.
         kind: ObjectKind,
-        /// Why not.
+        /// The reason.
         error: OpenPgpError,
     },
-    /// SSH.
+    /// The SSH signature was not accepted.
     #[error("unable to verify Git {kind} SSH signature: {error}")]
     Ssh {
-        /// What was verified.
+        /// The kind of the object.
         kind: ObjectKind,
-        /// Why not.
+        /// The reason.
         error: SshError,
     },
 }
 
-/// Verifies one object at `now` (seconds since 1970-01-01 UTC). Gives the key: its id (OpenPGP) or fingerprint (SSH).
+/// Verifies an object at `now` (seconds since 1970-01-01 UTC). Returns the key: its id (OpenPGP) or fingerprint (SSH).
 ///
 /// # Errors
-/// [`ObjectError`] says why no key was accepted.
+/// [`ObjectError`] when no key was accepted.
 pub fn verify_object(object: &SignedObject, kind: ObjectKind, keys: &GitKeys, now: i64) -> Result<String, ObjectError> {
     let SignedObject { payload, signature } = object;
     match SignatureKind::of(signature) {
@@ -134,15 +134,15 @@ pub fn verify_object(object: &SignedObject, kind: ObjectKind, keys: &GitKeys, no
 pub enum GitMode {
     /// The commit that is checked out.
     Head,
-    /// The tag that led to it.
+    /// The tag that refers to it.
     Tag,
     /// Both.
     TagAndHead,
 }
 
 impl GitMode {
-    /// Reads the mode. None if it is empty, and nothing is verified then; `head` of older API versions and whatever else is
-    /// there means HEAD, as upstream takes it.
+    /// Parses the mode. `None` if it is empty: nothing is verified then. `head` of older API versions and any other text
+    /// mean HEAD, as upstream.
     #[must_use]
     pub fn read(mode: &str) -> Option<Self> {
         match mode {
@@ -153,7 +153,7 @@ impl GitMode {
         }
     }
 
-    /// As `status.sourceVerificationMode` has it.
+    /// The text in `status.sourceVerificationMode`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -163,8 +163,8 @@ impl GitMode {
         }
     }
 
-    /// Whether a source that was verified in `observed` (of its status) has to be verified again though nothing else has
-    /// changed (`requiresVerification`).
+    /// Whether an otherwise unchanged source that was verified in mode `observed` (of its status) has to be verified again
+    /// (`requiresVerification`).
     #[must_use]
     pub fn is_due(self, observed: Option<&str>) -> bool {
         match observed {
@@ -176,40 +176,40 @@ impl GitMode {
     }
 }
 
-/// What led to a commit, if it was a tag.
+/// The tag that a commit was found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferencingTag<'a> {
-    /// A tag that is only a name.
+    /// A tag without a tag object.
     Lightweight {
-        /// Without `refs/tags/`.
+        /// Its name without `refs/tags/`.
         name: &'a str,
     },
     /// A tag object.
     Annotated {
-        /// The object's name in hexadecimal digits.
+        /// The object id in hexadecimal digits.
         id: &'a str,
-        /// Its content.
+        /// The content of the object.
         raw: &'a [u8],
     },
 }
 
-/// A commit to be verified.
+/// A commit to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckedOut<'a> {
-    /// The commit's name in hexadecimal digits.
+    /// The commit id in hexadecimal digits.
     pub id: &'a str,
-    /// Its content.
+    /// The content of the object.
     pub raw: &'a [u8],
-    /// How the repository names objects.
+    /// The object format of the repository.
     pub format: ObjectFormat,
-    /// The tag that was asked for, by `ref.tag`, `ref.semver` or a `ref.name` below `refs/tags/`.
+    /// The tag that the spec refers to, by `ref.tag`, `ref.semver` or a `ref.name` below `refs/tags/`.
     pub tag: Option<ReferencingTag<'a>>,
 }
 
-/// Why a source is not verified: the message and [`GitVerifyError::reason`] of its `SourceVerified=False`.
+/// Errors of verifying a source: the message and [`GitVerifyError::reason`] of its `SourceVerified=False`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitVerifyError {
-    /// The mode asks for a tag, and the source is no tag. Nothing but a change of the object helps.
+    /// The mode requires a tag, and the spec does not refer to one. Only a change of the spec helps.
     #[error("cannot verify tag object's signature if a tag reference is not specified")]
     NoTag,
     /// The tag has no signature.
@@ -218,23 +218,23 @@ pub enum GitVerifyError {
     /// The tag's signature was not accepted.
     #[error("signature verification of tag '{tag}' failed: {error}")]
     Tag {
-        /// Name and id.
+        /// Name and id of the tag.
         tag: String,
-        /// Why not.
+        /// The reason.
         error: ObjectError,
     },
     /// The commit's signature was not accepted.
     #[error("signature verification of commit '{commit}' failed: {error}")]
     Commit {
-        /// Its id.
+        /// The commit id.
         commit: String,
-        /// Why not.
+        /// The reason.
         error: ObjectError,
     },
 }
 
 impl GitVerifyError {
-    /// The condition's reason.
+    /// The reason of the condition.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -245,18 +245,18 @@ impl GitVerifyError {
         }
     }
 
-    /// Whether the object is stalled by it: trying again is of no use before its spec changes.
+    /// Whether the object is stalled: a retry does not help before its spec changes.
     #[must_use]
     pub const fn is_stalling(&self) -> bool {
         matches!(self, Self::NoTag)
     }
 }
 
-/// Verifies what the mode asks for at `now` (seconds since 1970-01-01 UTC). Gives the message of `SourceVerified=True`,
+/// Verifies a source in a mode at `now` (seconds since 1970-01-01 UTC). Returns the message of `SourceVerified=True`,
 /// whose reason is `Succeeded`.
 ///
 /// # Errors
-/// [`GitVerifyError`], for the first thing that is not verified.
+/// [`GitVerifyError`], for the first object that is not verified.
 pub fn verify_source(
     mode: GitMode,
     source: &CheckedOut<'_>,
@@ -280,7 +280,7 @@ pub fn verify_source(
     Ok(message)
 }
 
-/// The tag, as name and id, and the key that signed it.
+/// Verifies the tag. Returns its name and id, and the key that signed it.
 fn verify_tag(source: &CheckedOut<'_>, keys: &GitKeys, now: i64) -> Result<(String, String), GitVerifyError> {
     let (id, raw) = match source.tag {
         None => return Err(GitVerifyError::NoTag),

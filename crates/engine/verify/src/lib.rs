@@ -1,8 +1,8 @@
-//! Signatures verified: of Git commits and tags (OpenPGP, SSH) and of OCI artifacts (cosign with public keys).
+//! Verification of signatures of Git commits and tags (OpenPGP, SSH) and of OCI artifacts (cosign with public keys).
 //!
-//! Bytes and keys go in, a verdict comes out in the words of Flux's source-controller v1.9.3. There is no clock here: when
-//! it is verified is an argument, in seconds since 1970-01-01 UTC. Keys are public ones, and no error holds what an entry
-//! of a Secret says: someone may have put a private key there.
+//! Functions of bytes and keys, with the messages of Flux's source-controller v1.9.3. The time of verification is an
+//! argument, in seconds since 1970-01-01 UTC. Keys are public, but no error quotes an entry of a Secret, which may hold a
+//! private key by mistake.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 

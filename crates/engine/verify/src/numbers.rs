@@ -1,12 +1,12 @@
-//! Numbers as they are in keys and signatures: bytes from the highest on, with or without zeros before them.
+//! Numbers of keys and signatures: big-endian bytes, with or without leading zeros.
 
-/// Without the zeros that it begins with.
+/// A number without leading zeros.
 pub(crate) fn plain(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()
 }
 
-/// A number as so many bytes; None when it has more.
+/// A number as `length` bytes; `None` when it has more.
 pub(crate) fn widened(number: &[u8], length: usize) -> Option<Vec<u8>> {
     let number = plain(number);
     let mut bytes = vec![0; length.checked_sub(number.len())?];

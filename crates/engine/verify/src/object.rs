@@ -1,12 +1,12 @@
-//! A raw commit or tag as what was signed and its signature: the bytes that git itself signs and that go-git (v5.19.1,
-//! `object/signature.go`, `commit_scanner.go`, `tag_scanner.go`) gives to whoever verifies.
+//! Splits a raw commit or tag into payload and signature, as git and go-git do (v5.19.1, `object/signature.go`,
+//! `commit_scanner.go`, `tag_scanner.go`).
 
-/// How a repository names its objects; it decides which header of a commit holds the signature.
+/// The object format of a repository, which decides which header of a commit has the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectFormat {
-    /// Names are SHA-1 hashes; signatures of commits are in `gpgsig`.
+    /// Ids are SHA-1 hashes; signatures of commits are in `gpgsig`.
     Sha1,
-    /// Names are SHA-256 hashes; signatures of commits are in `gpgsig-sha256`.
+    /// Ids are SHA-256 hashes; signatures of commits are in `gpgsig-sha256`.
     Sha256,
 }
 
@@ -19,7 +19,7 @@ impl ObjectFormat {
     }
 }
 
-/// What was signed, and the signature over it.
+/// The signed payload of an object, and its signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignedObject {
     /// The object without any signature.
@@ -28,8 +28,8 @@ pub struct SignedObject {
     pub signature: Vec<u8>,
 }
 
-/// Starts of signatures that close a tag (gpg-interface.c, `parse_signed_buffer`). Which of them can be verified is
-/// another question.
+/// First lines of signatures at the end of a tag (gpg-interface.c, `parse_signed_buffer`), including kinds that are not
+/// supported here.
 const ARMOURS: [&[u8]; 5] = [
     b"-----BEGIN PGP SIGNATURE-----",
     b"-----BEGIN PGP MESSAGE-----",
@@ -67,7 +67,7 @@ pub fn tag(raw: &[u8]) -> SignedObject {
     }
 }
 
-/// The value of a header of a tag or commit up to the end of its line, for example `tag` ▶ `v1.2.3`.
+/// The value of a header of a tag or commit up to the end of its line, for example `v1.2.3` for `tag`.
 #[must_use]
 pub fn header(raw: &[u8], name: &str) -> Option<String> {
     let (header, _) = header_and_body(raw);
@@ -91,7 +91,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n')
 }
 
-/// Everything that a header says, with the lines that continue it; a header that is there twice says both.
+/// The value of a header with its continuation lines; the values of repeated headers are joined.
 fn header_value(header: &[u8], name: &[u8]) -> Vec<u8> {
     let mut value = Vec::new();
     let mut inside = false;
@@ -113,7 +113,7 @@ fn header_value(header: &[u8], name: &[u8]) -> Vec<u8> {
     value
 }
 
-/// The bytes without the headers that hold signatures, of whichever object format.
+/// The bytes without the signature headers of both object formats.
 fn without_signatures(raw: &[u8]) -> Vec<u8> {
     let (header, body) = header_and_body(raw);
     let mut kept = Vec::with_capacity(raw.len());

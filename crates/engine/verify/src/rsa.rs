@@ -1,4 +1,4 @@
-//! RSA signatures in the padding of PKCS#1 v1.5, by the keys that Go's `crypto/rsa` takes.
+//! RSA signatures with PKCS#1 v1.5 padding, for the keys that Go's `crypto/rsa` accepts.
 
 use rsa::traits::PublicKeyParts as _;
 use rsa::{BoxedUint, RsaPublicKey};
@@ -6,15 +6,15 @@ use rsa::{BoxedUint, RsaPublicKey};
 use crate::digest::Hash;
 use crate::numbers::{plain, widened};
 
-/// Larger keys are not worked with: gpg makes none, and this many bits take milliseconds.
-const MOST_BITS: u32 = 16384;
-/// Go refuses smaller ones (`crypto/rsa`, since 1.24).
-const LEAST_BITS: u32 = 1024;
-/// Exponents of Go are below 2³¹; the crate takes some that are longer.
-const MOST_EXPONENT: u64 = (1 << 31) - 1;
+/// Greatest size of a key: gpg makes no larger ones, and this many bits take milliseconds.
+const MAX_BITS: u32 = 16384;
+/// Least size of a key in Go (`crypto/rsa`, since 1.24).
+const MIN_BITS: u32 = 1024;
+/// Go's exponents are below 2³¹; the crate accepts longer ones.
+const MAX_EXPONENT: u64 = (1 << 31) - 1;
 
-/// Whether a signature over a digest is of this key. One that is shorter than the modulus has lost zeros at its start, as
-/// OpenPGP and SSH let them.
+/// Whether this key made a signature over a digest. A signature shorter than the modulus lacks leading zeros, as OpenPGP
+/// and SSH permit.
 pub(crate) fn verify(modulus: &[u8], exponent: &[u8], hash: Hash, digest: &[u8], signature: &[u8]) -> bool {
     let verified = || {
         let key = key(modulus, exponent)?;
@@ -26,9 +26,9 @@ pub(crate) fn verify(modulus: &[u8], exponent: &[u8], hash: Hash, digest: &[u8],
 
 fn key(modulus: &[u8], exponent: &[u8]) -> Option<RsaPublicKey> {
     let [modulus, exponent] = [modulus, exponent].map(|number| BoxedUint::from_be_slice_vartime(plain(number)));
-    let fits = (LEAST_BITS..=MOST_BITS).contains(&modulus.bits_vartime()) && exponent <= BoxedUint::from(MOST_EXPONENT);
-    // The crate looks whether both are odd and the exponent is not 1.
-    let key = || RsaPublicKey::new_with_max_size(modulus, exponent, usize::try_from(MOST_BITS).ok()?).ok();
+    let fits = (MIN_BITS..=MAX_BITS).contains(&modulus.bits_vartime()) && exponent <= BoxedUint::from(MAX_EXPONENT);
+    // The crate checks that both are odd and the exponent is not 1.
+    let key = || RsaPublicKey::new_with_max_size(modulus, exponent, usize::try_from(MAX_BITS).ok()?).ok();
     fits.then(key).flatten()
 }
 
@@ -60,7 +60,7 @@ mod tests {
             assert!(key(&modulus, exponent).is_none(), "{} {exponent:?}", modulus.len());
             assert!(!verify(&modulus, exponent, Hash::Sha256, &[0; 32], &[1]));
         }
-        // Signatures as large as the modulus, longer, and none; a digest of another length than the hash has.
+        // Signatures as large as the modulus, longer ones, an empty one; a digest of a length other than the hash's.
         let modulus = odd(1024);
         for signature in [&modulus[..], &[&[1][..], &modulus].concat(), &[], &[0]] {
             assert!(!verify(&modulus, &[3], Hash::Sha256, &[0; 32], signature));

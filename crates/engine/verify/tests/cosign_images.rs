@@ -1,4 +1,4 @@
-//! Images signed by sigstore's own libraries in both formats of cosign, with the verdicts of Flux's way of calling cosign
+//! Images signed by sigstore's own libraries in both formats of cosign, with the results of Flux's calls of cosign
 //! (`fixtures/verify/cosign.jsonl`).
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -25,15 +25,15 @@ struct Case {
     claims: String,
 }
 
-/// Verdicts that are not those of the cosign program: what is said here, and why.
+/// Results that differ from the cosign program's: the message here, and why.
 const OTHERWISE: &[(&str, &str)] = &[
-    // cosign writes and reads one type; what another program signed was signed for another purpose.
+    // cosign writes and reads one type; another program signed for another purpose.
     ("other type", "no matching signatures were found for 'REFERENCE'"),
-    // Go tells of its parser.
+    // Go's message has details of its parser.
     ("key: no DER", "x509: malformed public key"),
 ];
 
-/// What Flux accepts though it is not about the image.
+/// A signature that Flux accepts though it is of another image.
 const REPLAYED: [&str; 2] = ["signature of another image", "no JSON"];
 
 impl Case {
@@ -41,7 +41,7 @@ impl Case {
         STANDARD.decode(&self.blobs[digest]).unwrap()
     }
 
-    /// Goes the way of a client from the digest to the blobs.
+    /// Follows the digest to the blobs as a client does.
     fn verdict(&self) -> String {
         let keys = self.entries.iter().map(|(name, text)| (name.as_str(), text.as_bytes()));
         let keys = CosignKeys::from_entries(keys);

@@ -24,7 +24,7 @@ struct Case {
     error: Option<String>,
 }
 
-/// Cases in which the words differ from Go's, or the verdict does; each with the reason and what is said here.
+/// Cases whose message or result differs from Go's; each with the reason and the message here.
 const OTHERWISE: &[(&str, &str, &str)] = &[];
 
 fn hex(bytes: &[u8]) -> String {

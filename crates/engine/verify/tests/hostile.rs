@@ -1,5 +1,5 @@
-//! Input that wants to cost time or memory: everything is bounded, and what is beyond the bounds is refused. No test measures
-//! time; without the bounds they would not end.
+//! Hostile input that would cost time or memory: everything is bounded, and excess is rejected. No test measures time;
+//! without the bounds they would not end.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod support;
@@ -103,7 +103,7 @@ fn texts_of_authorized_keys_with_very_many_keys() {
     std::fs::write(bench.path().join("payload"), "x").unwrap();
     bench.run("ssh-keygen", &["-Y", "sign", "-q", "-n", "git", "-f", "key", "payload"]);
     let signature = bench.text("payload.sig");
-    // The key fits and the payload does not, so each of them is worked with.
+    // The key matches and the payload does not, so each of them is verified.
     let error = ssh::verify(signature.as_bytes(), b"y", &[&public.repeat(20_000)]).unwrap_err();
     let ssh::SshError::NoMatchingKey(errors) = error else {
         panic!("{error}");
@@ -175,7 +175,7 @@ fn damaged_revocations_are_not_passed_over() {
         .take_while(|line| !line.starts_with('='))
         .collect();
     let ring = STANDARD.decode(lines).unwrap();
-    // The revocation is the second packet, behind a key of 51 bytes.
+    // The revocation is the second packet, after a key of 51 bytes.
     let length = 2 + usize::from(ring[54]);
     for at in 53 + 2..53 + length {
         for bit in 0..8 {
@@ -187,7 +187,7 @@ fn damaged_revocations_are_not_passed_over() {
     }
 }
 
-/// Bits that make the packet a signature which nobody knows (version, type, algorithms): Flux passes such over, too.
+/// Bits that make the packet an unknown signature (version, type, algorithms): Flux ignores such, too.
 const fn may_be_another(offset: usize) -> bool {
     offset < 4
 }

@@ -20,7 +20,7 @@ fn keys(name: &str, text: &str) -> GitKeys {
 
 const MODES: [GitMode; 3] = [GitMode::Head, GitMode::Tag, GitMode::TagAndHead];
 
-/// Verifies commit and signed tag in all modes, and gives the messages.
+/// Verifies commit and signed tag in all modes, and returns the messages.
 fn messages(bench: &Bench, format: ObjectFormat, keys: &GitKeys) -> Vec<Result<String, (&'static str, String)>> {
     let (commit, raw) = bench.object("commit", "HEAD");
     let (tag, tag_raw) = bench.object("tag", "v1");
@@ -161,7 +161,7 @@ fn modes_are_read_as_upstream_reads_them() {
     ] {
         assert_eq!(GitMode::read(text).unwrap().as_str(), mode, "{text}");
     }
-    // A source is verified again when more is asked for than was seen.
+    // A source is verified again when the mode requires more than the observed one.
     for (observed, due) in [
         (None, [true, true, true]),
         (Some("HEAD"), [false, true, true]),

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::oci_pull::OciRemote;
 use bumpwright_http::Deadline;
 use bumpwright_registry::{Layer, RegistryError};
-use bumpwright_verify::cosign::{self, CosignError, CosignKeys, Evidence, MOST_BLOB, SimpleSignature};
+use bumpwright_verify::cosign::{self, CosignError, CosignKeys, Evidence, MAX_BLOB, SimpleSignature};
 
 /// Verifies the content of a digest with the public keys of a Secret. Bundles of cosign 3 count first; without any, the older
 /// signatures.
@@ -98,7 +98,7 @@ impl Gathering<'_> {
     }
 
     fn blob(&self, layer: &cosign::Layer) -> Result<Vec<u8>, Missing> {
-        if layer.size > MOST_BLOB as u64 || super::oci_reference::checked_digest(&layer.digest).is_err() {
+        if layer.size > MAX_BLOB as u64 || super::oci_reference::checked_digest(&layer.digest).is_err() {
             return Err(Missing);
         }
         let OciRemote {

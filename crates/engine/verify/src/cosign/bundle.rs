@@ -1,5 +1,5 @@
 //! The newer format: sigstore's bundle (v0.3) with a DSSE envelope around a statement of in-toto, as cosign 3 stores it and
-//! sigstore-go v1.2.0 verifies it with a key. Entries of transparency logs are not verified, as Flux does with keys.
+//! sigstore-go v1.2.0 verifies it with a key. Entries of transparency logs are not verified, as in Flux with keys.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 use super::public_key::PublicKey;
 
-/// How protobuf's JSON may write bytes.
+/// Base64 as accepted by protobuf's JSON.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 const IN_TOTO: &str = "application/vnd.in-toto+json";
-/// The most subjects of a statement, as in sigstore-go.
-const MOST_SUBJECTS: usize = 1024;
+/// Greatest number of subjects of a statement, as in sigstore-go.
+const MAX_SUBJECTS: usize = 1024;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,10 +67,10 @@ struct Subject {
     digest: BTreeMap<String, String>,
 }
 
-/// A bundle that is one. What is none is passed over, and the older format looked for.
+/// A valid bundle. Invalid ones are ignored, and the older format is tried.
 #[derive(Debug)]
 pub(super) struct Bundle {
-    /// None when it is signed by a certificate, or over a message: such verify with no key.
+    /// `None` when it is signed with a certificate, or over a message: no key verifies such.
     signed: Option<Signed>,
 }
 
@@ -102,7 +102,7 @@ impl Bundle {
         Some(Self { signed })
     }
 
-    /// Whether it says of this image that it is signed by the key.
+    /// Whether it is a signature of this image by the key.
     pub(super) fn holds(&self, digest: &str, key: &PublicKey) -> bool {
         self.signed.as_ref().is_some_and(|signed| {
             signed.payload_type == IN_TOTO
@@ -112,7 +112,7 @@ impl Bundle {
     }
 }
 
-/// Version 0.3 in both of its spellings; older ones are refused by cosign, newer ones by sigstore-go.
+/// Whether it is version 0.3, in either spelling; cosign rejects older versions, sigstore-go newer ones.
 fn is_known(media_type: &str) -> bool {
     const OLD: &str = "application/vnd.dev.sigstore.bundle+json;version=0.3";
     let version = media_type.strip_prefix("application/vnd.dev.sigstore.bundle.v0.3");
@@ -127,7 +127,7 @@ fn is_known(media_type: &str) -> bool {
 }
 
 impl Envelope {
-    /// None when its bytes are not such; nothing in it when it is not signed exactly once.
+    /// Decodes the envelope. `None` when its base64 is not valid, `Some(None)` unless it is signed exactly once.
     fn open(self) -> Option<Option<Signed>> {
         let payload = bytes(&self.payload)?;
         let signatures: Option<Vec<_>> = self.signatures.iter().map(|signature| bytes(&signature.sig)).collect();
@@ -142,7 +142,7 @@ impl Envelope {
 }
 
 impl Signed {
-    /// What DSSE signs (Pre-Authentication Encoding).
+    /// The bytes that DSSE signs (Pre-Authentication Encoding).
     fn encoding(&self) -> Vec<u8> {
         let (kind, body) = (&self.payload_type, &self.payload);
         let mut encoding = format!("DSSEv1 {} {kind} {} ", kind.len(), body.len()).into_bytes();
@@ -160,7 +160,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     GeneralPurpose::new(alphabet, LENIENT).decode(text).ok()
 }
 
-/// Whether a statement has this image among its subjects. One digest that is none spoils all of it, as in sigstore-go.
+/// Whether a statement has this image among its subjects. An invalid digest makes the statement invalid, as in sigstore-go.
 fn names(statement: &[u8], digest: &str) -> bool {
     let Ok(statement) = serde_json::from_slice::<Statement>(statement) else {
         return false;
@@ -170,7 +170,7 @@ fn names(statement: &[u8], digest: &str) -> bool {
     };
     let is_hex = |text: &str| text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let digests = || statement.subject.iter().flat_map(|subject| &subject.digest);
-    statement.subject.len() <= MOST_SUBJECTS
+    statement.subject.len() <= MAX_SUBJECTS
         && digests().all(|(_, hex)| is_hex(hex))
         && digests().any(|(name, found)| name == algorithm && found.eq_ignore_ascii_case(hex))
 }

@@ -1,6 +1,6 @@
-//! As much of DER (X.690) as public keys and ECDSA signatures need.
+//! The subset of DER (X.690) that public keys and ECDSA signatures need.
 
-/// What is left of an encoding.
+/// The rest of an encoding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Der<'a>(pub(super) &'a [u8]);
 
@@ -10,7 +10,7 @@ const OBJECT_IDENTIFIER: u8 = 6;
 const SEQUENCE: u8 = 0x30;
 
 impl<'a> Der<'a> {
-    /// The content of the next element, which has to have this tag.
+    /// The content of the next element, which must have this tag.
     fn element(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (found, rest) = self.0.split_first()?;
         let (first, rest) = rest.split_first()?;
@@ -19,7 +19,7 @@ impl<'a> Der<'a> {
             0x81..=0x84 => {
                 let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
                 let length = digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit));
-                // The shortest form alone.
+                // Only the shortest form is valid.
                 let shortest = if digits.len() == 1 {
                     length > 0x7f
                 } else {
@@ -45,7 +45,7 @@ impl<'a> Der<'a> {
         self.element(OBJECT_IDENTIFIER)
     }
 
-    /// A number above zero, without the zero that keeps it so.
+    /// A positive number, without the zero byte for the sign.
     pub(super) fn number(&mut self) -> Option<&'a [u8]> {
         match self.element(INTEGER)? {
             [0, rest @ ..] if rest.first().is_some_and(|first| *first >= 0x80) => Some(rest),
@@ -55,7 +55,7 @@ impl<'a> Der<'a> {
         }
     }
 
-    /// Whole bytes.
+    /// A bit string of whole bytes.
     pub(super) fn bits(&mut self) -> Option<&'a [u8]> {
         self.element(BIT_STRING)?.strip_prefix(&[0])
     }

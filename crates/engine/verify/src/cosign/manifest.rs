@@ -1,4 +1,4 @@
-//! Where the signatures of an image are in its repository: tags, and layers of the manifests behind them.
+//! The location of an image's signatures in its repository: tags, and layers of their manifests.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use serde::Deserialize;
 
 use super::CosignError;
 
-/// The most layers of a manifest that are looked at, and the most referrers: cosign's own bound for layers.
-pub const MOST_LAYERS: usize = 1_000;
+/// Greatest number of layers of a manifest, and of referrers: cosign's own bound for layers.
+pub const MAX_LAYERS: usize = 1_000;
 /// The annotation that holds a signature.
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
-/// Media types of sigstore's bundles begin so.
+/// Prefix of the media types of sigstore's bundles.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 
-/// A layer of a manifest. Its blob is to be fetched up to [`super::MOST_BLOB`] bytes.
+/// A layer of a manifest. Its blob should be fetched up to [`super::MAX_BLOB`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// `sha256:` and hexadecimal digits.
+    /// Digest: `sha256:` and hexadecimal digits.
     pub digest: String,
-    /// In bytes, as the manifest says.
+    /// Size in bytes, according to the manifest.
     pub size: u64,
-    /// The signature in base64, where the manifest has one for this layer.
+    /// The signature in base64, if the manifest has one for this layer.
     pub signature: Option<String>,
 }
 
@@ -60,13 +60,13 @@ impl From<Descriptor> for Layer {
     }
 }
 
-/// The tag of the manifest with the simple signatures of an image: `sha256-HEX.sig`. None unless this is a digest.
+/// The tag of the manifest with the simple signatures of an image: `sha256-HEX.sig`. `None` unless given a digest.
 #[must_use]
 pub fn signature_tag(digest: &str) -> Option<String> {
     Some(referrers_tag(digest)? + ".sig")
 }
 
-/// The tag of the index of what refers to an image, at registries without the referrers API: `sha256-HEX`.
+/// The tag of the index of an image's referrers, for registries without the referrers API: `sha256-HEX`.
 #[must_use]
 pub fn referrers_tag(digest: &str) -> Option<String> {
     let (algorithm, hex) = digest.split_once(':')?;
@@ -75,28 +75,28 @@ pub fn referrers_tag(digest: &str) -> Option<String> {
     (sound && named).then(|| format!("{algorithm}-{hex}"))
 }
 
-/// The layers of the manifest behind [`signature_tag`].
+/// The layers of the manifest of [`signature_tag`].
 ///
 /// # Errors
-/// When it is no manifest, or has more than [`MOST_LAYERS`] layers.
+/// When it is not a manifest, or has more than [`MAX_LAYERS`] layers.
 pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
     let manifest: Manifest = read(manifest)?;
     bounded(manifest.layers.len())?;
     Ok(manifest.layers.into_iter().map(Layer::from).collect())
 }
 
-/// The digests of what refers to an image (an index from the referrers API or behind [`referrers_tag`]). Each is the manifest
-/// of a bundle, if [`bundle_layer`] says so.
+/// The digests of an image's referrers (from the index of the referrers API or of [`referrers_tag`]). A referrer is the
+/// manifest of a bundle if it has a [`bundle_layer`].
 ///
 /// # Errors
-/// When it is no index, or has more than [`MOST_LAYERS`] entries.
+/// When it is not an index, or has more than [`MAX_LAYERS`] entries.
 pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
     let index: Index = read(index)?;
     bounded(index.manifests.len())?;
     Ok(index.manifests.into_iter().map(|manifest| manifest.digest).collect())
 }
 
-/// The one layer of a manifest that holds a bundle of sigstore. None for anything else that refers to an image.
+/// The only layer of a manifest, if it is a bundle of sigstore. `None` for other referrers.
 #[must_use]
 pub fn bundle_layer(manifest: &[u8]) -> Option<Layer> {
     let manifest: Manifest = read(manifest).ok()?;
@@ -110,7 +110,7 @@ fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, CosignError> {
 }
 
 const fn bounded(layers: usize) -> Result<(), CosignError> {
-    if layers > MOST_LAYERS {
+    if layers > MAX_LAYERS {
         return Err(CosignError::TooMany(layers));
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Signatures of cosign over OCI artifacts, verified with public keys as `spec.verify` of an OCIRepository asks for: what
-//! `CosignVerifier` of source-controller v1.9.3 does after its requests. Logs are not asked about, as there. One thing is
-//! stricter: a simple signature has to name the image that it is found beside.
+//! Verification of cosign's signatures over OCI artifacts with public keys, for `spec.verify` of an OCIRepository: as
+//! `CosignVerifier` of source-controller v1.9.3, without its requests, and like it without transparency logs. Stricter in
+//! one respect: a simple signature must name the image that it is stored beside.
 
 mod bundle;
 mod der;
@@ -11,13 +11,13 @@ mod simple;
 use std::fmt;
 
 use bundle::Bundle;
-pub use manifest::{Layer, MOST_LAYERS, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag};
+pub use manifest::{Layer, MAX_LAYERS, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag};
 use public_key::PublicKey;
 pub use simple::SimpleSignature;
 
-/// Larger blobs of signatures need not be fetched, in bytes: they are not looked at.
-pub const MOST_BLOB: usize = 16 << 20;
-/// Entries of a Secret that end so are keys.
+/// Greatest size in bytes of a signature's blob; larger ones are ignored.
+pub const MAX_BLOB: usize = 16 << 20;
+/// Suffix of the entries of a Secret with keys.
 const SUFFIX: &str = ".pub";
 
 /// The public keys of a Secret: its entries that end in `.pub`, PEM each.
@@ -25,7 +25,7 @@ const SUFFIX: &str = ".pub";
 pub struct CosignKeys(Vec<(String, Result<PublicKey, String>)>);
 
 impl CosignKeys {
-    /// Takes the entries (name and content) of a Secret's data; keys are tried in the order of the entries' names.
+    /// Reads the keys of a Secret's data (name and content of entries), which are tried in the order of the names.
     pub fn from_entries<'a>(entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().filter(|(name, _)| name.ends_with(SUFFIX)).collect();
         entries.sort_unstable();
@@ -38,48 +38,48 @@ impl CosignKeys {
 }
 
 impl fmt::Debug for CosignKeys {
-    /// The names alone: an entry may hold a private key by mistake.
+    /// Prints only names: an entry may hold a private key by mistake.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
 }
 
-/// Why an artifact is not verified. The message of `SourceVerified=False` (reason `VerificationError`) is
+/// Errors of verifying an artifact. The message of `SourceVerified=False` (reason `VerificationError`) is
 /// [`CosignError::message`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosignError {
     /// No key of the Secret made any of the signatures, or the Secret has none.
     #[error("no matching signatures were found for '{0}'")]
     NoMatch(String),
-    /// An entry of the Secret is no public key.
+    /// An entry of the Secret is not a public key.
     #[error("{0}")]
     Key(String),
-    /// What should be a manifest is none.
+    /// An invalid manifest.
     #[error("the manifest of the signatures cannot be read: {0}")]
     Manifest(String),
-    /// More signatures than anybody makes.
-    #[error("number of layers ({0}) exceeds the limit ({MOST_LAYERS}); delete the signatures that are not needed")]
+    /// Too many signatures.
+    #[error("number of layers ({0}) exceeds the limit ({MAX_LAYERS}); delete the signatures that are not needed")]
     TooMany(usize),
-    /// Verification by identity, which is not there yet.
+    /// Keyless verification, which is not supported yet.
     #[error(
         "keyless verification is not supported yet; sign with a key and name a Secret with its public half (an entry that ends in .pub) in spec.verify.secretRef"
     )]
     Keyless,
-    /// Notation's signatures, which are not there yet.
+    /// Notation's signatures, which are not supported yet.
     #[error(
         "signatures of Notation are not supported yet; sign with cosign and a key, and set spec.verify.provider to cosign"
     )]
     Notation,
-    /// A provider that nobody knows.
+    /// An unknown provider.
     #[error("unsupported verification provider: {0}")]
     Provider(String),
 }
 
 impl CosignError {
-    /// The condition's reason.
+    /// The reason of the condition.
     pub const REASON: &'static str = "VerificationError";
 
-    /// The condition's message, for `spec.verify.provider` and whether there is a `secretRef`.
+    /// The message of the condition, for `spec.verify.provider` and whether there is a `secretRef`.
     #[must_use]
     pub fn message(&self, provider: &str, has_secret: bool) -> String {
         let keyless = if provider == "cosign" && !has_secret {
@@ -91,10 +91,10 @@ impl CosignError {
     }
 }
 
-/// Says whether an artifact can be verified as its `spec.verify` asks, before anything is fetched.
+/// Checks that `spec.verify` is supported, before anything is fetched.
 ///
 /// # Errors
-/// [`CosignError`] for Notation, for verification without a key, and for providers that nobody knows.
+/// [`CosignError`] for Notation, for verification without a key, and for unknown providers.
 pub fn check_provider(provider: &str, has_secret: bool) -> Result<(), CosignError> {
     match provider {
         "cosign" if has_secret => Ok(()),
@@ -110,36 +110,36 @@ pub fn verified_message(revision: &str) -> String {
     format!("verified signature of revision {revision}")
 }
 
-/// Blobs that were found beside an image.
+/// The blobs of an image's signatures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
-    /// The blobs of bundles ([`bundle_layer`]) of all that refers to the image.
+    /// The blobs of the bundles ([`bundle_layer`]) among the image's referrers.
     pub bundles: &'a [&'a [u8]],
-    /// The layers behind [`signature_tag`]. They count only when no bundle is one, so they need not be fetched before
-    /// [`Evidence::has_bundles`] says so.
+    /// The layers of [`signature_tag`]. They are used only without a valid bundle, so they need not be fetched when
+    /// [`Evidence::has_bundles`].
     pub layers: &'a [SimpleSignature<'a>],
 }
 
 impl Evidence<'_> {
-    /// Whether the layers are of no interest.
+    /// Whether there are valid bundles, so that the layers are not used.
     #[must_use]
     pub fn has_bundles(&self) -> bool {
         self.read().next().is_some()
     }
 
     fn read(&self) -> impl Iterator<Item = Bundle> {
-        let blobs = self.bundles.iter().take(MOST_LAYERS);
+        let blobs = self.bundles.iter().take(MAX_LAYERS);
         blobs
-            .filter(|blob| blob.len() <= MOST_BLOB)
+            .filter(|blob| blob.len() <= MAX_BLOB)
             .filter_map(|blob| Bundle::read(blob))
     }
 }
 
-/// Verifies an image by its digest (`sha256:…`); `reference` is what an error names it by. Gives the name of the entry whose key
-/// fits.
+/// Verifies an image by its digest (`sha256:…`); errors name it by `reference`. Returns the name of the entry with the
+/// matching key.
 ///
 /// # Errors
-/// [`CosignError::NoMatch`]; or [`CosignError::Key`], if an entry is no key and no other fits.
+/// [`CosignError::NoMatch`]; or [`CosignError::Key`], if an entry is not a key and no other matches.
 pub fn verify(
     keys: &CosignKeys,
     digest: &str,
@@ -149,9 +149,9 @@ pub fn verify(
     let bundles: Vec<Bundle> = evidence.read().collect();
     let signed = |key: &PublicKey| {
         if bundles.is_empty() {
-            let layers = evidence.layers.iter().take(MOST_LAYERS);
+            let layers = evidence.layers.iter().take(MAX_LAYERS);
             layers
-                .filter(|layer| layer.payload.len() <= MOST_BLOB)
+                .filter(|layer| layer.payload.len() <= MAX_BLOB)
                 .any(|layer| layer.holds(digest, key))
         } else {
             bundles.iter().any(|bundle| bundle.holds(digest, key))

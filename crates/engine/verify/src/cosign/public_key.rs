@@ -1,5 +1,5 @@
 //! Public keys of cosign: PEM blocks as sigstore v1.10.8 reads them (`cryptoutils.UnmarshalPEMToPublicKey`,
-//! `signature.LoadVerifier` with SHA-256 whatever the key).
+//! `signature.LoadVerifier` with SHA-256 for all keys).
 
 use bumpwright_gostd::decode_pem;
 
@@ -22,25 +22,25 @@ pub(super) enum PublicKey {
     Ed25519 {
         key: Vec<u8>,
     },
-    /// A curve that nothing here computes with: no signature is of it.
+    /// An unsupported curve, which verifies no signature.
     OtherCurve,
 }
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
-/// Keys that Go reads and that make no signatures for cosign: DSA, X25519.
+/// Algorithms that Go parses but cosign does not support: DSA, X25519.
 const OTHERS: [&[u8]; 2] = [&[0x2a, 0x86, 0x48, 0xce, 0x38, 0x04, 0x01], &[0x2b, 0x65, 0x6e]];
 const P224: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x21];
 const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const P384: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x22];
 const P521: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x23];
 
-/// Said of bytes that are no public key in DER. Go tells more of it, in the words of its parser.
+/// The message for invalid DER. Go's has more details, from its parser.
 const MALFORMED: &str = "x509: malformed public key";
 
 impl PublicKey {
-    /// Reads the first block of PEM in a text.
+    /// Parses the first PEM block of a text.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let block = decode_pem(text).ok_or("PEM decoding failed")?;
         match &*block.kind {
@@ -52,7 +52,7 @@ impl PublicKey {
         }
     }
 
-    /// Whether it made a signature over a message.
+    /// Whether this key made a signature over a message.
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         let digest = Hash::Sha256.digest(message);
         match self {

@@ -1,5 +1,5 @@
-//! The older format: a small JSON text for each signature, a layer of its own, signed as it is ("simple signing" of
-//! containers/image, with a type of cosign's).
+//! The older format: a layer with a small signed JSON text for each signature ("simple signing" of containers/image, with
+//! cosign's own type).
 
 use base64::Engine as _;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::manifest::Layer;
 use super::public_key::PublicKey;
 use crate::armour::BASE64;
 
-/// `critical.type` of what cosign signs.
+/// `critical.type` of cosign's payloads.
 const TYPE: &str = "cosign container image signature";
 
 #[derive(Deserialize)]
@@ -32,15 +32,15 @@ struct Image {
 /// A layer with its content.
 #[derive(Clone, Copy, Debug)]
 pub struct SimpleSignature<'a> {
-    /// From the manifest.
+    /// The layer in the manifest.
     pub layer: &'a Layer,
     /// The layer's blob.
     pub payload: &'a [u8],
 }
 
 impl SimpleSignature<'_> {
-    /// Whether the content is the layer's, is about this image, and is signed by the key. Flux compares the digest in it with
-    /// nothing, so there a signature of any image can be put before any other; cosign's own program compares.
+    /// Whether the content has the layer's digest, names this image, and is signed by the key. Flux does not compare the
+    /// image's digest, so that there a signature of any image is valid for any other; cosign's own program does.
     pub(super) fn holds(&self, digest: &str, key: &PublicKey) -> bool {
         let signature = self.layer.signature.as_ref().and_then(|text| BASE64.decode(text).ok());
         let of_layer = || hex_digest(self.payload) == self.layer.digest;
@@ -53,7 +53,7 @@ impl SimpleSignature<'_> {
     }
 }
 
-/// A digest as registries write it.
+/// A digest in the form of registries.
 fn hex_digest(content: &[u8]) -> String {
     let digits = Sha256::digest(content);
     let mut text = "sha256:".to_owned();

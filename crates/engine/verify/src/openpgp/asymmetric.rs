@@ -1,5 +1,5 @@
-//! A signature of OpenPGP over a digest, by the numbers of a key. sequoia reads the packets and hashes; its backend takes
-//! neither RSA beyond 4096 bits nor Brainpool's curves, which gpg makes and Flux verifies.
+//! Verification of an OpenPGP signature over a digest. sequoia parses packets and hashes; its backend supports neither RSA
+//! beyond 4096 bits nor Brainpool's curves, which gpg makes and Flux verifies.
 
 use sequoia_openpgp as pgp;
 
@@ -13,7 +13,7 @@ use crate::dsa::Dsa;
 use crate::ecdsa;
 use crate::rsa;
 
-/// The hashes that go-crypto takes in signatures of version 4.
+/// The hashes that go-crypto accepts in signatures of version 4.
 pub(super) const fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
     match algorithm {
         HashAlgorithm::SHA1 => Some(Hash::Sha1),
@@ -30,7 +30,7 @@ pub(super) const fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
 /// SEC 2's secp256k1 as an object identifier.
 const SECP256K1: &[u8] = &[0x2b, 0x81, 0x04, 0x00, 0x0a];
 
-/// The curves that can be verified with.
+/// The supported curves.
 fn known(curve: &Curve) -> Option<ecdsa::Curve> {
     Some(match curve {
         Curve::NistP256 => ecdsa::Curve::P256,
@@ -44,7 +44,7 @@ fn known(curve: &Curve) -> Option<ecdsa::Curve> {
     })
 }
 
-/// Whether the key is of an algorithm that signs, and its numbers are some that can be computed with.
+/// Whether the key's algorithm makes signatures, and its curve is supported.
 pub(super) fn can_sign<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> bool {
     match key.mpis() {
         mpi::PublicKey::RSA { .. } => key.pk_algo().for_signing(),
@@ -55,7 +55,7 @@ pub(super) fn can_sign<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> bool {
     }
 }
 
-/// Whether a signature holds for a digest.
+/// Whether the key made a signature over a digest.
 pub(super) fn verify<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Signature, digest: &[u8]) -> bool {
     let Some(hash) = hash(signature.hash_algo()) else {
         return false;
@@ -75,7 +75,7 @@ pub(super) fn verify<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Signa
             known(curve).is_some_and(|curve| ecdsa::verify(curve, q.value(), digest, r.value(), s.value()))
         }
         (mpi::PublicKey::EdDSA { curve, q }, mpi::Signature::EdDSA { r, s }) => {
-            // A point in the form that OpenPGP calls native.
+            // A point in OpenPGP's native form.
             let point = q.value().strip_prefix(&[0x40]).filter(|_| *curve == Curve::Ed25519);
             point.is_some_and(|point| ecdsa::ed25519_numbers(point, digest, r.value(), s.value()))
         }
@@ -84,17 +84,17 @@ pub(super) fn verify<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Signa
     }
 }
 
-/// What a verification with the key costs; one with RSA of 2048 bits or on a curve costs 1, at most about a millisecond.
+/// The cost of a verification with the key; RSA of 2048 bits or a curve costs 1, at most about a millisecond.
 pub(super) fn cost<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> usize {
     match key.mpis() {
         mpi::PublicKey::RSA { n, .. } => (n.bits() / 2048).pow(2).max(1),
-        // The crate raises to powers as long as the prime: 28 ms with one of 3072 bits.
+        // The crate uses exponents as long as the prime: 28 ms with 3072 bits.
         mpi::PublicKey::DSA { p, .. } => (p.bits() / 1024).pow(3).max(2),
         _ => 1,
     }
 }
 
-/// What go-crypto says of a signature that does not hold.
+/// go-crypto's message for an invalid signature.
 pub(super) fn refusal<P: KeyParts, R: KeyRole>(key: &Key<P, R>) -> String {
     let algorithm = match key.mpis() {
         mpi::PublicKey::RSA { .. } => "RSA",

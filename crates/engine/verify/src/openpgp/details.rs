@@ -1,5 +1,5 @@
-//! What the subpackets of a signature say, as go-crypto v1.4.1 (`packet/signature.go`) takes them: which are looked at where,
-//! what makes a signature one that is passed over, and when it has expired.
+//! The subpackets of a signature by the rules of go-crypto v1.4.1 (`packet/signature.go`): which are read in which area,
+//! which signatures are ignored, and when a signature has expired.
 
 use sequoia_openpgp as pgp;
 
@@ -8,12 +8,12 @@ use pgp::packet::signature::subpacket::{Subpacket, SubpacketValue};
 use pgp::types::ReasonForRevocation;
 use pgp::{Fingerprint, KeyID};
 
-/// Subpackets that go-crypto knows; others must not be critical.
+/// Subpackets that go-crypto supports; others must not be critical.
 const KNOWN: [u8; 23] = [
     2, 3, 4, 5, 6, 9, 11, 16, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32, 33, 35, 39,
 ];
 
-/// The subpackets of a signature. Times are in seconds, since 1970-01-01 UTC where they are moments.
+/// The subpackets of a signature. Times are in seconds; points in time since 1970-01-01 UTC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Details {
     pub(super) made: i64,
@@ -21,7 +21,7 @@ pub(super) struct Details {
     pub(super) key_lifetime: Option<i64>,
     issuer: Option<KeyID>,
     issuer_fingerprint: Option<Fingerprint>,
-    /// May the key make signatures? None when nothing is said of what it may.
+    /// Whether the key may make signatures; `None` without key flags.
     pub(super) may_sign: Option<bool>,
     pub(super) is_primary_id: bool,
     compromised: bool,
@@ -29,17 +29,17 @@ pub(super) struct Details {
     pub(super) embedded: Option<Box<Signature>>,
 }
 
-/// Why a signature packet gives no [`Details`].
+/// Why a signature packet has no [`Details`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// It is passed over as if it were not there.
+    /// The packet is ignored.
     Unsupported,
-    /// What it is part of is damaged.
+    /// The key that it is part of is invalid.
     Structural(&'static str),
 }
 
 impl Details {
-    /// Reads both areas.
+    /// Reads the hashed and the unhashed area.
     pub(super) fn of(signature: &Signature) -> Result<Self, Unusable> {
         if signature.version() != 4 {
             return Err(Unusable::Unsupported);
@@ -78,7 +78,7 @@ impl Details {
         self.anywhere(subpacket)
     }
 
-    /// Subpackets that need not be signed: they are hints, or signed by themselves.
+    /// Reads a subpacket that need not be hashed: a hint, or signed by itself.
     fn anywhere(&mut self, subpacket: &Subpacket) -> Result<(), Unusable> {
         match subpacket.value() {
             SubpacketValue::Issuer(id) => self.issuer = Some(id.clone()),
@@ -97,12 +97,12 @@ impl Details {
         Ok(())
     }
 
-    /// The key that the signature says to be of.
+    /// The id of the issuer.
     pub(super) const fn issuer(&self) -> Option<&KeyID> {
         self.issuer.as_ref()
     }
 
-    /// Whether it says to be of this key.
+    /// Whether the issuer is this key.
     pub(super) fn is_of(&self, fingerprint: &Fingerprint) -> bool {
         match (&self.issuer_fingerprint, &self.issuer) {
             (Some(said), _) => said == fingerprint,
@@ -111,18 +111,18 @@ impl Details {
         }
     }
 
-    /// Whether the signature is not valid at `now`, being of the future or past its time.
+    /// Whether the signature is made in the future, or has expired, at `now`.
     pub(super) fn has_expired(&self, now: i64) -> bool {
         self.made > now || outlived(self.made, self.lifetime, now)
     }
 
-    /// Whether a revocation holds at `now`. One for a stolen key holds at any time.
+    /// Whether a revocation is valid at `now`. One for a compromised key always is.
     pub(super) fn revokes(&self, now: i64) -> bool {
         self.compromised || !self.has_expired(now)
     }
 }
 
-/// Whether something from `made` on has ended before `now`. Zero is for ever.
+/// Whether a lifetime that begins at `made` has ended before `now`. Zero is unlimited.
 pub(super) fn outlived(made: i64, lifetime: Option<i64>, now: i64) -> bool {
     lifetime.is_some_and(|lifetime| lifetime != 0 && now > made.saturating_add(lifetime))
 }

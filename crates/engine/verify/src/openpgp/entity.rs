@@ -1,5 +1,5 @@
-//! A key with the user ids and subkeys that it has itself signed, as go-crypto v1.4.1 checks them (`openpgp/keys.go`), and what
-//! its signatures count for.
+//! A key with its self-signed user ids and subkeys, as go-crypto v1.4.1 checks them (`openpgp/keys.go`), and the validity of
+//! its signatures.
 
 use sequoia_openpgp as pgp;
 
@@ -13,24 +13,24 @@ use super::asymmetric;
 use super::details::{Details, Unusable, outlived};
 use super::keyring::{Primary, RingError, Subordinate, primary, structural, subordinate};
 
-/// What checking the signatures of one key may cost ([`asymmetric::cost`]): some seconds. Honest keys have some dozens.
-const MOST_COST: usize = 4_000;
+/// Greatest cost of checking the signatures of one key ([`asymmetric::cost`]): some seconds. Real keys cost some dozens.
+const MAX_COST: usize = 4_000;
 
-/// A user id with what its key has signed of it.
+/// A user id with the signatures of its key.
 struct Identity {
     name: Vec<u8>,
     signature: Option<Details>,
     revocations: Vec<Details>,
 }
 
-/// A subkey with what its primary key has signed of it.
+/// A subkey with the signatures of its primary key.
 struct Subkey {
     key: Subordinate,
     binding: Details,
     revocations: Vec<Details>,
 }
 
-/// A key whose own signatures hold.
+/// A key with valid self-signatures.
 pub(super) struct Entity {
     primary: Primary,
     identities: Vec<Identity>,
@@ -39,7 +39,7 @@ pub(super) struct Entity {
 }
 
 impl Entity {
-    /// The id by which a key is named: 16 hexadecimal digits.
+    /// The key id: 16 hexadecimal digits.
     pub(super) fn id(&self) -> String {
         self.primary.keyid().to_hex()
     }
@@ -48,7 +48,7 @@ impl Entity {
         let Some(primary) = packets.first().and_then(primary) else {
             return structural("first packet was not a public/private key");
         };
-        let mut reader = Reader {
+        let mut builder = EntityBuilder {
             fingerprint: primary.fingerprint(),
             entity: Self {
                 primary,
@@ -60,13 +60,13 @@ impl Entity {
         };
         let mut rest = packets.get(1..).unwrap_or_default();
         while let Some((packet, after)) = rest.split_first() {
-            // What is signed stands before its signatures.
+            // A signed packet precedes its signatures.
             let length = after.iter().take_while(|packet| is_beside(packet)).count();
             let (signatures, next) = after.split_at_checked(length).unwrap_or((after, &[]));
             match packet {
-                Packet::UserID(id) => reader.user_id(id, signatures)?,
-                Packet::Signature(signature) => reader.revocation(signature)?,
-                Packet::PublicSubkey(_) | Packet::SecretSubkey(_) => reader.subkey(packet, signatures)?,
+                Packet::UserID(id) => builder.user_id(id, signatures)?,
+                Packet::Signature(signature) => builder.revocation(signature)?,
+                Packet::PublicSubkey(_) | Packet::SecretSubkey(_) => builder.subkey(packet, signatures)?,
                 _ => {}
             }
             rest = if matches!(packet, Packet::Signature(_)) {
@@ -75,13 +75,13 @@ impl Entity {
                 next
             };
         }
-        if reader.entity.identities.is_empty() {
+        if builder.entity.identities.is_empty() {
             return structural("v4 entity without any identities");
         }
-        Ok(reader.entity)
+        Ok(builder.entity)
     }
 
-    /// The user id that speaks for the key.
+    /// The primary user id.
     fn primary_identity(&self) -> Option<&Identity> {
         self.identities.iter().reduce(|best, other| {
             let better = other.revocations.len() < best.revocations.len()
@@ -90,12 +90,12 @@ impl Entity {
         })
     }
 
-    /// Whether the part with this id may sign, and if so which it is.
-    pub(super) fn part(&self, id: &KeyID) -> Option<Part<'_>> {
+    /// The primary key or subkey with this id, if it may sign.
+    pub(super) fn signer(&self, id: &KeyID) -> Option<Signer<'_>> {
         let identity = self.primary_identity()?;
         let signature = identity.signature.as_ref()?;
         if self.primary.keyid() == *id && signature.may_sign == Some(true) {
-            return Some(Part {
+            return Some(Signer {
                 entity: self,
                 identity,
                 signature,
@@ -104,7 +104,7 @@ impl Entity {
         }
         let subkey = self.subkeys.iter().find(|subkey| subkey.key.keyid() == *id)?;
         let may_sign = subkey.binding.may_sign == Some(true);
-        may_sign.then_some(Part {
+        may_sign.then_some(Signer {
             entity: self,
             identity,
             signature,
@@ -121,7 +121,7 @@ impl Identity {
     }
 }
 
-/// Packets that stand between something signed and its signatures, or are such.
+/// Whether a packet is a signature, or may precede the signatures of a packet.
 const fn is_beside(packet: &Packet) -> bool {
     matches!(
         packet,
@@ -129,16 +129,16 @@ const fn is_beside(packet: &Packet) -> bool {
     )
 }
 
-/// The part of a key that made a signature.
-pub(super) struct Part<'a> {
+/// The primary key or subkey that made a signature.
+pub(super) struct Signer<'a> {
     entity: &'a Entity,
     identity: &'a Identity,
     signature: &'a Details,
     subkey: Option<&'a Subkey>,
 }
 
-impl Part<'_> {
-    /// Whether it made a signature over a digest.
+impl Signer<'_> {
+    /// Whether this key made a signature over a digest.
     pub(super) fn made(&self, signature: &Signature, digest: &[u8]) -> bool {
         match self.subkey {
             Some(subkey) => asymmetric::verify(&subkey.key, signature, digest),
@@ -146,9 +146,9 @@ impl Part<'_> {
         }
     }
 
-    /// Whether a signature that it made counts at `now` (`checkMessageSignatureDetails`): nothing revoked, expired or of
-    /// the future, and no critical notation, which nobody here knows.
-    pub(super) fn vouches(&self, for_it: &Details, now: i64) -> bool {
+    /// Whether a signature by this key is valid at `now` (`checkMessageSignatureDetails`): nothing revoked, expired or made
+    /// in the future, and no critical notations, none of which is supported.
+    pub(super) fn validates(&self, for_it: &Details, now: i64) -> bool {
         let revoked = |revocations: &[Details]| revocations.iter().any(|revocation| revocation.revokes(now));
         let embedded = self.subkey.and_then(|subkey| subkey.binding.embedded.as_ref());
         let embedded = embedded.map(|signature| Details::of(signature));
@@ -182,14 +182,14 @@ fn key_expired<P: KeyParts, R: KeyRole>(key: &Key<P, R>, signature: &Details, no
 }
 
 /// Builds an [`Entity`] packet by packet.
-struct Reader {
+struct EntityBuilder {
     fingerprint: Fingerprint,
     entity: Entity,
     cost: usize,
 }
 
-impl Reader {
-    /// Whether a signature over what `hash` hashes is of `key`.
+impl EntityBuilder {
+    /// Whether `key` made a signature over the data that `hash` hashes.
     fn check<P: KeyParts, R: KeyRole>(
         &mut self,
         key: &Key<P, R>,
@@ -197,7 +197,7 @@ impl Reader {
         hash: impl FnOnce(&mut Context) -> pgp::Result<()>,
     ) -> Result<bool, RingError> {
         self.cost = self.cost.saturating_add(asymmetric::cost(key));
-        if self.cost > MOST_COST {
+        if self.cost > MAX_COST {
             return structural("too many signatures on one key");
         }
         Ok(digest(signature, hash).is_some_and(|digest| asymmetric::verify(key, signature, &digest)))
@@ -243,7 +243,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A signature that stands for itself: if it revokes, the whole key.
+    /// Reads a direct signature, which may revoke the key.
     fn revocation(&mut self, signature: &Signature) -> Result<(), RingError> {
         if signature.typ() != SignatureType::KeyRevocation {
             return Ok(());
@@ -296,7 +296,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A subkey that signs must have signed that it belongs to its primary key.
+    /// Checks that a signing subkey has signed its binding to the primary key.
     fn crossed(&mut self, key: &Subordinate, details: &Details) -> Result<(), RingError> {
         if details.may_sign != Some(true) {
             return Ok(());
@@ -315,7 +315,7 @@ impl Reader {
     }
 }
 
-/// How go-crypto begins what is wrong with the signature of a subkey over its primary key.
+/// Prefix of go-crypto's messages about the signature of a subkey over its primary key.
 const CROSS: &str = "subkey signature invalid: openpgp: invalid data: ";
 
 const fn is_certification(kind: SignatureType) -> bool {
@@ -328,7 +328,7 @@ const fn is_certification(kind: SignatureType) -> bool {
     )
 }
 
-/// The signatures that are not passed over.
+/// The signatures that are not ignored.
 fn usable(packets: &[Packet]) -> impl Iterator<Item = (&Signature, Result<Details, RingError>)> {
     packets.iter().filter_map(|packet| {
         let Packet::Signature(signature) = packet else {
@@ -343,7 +343,7 @@ fn usable(packets: &[Packet]) -> impl Iterator<Item = (&Signature, Result<Detail
     })
 }
 
-/// The digest that a signature is over; `hash` puts in what comes before the signature's own trailer, and that too.
+/// The digest of a signature; `hash` adds the data and the signature's own trailer.
 pub(super) fn digest(signature: &Signature, hash: impl FnOnce(&mut Context) -> pgp::Result<()>) -> Option<Vec<u8>> {
     asymmetric::hash(signature.hash_algo())?;
     let mut context = signature.hash_algo().context().ok()?.for_signature(signature.version());
@@ -351,7 +351,7 @@ pub(super) fn digest(signature: &Signature, hash: impl FnOnce(&mut Context) -> p
     context.into_digest().ok()
 }
 
-/// The digest of a message under a signature.
+/// The digest of a signature over a message.
 pub(super) fn message_digest(signature: &Signature, message: &[u8]) -> Option<Vec<u8>> {
     digest(signature, |context| {
         context.update(message);

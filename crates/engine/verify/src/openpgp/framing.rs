@@ -1,26 +1,26 @@
-//! Where packets begin and end (RFC 9580, 4.2), as go-crypto v1.4.1 finds them: it gives a ring up at the first byte that
-//! cannot begin a packet, where sequoia looks for the next one that can.
+//! Packet framing (RFC 9580, 4.2) as in go-crypto v1.4.1, which rejects a ring at the first byte that cannot begin a packet,
+//! where sequoia searches for the next one that can.
 
 use sequoia_openpgp as pgp;
 
 use pgp::packet::Packet;
 use pgp::parse::Parse as _;
 
-/// Why there is no next packet.
+/// Errors of framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FramingError {
-    /// A byte that begins no packet.
+    /// A byte that is not the tag of a packet.
     Tag,
-    /// The text ends inside of a packet, or a signature ends inside of itself. It may have been a revocation, so it must not
-    /// be passed over.
+    /// A truncated packet, or a signature that is longer than its packet. It may have been a revocation, so it must not be
+    /// ignored.
     Cut,
 }
 
-/// The packets of some bytes. After [`FramingError::Tag`] it can be gone on with at the next byte.
+/// An iterator over packets. After [`FramingError::Tag`] it continues at the next byte.
 pub(super) struct Packets<'a>(pub(super) &'a [u8]);
 
 impl Iterator for Packets<'_> {
-    /// A packet, or None for one that nobody knows or whose content is damaged.
+    /// A packet, or `None` for an unknown or damaged one.
     type Item = Result<Option<Packet>, FramingError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -49,7 +49,7 @@ impl Iterator for Packets<'_> {
     }
 }
 
-/// Whether a packet says to be a signature of version 4, which can be read whole whatever its algorithms are.
+/// Whether a packet is a signature of version 4, which can be parsed whatever its algorithms are.
 fn is_signature(packet: &[u8]) -> bool {
     let Some((tag, rest)) = packet.split_first() else {
         return false;
@@ -80,19 +80,19 @@ fn number(digits: &[u8]) -> Option<usize> {
     usize::try_from(bytes).ok()
 }
 
-/// How long content and length together are, in the format of old.
+/// The size of content and length in the old format.
 fn old_length(tag: u8, rest: &[u8]) -> Option<usize> {
     let digits = match tag & 3 {
         0 => 1,
         1 => 2,
         2 => 4,
-        // As long as there is something.
+        // Indeterminate length: up to the end.
         _ => return Some(rest.len()),
     };
     number(rest.get(..digits)?)?.checked_add(digits)
 }
 
-/// The same in today's format; content may come in parts, each with a length.
+/// The same in the current format; content may come in chunks, each with a length.
 fn new_length(rest: &[u8]) -> Option<usize> {
     let mut before = 0_usize;
     loop {

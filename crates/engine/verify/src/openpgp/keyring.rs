@@ -1,6 +1,6 @@
-//! Key rings as go-crypto v1.4.1 reads them (`openpgp/keys.go`): the first block of armour, its keys with the user ids and
-//! subkeys that they themselves have signed. What is signed is checked only for keys that a signature asks for, so a ring
-//! of any size costs a reading and no arithmetic.
+//! Key rings as go-crypto v1.4.1 reads them (`openpgp/keys.go`): the first armoured block, its keys with their self-signed
+//! user ids and subkeys. Self-signatures are checked only for the keys that a signature needs, so that a ring of any size
+//! costs parsing and no arithmetic.
 
 use sequoia_openpgp as pgp;
 
@@ -13,7 +13,7 @@ use super::entity::Entity;
 use super::framing::{FramingError, Packets};
 use crate::armour;
 
-/// Why a ring cannot be read, in go-crypto's words.
+/// Errors of reading a ring, with go-crypto's messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RingError {
     #[error(transparent)]
@@ -50,7 +50,7 @@ impl Ring {
             (Ok(_) | Err(RingError::Cut), Some(damage)) => return Err(damage.into()),
             (Err(error), _) => return Err(error),
         };
-        // Go reads on as long as there is a single key that it can take.
+        // Go ignores invalid keys as long as one is valid.
         keys.retain(|packets| match shape(packets) {
             Ok(()) => true,
             Err(error) => {
@@ -64,7 +64,7 @@ impl Ring {
         }
     }
 
-    /// The keys that have a part with this id, checked. A key that does not hold is left out, and is the error if it is alone.
+    /// The checked keys that have a primary key or subkey with this id. An invalid key is skipped, and is an error if it is the only one.
     pub(super) fn with(&self, id: &KeyID) -> Result<Vec<Entity>, RingError> {
         let mut found = Vec::new();
         let mut refused = None;
@@ -81,10 +81,10 @@ impl Ring {
     }
 }
 
-/// Keys as their packets, and what is wrong with some that were left out.
+/// Keys as their packets, and the error of one that was skipped.
 type Groups = (Vec<Vec<Packet>>, Option<RingError>);
 
-/// The packets of a ring, key by key. A byte that begins no packet spoils the key that it is found in, and all of the ring
+/// The packets of a ring, key by key. A byte that is not a tag makes the key that it is found in invalid, and the whole ring
 /// unless another key or the end follows.
 fn groups(bytes: &[u8]) -> Result<Groups, RingError> {
     let mut keys: Vec<Vec<Packet>> = Vec::new();
@@ -120,7 +120,7 @@ fn groups(bytes: &[u8]) -> Result<Groups, RingError> {
     Ok((keys, refused))
 }
 
-/// What makes a key one at all, without any arithmetic.
+/// Checks the packets of a key, without arithmetic.
 fn shape(packets: &[Packet]) -> Result<(), RingError> {
     let primary = packets.first().and_then(primary);
     let Some(primary) = primary.filter(|key| key.version() == 4) else {

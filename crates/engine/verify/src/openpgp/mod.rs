@@ -1,6 +1,6 @@
-//! OpenPGP signatures over commits and tags, verified as `signature.VerifyPGPSignature` of fluxcd/pkg git v0.52.0 does with
-//! ProtonMail/go-crypto v1.4.1: what that takes is taken, SHA-1 in old keys too, and what it refuses is refused. Keys of
-//! versions 5 and 6 and Ed448 are not read.
+//! Verification of OpenPGP signatures over commits and tags, as `signature.VerifyPGPSignature` of fluxcd/pkg git v0.52.0 does
+//! with ProtonMail/go-crypto v1.4.1: it accepts what that accepts, including SHA-1 in old keys, and rejects what that
+//! rejects. Keys of versions 5 and 6 and Ed448 are not supported.
 
 mod asymmetric;
 mod details;
@@ -18,33 +18,33 @@ use pgp::types::SignatureType;
 
 use crate::armour::{self, SignatureKind, trim};
 
-/// Signature packets that are looked at in one armour.
-const MOST_SIGNATURES: usize = 1_000;
-/// Keys with the same id that are tried for one signature.
-const MOST_KEYS: usize = 16;
+/// Greatest number of signature packets that are read from one armour.
+const MAX_SIGNATURES: usize = 1_000;
+/// Greatest number of keys with the same id that are tried for one signature.
+const MAX_KEYS: usize = 16;
 
-/// Why an OpenPGP signature was not accepted, in upstream's words.
+/// Errors of verifying an OpenPGP signature, with upstream's messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenPgpError {
-    /// There is nothing that was signed.
+    /// The payload is empty.
     #[error("unable to verify payload: payload is empty")]
     PayloadEmpty,
-    /// It is no OpenPGP signature.
+    /// It is not an OpenPGP signature.
     #[error("unable to verify openPGP signature, detected signature format: {0}: signature format mismatch")]
     Format(SignatureKind),
-    /// No entry of the Secret is a key ring.
+    /// No entry of the Secret is a valid key ring.
     #[error("unable to read armored key ring: {0}")]
     KeyRing(String),
-    /// No key fits, or what it says does not count any more.
+    /// No key matches, or its signature is not valid any more.
     #[error("unable to verify payload with any of the given key rings: no matching key")]
     NoMatchingKey,
 }
 
 /// Verifies an armoured signature over a payload with armoured key rings, in their order, at `now` (seconds since 1970-01-01
-/// UTC). Gives the id of the primary key whose signature it is, 16 hexadecimal digits.
+/// UTC). Returns the id of the primary key of the signature, 16 hexadecimal digits.
 ///
 /// # Errors
-/// [`OpenPgpError`] says why no key was accepted.
+/// [`OpenPgpError`] when no key was accepted.
 pub fn verify(signature: &[u8], payload: &[u8], rings: &[&str], now: i64) -> Result<String, OpenPgpError> {
     let signature = trim(signature);
     if payload.is_empty() {
@@ -71,7 +71,7 @@ pub fn verify(signature: &[u8], payload: &[u8], rings: &[&str], now: i64) -> Res
     }
 }
 
-/// The signatures of an armour up to the first packet that is none.
+/// The signatures of an armour up to the first other packet.
 fn read(armoured: &[u8]) -> Vec<(Signature, Details)> {
     let mut found = Vec::new();
     let Ok(block) = armour::openpgp(armoured) else {
@@ -90,14 +90,14 @@ fn read(armoured: &[u8]) -> Vec<(Signature, Details)> {
             Ok(None | Some(Packet::Unknown(_) | Packet::Marker(_))) => {}
             Ok(Some(_)) | Err(_) => break,
         }
-        if found.len() >= MOST_SIGNATURES {
+        if found.len() >= MAX_SIGNATURES {
             break;
         }
     }
     found
 }
 
-/// The key of a ring that a signature is of. Only the first signature that the ring has a key for is looked at.
+/// The key of a ring that made a signature. Only the first signature with a key in the ring is checked.
 fn signed_by(
     ring: &Ring,
     signatures: &[(Signature, Details)],
@@ -109,20 +109,22 @@ fn signed_by(
             return Ok(None);
         };
         let entities = ring.with(issuer)?;
-        let parts = || {
+        let signers = || {
             entities
                 .iter()
-                .filter_map(|entity| Some((entity, entity.part(issuer)?)))
+                .filter_map(|entity| Some((entity, entity.signer(issuer)?)))
         };
-        if parts().next().is_none() {
+        if signers().next().is_none() {
             continue;
         }
         let Some(digest) = digest(signature, payload) else {
             return Ok(None);
         };
-        let made = parts().take(MOST_KEYS).find(|(_, part)| part.made(signature, &digest));
-        let vouched = made.filter(|(_, part)| part.vouches(details, now));
-        return Ok(vouched.map(|(entity, _)| entity.id()));
+        let made = signers()
+            .take(MAX_KEYS)
+            .find(|(_, signer)| signer.made(signature, &digest));
+        let valid = made.filter(|(_, signer)| signer.validates(details, now));
+        return Ok(valid.map(|(entity, _)| entity.id()));
     }
     Ok(None)
 }
@@ -135,7 +137,7 @@ fn digest(signature: &Signature, payload: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// A text with the ends of lines that OpenPGP hashes.
+/// A text with CRLF line endings, as OpenPGP hashes it.
 fn with_crlf(text: &[u8]) -> Vec<u8> {
     let mut converted = Vec::with_capacity(text.len());
     let mut before = 0;

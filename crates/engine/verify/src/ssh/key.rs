@@ -1,4 +1,4 @@
-//! Public keys of SSH as `authorized_keys` has them, read as golang.org/x/crypto/ssh v0.53.0 reads them.
+//! Public keys of SSH in the form of `authorized_keys`, parsed as golang.org/x/crypto/ssh v0.53.0 does.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -12,7 +12,7 @@ use crate::ecdsa::{self, Curve};
 use crate::numbers::plain;
 use crate::rsa;
 
-/// What a key computes with.
+/// The parameters of a key by algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Numbers {
     Rsa {
@@ -32,7 +32,7 @@ enum Numbers {
         g: Vec<u8>,
         y: Vec<u8>,
     },
-    /// Certificates: read, and never verify anything here.
+    /// Certificates: parsed, but not supported.
     Unsupported,
 }
 
@@ -40,16 +40,16 @@ enum Numbers {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PublicKey {
     algorithm: String,
-    /// All of it as it goes over the wire.
+    /// The key in wire format.
     blob: Vec<u8>,
     numbers: Numbers,
-    /// The application that a security key (FIDO) signs for; such keys sign something around the message.
+    /// The application of a security key (FIDO), which signs a wrapped message.
     application: Option<Vec<u8>>,
 }
 
-/// The most bits of RSA keys in SSH.
-const MOST_BITS: usize = 8192;
-/// Key types that Go reads as certificates.
+/// Greatest size of RSA keys in SSH, in bits.
+const MAX_BITS: usize = 8192;
+/// Key types that Go parses as certificates.
 const UNSUPPORTED: [&str; 8] = [
     "ssh-rsa-cert-v01@openssh.com",
     "ssh-dss-cert-v01@openssh.com",
@@ -60,11 +60,11 @@ const UNSUPPORTED: [&str; 8] = [
     "ssh-ed25519-cert-v01@openssh.com",
     "sk-ssh-ed25519-cert-v01@openssh.com",
 ];
-/// Somebody touched the security key.
+/// The flag for the touch of a security key.
 const USER_PRESENT: u8 = 1;
 
 impl PublicKey {
-    /// Reads a key from its wire form.
+    /// Parses a key in wire format.
     pub(super) fn read(blob: &[u8]) -> Result<Self, String> {
         let mut wire = Wire(blob);
         let algorithm = wire.text().ok_or("ssh: short read")?;
@@ -89,7 +89,7 @@ impl PublicKey {
         format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&self.blob)))
     }
 
-    /// Verifies a signature of SSH over a message.
+    /// Verifies a signature over a message.
     pub(super) fn verify(&self, message: &[u8], signature: &Signature<'_>) -> Result<(), String> {
         let format = signature.format;
         let fits = if self.is_rsa() {
@@ -135,10 +135,10 @@ impl PublicKey {
     }
 }
 
-/// What Go's crypto/rsa says.
+/// The message of Go's crypto/rsa.
 pub(super) const RSA_REFUSED: &str = "crypto/rsa: verification error";
 
-/// By the size of the curve (RFC 5656, 6.2.1).
+/// The hash for a curve, by its size (RFC 5656, 6.2.1).
 const fn ecdsa_hash(curve: Curve) -> Hash {
     match curve {
         Curve::P256 | Curve::BrainpoolP256 | Curve::Secp256k1 => Hash::Sha256,
@@ -180,7 +180,7 @@ fn numbers(algorithm: &str, wire: &mut Wire<'_>) -> Result<(Numbers, Option<Vec<
     }
 }
 
-/// A name from the bytes of a key, unless they are anything else than a name.
+/// An algorithm name from a key, to be shown only if it is a plausible name.
 fn shown(algorithm: &str) -> &str {
     let is_name = algorithm.len() <= 64 && algorithm.bytes().all(|byte| byte.is_ascii_graphic());
     if is_name { algorithm } else { "(no name)" }
@@ -197,7 +197,7 @@ fn application(algorithm: &str, wire: &mut Wire<'_>) -> Result<Option<Vec<u8>>, 
 fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
     let (e, n) = wire.number().zip(wire.number()).ok_or("ssh: short read")?;
     let (e, n) = (plain(e).to_vec(), plain(n).to_vec());
-    if n.len() > MOST_BITS / 8 {
+    if n.len() > MAX_BITS / 8 {
         return Err("ssh: rsa modulus too large".to_owned());
     }
     if e.len() > 3 {
@@ -210,7 +210,7 @@ fn rsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
     Ok(Numbers::Rsa { e, n })
 }
 
-/// Keys of the one size that SSH has (FIPS 186-2): x/crypto refuses others, which would take long.
+/// Parses a DSA key of the only size in SSH (FIPS 186-2): x/crypto rejects others, which would take long.
 fn dsa(wire: &mut Wire<'_>) -> Result<Numbers, String> {
     let mut number = || {
         wire.number()
@@ -258,7 +258,7 @@ fn ecdsa(algorithm: &str, wire: &mut Wire<'_>) -> Result<Numbers, String> {
     Ok(Numbers::Ecdsa { curve, point })
 }
 
-/// A signature as one of SSH's algorithms makes it.
+/// A signature with its algorithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signature<'a> {
     pub(super) format: &'a str,
@@ -277,7 +277,7 @@ impl<'a> Signature<'a> {
         })
     }
 
-    /// What a security key signs: hashes of the application and of the message, with flags and a counter between them.
+    /// The bytes that a security key signs: hashes of application and message, with flags and a counter between them.
     fn around(&self, application: &[u8], message: &[u8]) -> Result<Vec<u8>, String> {
         let mut wire = Wire(self.rest);
         let (flags, counter) = wire.u8().zip(wire.u32()).ok_or("ssh: short read")?;
@@ -293,8 +293,8 @@ impl<'a> Signature<'a> {
     }
 }
 
-/// The keys of a text in the form of `authorized_keys`, one a line. One line that is no key spoils the text, since a key
-/// that is dropped in silence would be looked for in vain. Options before keys (`no-pty`, `cert-authority`…) say nothing here.
+/// Parses the keys of a text in the form of `authorized_keys`, one a line. A line that is not a key is an error, so that no key
+/// is dropped in silence. Options before keys (`no-pty`, `cert-authority`…) are ignored.
 pub(super) fn authorized(text: &str) -> Result<Vec<PublicKey>, String> {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -318,7 +318,7 @@ fn line_key(line: &str) -> Result<PublicKey, String> {
     }
 }
 
-/// A line without the options that it begins with; blanks inside quotes do not end them.
+/// A line without leading options; blanks inside quotes do not end them.
 fn after_options(line: &str) -> &str {
     let (mut quoted, mut before) = (false, ' ');
     for (at, sign) in line.char_indices() {

@@ -1,6 +1,6 @@
-//! SSH signatures over commits and tags (OpenSSH's PROTOCOL.sshsig), verified as `signature.VerifySSHSignature` of
-//! fluxcd/pkg git v0.52.0 does: against keys in the form of `authorized_keys`, in the namespace `git`. Principals, validity
-//! periods and namespaces of `allowed_signers` are nothing that it knows.
+//! Verification of SSH signatures over commits and tags (OpenSSH's PROTOCOL.sshsig), as `signature.VerifySSHSignature` of
+//! fluxcd/pkg git v0.52.0 does: with keys in the form of `authorized_keys`, in the namespace `git`. Principals, validity
+//! periods and namespaces of `allowed_signers` are not supported.
 
 mod key;
 mod wire;
@@ -13,29 +13,29 @@ use bumpwright_gostd::decode_pem;
 use crate::armour::{SignatureKind, trim};
 use crate::digest::Hash;
 
-/// What git signs for, so that a signature over anything else is none over a commit.
+/// Git's namespace, so that a signature made for another purpose is not valid for a commit.
 const NAMESPACE: &str = "git";
 const MAGIC: &[u8] = b"SSHSIG";
 const LABEL: &str = "SSH SIGNATURE";
-/// More keys than this are not tried for one signature.
-const MOST_KEYS: usize = 10_000;
+/// Greatest number of keys that are tried for one signature.
+const MAX_KEYS: usize = 10_000;
 
-/// Why an SSH signature was not accepted, in upstream's words.
+/// Errors of verifying an SSH signature, with upstream's messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SshError {
-    /// There is nothing that was signed.
+    /// The payload is empty.
     #[error("unable to verify payload: payload is empty")]
     PayloadEmpty,
-    /// It is no SSH signature.
+    /// It is not an SSH signature.
     #[error("unable to verify SSH signature, detected signature format: {0}: signature format mismatch")]
     Format(SignatureKind),
-    /// It is a damaged one, or one of another version.
+    /// It is damaged, or of another version.
     #[error("unable to unarmor SSH signature: {0}")]
     Armour(String),
-    /// No entry of the Secret could be read.
+    /// No entry of the Secret could be parsed.
     #[error("unable to parse authorized keys: {0}")]
     Keys(String),
-    /// No key fits. What was wrong with each, line by line.
+    /// No key matches. The errors of the keys, line by line.
     #[error("unable to verify payload with any of the given authorized keys: no matching key{}", lines(.0))]
     NoMatchingKey(Vec<String>),
 }
@@ -53,11 +53,11 @@ struct SshSignature {
     signature: Vec<u8>,
 }
 
-/// Verifies an armoured signature over a payload with texts of `authorized_keys`, in their order. Gives the fingerprint of
-/// the key that fits, `SHA256:…`.
+/// Verifies an armoured signature over a payload with texts of `authorized_keys`, in their order. Returns the fingerprint
+/// of the matching key, `SHA256:…`.
 ///
 /// # Errors
-/// [`SshError`] says why no key was accepted.
+/// [`SshError`] when no key was accepted.
 pub fn verify(signature: &[u8], payload: &[u8], authorized: &[&str]) -> Result<String, SshError> {
     let signature = trim(signature);
     if payload.is_empty() {
@@ -71,7 +71,7 @@ pub fn verify(signature: &[u8], payload: &[u8], authorized: &[&str]) -> Result<S
     let mut unread = None;
     let mut refused = Refused::default();
     let mut attempted = false;
-    let mut left = MOST_KEYS;
+    let mut left = MAX_KEYS;
     for text in authorized {
         match key::authorized(text) {
             Ok(keys) => {
@@ -93,21 +93,21 @@ pub fn verify(signature: &[u8], payload: &[u8], authorized: &[&str]) -> Result<S
     }
 }
 
-/// What was wrong with keys; what is the same value in Go is said once.
+/// The errors of keys; errors that are one value in Go occur once.
 #[derive(Default)]
 struct Refused(Vec<String>);
 
-/// Errors of which Go has one value each.
+/// Errors that are sentinel values in Go.
 const SENTINELS: [&str; 3] = [MISMATCH, OTHER_NAMESPACE, key::RSA_REFUSED];
 const MISMATCH: &str = "public key does not match";
 const OTHER_NAMESPACE: &str = "namespace does not match";
-/// Errors beyond these are not kept.
-const MOST_ERRORS: usize = 64;
+/// Greatest number of errors that are kept.
+const MAX_ERRORS: usize = 64;
 
 impl Refused {
     fn add(&mut self, error: String) {
         let said = SENTINELS.contains(&error.as_str()) && self.0.contains(&error);
-        if !said && self.0.len() < MOST_ERRORS {
+        if !said && self.0.len() < MAX_ERRORS {
             self.0.push(error);
         }
     }
@@ -131,7 +131,7 @@ impl SshSignature {
     }
 }
 
-/// Reads a signature in its armour.
+/// Decodes an armoured signature.
 fn unarmour(armoured: &[u8]) -> Result<SshSignature, String> {
     let pem = decode_pem(armoured).ok_or("invalid PEM block")?;
     if pem.kind != LABEL {

@@ -1,6 +1,6 @@
-//! The bytes of SSH's formats (RFC 4251, 5): strings and numbers with their lengths.
+//! The wire format of SSH (RFC 4251, 5): strings and numbers with their lengths.
 
-/// What is left of a message.
+/// The rest of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire<'a>(pub(super) &'a [u8]);
 
@@ -35,13 +35,13 @@ impl<'a> Wire<'a> {
         std::str::from_utf8(self.string()?).ok()
     }
 
-    /// A number that is not negative.
+    /// A non-negative number.
     pub(super) fn number(&mut self) -> Option<&'a [u8]> {
         self.string()
             .filter(|bytes| bytes.first().is_none_or(|first| *first < 0x80))
     }
 
-    /// None unless everything was read.
+    /// `None` unless everything was read.
     pub(super) const fn end(self) -> Option<()> {
         if self.0.is_empty() { Some(()) } else { None }
     }

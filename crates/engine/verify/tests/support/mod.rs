@@ -1,17 +1,17 @@
-//! Signers of the real world: gpg, ssh-keygen and git, in a folder of a test's own.
+//! Real signers: gpg, ssh-keygen and git, in a folder for each test.
 #![allow(dead_code)] // not every test needs all of it
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A folder with a keyring and keys; the agent that gpg starts for it ends with it.
+/// A folder with a keyring and keys; gpg's agent is stopped on drop.
 pub struct Bench {
     folder: tempfile::TempDir,
 }
 
 impl Bench {
     pub fn new() -> Self {
-        // Sockets have short names: not below the folder of a test.
+        // Socket paths must be short: not below the folder of a test.
         let folder = tempfile::Builder::new().prefix("vf").tempdir_in("/tmp").unwrap();
         Self { folder }
     }
@@ -24,7 +24,7 @@ impl Bench {
         std::fs::read_to_string(self.path().join(file)).unwrap()
     }
 
-    /// Runs a program here, which must succeed, and gives what it printed.
+    /// Runs a program in the folder, which must succeed, and returns its output.
     pub fn run(&self, program: &str, arguments: &[&str]) -> Vec<u8> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
@@ -43,7 +43,7 @@ impl Bench {
             .to_owned()
     }
 
-    /// A key of gpg's, by the id that it prints, and its public half.
+    /// A new key of gpg: its id and its public half.
     pub fn gpg(&self, algorithm: &str) -> (String, String) {
         let options = ["--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""];
         let make = ["--quick-gen-key", "A <a@example.com>", algorithm, "sign,cert", "0"];
@@ -55,7 +55,7 @@ impl Bench {
         (id, public)
     }
 
-    /// A key of ssh-keygen's, by its fingerprint, and its public half. The private one is in the file `key`.
+    /// A new key of ssh-keygen: its fingerprint and its public half. The private half is in the file `key`.
     pub fn ssh(&self, arguments: &[&str]) -> (String, String) {
         self.run("ssh-keygen", &[arguments, &["-q", "-N", "", "-f", "key"]].concat());
         let shown = self.line("ssh-keygen", &["-l", "-f", "key.pub"]);
@@ -79,7 +79,7 @@ impl Bench {
         self.run("git", &["tag", "-a", "--no-sign", "-m", "release", "plain"]);
     }
 
-    /// The name and the content of an object.
+    /// The id and the content of an object.
     pub fn object(&self, kind: &str, revision: &str) -> (String, Vec<u8>) {
         (
             self.line("git", &["rev-parse", revision]),
