@@ -12,7 +12,7 @@ use thiserror::Error;
 use url::Url;
 
 use bumpwright_api::Artifact;
-use bumpwright_artifact::archive::{Kind, Links, unpack_within};
+use bumpwright_artifact::archive::{EntryKind, Links, unpack_within};
 use bumpwright_artifact::{Digest, Digester, ReadError};
 use bumpwright_budget::{Budget, Budgets, Counter, Exceeded, Held};
 use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
@@ -367,15 +367,15 @@ fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(MemoryTree, Held)
     unpack_within(reader, budget, Links::Skip, |entry| {
         let path = String::from_utf8_lossy(&entry.path).into_owned();
         match &entry.kind {
-            Kind::Directory => tree.add_directory(&path),
-            Kind::File { size, .. } => {
+            EntryKind::Directory => tree.add_directory(&path),
+            EntryKind::File { size, .. } => {
                 let size = *size;
                 held.grow(size).map_err(io::Error::other)?;
                 let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
                 entry.read_to_end(&mut content)?;
                 tree.add_file(&path, content);
             }
-            Kind::HardLink { target, .. } => {
+            EntryKind::HardLink { target, .. } => {
                 let target = String::from_utf8_lossy(target);
                 tree.add_hard_link(&path, &target).map_err(io::Error::other)?;
             }

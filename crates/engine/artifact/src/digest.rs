@@ -1,7 +1,6 @@
-//! Digests as `status.artifact.digest` has them, `<algorithm>:<hex>`, and how they are calculated.
+//! Digests in the form of `status.artifact.digest`, `<algorithm>:<hex>`, and their calculation.
 //!
-//! The algorithms are those that source-controller's `--artifact-digest-algo` knows; a text is a digest if opencontainers'
-//! go-digest finds it valid.
+//! The algorithms are those of source-controller's `--artifact-digest-algo`; validity is that of opencontainers' go-digest.
 
 use bumpwright_gostd::quote;
 use sha2::Digest as _;
@@ -10,12 +9,12 @@ use std::io;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A hash function by which content is named.
+/// A hash function for digests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// SHA-1: what Git names commits with. Known to `--artifact-digest-algo`, of no use against forgery.
+    /// SHA-1, as in Git. An option of `--artifact-digest-algo`; not collision-resistant.
     Sha1,
-    /// SHA-256: the default.
+    /// SHA-256, the default.
     #[default]
     Sha256,
     /// SHA-384.
@@ -27,10 +26,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All algorithms, by their strength as texts list them.
+    /// All algorithms.
     pub const ALL: [Self; 5] = [Self::Sha1, Self::Sha256, Self::Sha384, Self::Sha512, Self::Blake3];
 
-    /// The name that precedes the colon.
+    /// The name before the colon.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +41,7 @@ impl Algorithm {
         }
     }
 
-    /// How many hexadecimal digits a digest has.
+    /// The number of hexadecimal digits of a digest.
     #[must_use]
     pub const fn hex_len(self) -> usize {
         match self {
@@ -53,19 +52,19 @@ impl Algorithm {
         }
     }
 
-    /// A digester that has seen nothing yet.
+    /// A new digester.
     #[must_use]
     pub fn digester(self) -> Digester {
         Digester(match self {
-            Self::Sha1 => State::Sha1(sha1::Sha1::default()),
-            Self::Sha256 => State::Sha256(sha2::Sha256::default()),
-            Self::Sha384 => State::Sha384(sha2::Sha384::default()),
-            Self::Sha512 => State::Sha512(sha2::Sha512::default()),
-            Self::Blake3 => State::Blake3(Box::default()),
+            Self::Sha1 => Hasher::Sha1(sha1::Sha1::default()),
+            Self::Sha256 => Hasher::Sha256(sha2::Sha256::default()),
+            Self::Sha384 => Hasher::Sha384(sha2::Sha384::default()),
+            Self::Sha512 => Hasher::Sha512(sha2::Sha512::default()),
+            Self::Blake3 => Hasher::Blake3(Box::default()),
         })
     }
 
-    /// The digest of bytes at hand.
+    /// The digest of bytes.
     #[must_use]
     pub fn digest(self, bytes: &[u8]) -> Digest {
         let mut digester = self.digester();
@@ -89,7 +88,7 @@ impl FromStr for Algorithm {
     }
 }
 
-/// The name of content: an algorithm and its hash, in lower case.
+/// A digest: an algorithm and a hash in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest {
     algorithm: Algorithm,
@@ -152,26 +151,26 @@ impl FromStr for Digest {
     }
 }
 
-/// The part before the colon: `[a-z0-9]+(?:[.+_-][a-z0-9]+)*`.
+/// Whether the part before the colon is valid: `[a-z0-9]+(?:[.+_-][a-z0-9]+)*`.
 fn is_name(name: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     name.split(['.', '+', '_', '-']).all(is_word)
 }
 
-/// The part after it: `[a-zA-Z0-9=_-]+`.
+/// Whether the part after it is valid: `[a-zA-Z0-9=_-]+`.
 fn is_encoded(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'=' | b'_' | b'-'))
 }
 
-/// What is wrong with the form of a digest.
+/// The fault of a malformed digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// No `<algorithm>:<hash>`.
+    /// Not `<algorithm>:<hash>`.
     Form,
     /// Too few or too many digits for the algorithm.
     Length(Algorithm),
-    /// Something else than `0-9a-f`.
+    /// Characters other than `0-9a-f`.
     Digits,
 }
 
@@ -185,18 +184,18 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// A text that is no digest, or none that can be calculated here.
+/// An invalid digest, or an unsupported algorithm.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DigestError {
-    /// Not the form of a digest.
+    /// A malformed digest.
     #[error("read the digest {}: {reason}", quote(text))]
     Malformed {
-        /// As it was given.
+        /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: Malformed,
     },
-    /// An algorithm that source-controller does not know either.
+    /// An algorithm that source-controller does not support either.
     #[error("unsupported digest algorithm: {name}; use sha256, sha384, sha512, blake3 or sha1")]
     Unsupported {
         /// The algorithm.
@@ -204,12 +203,12 @@ pub enum DigestError {
     },
 }
 
-/// Calculates a digest of what is written to it.
+/// Calculates the digest of the bytes written to it.
 #[derive(Debug, Clone)]
-pub struct Digester(State);
+pub struct Digester(Hasher);
 
 #[derive(Debug, Clone)]
-enum State {
+enum Hasher {
     Sha1(sha1::Sha1),
     Sha256(sha2::Sha256),
     Sha384(sha2::Sha384),
@@ -218,14 +217,14 @@ enum State {
 }
 
 impl Digester {
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            State::Sha1(state) => state.update(bytes),
-            State::Sha256(state) => state.update(bytes),
-            State::Sha384(state) => state.update(bytes),
-            State::Sha512(state) => state.update(bytes),
-            State::Blake3(state) => {
+            Hasher::Sha1(state) => state.update(bytes),
+            Hasher::Sha256(state) => state.update(bytes),
+            Hasher::Sha384(state) => state.update(bytes),
+            Hasher::Sha512(state) => state.update(bytes),
+            Hasher::Blake3(state) => {
                 state.update(bytes);
             }
         }
@@ -235,11 +234,11 @@ impl Digester {
     #[must_use]
     pub fn finish(self) -> Digest {
         let (algorithm, hex) = match self.0 {
-            State::Sha1(state) => (Algorithm::Sha1, hex(&state.finalize())),
-            State::Sha256(state) => (Algorithm::Sha256, hex(&state.finalize())),
-            State::Sha384(state) => (Algorithm::Sha384, hex(&state.finalize())),
-            State::Sha512(state) => (Algorithm::Sha512, hex(&state.finalize())),
-            State::Blake3(state) => (Algorithm::Blake3, hex(state.finalize().as_bytes())),
+            Hasher::Sha1(state) => (Algorithm::Sha1, hex(&state.finalize())),
+            Hasher::Sha256(state) => (Algorithm::Sha256, hex(&state.finalize())),
+            Hasher::Sha384(state) => (Algorithm::Sha384, hex(&state.finalize())),
+            Hasher::Sha512(state) => (Algorithm::Sha512, hex(&state.finalize())),
+            Hasher::Blake3(state) => (Algorithm::Blake3, hex(state.finalize().as_bytes())),
         };
         Digest { algorithm, hex }
     }

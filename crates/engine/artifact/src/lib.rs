@@ -1,4 +1,4 @@
-//! Artifacts of sources as Flux's source-controller makes them: archives, ignore rules, digests and revisions. Bytes in and out, no file
+//! Artifacts of sources as Flux's source-controller makes them: archives, ignore rules, digests and revisions, without a file
 //! system.
 //!
 //! ```text
@@ -6,8 +6,8 @@
 //! tar.gz (ours, a layer, of another controller) ─▶ archive::Reader (guarded) ─▶ files, one at a time
 //! ```
 //!
-//! [`digest`] and [`revision`] are the texts by which `status.artifact` names content. Names of files are bytes
-//! throughout, as Git and tar have them.
+//! [`digest`] and [`revision`] are for the fields of `status.artifact`. Names of files are bytes throughout, as in Git and
+//! tar.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(
@@ -20,7 +20,7 @@ pub mod digest;
 pub mod ignore;
 pub mod revision;
 
-pub use archive::{Entry, Kind, Limits, Links, ReadError, Reader, WriteError, Writer, Written};
+pub use archive::{Entry, EntryKind, Limits, Links, ReadError, Reader, WriteError, Writer, Written};
 pub use digest::{Algorithm, Digest, DigestError, Digester};
 pub use ignore::{IgnoreFile, IgnoreRules, Verdict, Walk};
 pub use revision::Revision;

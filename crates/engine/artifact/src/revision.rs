@@ -1,11 +1,11 @@
-//! Revisions of sources: `main@sha1:5394…`, and what was written before Flux 2.0, `main/5394…` (C04).
+//! Revisions of sources: `main@sha1:5394…`, and the form before Flux 2.0, `main/5394…` (C04).
 //!
-//! The old form is read as source-controller's v1beta2 moves it to the new one (`TransformLegacyRevision`).
+//! The old form is read as by source-controller's v1beta2 (`TransformLegacyRevision`).
 
 use super::digest::{Algorithm, Digest};
 use std::fmt;
 
-/// What a source is at: where that was found, and the hash of it.
+/// The revision of a source: a reference and a hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Revision {
     /// The branch, tag or reference; empty when there is none.
@@ -17,8 +17,8 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// Reads either form; none when the text is no revision. What is behind the last `@` (in the old form: `/`) is the hash, so
-    /// names may have these characters.
+    /// Parses either form; `None` when the text is not a revision. The hash is after the last `@` (in the old form: `/`), so
+    /// that names may contain these characters.
     ///
     /// ```
     /// use bumpwright_artifact::Revision;
@@ -43,7 +43,7 @@ impl Revision {
         })
     }
 
-    /// `main/<hash>`, `HEAD/<hash>` or `<hash>`: there the algorithm has to be told from the count of digits.
+    /// Parses `main/<hash>`, `HEAD/<hash>` or `<hash>`, where the number of digits decides the algorithm.
     fn parse_old(text: &str) -> Option<Self> {
         let (name, hash) = match text.rsplit_once('/') {
             Some(("HEAD", hash)) => ("", hash),
@@ -61,7 +61,7 @@ impl Revision {
     }
 }
 
-/// The form of today: `<name>@<algorithm>:<hash>`, or `<algorithm>:<hash>` alone.
+/// The current form: `<name>@<algorithm>:<hash>`, or `<algorithm>:<hash>` alone.
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.name.is_empty() {
@@ -71,13 +71,13 @@ impl fmt::Display for Revision {
     }
 }
 
-/// A revision in the form of today. A text that is none stays as it is.
+/// A revision in the current form. A text that is not a revision stays as it is.
 #[must_use]
 pub fn modern(text: &str) -> String {
     Revision::parse(text).map_or_else(|| text.to_owned(), |revision| revision.to_string())
 }
 
-/// The digest in the revision of an OCI artifact or a bucket: what follows the last `@` of `v1@sha256:…`, or all of
+/// The digest in the revision of an OCI artifact or a bucket: the part after the last `@` of `v1@sha256:…`, or all of
 /// `sha256:…`.
 #[must_use]
 pub fn digest_text(text: &str) -> &str {

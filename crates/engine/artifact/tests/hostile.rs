@@ -1,4 +1,4 @@
-//! Archives that somebody has tampered with: an error or a result, within a budget of which nothing is left taken.
+//! Archives that were tampered with: an error or a result, within a budget that is fully released.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,7 +7,7 @@
     missing_docs
 )]
 
-use bumpwright_artifact::archive::{Kind, unpack_within};
+use bumpwright_artifact::archive::{EntryKind, unpack_within};
 use bumpwright_artifact::{Links, ReadError, Writer};
 use bumpwright_budget::{Budget, Budgets, Memory};
 use fastrand::Rng;
@@ -22,12 +22,12 @@ fn budgets() -> Budgets {
     Budgets::new(Memory::single(MEMORY, "--build-memory"), 200, 1 << 20)
 }
 
-/// Keeps all there is, as a tree of files would.
+/// Keeps all content, as a tree of files would.
 fn read(archive: &[u8], budget: &Budget) -> Result<usize, ReadError> {
     let mut held = budget.memory.hold(0).unwrap();
     let mut kept = Vec::new();
     unpack_within(archive, budget, Links::Skip, |entry| {
-        if let Kind::File { size, .. } = entry.kind {
+        if let EntryKind::File { size, .. } = entry.kind {
             held.grow(size).map_err(io::Error::other)?;
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes)?;
@@ -51,7 +51,7 @@ fn plain(archive: &[u8]) -> Vec<u8> {
     tar
 }
 
-/// The archive that others are made of: folders, files, long names.
+/// The archive that others are derived from: folders, files, long names.
 fn whole() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).unwrap();
     for number in 0..8_u8 {
@@ -64,7 +64,7 @@ fn whole() -> Vec<u8> {
     writer.finish().unwrap().1
 }
 
-/// Puts the checksum of each header right, so that what was changed is looked at.
+/// Corrects the checksum of each header, so that the changes are read.
 fn with_checksums(tar: &mut [u8]) {
     for block in tar.chunks_exact_mut(512).filter(|block| &block[257..262] == b"ustar") {
         block[148..156].fill(b' ');
@@ -134,7 +134,7 @@ fn tampered_archives_are_refused_or_read_and_hold_nothing() {
     let (mut good, mut bad) = (0, 0);
     for _ in 0..3000 {
         let mut archive = packed(&tampered(&tar, &mut random));
-        // Some are damaged as what they are packed in.
+        // Some are damaged in their compressed form.
         if random.usize(..4) == 0 {
             let at = random.usize(..archive.len());
             archive[at] ^= 1 << random.usize(..8);
@@ -152,7 +152,7 @@ fn tampered_archives_are_refused_or_read_and_hold_nothing() {
     assert!(good > 100 && bad > 1000, "{good} good, {bad} bad");
 }
 
-/// Each bound by itself, and what its error says.
+/// Each bound by itself, and its error.
 #[test]
 fn each_bound_of_a_budget_ends_it() {
     let zeros = |size: usize| {

@@ -1,4 +1,4 @@
-//! Ignore rules against what source-controller's own code keeps of the same tree (`fixtures/artifact/ignore.jsonl`).
+//! Ignore rules against the files that source-controller's own code keeps of the same tree (`fixtures/artifact/ignore.jsonl`).
 //!
 //! `BUMPWRIGHT_IGNORES=file` tries the rule sets of another file, as `fixtures/artifact/generate/ignore` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Bytes that JSON has as the runes U+0000 to U+00FF.
+/// Bytes stored in JSON as the runes U+0000 to U+00FF.
 fn bytes(value: &Value) -> Vec<u8> {
     let text = value.as_str().unwrap();
     text.chars()
@@ -60,7 +60,7 @@ impl Folder {
     }
 }
 
-/// What is kept, by asking for each path.
+/// The files that are kept, by matching each path.
 fn kept(rules: &IgnoreRules, places: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
     let is_kept = |place: &&Vec<u8>| {
         let path = place.strip_suffix(b"/");
@@ -69,7 +69,7 @@ fn kept(rules: &IgnoreRules, places: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
     places.iter().filter(is_kept).cloned().collect()
 }
 
-/// What is kept, by walking; directories that need not be walked are not.
+/// The files that are kept, by walking only the directories that must be walked.
 fn walked(rules: &IgnoreRules, root: &Folder) -> BTreeSet<Vec<u8>> {
     fn visit(walk: &mut bumpwright_artifact::Walk<'_>, folder: &Folder, above: &[u8], out: &mut BTreeSet<Vec<u8>>) {
         out.extend(
@@ -104,7 +104,7 @@ fn texts(set: &Value) -> Vec<(Vec<u8>, Vec<u8>)> {
         .collect()
 }
 
-/// `spec.ignore` is text in Kubernetes; bytes that are none go into a file of the root that comes last.
+/// `spec.ignore` is text in Kubernetes; other bytes go into a file of the root that comes last.
 fn rules(set: &Value) -> Option<(IgnoreRules, IgnoreRules)> {
     let texts = texts(set);
     let spec = match &set["spec"] {
@@ -202,13 +202,13 @@ fn sixteen_thousand_paths() {
     }
 }
 
-/// How long this thread was on a processor, by Linux; others' load does not count.
+/// CPU time of this thread, according to Linux.
 fn busy() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
 }
 
-/// How many files are kept.
+/// The number of files that are kept.
 fn count(walk: &mut bumpwright_artifact::Walk<'_>, folder: &Folder) -> usize {
     let mut kept = folder.files.iter().filter(|name| !walk.ignores_file(name)).count();
     for (name, folder) in &folder.folders {

@@ -1,4 +1,4 @@
-//! What an archive may hold at most, and that its reader stays small.
+//! Limits of archives, and the memory of the reader.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,7 +7,7 @@
     missing_docs
 )]
 
-use bumpwright_artifact::archive::{TooMuch, unpack};
+use bumpwright_artifact::archive::{Limit, unpack};
 use bumpwright_artifact::{Limits, Links, ReadError, Reader, Writer};
 use flate2::{Compression, write::GzEncoder};
 use std::io::{self, Read, Write};
@@ -24,13 +24,13 @@ fn archive(sizes: &[u64]) -> Vec<u8> {
     writer.finish().unwrap().1
 }
 
-fn refused(archive: &[u8], limits: Limits) -> Option<(TooMuch, u64)> {
+fn refused(archive: &[u8], limits: Limits) -> Option<(Limit, u64)> {
     let read = unpack(archive, limits, Links::Refuse, |entry| {
         io::copy(entry, &mut io::sink()).map(drop)
     });
     match read {
         Ok(_) => None,
-        Err(ReadError::TooMuch { what, limit, .. }) => Some((what, limit)),
+        Err(ReadError::LimitExceeded { what, limit, .. }) => Some((what, limit)),
         Err(other) => panic!("{other}"),
     }
 }
@@ -49,17 +49,17 @@ fn each_limit_holds_at_its_edge() {
                 unpacked: 5999,
                 ..limits()
             },
-            TooMuch::Unpacked,
+            Limit::Unpacked,
         ),
         (
             Limits { entries: 4, ..limits() },
             Limits { entries: 3, ..limits() },
-            TooMuch::Entries,
+            Limit::Entries,
         ),
         (
             Limits { path: 14, ..limits() },
             Limits { path: 13, ..limits() },
-            TooMuch::Path,
+            Limit::Path,
         ),
         (
             Limits {
@@ -70,17 +70,17 @@ fn each_limit_holds_at_its_edge() {
                 component: 9,
                 ..limits()
             },
-            TooMuch::Component,
+            Limit::Component,
         ),
         (
             Limits { depth: 2, ..limits() },
             Limits { depth: 1, ..limits() },
-            TooMuch::Depth,
+            Limit::Depth,
         ),
         (
             Limits { names: 289, ..limits() },
             Limits { names: 288, ..limits() },
-            TooMuch::Names,
+            Limit::Names,
         ),
     ] {
         assert_eq!(refused(&three, within), None, "{what:?}");
@@ -93,29 +93,29 @@ fn each_limit_holds_at_its_edge() {
 fn bombs_are_seen_before_they_are_unpacked() {
     let bomb = archive(&[64 << 20]);
     assert!(bomb.len() < 512 << 10, "{}", bomb.len());
-    assert_eq!(refused(&bomb, Limits::default()), Some((TooMuch::Ratio, 250)));
+    assert_eq!(refused(&bomb, Limits::default()), Some((Limit::Ratio, 250)));
     let patient = Limits {
         ratio: u64::MAX,
         ..Limits::default()
     };
     assert_eq!(refused(&bomb, patient.clone()), None);
     let larger = archive(&[60 << 20, 60 << 20]);
-    assert_eq!(refused(&larger, patient), Some((TooMuch::Unpacked, 100 << 20)));
+    assert_eq!(refused(&larger, patient), Some((Limit::Unpacked, 100 << 20)));
 }
 
-/// What nobody reads counts as well.
+/// Unread content counts as well.
 #[test]
 fn bombs_behind_the_end_are_seen() {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
     io::copy(&mut io::repeat(0).take(64 << 20), &mut gzip).unwrap();
     let bomb = gzip.finish().unwrap();
-    assert_eq!(refused(&bomb, Limits::default()), Some((TooMuch::Ratio, 250)));
+    assert_eq!(refused(&bomb, Limits::default()), Some((Limit::Ratio, 250)));
     let small = Limits {
         ratio: u64::MAX,
         unpacked: 32 << 20,
         ..Limits::default()
     };
-    assert_eq!(refused(&bomb, small), Some((TooMuch::Unpacked, 32 << 20)));
+    assert_eq!(refused(&bomb, small), Some((Limit::Unpacked, 32 << 20)));
 }
 
 #[test]
@@ -140,11 +140,11 @@ fn long_headers_are_not_read() {
             ..within
         },
     ] {
-        assert_eq!(refused(&archive, beyond), Some((TooMuch::Extension, record - 1)));
+        assert_eq!(refused(&archive, beyond), Some((Limit::Extension, record - 1)));
     }
 }
 
-/// What is not read of an entry is passed over, and an entry gives its own content only.
+/// Unread content of an entry is skipped, and an entry returns its own content only.
 #[test]
 fn entries_need_not_be_read() {
     let archive = archive(&[700, 5, 1024, 0]);
@@ -162,7 +162,7 @@ fn entries_need_not_be_read() {
     assert!(reader.next_entry().unwrap().is_none());
 }
 
-/// Whoever ignores that a file is cut off is told by the next entry.
+/// A truncated file is also an error of the next entry.
 #[test]
 fn a_cut_cannot_be_overlooked() {
     let whole = archive(&[100_000]);

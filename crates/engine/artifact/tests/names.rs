@@ -101,7 +101,7 @@ fn old_revisions_become_modern() {
     }
 }
 
-/// C04: one printer gives what one parser reads; the hash is what the algorithm makes of it, not what its length suggests.
+/// C04: printing and parsing are inverse; the algorithm is the written one, not the one that the length suggests.
 #[test]
 fn revisions_have_a_name_an_algorithm_and_a_hash() {
     for (name, algorithm, hash, text) in [

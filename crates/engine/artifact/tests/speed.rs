@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, missing_docs)]
 
 use bumpwright_artifact::archive::unpack;
-use bumpwright_artifact::{Kind, Limits, Links, Writer};
+use bumpwright_artifact::{EntryKind, Limits, Links, Writer};
 use flate2::{Compression, write::GzEncoder};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
     gzip.finish().unwrap()
 }
 
-/// What each level gives for its time.
+/// Size and time of each level.
 #[test]
 #[ignore = "a measurement"]
 fn levels() {
@@ -45,7 +45,7 @@ fn reading_and_writing() {
         let mut files: BTreeMap<Vec<Vec<u8>>, (bool, Vec<u8>)> = BTreeMap::new();
         let start = busy();
         unpack(&packed[..], limits(), Links::Skip, |entry| {
-            if let Kind::File { executable, .. } = entry.kind {
+            if let EntryKind::File { executable, .. } = entry.kind {
                 let mut content = Vec::new();
                 entry.read_to_end(&mut content)?;
                 let path = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
@@ -72,7 +72,7 @@ fn reading_and_writing() {
     }
 }
 
-/// How long this thread was on a processor, by Linux; others' load does not count.
+/// CPU time of this thread, according to Linux.
 fn busy() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())

@@ -1,11 +1,11 @@
-//! Archives, good and bad, against what `fluxcd/pkg/tar.Untar` makes of them (`fixtures/artifact/untar.jsonl`).
+//! Archives, good and bad, against the results of `fluxcd/pkg/tar.Untar` (`fixtures/artifact/untar.jsonl`).
 //!
 //! `BUMPWRIGHT_ARCHIVES=file` tries the archives of another file, as `fixtures/artifact/generate/untar` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
 use bumpwright_artifact::archive::unpack;
-use bumpwright_artifact::{Kind, Limits, Links, ReadError};
+use bumpwright_artifact::{EntryKind, Limits, Links, ReadError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -38,7 +38,7 @@ const STRICTER: &[(&str, &str)] = &[
     ("a damaged member of gzip behind the end", "cut off"),
 ];
 
-/// Bytes that JSON has as the runes U+0000 to U+00FF.
+/// Bytes stored in JSON as the runes U+0000 to U+00FF.
 fn latin(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }
@@ -66,17 +66,17 @@ fn read(archive: &[u8], links: Links) -> Result<Unpacked, ReadError> {
             found.tree.insert(path[..=at].to_owned(), String::new());
         }
         let content = match entry.kind.clone() {
-            Kind::Directory => {
+            EntryKind::Directory => {
                 found.tree.insert(format!("{path}/"), String::new());
                 return Ok(());
             }
-            Kind::File { executable, size } => {
+            EntryKind::File { executable, size } => {
                 let mut content = Vec::new();
                 entry.read_to_end(&mut content)?;
                 assert_eq!(content.len() as u64, size);
                 format!("{}{}", if executable { 'x' } else { '-' }, latin(&content))
             }
-            Kind::HardLink { target, .. } => {
+            EntryKind::HardLink { target, .. } => {
                 found.hard_links.push(path.clone());
                 found.tree[&latin(&target)].clone()
             }
@@ -105,15 +105,15 @@ fn expected(case: &Value) -> Result<BTreeMap<String, String>, String> {
     }
 }
 
-/// Whether a refusal of what upstream takes is one of the kinds that are meant. The directory of a skipped link is one for us,
-/// though upstream never makes it.
+/// Whether a refusal of what upstream accepts is intended. The directory of a skipped link is one here, though upstream
+/// never makes it.
 fn is_stricter(error: &ReadError, links: Links) -> bool {
     let text = error.to_string();
     (links == Links::Skip && text.contains("is a directory and a file"))
         || STRICTER.iter().any(|(_, reason)| text.contains(reason))
 }
 
-/// What is wrong, if anything.
+/// The difference, if there is one.
 fn fault(case: &Value) -> Option<String> {
     let name = case["name"].as_str().unwrap();
     let is_random = name.starts_with("random");

@@ -1,4 +1,4 @@
-//! What is written: the layout of source-controller, the same bytes each time, and nothing that a reader would refuse.
+//! The writer: the layout of source-controller, the same bytes each time, and archives that the reader accepts.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,7 +8,7 @@
 )]
 
 use bumpwright_artifact::archive::unpack;
-use bumpwright_artifact::{Algorithm, Kind, Limits, Links, WriteError, Writer, Written};
+use bumpwright_artifact::{Algorithm, EntryKind, Limits, Links, WriteError, Writer, Written};
 use flate2::bufread::GzDecoder;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 /// Files by their paths; a `None` is a directory.
 type Tree = BTreeMap<Vec<Vec<u8>>, Option<(bool, Vec<u8>)>>;
 
-/// Gives and takes a few bytes at a time.
+/// Reads and writes a few bytes at a time.
 struct Trickle<T>(T, usize);
 
 impl<R: Read> Read for Trickle<R> {
@@ -116,7 +116,7 @@ fn the_root_comes_first_then_components_in_order() {
     assert_eq!(tar.len(), at + 1024, "two blocks of zeros and nothing else");
 }
 
-/// Whoever changes these bytes gives every artifact of every user a new digest, and every Kustomization a new run.
+/// A change of these bytes gives every artifact of every user a new digest, and every Kustomization a new run.
 #[test]
 fn the_bytes_are_the_same_on_every_machine() {
     let (written, bytes) = write(&sample(), usize::MAX);
@@ -228,7 +228,7 @@ proptest! {
         let mut found = Tree::new();
         let summary = unpack(Trickle(&bytes[..], step), Limits::default(), Links::Refuse, |entry| {
             let file = match entry.kind {
-                Kind::File { executable, .. } => {
+                EntryKind::File { executable, .. } => {
                     let mut content = Vec::new();
                     entry.read_to_end(&mut content)?;
                     Some((executable, content))

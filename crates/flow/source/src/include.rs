@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::tree::{Content, Directory, File, Found, Node};
-use bumpwright_artifact::{Kind, Links, ReadError, archive};
+use bumpwright_artifact::{EntryKind, Links, ReadError, archive};
 use bumpwright_budget::{Budget, Held};
 
 /// Why files cannot be included.
@@ -59,11 +59,11 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held),
         held.grow(weight_of(&entry.path)).map_err(io::Error::other)?;
         let mut path: Vec<Vec<u8>> = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
         let node = match entry.kind.clone() {
-            Kind::Directory => {
+            EntryKind::Directory => {
                 root.make(&path);
                 return Ok(());
             }
-            Kind::File { executable, size } => {
+            EntryKind::File { executable, size } => {
                 held.grow(size).map_err(io::Error::other)?;
                 let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
                 entry.read_to_end(&mut bytes)?;
@@ -73,7 +73,7 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held),
                 })
             }
             // Archives of sources have no hard links.
-            Kind::HardLink { .. } => return Ok(()),
+            EntryKind::HardLink { .. } => return Ok(()),
         };
         if let Some(name) = path.pop()
             && let Some(folder) = root.make(&path)

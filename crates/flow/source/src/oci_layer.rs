@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use super::include::{start, weight_of};
 use super::tree::{Content, Directory, File, Node};
 use bumpwright_api::OciLayerSelector;
-use bumpwright_artifact::{Kind, Links, ReadError, archive};
+use bumpwright_artifact::{EntryKind, Links, ReadError, archive};
 use bumpwright_budget::{Budget, Held};
 use bumpwright_registry::{Image, Layer};
 
@@ -69,17 +69,17 @@ pub fn unpack_layer(
         held.grow(weight_of(&entry.path)).map_err(io::Error::other)?;
         let mut path: Vec<Vec<u8>> = entry.path.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
         let file = match entry.kind.clone() {
-            Kind::Directory => {
+            EntryKind::Directory => {
                 return root
                     .make(&path)
                     .map(drop)
                     .ok_or_else(|| io::ErrorKind::NotADirectory.into());
             }
-            Kind::File { executable, .. } => File {
+            EntryKind::File { executable, .. } => File {
                 executable,
                 content: keeping.keep(entry)?,
             },
-            Kind::HardLink { .. } => File {
+            EntryKind::HardLink { .. } => File {
                 executable: false,
                 content: Content::Bytes(Vec::new()),
             },

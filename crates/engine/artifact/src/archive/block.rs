@@ -1,37 +1,37 @@
-//! The 512 bytes of a tar header, as Go's `archive/tar` writes them: USTAR, and PAX where that does not do.
+//! The 512 bytes of a tar header, as Go's `archive/tar` writes them: USTAR, and PAX where necessary.
 
 use super::pax;
 use bumpwright_gostd::runes;
 
-/// Everything in a tar file is a multiple of this.
+/// Block size of a tar file.
 pub(super) const BLOCK: usize = 512;
 
 pub(super) const REGULAR: u8 = b'0';
 pub(super) const DIRECTORY: u8 = b'5';
 
-/// Bytes of the fields for the name and for what comes before it.
+/// Sizes of the fields for name and prefix.
 const NAME: usize = 100;
 const PREFIX: usize = 155;
-/// Eleven octal digits: 8 GiB less one byte.
+/// Greatest number of eleven octal digits: 8 GiB less one byte.
 const LARGEST_OCTAL: u64 = 0o777_7777_7777;
 
-/// What a header says of an entry; owners, times and devices are zero.
+/// The fields of an entry's header; owners, times and devices are zero.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Described<'a> {
+pub(super) struct HeaderFields<'a> {
     pub(super) name: &'a [u8],
     pub(super) mode: u32,
     pub(super) size: u64,
     pub(super) kind: u8,
 }
 
-/// The blocks that come before the content of an entry: the header, with a PAX header ahead if a name is not ASCII or too
-/// long to be split, or a size has more than eleven octal digits.
-pub(super) fn header_blocks(entry: Described<'_>) -> Vec<u8> {
+/// The blocks before the content of an entry: the header, after a PAX header if a name is not ASCII or too long to be
+/// split, or a size has more than eleven octal digits.
+pub(super) fn header_blocks(entry: HeaderFields<'_>) -> Vec<u8> {
     let is_short = entry.name.is_ascii() && entry.name.len() <= NAME;
     let split = split_name(entry.name);
     let parts = if is_short { Some((&[][..], entry.name)) } else { split };
     if let (Some((prefix, name)), true) = (parts, entry.size <= LARGEST_OCTAL) {
-        return block(Described { name, ..entry }, prefix).to_vec();
+        return block(HeaderFields { name, ..entry }, prefix).to_vec();
     }
     let mut records = Vec::new();
     if !is_short {
@@ -46,7 +46,7 @@ pub(super) fn header_blocks(entry: Described<'_>) -> Vec<u8> {
     let name = cut(&ascii(entry.name));
     let size = if entry.size > LARGEST_OCTAL { 0 } else { entry.size };
     blocks.extend(block(
-        Described {
+        HeaderFields {
             name: &name,
             size,
             ..entry
@@ -56,7 +56,7 @@ pub(super) fn header_blocks(entry: Described<'_>) -> Vec<u8> {
     blocks
 }
 
-/// The header of PAX records: a file beside the real one.
+/// The header of PAX records, an entry of its own.
 fn pax_header(name: &[u8], size: usize) -> [u8; BLOCK] {
     let at = name.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let (directory, file) = name.split_at_checked(at).unwrap_or_default();
@@ -64,25 +64,25 @@ fn pax_header(name: &[u8], size: usize) -> [u8; BLOCK] {
     beside.truncate(NAME);
     let slashes = beside.iter().rev().take_while(|byte| **byte == b'/').count();
     beside.truncate(beside.len() - slashes);
-    let header = Described {
+    let header = HeaderFields {
         name: &beside,
         mode: 0,
         size: size as u64,
         kind: b'x',
     };
     let mut block = unsummed(header);
-    // Go leaves the device numbers of these out.
+    // Go omits the device numbers of these.
     put(&mut block, 329, &[0; 16]);
     with_sum(block)
 }
 
-fn block(entry: Described<'_>, prefix: &[u8]) -> [u8; BLOCK] {
+fn block(entry: HeaderFields<'_>, prefix: &[u8]) -> [u8; BLOCK] {
     let mut block = unsummed(entry);
     put(&mut block, 345, prefix);
     with_sum(block)
 }
 
-fn unsummed(entry: Described<'_>) -> [u8; BLOCK] {
+fn unsummed(entry: HeaderFields<'_>) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     put(&mut block, 0, entry.name);
     put(&mut block, 100, format!("{:07o}", entry.mode).as_bytes());
@@ -110,7 +110,7 @@ fn put(block: &mut [u8; BLOCK], at: usize, bytes: &[u8]) {
     }
 }
 
-/// Prefix and name of a long ASCII name: parted at the last `/` that leaves a prefix of 155 bytes.
+/// Prefix and name of a long ASCII name: split at the last `/` that leaves a prefix of at most 155 bytes.
 fn split_name(name: &[u8]) -> Option<(&[u8], &[u8])> {
     if name.len() <= NAME || !name.is_ascii() {
         return None;
@@ -122,13 +122,13 @@ fn split_name(name: &[u8]) -> Option<(&[u8], &[u8])> {
     (rest.len() <= NAME && !rest.is_empty()).then_some((prefix, rest))
 }
 
-/// The ASCII of a name, all else left out.
+/// A name without characters that are not ASCII.
 fn ascii(name: &[u8]) -> Vec<u8> {
     let kept = runes(name).filter(|(rune, _)| rune.is_ascii() && *rune != '\0');
     kept.filter_map(|(rune, _)| u8::try_from(rune).ok()).collect()
 }
 
-/// What of a name fits into its field. One that would end in `/` there loses it, or it would be taken for a directory.
+/// A name truncated to its field, without a `/` at its end, which would make it a directory.
 fn cut(name: &[u8]) -> Vec<u8> {
     let Some(head) = name.get(..NAME).filter(|_| name.len() > NAME) else {
         return name.to_vec();
@@ -149,7 +149,7 @@ mod tests {
     use crate::Algorithm;
     use serde_json::Value;
 
-    /// Bytes that JSON has as the runes U+0000 to U+00FF.
+    /// Bytes stored in JSON as the runes U+0000 to U+00FF.
     fn bytes(value: &Value) -> Vec<u8> {
         let text = value.as_str().unwrap();
         text.chars()
@@ -165,7 +165,7 @@ mod tests {
             let expected: Value = serde_json::from_str(line).unwrap();
             let name = bytes(&expected["path"]);
             let is_directory = expected["directory"].as_bool().unwrap();
-            let blocks = header_blocks(Described {
+            let blocks = header_blocks(HeaderFields {
                 name: &name,
                 mode: u32::try_from(expected["mode"].as_u64().unwrap()).unwrap(),
                 size: expected["size"].as_u64().unwrap(),

@@ -1,4 +1,4 @@
-//! Why an archive could not be read.
+//! Errors of reading an archive.
 
 use bumpwright_budget::Exceeded;
 use bumpwright_gostd::quote_bytes;
@@ -6,54 +6,54 @@ use std::fmt;
 use std::io;
 use thiserror::Error;
 
-/// An archive that is damaged, too large, or that must not be unpacked. Names are quoted and as they are in the archive.
+/// A damaged, too large or unsafe archive. Names are those of the archive, quoted.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// Not gzip at all.
     #[error("unpack the archive: it is not compressed with gzip")]
     NotGzip,
-    /// The compressed data is broken, or its checksum is wrong.
+    /// The compressed data or its checksum is not valid.
     #[error("unpack the archive: its compressed data is damaged: {reason}; get it once more")]
     Damaged {
-        /// In the decompressor's words.
+        /// The message of the decompressor.
         reason: String,
     },
-    /// The archive ends before its end.
+    /// The archive is truncated.
     #[error("unpack the archive: it is cut off; get it once more")]
     Truncated,
-    /// A header that is none, or has numbers or PAX records that are none.
+    /// An invalid header, or invalid numbers or PAX records in one.
     #[error("unpack the archive: the header after {after} is not a valid tar header")]
     Header {
         /// The entry before it.
         after: String,
     },
-    /// More than the limits allow.
+    /// A limit was exceeded.
     #[error("unpack the archive: {what} at {name}; the limit is {limit}")]
-    TooMuch {
+    LimitExceeded {
         /// Which limit.
-        what: TooMuch,
+        what: Limit,
         /// The entry.
         name: String,
         /// The limit.
         limit: u64,
     },
-    /// More than the budget of the job that unpacks it allows.
+    /// The budget of the job was exceeded.
     #[error("unpack the archive: at {name}: {cause}")]
     Exceeded {
         /// The entry.
         name: String,
-        /// Which bound.
+        /// The bound.
         cause: Exceeded,
     },
-    /// A name that leads out of the root, or that upstream refuses.
+    /// A name that points outside of the root, or that upstream refuses.
     #[error("unpack the archive: the name {name} {reason}")]
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
-    /// A symbolic link, where none may be.
+    /// A symbolic link where links are not allowed.
     #[error(
         "unpack the archive: {name} is a symbolic link, which is not allowed here; put the file itself in its place"
     )]
@@ -61,14 +61,14 @@ pub enum ReadError {
         /// The name.
         name: String,
     },
-    /// A hard link that leads nowhere.
+    /// A hard link without a valid target.
     #[error("unpack the archive: the hard link {name} to {target} {reason}")]
     HardLink {
         /// The name.
         name: String,
-        /// Where it leads.
+        /// The target.
         target: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// A device, a FIFO or a socket.
@@ -76,38 +76,38 @@ pub enum ReadError {
     Special {
         /// The name.
         name: String,
-        /// What it is.
+        /// The type of the entry.
         kind: &'static str,
     },
-    /// A file with holes.
+    /// A sparse file.
     #[error("unpack the archive: {name} is a sparse file; pack it without --sparse")]
     Sparse {
         /// The name.
         name: String,
     },
-    /// One name for two things, of which one would have to be a directory.
+    /// Entries of different types with one name.
     #[error("unpack the archive: {name} {reason}")]
     Conflict {
         /// The name.
         name: String,
-        /// With what.
+        /// The conflict.
         reason: &'static str,
     },
-    /// The source of the archive failed.
+    /// Reading the archive failed.
     #[error("unpack the archive: read it: {0}")]
     Source(io::Error),
-    /// What took an entry failed.
+    /// The visitor failed.
     #[error("unpack the archive: take {name}: {source}")]
     Visitor {
         /// The entry.
         name: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl ReadError {
-    /// The bound of a budget that was reached, be it by reading or by what took an entry.
+    /// The bound of a budget that was exceeded by the reader or the visitor.
     #[must_use]
     pub fn exceeded(&self) -> Option<&Exceeded> {
         match self {
@@ -118,9 +118,9 @@ impl ReadError {
     }
 }
 
-/// Which limit was reached.
+/// A limit of [`super::Limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TooMuch {
+pub enum Limit {
     /// `Limits::unpacked`
     Unpacked,
     /// `Limits::entries`
@@ -139,7 +139,7 @@ pub enum TooMuch {
     Extension,
 }
 
-impl fmt::Display for TooMuch {
+impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unpacked => "it has too many bytes when unpacked",
@@ -154,7 +154,7 @@ impl fmt::Display for TooMuch {
     }
 }
 
-/// A name for an error, not longer than a line.
+/// A name for an error, truncated to a line.
 pub(super) fn shown(name: &[u8]) -> String {
     const LONGEST: usize = 256;
     match name.get(..LONGEST) {

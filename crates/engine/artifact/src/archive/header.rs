@@ -1,8 +1,8 @@
-//! Reads the 512 bytes of a tar header as Go's `archive/tar` does: V7, USTAR, STAR and GNU, numbers in octal or base 256.
+//! Parses the 512 bytes of a tar header as Go's `archive/tar` does: V7, USTAR, STAR and GNU, numbers in octal or base 256.
 
 use super::block::BLOCK;
 
-/// What a header says, before PAX records and long names of GNU.
+/// The fields of a header, before PAX records and long names of GNU are applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) name: Vec<u8>,
@@ -13,7 +13,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// `None` when it is no header: a wrong sum, or a number that is none in any field that Go reads.
+    /// `None` when it is not a header: a wrong checksum, or an invalid number in a field that Go reads.
     pub(super) fn parse(block: &[u8; BLOCK]) -> Option<Self> {
         let sum = octal(field(block, 148, 8))?;
         if !sums(block).contains(&sum) {
@@ -27,7 +27,7 @@ impl Header {
             mode: number(100, 8)?,
             size: number(124, 12)?,
         };
-        // Owners and time are of no interest, but must be numbers.
+        // Owners and time are ignored, but must be numbers.
         for (at, len) in [(108, 8), (116, 8), (136, 12)] {
             number(at, len)?;
         }
@@ -39,7 +39,7 @@ impl Header {
     }
 }
 
-/// What precedes the name, by the dialect of the header.
+/// The prefix of the name, by the format of the header.
 fn prefix(block: &[u8; BLOCK]) -> Option<&[u8]> {
     let number = |at, len| numeric(field(block, at, len));
     let is_posix = field(block, 257, 6) == b"ustar\0";
@@ -51,7 +51,7 @@ fn prefix(block: &[u8; BLOCK]) -> Option<&[u8]> {
         number(at, 8)?;
     }
     if is_gnu {
-        // Go before 1.8 wrote a prefix here, over two times.
+        // Go before 1.8 wrote a prefix here, in place of two times.
         let is_time = |at| field(block, at, 1) == b"\0" || number(at, 12).is_some();
         let prefix = text(field(block, 345, 155));
         let is_old = !(is_time(345) && is_time(357)) && prefix.is_ascii();
@@ -70,12 +70,12 @@ fn field(block: &[u8; BLOCK], at: usize, len: usize) -> &[u8] {
     block.get(at..at + len).unwrap_or_default()
 }
 
-/// Up to the first NUL.
+/// The field up to the first NUL.
 pub(super) fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The sum of all bytes with spaces for the sum itself, unsigned as it should be and signed as Sun's tar made it.
+/// The checksum over all bytes with spaces for the checksum itself: unsigned as in the standard, and signed as in Sun's tar.
 fn sums(block: &[u8; BLOCK]) -> [i64; 2] {
     let bytes = || {
         let numbered = block.iter().enumerate();

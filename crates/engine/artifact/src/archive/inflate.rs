@@ -1,28 +1,28 @@
-//! The decompressed bytes of an archive: gzip with any number of members, their checksums, and the bound on how much they grow.
+//! Decompression of an archive: gzip with any number of members, their checksums, and a bound on the compression ratio.
 
-use super::fault::{ReadError, TooMuch};
+use super::fault::{Limit, ReadError};
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Below this many bytes it does not matter how much they were compressed.
+/// The ratio is not checked up to this number of bytes.
 const FREE: u64 = 16 << 20;
 
-/// Decompresses what `R` gives.
+/// A decompressing reader.
 #[derive(Debug)]
 pub(super) struct Inflated<R> {
-    state: State<R>,
+    state: GzipState<R>,
     ratio: u64,
     read: u64,
     members: u64,
 }
 
 #[derive(Debug)]
-enum State<R> {
+enum GzipState<R> {
     /// Before the header of a member.
     Between(Counted<BufReader<R>>),
-    /// Within one.
+    /// Inside a member.
     Member(Box<GzDecoder<Counted<BufReader<R>>>>),
-    /// Behind the last one.
+    /// After the last member.
     Ended { trailing: bool },
 }
 
@@ -30,19 +30,19 @@ impl<R: Read> Inflated<R> {
     pub(super) fn new(source: R, ratio: u64) -> Self {
         let inner = BufReader::with_capacity(32 * 1024, source);
         Self {
-            state: State::Between(Counted { inner, count: 0 }),
+            state: GzipState::Between(Counted { inner, count: 0 }),
             ratio,
             read: 0,
             members: 0,
         }
     }
 
-    /// Whether something that is no gzip follows the archive. It is not read.
+    /// Whether bytes that are not gzip follow the archive. They are not read.
     pub(super) const fn has_trailing_bytes(&self) -> bool {
-        matches!(self.state, State::Ended { trailing: true })
+        matches!(self.state, GzipState::Ended { trailing: true })
     }
 
-    /// Fills the buffer, or as much of it as there is.
+    /// Fills the buffer, as far as there are bytes.
     pub(super) fn read_full(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -54,28 +54,28 @@ impl<R: Read> Inflated<R> {
         Ok(filled)
     }
 
-    /// Some bytes, none at the end of the last member only.
+    /// Reads some bytes; none only at the end of the last member.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         if buffer.is_empty() {
             return Ok(0);
         }
         loop {
-            match std::mem::replace(&mut self.state, State::Ended { trailing: false }) {
-                State::Ended { trailing } => {
-                    self.state = State::Ended { trailing };
+            match std::mem::replace(&mut self.state, GzipState::Ended { trailing: false }) {
+                GzipState::Ended { trailing } => {
+                    self.state = GzipState::Ended { trailing };
                     return Ok(0);
                 }
-                State::Between(source) => self.begin(source)?,
-                State::Member(mut member) => match member.read(buffer) {
-                    Ok(0) => self.state = State::Between(member.into_inner()),
+                GzipState::Between(source) => self.begin(source)?,
+                GzipState::Member(mut member) => match member.read(buffer) {
+                    Ok(0) => self.state = GzipState::Between(member.into_inner()),
                     Ok(count) => {
                         self.read += count as u64;
                         let compressed = member.get_ref().count;
-                        self.state = State::Member(member);
+                        self.state = GzipState::Member(member);
                         self.check_growth(compressed)?;
                         return Ok(count);
                     }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => self.state = State::Member(member),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => self.state = GzipState::Member(member),
                     Err(error) if self.members == 1 && member.header().is_none() && is_malformed(&error) => {
                         return Err(ReadError::NotGzip);
                     }
@@ -85,7 +85,7 @@ impl<R: Read> Inflated<R> {
         }
     }
 
-    /// Looks whether another member follows.
+    /// Begins the next member, if there is one.
     fn begin(&mut self, mut source: Counted<BufReader<R>>) -> Result<(), ReadError> {
         let next = loop {
             match source.fill_buf() {
@@ -96,10 +96,10 @@ impl<R: Read> Inflated<R> {
         match next {
             Some(0x1f) => {
                 self.members += 1;
-                self.state = State::Member(Box::new(GzDecoder::new(source)));
+                self.state = GzipState::Member(Box::new(GzDecoder::new(source)));
             }
             other if self.members > 0 => {
-                self.state = State::Ended {
+                self.state = GzipState::Ended {
                     trailing: other.is_some(),
                 };
             }
@@ -112,15 +112,15 @@ impl<R: Read> Inflated<R> {
         if self.read <= FREE || self.read / self.ratio.max(1) <= compressed {
             return Ok(());
         }
-        Err(ReadError::TooMuch {
-            what: TooMuch::Ratio,
+        Err(ReadError::LimitExceeded {
+            what: Limit::Ratio,
             name: format!("byte {}", self.read),
             limit: self.ratio,
         })
     }
 }
 
-/// What a failed read means. The decompressor's own errors have two kinds; all others are the source's.
+/// Maps a failed read. Two kinds of errors are the decompressor's own; all others are the input's.
 fn fault(error: io::Error) -> ReadError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => ReadError::Truncated,
@@ -135,7 +135,7 @@ fn is_malformed(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
 }
 
-/// Counts what is taken.
+/// A reader that counts consumed bytes.
 #[derive(Debug)]
 struct Counted<R> {
     inner: R,

@@ -1,25 +1,25 @@
-//! How much an archive may hold, and what is done with its symbolic links.
+//! Limits of archives, and the treatment of symbolic links.
 
-/// Bounds on an archive. The defaults are those of `fluxcd/pkg/tar` where it has any.
+/// Limits of an archive. Defaults are those of `fluxcd/pkg/tar` where it has any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all entries by their headers, `WithMaxUntarSize`: 100 MiB. `u64::MAX` for none, as source-controller has it.
+    /// Bytes of all entries according to their headers, `WithMaxUntarSize`: 100 MiB. `u64::MAX` for no limit, as in source-controller.
     pub unpacked: u64,
     /// Entries, with directories and links: 250,000.
     pub entries: u64,
     /// Bytes of all names together with 64 for each component that is kept: 64 MiB.
     pub names: u64,
-    /// Bytes of one path: 4096, as Linux has it.
+    /// Bytes of one path: 4096, as in Linux.
     pub path: usize,
-    /// Bytes of one component of a path: 255, as Linux has it.
+    /// Bytes of one component of a path: 255, as in Linux.
     pub component: usize,
     /// Components of one path: 256.
     pub depth: usize,
-    /// How many times as long as the compressed bytes the unpacked ones may be: 250. Holds from 16 MiB of unpacked ones on.
+    /// Ratio of unpacked to compressed bytes: 250. Applies from 16 MiB unpacked on.
     pub ratio: u64,
-    /// Bytes of one PAX header or long name: 1 MiB, as Go has it.
+    /// Bytes of one PAX header or long name: 1 MiB, as in Go.
     pub extension: u64,
-    /// Bytes of all of these together: 16 MiB.
+    /// Bytes of all PAX headers and long names: 16 MiB.
     pub extensions: u64,
 }
 
@@ -40,7 +40,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What no archive needs, whatever may be spent on it: the rest is up to the budget of the job.
+    /// Limits for use with the budget of a job, which bounds the rest.
     pub(super) fn beside_budget() -> Self {
         Self {
             unpacked: u64::MAX,
@@ -51,12 +51,12 @@ impl Limits {
     }
 }
 
-/// What is done with a symbolic link. Nothing is ever reached through one.
+/// Treatment of symbolic links, which are never followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Links {
-    /// It makes the archive invalid.
+    /// A link makes the archive invalid.
     #[default]
     Refuse,
-    /// It is left out: `WithSkipSymlinks`, for layers of OCI artifacts.
+    /// Links are skipped: `WithSkipSymlinks`, for layers of OCI artifacts.
     Skip,
 }

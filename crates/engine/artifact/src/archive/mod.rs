@@ -1,4 +1,4 @@
-//! Archives of artifacts: tar.gz written as source-controller writes it, and read with guards.
+//! Archives of artifacts: a writer of source-controller's tar.gz, and a strict reader.
 
 mod block;
 mod compress;
@@ -12,7 +12,7 @@ mod reader;
 mod spent;
 mod writer;
 
-pub use fault::{ReadError, TooMuch};
+pub use fault::{Limit, ReadError};
 pub use limits::{Limits, Links};
-pub use reader::{Entry, Kind, Reader, Summary, unpack, unpack_within};
+pub use reader::{Entry, EntryKind, Reader, Summary, unpack, unpack_within};
 pub use writer::{WriteError, Writer, Written};

@@ -1,27 +1,27 @@
-//! The names of an archive: which are allowed, and what each stands for so far.
+//! The names of an archive: validation, and the entries seen so far.
 
-use super::fault::{ReadError, TooMuch, shown};
+use super::fault::{Limit, ReadError, shown};
 use super::limits::Limits;
 use std::collections::HashMap;
 
-/// What a name stands for.
+/// The entry of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Node {
     Directory,
-    /// With its length in bytes.
+    /// A file with its length in bytes.
     File(u64),
-    /// A symbolic link that was left out.
+    /// A symbolic link that was skipped.
     Symlink,
 }
 
-/// What a name takes beside its bytes, and a directory, whose children have a table, in bytes of memory.
+/// Overhead in bytes of memory of a name, and of a directory, whose children have a table.
 const NAME: u64 = 100;
 const DIRECTORY: u64 = 300;
 
-/// The components of a name without empty ones and `.`; none for the root.
+/// The components of a name, except empty ones and `.`; an empty list for the root.
 ///
-/// What upstream refuses is refused: an empty name, an absolute one, a `\` or a `../` anywhere, even in `a../b`. So is a
-/// `..` at the end, which upstream lets pass.
+/// Refuses what upstream refuses: an empty name, an absolute one, a `\` or a `../` anywhere, even in `a../b`; and a `..`
+/// at the end, which upstream accepts.
 pub(super) fn components<'a>(name: &'a [u8], limits: &Limits) -> Result<Vec<&'a [u8]>, ReadError> {
     let refused = |reason| ReadError::Name {
         name: shown(name),
@@ -47,27 +47,27 @@ pub(super) fn components<'a>(name: &'a [u8], limits: &Limits) -> Result<Vec<&'a 
     if parents || names.contains(&&b".."[..]) {
         return Err(refused("has \"..\", so it could lead out of the archive's root"));
     }
-    let too_much = |what, limit: usize| ReadError::TooMuch {
+    let too_much = |what, limit: usize| ReadError::LimitExceeded {
         what,
         name: shown(name),
         limit: limit as u64,
     };
     if name.len() > limits.path {
-        return Err(too_much(TooMuch::Path, limits.path));
+        return Err(too_much(Limit::Path, limits.path));
     }
     if names.len() > limits.depth {
-        return Err(too_much(TooMuch::Depth, limits.depth));
+        return Err(too_much(Limit::Depth, limits.depth));
     }
     if names.iter().any(|part| part.len() > limits.component) {
-        return Err(too_much(TooMuch::Component, limits.component));
+        return Err(too_much(Limit::Component, limits.component));
     }
     Ok(names)
 }
 
-/// All names so far, as a tree, so that its size is that of the names whatever they have in common.
+/// All names so far, as a tree, whose size is bounded by that of the names.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// Each directory's, the root's first.
+    /// The children of each directory, the root first.
     children: Vec<HashMap<Box<[u8]>, Child>>,
     bytes: u64,
     weight: u64,
@@ -89,7 +89,7 @@ impl Names {
         }
     }
 
-    /// Adds a name. True when it stood for a file already.
+    /// Adds a name. Returns whether there was a file of this name.
     pub(super) fn add(&mut self, path: &[&[u8]], node: Node, limits: &Limits) -> Result<bool, ReadError> {
         let Some((name, parents)) = path.split_last() else {
             return Ok(false);
@@ -130,12 +130,12 @@ impl Names {
         }
     }
 
-    /// What all names take, in bytes of memory.
+    /// The memory of all names in bytes.
     pub(super) const fn weight(&self) -> u64 {
         self.weight
     }
 
-    /// The length of a file; none when the name stands for no file.
+    /// The length of a file; `None` when there is no file of this name.
     pub(super) fn file(&self, path: &[&[u8]]) -> Option<u64> {
         let (name, parents) = path.split_last()?;
         let directory = parents
@@ -154,12 +154,12 @@ impl Names {
         self.children.get(directory)?.get(name).copied()
     }
 
-    /// Adds what is not there; gives the number of a directory.
+    /// Adds a child if it is missing; returns the number of a directory.
     fn insert(&mut self, directory: usize, name: &[u8], node: Node, limits: &Limits) -> Result<usize, ReadError> {
         self.bytes += name.len() as u64 + 64;
         if self.bytes > limits.names {
-            return Err(ReadError::TooMuch {
-                what: TooMuch::Names,
+            return Err(ReadError::LimitExceeded {
+                what: Limit::Names,
                 name: shown(name),
                 limit: limits.names,
             });

@@ -1,4 +1,4 @@
-//! Records of PAX headers, `<length> <key>=<value>\n`, as Go's `archive/tar` writes and reads them.
+//! Records of PAX headers, `<length> <key>=<value>\n`, written and parsed as by Go's `archive/tar`.
 
 use bumpwright_gostd::parse_int;
 
@@ -19,20 +19,20 @@ fn digits(number: usize) -> usize {
     number.to_string().len()
 }
 
-/// What the records of one header say about the next entry.
+/// The records of one header, which apply to the next entry.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) path: Option<Vec<u8>>,
     pub(super) link: Option<Vec<u8>>,
     pub(super) size: Option<i64>,
-    /// There are records of a file with holes.
+    /// Whether there are records of a sparse file.
     pub(super) sparse: bool,
-    /// A bit for each key with a number or a time that is none.
+    /// A bit for each key with an invalid number or time.
     malformed: u8,
 }
 
 impl Records {
-    /// Reads all records; `None` when one has not the form of a record.
+    /// Parses all records; `None` when one is malformed.
     pub(super) fn parse(mut text: &[u8]) -> Option<Self> {
         let mut records = Self::default();
         while !text.is_empty() {
@@ -43,7 +43,7 @@ impl Records {
         Some(records)
     }
 
-    /// Whether every number and time is one.
+    /// Whether all numbers and times are valid.
     pub(super) const fn is_well_formed(&self) -> bool {
         self.malformed == 0
     }
@@ -57,7 +57,7 @@ impl Records {
         };
     }
 
-    /// Of two records with one key the later holds; an empty value leaves the header's own.
+    /// Adds a record. The last one of a key applies; an empty value keeps the header's own.
     fn take(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
         let given = (!value.is_empty()).then(|| value.to_vec());
         let is_text = matches!(key, b"path" | b"linkpath" | b"uname" | b"gname");

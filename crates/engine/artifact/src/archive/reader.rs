@@ -1,10 +1,10 @@
-//! Reads a tar.gz of unknown origin, one entry at a time: ours, another controller's, or a layer of an OCI artifact.
+//! Reads a tar.gz of unknown origin, entry by entry: our own, another controller's, or a layer of an OCI artifact.
 //!
-//! What `fluxcd/pkg/tar.Untar` refuses is refused. So is more: damage and a cut after the last entry, `..` as a last component,
-//! entries below links, hard links that lead nowhere, files with holes, and what exceeds [`Limits`].
+//! It refuses what `fluxcd/pkg/tar.Untar` refuses, and also: damage and truncation after the last entry, `..` as the last
+//! component, entries below links, hard links without a target, sparse files, and excess over [`Limits`].
 
 use super::block::BLOCK;
-use super::fault::{ReadError, TooMuch, shown};
+use super::fault::{Limit, ReadError, shown};
 use super::header::{self, Header};
 use super::inflate::Inflated;
 use super::limits::{Limits, Links};
@@ -14,19 +14,19 @@ use super::spent::Spent;
 use bumpwright_budget::{Budget, Exceeded};
 use std::io::{self, Read};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
-    /// A directory. Those that only the paths of files name have no entry.
+pub enum EntryKind {
+    /// A directory. Directories that occur only in paths of files have no entry.
     Directory,
     /// A file, whose content is read from the entry.
     File {
-        /// Whether anyone may execute it.
+        /// Whether it has an executable bit.
         executable: bool,
         /// Its length in bytes.
         size: u64,
     },
-    /// Another name for a file that came before. (Untar makes an empty file of it.)
+    /// A hard link to an earlier file. (Untar makes an empty file of it.)
     HardLink {
         /// The path of that file.
         target: Vec<u8>,
@@ -35,58 +35,58 @@ pub enum Kind {
     },
 }
 
-/// What was read.
+/// Counts of a reader.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Entries, with the ones that were left out.
+    /// Entries, including skipped ones.
     pub entries: u64,
     /// Bytes of all files.
     pub content: u64,
-    /// Symbolic links that were left out.
+    /// Symbolic links that were skipped.
     pub links: u64,
-    /// Whether something that is no gzip follows the archive; it was not read.
+    /// Whether bytes that are not gzip follow the archive; they were not read.
     pub has_trailing_bytes: bool,
 }
 
-/// Gives the entries of an archive in their order.
+/// Returns the entries of an archive in their order.
 #[derive(Debug)]
 pub struct Reader<R> {
     stream: Inflated<R>,
     limits: Limits,
     links: Links,
     names: Names,
-    /// Bytes of the current entry that were not read, and of what fills its last block.
+    /// Unread bytes of the current entry, and of its padding.
     remaining: u64,
     padding: u64,
     /// Bytes of all entries and of all extended headers so far.
     unpacked: u64,
     extensions: u64,
-    /// For errors: the name of the current entry.
+    /// The name of the current entry, for errors.
     current: Vec<u8>,
-    /// What went wrong while the content of an entry was read.
+    /// The error of reading the content of an entry.
     fault: Option<ReadError>,
     is_done: bool,
     summary: Summary,
-    /// What it takes of a budget, if it has one.
+    /// What it has spent of the budget, if there is one.
     spent: Option<Spent>,
 }
 
-/// An entry that may be unpacked; reads as the content of its file.
+/// An entry that is safe to unpack; a reader of the file's content.
 #[derive(Debug)]
 pub struct Entry<'a, R> {
-    /// Its path from the root, without `.` and doubled `/`, never empty, with `/` between components.
+    /// Path from the root, without `.` and doubled `/`, never empty, with `/` between components.
     pub path: Vec<u8>,
-    /// What it is.
-    pub kind: Kind,
-    /// Whether a file of this path came before; this one takes its place.
+    /// Kind of the entry.
+    pub kind: EntryKind,
+    /// Whether it replaces an earlier file of this path.
     pub replaces: bool,
     reader: &'a mut Reader<R>,
 }
 
-/// Gives all entries of an archive to `visit` and checks it to its end.
+/// Calls `visit` for all entries of an archive, and checks it to its end.
 ///
 /// # Errors
-/// When the archive is damaged or must not be unpacked, and when `visit` fails. What was visited before is of no use then.
+/// When the archive is damaged or unsafe, and when `visit` fails. Earlier entries must be discarded then.
 pub fn unpack<R: Read>(
     source: R,
     limits: Limits,
@@ -96,8 +96,8 @@ pub fn unpack<R: Read>(
     visit_all(Reader::new(source, limits, links), visit)
 }
 
-/// As [`unpack`], within the budget of a job: each entry counts, of whatever kind, and the content of each file, as often as hard
-/// links lead to it; the names that are known take memory as long as it goes on. What `visit` keeps is for it to hold.
+/// As [`unpack`], within the budget of a job: each entry counts, and the content of each file, once for every hard link to it;
+/// the names take memory until the end. The memory that `visit` keeps is not counted.
 ///
 /// # Errors
 /// As [`unpack`], and [`ReadError::Exceeded`].
@@ -127,7 +127,7 @@ fn visit_all<R: Read>(
 }
 
 impl<R: Read> Reader<R> {
-    /// Nothing is read yet.
+    /// A reader that has not read anything.
     pub fn new(source: R, limits: Limits, links: Links) -> Self {
         Self {
             stream: Inflated::new(source, limits.ratio),
@@ -146,7 +146,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// What was read so far.
+    /// Counts so far.
     pub const fn summary(&self) -> Summary {
         Summary {
             has_trailing_bytes: self.stream.has_trailing_bytes(),
@@ -154,17 +154,17 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next entry, after what was not read of the one before. `None` at the end, when all checksums were right.
+    /// Skips the rest of the current entry and returns the next one; `None` at the end, after all checksums were checked.
     ///
     /// # Errors
-    /// When the archive is damaged or must not be unpacked. Nothing more comes of it then.
+    /// When the archive is damaged or unsafe. There are no further entries then.
     pub fn next_entry(&mut self) -> Result<Option<Entry<'_, R>>, ReadError> {
         if let Some(fault) = self.fault.take() {
             self.is_done = true;
             return Err(fault);
         }
         while !self.is_done {
-            // Stays so if anything fails.
+            // Remains true on errors.
             self.is_done = true;
             self.skip_content()?;
             let Some(raw) = self.next_raw()? else {
@@ -187,7 +187,7 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// The next header that is not about another one, with what those before said of it.
+    /// The next header of an entry, with the extended headers before it applied.
     fn next_raw(&mut self) -> Result<Option<Header>, ReadError> {
         let mut records = None;
         let (mut long_name, mut long_link) = (Vec::new(), Vec::new());
@@ -198,7 +198,7 @@ impl<R: Read> Reader<R> {
             match header.kind {
                 b'x' => records = Some(self.read_records(&header)?),
                 b'g' => {
-                    // Nobody's next entry: Go forgets what came before it, and Untar makes an empty file of it.
+                    // A global header: Go discards the extended headers before it, and Untar makes an empty file of it.
                     self.read_records(&header)?;
                     records = None;
                     (long_name, long_link) = (Vec::new(), Vec::new());
@@ -218,7 +218,7 @@ impl<R: Read> Reader<R> {
                     replace(&mut header.name, long_name);
                     replace(&mut header.link, long_link);
                     if header.kind == 0 {
-                        // Before POSIX, directories were files whose names end so.
+                        // Before POSIX, directories were files with a `/` at the end of their names.
                         header.kind = if header.name.ends_with(b"/") { b'5' } else { b'0' };
                     }
                     if header.kind == b'S' {
@@ -245,7 +245,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// One block, or `None` at the end: two blocks of zeros, one, or none at all, as Go takes them.
+    /// Reads a header, or `None` at the end: two blocks of zeros, one, or none, as Go accepts.
     fn read_header(&mut self) -> Result<Option<Header>, ReadError> {
         let mut block = [0; BLOCK];
         if !self.read_block(&mut block)? {
@@ -280,12 +280,12 @@ impl<R: Read> Reader<R> {
         Records::parse(&text).ok_or_else(|| self.bad_header())
     }
 
-    /// The content of a header that says something of another one.
+    /// Reads the content of an extended header.
     fn read_extension(&mut self, header: &Header) -> Result<Vec<u8>, ReadError> {
         let size = header.size.cast_unsigned();
         self.extensions = self.extensions.saturating_add(size);
         for (count, limit) in [(size, self.limits.extension), (self.extensions, self.limits.extensions)] {
-            self.check(count, limit, TooMuch::Extension, &header.name)?;
+            self.check(count, limit, Limit::Extension, &header.name)?;
         }
         let padded = usize::try_from(size.next_multiple_of(BLOCK as u64)).unwrap_or(usize::MAX);
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -297,8 +297,8 @@ impl<R: Read> Reader<R> {
         Ok(text)
     }
 
-    /// Decides about an entry as Untar does, in its order: sizes, name, kind. `None` leaves it out.
-    fn accept(&mut self, header: Header) -> Result<Option<(Vec<u8>, Kind, bool)>, ReadError> {
+    /// Checks an entry in Untar's order: sizes, name, kind. `None` skips it.
+    fn accept(&mut self, header: Header) -> Result<Option<(Vec<u8>, EntryKind, bool)>, ReadError> {
         let size = header.size.max(0).cast_unsigned();
         if has_content(header.kind) {
             if header.size < 0 {
@@ -309,31 +309,31 @@ impl<R: Read> Reader<R> {
         self.current.clone_from(&header.name);
         self.count_entry()?;
         self.unpacked = self.unpacked.saturating_add(size);
-        self.check(self.unpacked, self.limits.unpacked, TooMuch::Unpacked, &header.name)?;
+        self.check(self.unpacked, self.limits.unpacked, Limit::Unpacked, &header.name)?;
         self.spend(|spent| spent.content(size))?;
         let path = components(&header.name, &self.limits)?;
         let name = || shown(&header.name);
-        let (kind, node) = match nature(&header) {
-            Nature::Directory => (Some(Kind::Directory), Node::Directory),
-            Nature::Special(kind) => return Err(ReadError::Special { name: name(), kind }),
-            Nature::Symlink if self.links == Links::Refuse => return Err(ReadError::Symlink { name: name() }),
-            Nature::Symlink => {
+        let (kind, node) = match entry_type(&header) {
+            EntryType::Directory => (Some(EntryKind::Directory), Node::Directory),
+            EntryType::Special(kind) => return Err(ReadError::Special { name: name(), kind }),
+            EntryType::Symlink if self.links == Links::Refuse => return Err(ReadError::Symlink { name: name() }),
+            EntryType::Symlink => {
                 self.summary.links += 1;
                 (None, Node::Symlink)
             }
-            Nature::File if path.is_empty() => {
+            EntryType::File if path.is_empty() => {
                 let reason = "is the root, and not a directory";
                 return Err(ReadError::Conflict { name: name(), reason });
             }
-            Nature::File if header.kind == b'1' => {
+            EntryType::File if header.kind == b'1' => {
                 let (kind, size) = self.hard_link(&header, &path)?;
                 self.spend(|spent| spent.content(size))?;
                 (Some(kind), Node::File(size))
             }
-            Nature::File => {
+            EntryType::File => {
                 self.summary.content += size;
                 let executable = header.mode & 0o111 != 0;
-                (Some(Kind::File { executable, size }), Node::File(size))
+                (Some(EntryKind::File { executable, size }), Node::File(size))
             }
         };
         let before = self.names.weight();
@@ -344,8 +344,8 @@ impl<R: Read> Reader<R> {
         Ok(kind.map(|kind| (path.join(&b'/'), kind, replaces)))
     }
 
-    /// A hard link must lead to a file that came before. With a size, Untar takes it for cut off.
-    fn hard_link(&self, header: &Header, path: &[&[u8]]) -> Result<(Kind, u64), ReadError> {
+    /// Checks a hard link, which must refer to an earlier file. With a size, Untar considers it truncated.
+    fn hard_link(&self, header: &Header, path: &[&[u8]]) -> Result<(EntryKind, u64), ReadError> {
         let refused = |reason| ReadError::HardLink {
             name: shown(&header.name),
             target: shown(&header.link),
@@ -364,18 +364,13 @@ impl<R: Read> Reader<R> {
             return Err(refused("leads to no file that came before it"));
         };
         let target = target.join(&b'/');
-        Ok((Kind::HardLink { target, size }, size))
+        Ok((EntryKind::HardLink { target, size }, size))
     }
 
     fn count_entry(&mut self) -> Result<(), ReadError> {
         self.summary.entries += 1;
         self.spend(|spent| spent.entry())?;
-        self.check(
-            self.summary.entries,
-            self.limits.entries,
-            TooMuch::Entries,
-            &self.current,
-        )
+        self.check(self.summary.entries, self.limits.entries, Limit::Entries, &self.current)
     }
 
     fn spend(&mut self, on: impl FnOnce(&mut Spent) -> Result<(), Exceeded>) -> Result<(), ReadError> {
@@ -391,12 +386,12 @@ impl<R: Read> Reader<R> {
         ReadError::Exceeded { name, cause }
     }
 
-    fn check(&self, count: u64, limit: u64, what: TooMuch, name: &[u8]) -> Result<(), ReadError> {
+    fn check(&self, count: u64, limit: u64, what: Limit, name: &[u8]) -> Result<(), ReadError> {
         if count <= limit {
             return Ok(());
         }
         let name = shown(name);
-        Err(ReadError::TooMuch { what, name, limit })
+        Err(ReadError::LimitExceeded { what, name, limit })
     }
 
     fn bad_header(&self) -> ReadError {
@@ -407,7 +402,7 @@ impl<R: Read> Reader<R> {
         ReadError::Header { after }
     }
 
-    /// Passes over what was not read. A cut within the padding is none for Go.
+    /// Skips unread content. Go accepts truncated padding.
     fn skip_content(&mut self) -> Result<(), ReadError> {
         while self.remaining > 0 {
             let count = self.discard(self.remaining)?;
@@ -432,8 +427,8 @@ impl<R: Read> Reader<R> {
         Ok(read as u64)
     }
 
-    /// Reads on to the end of the compressed data, so that its checksum is checked. What comes after the end of the tar file
-    /// is nobody's, but counts.
+    /// Reads to the end of the compressed data, so that its checksum is checked. Bytes after the end of the tar file count, but
+    /// are ignored.
     fn finish(&mut self) -> Result<(), ReadError> {
         let limit = self.limits.unpacked.max(1 << 20);
         let mut behind: u64 = 0;
@@ -445,7 +440,7 @@ impl<R: Read> Reader<R> {
                     self.spend(|spent| spent.content(count))?;
                 }
             }
-            self.check(behind, limit, TooMuch::Unpacked, b"the end")?;
+            self.check(behind, limit, Limit::Unpacked, b"the end")?;
         }
     }
 }
@@ -456,7 +451,7 @@ impl<R: Read> Read for Entry<'_, R> {
         let wanted = usize::try_from(reader.remaining)
             .unwrap_or(usize::MAX)
             .min(buffer.len());
-        if wanted == 0 || matches!(self.kind, Kind::Directory) {
+        if wanted == 0 || matches!(self.kind, EntryKind::Directory) {
             return Ok(0);
         }
         let read = reader.stream.read(buffer.get_mut(..wanted).unwrap_or_default());
@@ -479,24 +474,24 @@ const fn has_content(kind: u8) -> bool {
     !matches!(kind, b'1'..=b'6')
 }
 
-enum Nature {
+enum EntryType {
     Directory,
     File,
     Symlink,
     Special(&'static str),
 }
 
-/// What an entry is: by its kind, and by the file type in its mode, which Go's `FileInfo` heeds, too. Kinds that nobody
-/// knows are files.
-const fn nature(header: &Header) -> Nature {
+/// The type of an entry, by its type flag and by the file type in its mode, which Go's `FileInfo` uses, too. Unknown type
+/// flags are files.
+const fn entry_type(header: &Header) -> EntryType {
     let file_type = (header.mode & 0xffff_ffff) >> 12;
     match (file_type, header.kind) {
-        (0o04, _) | (_, b'5') => Nature::Directory,
-        (0o12, _) | (_, b'2') => Nature::Symlink,
-        (0o02, _) | (_, b'3') => Nature::Special("character device"),
-        (0o06, _) | (_, b'4') => Nature::Special("block device"),
-        (0o01, _) | (_, b'6') => Nature::Special("FIFO"),
-        (0o14, _) => Nature::Special("socket"),
-        _ => Nature::File,
+        (0o04, _) | (_, b'5') => EntryType::Directory,
+        (0o12, _) | (_, b'2') => EntryType::Symlink,
+        (0o02, _) | (_, b'3') => EntryType::Special("character device"),
+        (0o06, _) | (_, b'4') => EntryType::Special("block device"),
+        (0o01, _) | (_, b'6') => EntryType::Special("FIFO"),
+        (0o14, _) => EntryType::Special("socket"),
+        _ => EntryType::File,
     }
 }

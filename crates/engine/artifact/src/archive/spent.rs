@@ -1,8 +1,8 @@
-//! What reading an archive takes of the budget of the job that wants it.
+//! The use of a job's budget by reading an archive.
 
 use bumpwright_budget::{Budget, Counter, Exceeded, Held};
 
-/// What was taken so far. What is held is given back when the archive is read.
+/// The use of a budget so far. Memory is released on drop.
 #[derive(Debug)]
 pub(super) struct Spent {
     entries: Counter,
@@ -19,17 +19,17 @@ impl Spent {
         })
     }
 
-    /// One more entry, whatever it is.
+    /// Counts an entry of any kind.
     pub(super) fn entry(&self) -> Result<(), Exceeded> {
         self.entries.take(1)
     }
 
-    /// The content of one more file: what a hard link leads to counts as often as it is led to.
+    /// Counts the content of a file, once for every hard link to it.
     pub(super) fn content(&self, bytes: u64) -> Result<(), Exceeded> {
         self.bytes.take(bytes)
     }
 
-    /// So many bytes more for the names that are known.
+    /// Takes memory for names.
     pub(super) fn names(&mut self, bytes: u64) -> Result<(), Exceeded> {
         self.names.grow(bytes)
     }

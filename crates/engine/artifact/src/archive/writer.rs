@@ -1,10 +1,10 @@
-//! Writes the tar.gz of an artifact as source-controller's `Storage.Archive` lays it out.
+//! Writes the tar.gz of an artifact in the layout of source-controller's `Storage.Archive`.
 //!
 //! An entry `.` for the root, then directories (mode 0750, names without a `/` at the end) and files (0600, executable ones
-//! 0700) in the order of Go's `filepath.Walk`. No owners, no times, no links. The tar inside is that of upstream byte for
-//! byte; the compression is another one, so digests differ from upstream's and are the same wherever bumpwright runs.
+//! 0700) in the order of Go's `filepath.Walk`. No owners, no times, no links. The tar inside is upstream's byte for byte; the
+//! compression is not, so digests differ from upstream's but are the same wherever bumpwright runs.
 
-use super::block::{BLOCK, DIRECTORY, Described, REGULAR, header_blocks};
+use super::block::{BLOCK, DIRECTORY, HeaderFields, REGULAR, header_blocks};
 use super::compress::Compressor;
 use crate::digest::{Algorithm, Digest};
 use bumpwright_gostd::quote_bytes;
@@ -15,10 +15,10 @@ const DIRECTORY_MODE: u32 = 0o750;
 const FILE_MODE: u32 = 0o600;
 const EXECUTABLE_MODE: u32 = 0o700;
 
-/// Longer names do not fit into a PAX header that Go reads (1 MiB) with all that else is in it.
+/// Longer names do not fit into a PAX header that Go reads (1 MiB).
 const LONGEST_NAME: usize = (1 << 20) - 1024;
 
-/// What was written.
+/// Digest and counts of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The digest of the tar.gz.
@@ -35,8 +35,8 @@ pub struct Written {
 
 /// Writes an archive; entries must come in order, so that equal files make equal bytes.
 ///
-/// The order is that of the components of names by their bytes: `a`, `a/b`, `a.txt`. A directory need not be there for what
-/// is below it (ignore rules may leave it out), but before it if it is.
+/// The order is that of the components of names by their bytes: `a`, `a/b`, `a.txt`. A directory may be missing (ignore rules
+/// may exclude it), but must precede its content if it is present.
 ///
 /// ```
 /// use bumpwright_artifact::Writer;
@@ -59,7 +59,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// An archive in `inner`, named by SHA-256.
+    /// Begins an archive with a SHA-256 digest.
     ///
     /// # Errors
     /// When `inner` fails.
@@ -67,7 +67,7 @@ impl<W: Write> Writer<W> {
         Self::with_algorithm(inner, Algorithm::default())
     }
 
-    /// An archive named by another algorithm (`--artifact-digest-algo`).
+    /// Begins an archive with a digest of another algorithm (`--artifact-digest-algo`).
     ///
     /// # Errors
     /// When `inner` fails.
@@ -87,7 +87,7 @@ impl<W: Write> Writer<W> {
     /// Adds a directory, by its path from the root with `/` between components.
     ///
     /// # Errors
-    /// When the path is no clean relative one or out of order, or the output fails.
+    /// When the path is not a clean relative path or is out of order, or the output fails.
     pub fn directory(&mut self, path: &[u8]) -> Result<(), WriteError> {
         self.take_path(path, false)?;
         self.directories += 1;
@@ -97,8 +97,8 @@ impl<W: Write> Writer<W> {
     /// Adds a file of `size` bytes.
     ///
     /// # Errors
-    /// When the path is no clean relative one or out of order, the content is not as long as said or cannot be read, or the
-    /// output fails. The archive is of no use then.
+    /// When the path is not a clean relative path or is out of order, the content does not have the given size or cannot be
+    /// read, or the output fails. The archive is unusable then.
     pub fn file(&mut self, path: &[u8], executable: bool, size: u64, content: impl Read) -> Result<(), WriteError> {
         self.take_path(path, true)?;
         self.files += 1;
@@ -112,7 +112,7 @@ impl<W: Write> Writer<W> {
         self.put(path, padding.unwrap_or_default())
     }
 
-    /// Ends the archive. Gives back the output, which is flushed.
+    /// Ends the archive. Returns the flushed output.
     ///
     /// # Errors
     /// When the output fails.
@@ -131,12 +131,12 @@ impl<W: Write> Writer<W> {
     }
 
     fn header(&mut self, name: &[u8], kind: u8, mode: u32, size: u64) -> Result<(), WriteError> {
-        let blocks = header_blocks(Described { name, mode, size, kind });
+        let blocks = header_blocks(HeaderFields { name, mode, size, kind });
         self.put(name, &blocks)
     }
 
     fn copy(&mut self, path: &[u8], size: u64, content: impl Read) -> Result<(), WriteError> {
-        // One byte more shows that a file is longer than it was said to be.
+        // One byte more shows that a file is longer than its size.
         let mut content = content.take(size.saturating_add(1));
         let mut buffer = [0; 16 * 1024];
         let mut copied = 0;
@@ -165,7 +165,7 @@ impl<W: Write> Writer<W> {
         written.map_err(|source| WriteError::output(path, source))
     }
 
-    /// Checks the path and keeps it for the next comparison.
+    /// Checks a path and keeps it for the next comparison.
     fn take_path(&mut self, path: &[u8], is_file: bool) -> Result<(), WriteError> {
         let is_clean = components(path).all(|name| !matches!(name, b"" | b"." | b".."));
         if !is_clean || path.contains(&0) || path.len() > LONGEST_NAME {
@@ -201,7 +201,7 @@ pub enum WriteError {
         /// The path.
         path: String,
     },
-    /// Not behind what was written before.
+    /// Out of order.
     #[error(
         "add {path} to the archive after {last}: entries must be added once each, by the bytes of their components, and no file has \
          entries below it"
@@ -209,17 +209,17 @@ pub enum WriteError {
     Order {
         /// The path.
         path: String,
-        /// The one before.
+        /// The path before it.
         last: String,
     },
-    /// A file that is not as long as it was said to be.
+    /// A file of another size.
     #[error("add {path} to the archive: it has {} bytes, and was said to have {size}", count(*copied, *size))]
     Size {
         /// The path.
         path: String,
-        /// What was said, in bytes.
+        /// The given size in bytes.
         size: u64,
-        /// What was read, in bytes; nothing is read after the first byte too many.
+        /// The bytes that were read, at most one more than the given size.
         copied: u64,
     },
     /// A file's content could not be read.
@@ -227,7 +227,7 @@ pub enum WriteError {
     Content {
         /// The path.
         path: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The output failed.
@@ -235,7 +235,7 @@ pub enum WriteError {
     Output {
         /// The path.
         path: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }

@@ -1,7 +1,7 @@
 //! Globs as Go's `path/filepath.Match` reads them, compiled once.
 //!
-//! Names are bytes. `?` and `[…]` take one rune, a byte that is no part of UTF-8 being the rune U+FFFD; after a `*` the
-//! search goes on byte by byte, so that a class can meet the second byte of a rune there, as it does in Go. Names have no `/`.
+//! Names are bytes. `?` and `[…]` match one rune, where a byte of invalid UTF-8 is the rune U+FFFD; after a `*` the search
+//! goes byte by byte, so that a class can match the second byte of a rune there, as in Go. Names have no `/`.
 
 use bumpwright_gostd::{first_rune, glob};
 
@@ -42,7 +42,7 @@ enum Token {
 }
 
 impl Glob {
-    /// Reads a pattern. `None` is a malformed one (`[a`, `a\`): it matches nothing, and neither does what it is part of.
+    /// Parses a glob. `None` for a malformed one (`[a`, `a\`): neither it nor the pattern with it matches anything.
     pub(super) fn parse(pattern: &[u8]) -> Option<Self> {
         let mut chunks = Vec::new();
         let mut rest = pattern;
@@ -77,7 +77,7 @@ impl Glob {
         simple.unwrap_or_else(|| Self::Chunks(chunks.into(), tail))
     }
 
-    /// Whether the whole name fits.
+    /// Whether the glob matches the whole name.
     pub(super) fn matches(&self, name: &[u8]) -> bool {
         match self {
             Self::Literal(text) => name == &**text,
@@ -88,7 +88,7 @@ impl Glob {
     }
 }
 
-/// Each chunk is taken at the first place where it fits; the last one where it reaches the end of the name.
+/// Matches each chunk at its first occurrence; the last one at the end of the name.
 fn match_chunks(chunks: &[Chunk], tail: Tail, mut name: &[u8]) -> bool {
     let last = chunks.len().saturating_sub(1);
     for (index, chunk) in chunks.iter().enumerate() {
@@ -106,7 +106,7 @@ fn match_chunks(chunks: &[Chunk], tail: Tail, mut name: &[u8]) -> bool {
     tail == Tail::Open || name.is_empty()
 }
 
-/// What follows the first place where the text is.
+/// The rest after the first occurrence of a text.
 fn after_first<'a>(name: &'a [u8], text: &[u8]) -> Option<&'a [u8]> {
     let (first, _) = text.split_first()?;
     let mut rest = name;
@@ -121,7 +121,7 @@ fn after_first<'a>(name: &'a [u8], text: &[u8]) -> Option<&'a [u8]> {
 }
 
 impl Chunk {
-    /// What follows the first place where the chunk fits; when it must end the name, where it does.
+    /// The rest after the first match of the chunk, or the first one at the end of the name if it `must_end` there.
     fn find_in<'a>(&self, name: &'a [u8], must_end: bool) -> Option<&'a [u8]> {
         let skips = if self.star { name.len() } else { 0 };
         (0..=skips).find_map(|skip| {
@@ -130,7 +130,7 @@ impl Chunk {
         })
     }
 
-    /// What follows the chunk at the front of `name`.
+    /// The rest of `name` after the chunk at its front.
     fn strip_from<'a>(&self, mut name: &'a [u8]) -> Option<&'a [u8]> {
         for token in &self.tokens {
             let width = match token {

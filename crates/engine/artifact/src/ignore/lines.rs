@@ -2,7 +2,7 @@
 
 use bumpwright_gostd::runes;
 
-/// Of this many bytes or more a line and all that follow are dropped, since Go's scanner gives up there without a word.
+/// From a line of this many bytes on, all lines are dropped, since Go's scanner stops there in silence.
 const LONGEST: usize = 64 * 1024;
 
 /// Lines without their `\n` or `\r\n` that are neither comments nor blank.

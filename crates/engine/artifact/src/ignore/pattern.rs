@@ -1,26 +1,26 @@
-//! One line of an ignore file, as go-git's `gitignore.ParsePattern` reads it and matches with it.
+//! A line of an ignore file, parsed and matched as by go-git's `gitignore.ParsePattern`.
 //!
-//! This is not git's matching: `/**` matches nothing, `a/` matches what is below `a`, and an excluded directory hides its
-//! files only because the pattern matches them, too, so that a later `!` can bring one back.
+//! This is not git's matching: `/**` matches nothing, `a/` matches everything below `a`, and an excluded directory hides its
+//! files only because the pattern matches them, too, so that a later `!` can include one.
 
 use super::glob::Glob;
 
-/// What a matching pattern does to a path.
+/// The effect of a matching pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Exclude,
     Include,
 }
 
-/// A pattern with the directory that it is for.
+/// A pattern with its directory.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    /// Components of the directory whose file has the pattern; it sees only what is below.
+    /// Components of the directory whose file has the pattern, which applies below it.
     pub(super) domain: Box<[Box<[u8]>]>,
     pub(super) effect: Effect,
-    /// A `/` at the end: files of this name do not match, files below directories of this name do.
+    /// Whether there is a `/` at the end: files of this name do not match, files below directories of this name do.
     directories_only: bool,
-    /// What the last component to match must be like. `None` matches nothing: a malformed glob, or no component at all.
+    /// The glob of the last component to match. `None` matches nothing: a malformed glob, or no component.
     last: Option<Glob>,
     form: Form,
 }
@@ -30,12 +30,12 @@ enum Form {
     /// Without a `/`: any component of the path.
     Name,
     /// With a `/`: components from the domain on.
-    Path(Box<[Step]>),
+    Path(Box<[PatternStep]>),
 }
 
 #[derive(Debug, Clone)]
-enum Step {
-    /// What is before a leading `/` and between two of them.
+enum PatternStep {
+    /// The empty component before a leading `/` or between two of them.
     Empty,
     /// `**` as a whole component.
     AnyDepth,
@@ -45,7 +45,7 @@ enum Step {
 }
 
 impl Pattern {
-    /// Reads a line that is neither blank nor a comment.
+    /// Parses a line that is neither blank nor a comment.
     pub(super) fn parse(line: &[u8], domain: &[Box<[u8]>]) -> Self {
         let mut text = line;
         let mut effect = Effect::Exclude;
@@ -68,10 +68,10 @@ impl Pattern {
         }
     }
 
-    /// Whether the path, given from the root on, matches, when it is known that its directory does not.
+    /// Whether a path from the root matches, if its directory does not.
     ///
-    /// Then the pattern must have used up the whole path: had it left the last component over, it would match the directory,
-    /// too. So the last component is looked at first, which nearly always settles it.
+    /// Then the pattern must match the whole path: without the last component it would match the directory, too. So the last
+    /// component is matched first, which nearly always decides.
     pub(super) fn matches_in_directory<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> bool {
         if self.directories_only && !is_directory {
             return false;
@@ -84,7 +84,7 @@ impl Pattern {
             })
     }
 
-    /// Whether something below the directory could match. True when in doubt.
+    /// Whether a path below the directory could match. True when in doubt.
     pub(super) fn may_match_below<P: AsRef<[u8]>>(&self, directory: &[P]) -> bool {
         let Some(rest) = below(directory, &self.domain) else {
             let shared = self.domain.iter().zip(directory);
@@ -95,10 +95,10 @@ impl Pattern {
         let mut names = rest.iter();
         for step in steps {
             match step {
-                Step::Empty => {}
-                Step::AnyDepth => return true,
-                Step::Never => return false,
-                Step::One(glob) => match names.next() {
+                PatternStep::Empty => {}
+                PatternStep::AnyDepth => return true,
+                PatternStep::Never => return false,
+                PatternStep::One(glob) => match names.next() {
                     Some(name) if fits(glob.as_ref(), name.as_ref()) => {}
                     Some(_) => return false,
                     None => return true,
@@ -116,39 +116,39 @@ impl Form {
             return (Self::Name, Glob::parse(text));
         }
         let step = |component: &[u8]| match component {
-            b"" => Step::Empty,
-            b"**" => Step::AnyDepth,
-            other if other.windows(2).any(|pair| pair == b"**") => Step::Never,
-            other => Step::One(Glob::parse(other)),
+            b"" => PatternStep::Empty,
+            b"**" => PatternStep::AnyDepth,
+            other if other.windows(2).any(|pair| pair == b"**") => PatternStep::Never,
+            other => PatternStep::One(Glob::parse(other)),
         };
-        let steps: Box<[Step]> = text.split(|byte| *byte == b'/').map(step).collect();
+        let steps: Box<[PatternStep]> = text.split(|byte| *byte == b'/').map(step).collect();
         let last = steps.iter().rev().find_map(|step| match step {
-            Step::One(glob) => Some(glob.clone()),
+            PatternStep::One(glob) => Some(glob.clone()),
             _ => None,
         });
         (Self::Path(steps), last.flatten())
     }
 }
 
-/// Goes through the steps of a pattern with a `/` as go-git's `globMatch` does.
+/// Matches the steps of a pattern with a `/` as go-git's `globMatch` does.
 ///
-/// After `**` the next component is looked for and the first find is taken for good, without another try when what follows
-/// does not match; so `**/a/b` does not match `a/a/b`.
-fn walk<P: AsRef<[u8]>>(steps: &[Step], path: &[P]) -> bool {
+/// After `**` the first match of the next step is final, without backtracking when the following steps do not match; so
+/// `**/a/b` does not match `a/a/b`.
+fn walk<P: AsRef<[u8]>>(steps: &[PatternStep], path: &[P]) -> bool {
     let (mut path, mut matched, mut any_depth) = (path, false, false);
     for (index, step) in steps.iter().enumerate() {
         let glob = match step {
-            Step::Empty => {
+            PatternStep::Empty => {
                 any_depth = false;
                 continue;
             }
-            Step::AnyDepth if index + 1 == steps.len() => break,
-            Step::AnyDepth => {
+            PatternStep::AnyDepth if index + 1 == steps.len() => break,
+            PatternStep::AnyDepth => {
                 any_depth = true;
                 continue;
             }
-            Step::Never => return false,
-            Step::One(glob) => glob.as_ref(),
+            PatternStep::Never => return false,
+            PatternStep::One(glob) => glob.as_ref(),
         };
         let Some((first, after)) = path.split_first() else {
             return false;
@@ -172,7 +172,7 @@ fn fits(glob: Option<&Glob>, name: &[u8]) -> bool {
     glob.is_some_and(|glob| glob.matches(name))
 }
 
-/// What of a path is below the domain; `None` when it is elsewhere.
+/// The part of a path below the domain; `None` when it is elsewhere.
 fn below<'a, P: AsRef<[u8]>>(path: &'a [P], domain: &[Box<[u8]>]) -> Option<&'a [P]> {
     let (head, rest) = path.split_at_checked(domain.len())?;
     let is_inside = head.iter().zip(domain).all(|(one, other)| *one.as_ref() == **other);

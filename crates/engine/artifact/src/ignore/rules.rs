@@ -1,13 +1,13 @@
-//! All patterns that hold for a source, in the order of their precedence.
+//! All patterns of a source, in the order of their precedence.
 
 use super::lines;
 use super::pattern::{Effect, Pattern};
 use super::walk::Walk;
 
-/// Names of version control: always the first patterns (`ExcludeVCS`).
+/// Names of version control, always the first patterns (`ExcludeVCS`).
 const VERSION_CONTROL: [&str; 4] = [".git/", ".gitignore", ".gitmodules", ".gitattributes"];
 
-/// What nobody needs in a cluster: patterns as long as there are no others (`ExcludeExt`, `ExcludeCI`, `ExcludeExtra`).
+/// Patterns in the absence of others (`ExcludeExt`, `ExcludeCI`, `ExcludeExtra`).
 const DEFAULTS: [&str; 20] = [
     "*.jpg",
     "*.jpeg",
@@ -34,20 +34,20 @@ const DEFAULTS: [&str; 20] = [
 /// A `.sourceignore` of a source.
 #[derive(Debug, Clone, Copy)]
 pub struct IgnoreFile<'a> {
-    /// The directory that has it, from the root, with `/` between components; empty for the root.
+    /// Its directory from the root, with `/` between components; empty for the root.
     pub directory: &'a [u8],
     /// Its text.
     pub text: &'a [u8],
 }
 
-/// What is to be done with a file or a directory.
+/// Whether a file or a directory is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is part of the artifact.
+    /// It is included in the artifact.
     Kept,
-    /// It is not. What is below a directory may still be.
+    /// It is ignored. Paths below a directory may be included.
     Ignored,
-    /// Neither is it, nor anything below: the directory need not be walked.
+    /// It is ignored with everything below: the directory need not be walked.
     IgnoredWithAllBelow,
 }
 
@@ -61,8 +61,8 @@ impl IgnoreRules {
     /// The name of files with patterns.
     pub const FILE_NAME: &'static str = ".sourceignore";
 
-    /// The rules of a GitRepository or an OCIRepository: its files in any order, and `spec.ignore`, whose patterns are for
-    /// the root and come last. Files below a directory `.git` are not read.
+    /// The rules of a GitRepository or an OCIRepository: its files in any order, and `spec.ignore`, whose patterns apply to the
+    /// root and come last. Files below a directory `.git` are not read.
     #[must_use]
     pub fn of_tree<'a>(files: impl IntoIterator<Item = IgnoreFile<'a>>, spec: Option<&str>) -> Self {
         let files = files.into_iter().map(|file| (domain(file.directory), file.text));
@@ -92,19 +92,19 @@ impl IgnoreRules {
         }
     }
 
-    /// Whether a file or directory is left out, by the components of its path from the root. The root itself never is.
+    /// Whether a file or directory is ignored, by the components of its path from the root. The root itself never is.
     #[must_use]
     pub fn ignored<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> bool {
         self.effect(self.decider(path, is_directory)) == Some(Effect::Exclude)
     }
 
-    /// The same, saying of an ignored directory whether it must be walked.
+    /// The same, with whether an ignored directory must be walked.
     #[must_use]
     pub fn verdict<P: AsRef<[u8]>>(&self, path: &[P], is_directory: bool) -> Verdict {
         self.conclude(self.decider(path, is_directory), path, is_directory)
     }
 
-    /// Asks about a tree from its root on: much faster than asking for each path.
+    /// A walk over a tree from its root, much faster than matching each path.
     #[must_use]
     pub fn walk(&self) -> Walk<'_> {
         Walk::new(self)
@@ -118,7 +118,8 @@ impl IgnoreRules {
         })
     }
 
-    /// The same, with the one that decided the directory of the path. Since it matches all below, only later ones are asked.
+    /// The same, given the last pattern that matches the directory of the path. It matches everything below, so that only later
+    /// ones are tried.
     pub(super) fn decider_in_directory<P: AsRef<[u8]>>(
         &self,
         inherited: Option<usize>,
@@ -137,10 +138,9 @@ impl IgnoreRules {
         Some(self.patterns.get(decider?)?.effect)
     }
 
-    /// What follows from the last pattern that matches.
+    /// The verdict of the last pattern that matches.
     ///
-    /// A pattern that matches a directory matches all below it, so only an inclusion that comes later can bring something
-    /// back.
+    /// A pattern that matches a directory matches everything below it, so that only a later inclusion can include a path there.
     pub(super) fn conclude<P: AsRef<[u8]>>(&self, decider: Option<usize>, path: &[P], is_directory: bool) -> Verdict {
         if self.effect(decider) != Some(Effect::Exclude) {
             return Verdict::Kept;

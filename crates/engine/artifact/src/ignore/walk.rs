@@ -1,11 +1,11 @@
-//! Ignore rules over a whole tree, each directory building on what is known of its parent.
+//! Ignore rules over a whole tree, with the result for each directory reused below it.
 //!
-//! A pattern that matches a directory matches all below it. So of a child only those patterns are asked that come after
-//! the one which decided its parent.
+//! A pattern that matches a directory matches everything below it. So a child is matched only against the patterns after
+//! the one that decided its parent.
 
 use super::{IgnoreRules, Verdict};
 
-/// A place in the tree: the root at first.
+/// A position in the tree, at first the root.
 ///
 /// ```
 /// use bumpwright_artifact::{IgnoreRules, Verdict};
@@ -19,9 +19,9 @@ use super::{IgnoreRules, Verdict};
 #[derive(Debug, Clone)]
 pub struct Walk<'a> {
     rules: &'a IgnoreRules,
-    /// Components of where we are; what is behind `deciders.len()` is left from former places, to be written over.
+    /// Components of the current path; those from `deciders.len()` on are unused buffers.
     names: Vec<Vec<u8>>,
-    /// For each of them the last pattern that matches.
+    /// The last matching pattern for each component.
     deciders: Vec<Option<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes into a directory of this one, which must be left again, whatever the verdict.
+    /// Enters a directory of this one, which must be left again, whatever the verdict.
     pub fn enter(&mut self, name: &[u8]) -> Verdict {
         let decider = self.decider(name, true);
         self.deciders.push(decider);
@@ -42,12 +42,12 @@ impl<'a> Walk<'a> {
         self.rules.conclude(decider, path, true)
     }
 
-    /// Goes back to the parent directory; at the root nothing happens.
+    /// Returns to the parent directory; does nothing at the root.
     pub fn leave(&mut self) {
         self.deciders.pop();
     }
 
-    /// Whether a file of this directory is left out.
+    /// Whether a file of this directory is ignored.
     pub fn ignores_file(&mut self, name: &[u8]) -> bool {
         let decider = self.decider(name, false);
         let path = self.names.get(..=self.deciders.len()).unwrap_or_default();
