@@ -13,7 +13,7 @@ use bumpwright_api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRe
 use bumpwright_kube::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
 use bumpwright_runtime::{Log, REQUESTED_AT, clock};
 use bumpwright_webhook::{
-    self as webhook, Event, GitReference, Id, MAX_BODY, OciReference, Refusal, Request, Source, Tokens,
+    self as webhook, Event, GitReference, Id, MAX_BODY, OciReference, Rejection, Request, Target, Tokens,
 };
 
 /// So long the tokens are good that were read, so that strangers cannot make us ask the API server.
@@ -61,10 +61,10 @@ impl Webhooks {
         };
         match received(call, &tokens) {
             Ok(events) => self.follow(&events).await,
-            Err(refusal) => {
+            Err(rejection) => {
                 // The path may be a secret, the body is a stranger's.
-                self.log.info(&format!("refused a webhook: {refusal}"));
-                Reply::new(refusal.status(), refusal.answer())
+                self.log.info(&format!("refused a webhook: {rejection}"));
+                Reply::new(rejection.status(), rejection.answer())
             }
         }
     }
@@ -128,16 +128,16 @@ impl Webhooks {
         let oci: Vec<OciRepository> = read(&self.context.oci_repositories);
         let images: Vec<ImageRepository> = read(&self.context.repositories);
         let git = git.iter().map(|repository| {
-            let source = Source::Git(&repository.spec.url, git_reference(repository));
-            object(&repository.metadata, repository.spec.suspend, source)
+            let target = Target::Git(&repository.spec.url, git_reference(repository));
+            object(&repository.metadata, repository.spec.suspend, target)
         });
         let oci = oci.iter().map(|repository| {
-            let source = Source::Oci(&repository.spec.url, oci_reference(repository));
-            object(&repository.metadata, repository.spec.suspend, source)
+            let target = Target::Oci(&repository.spec.url, oci_reference(repository));
+            object(&repository.metadata, repository.spec.suspend, target)
         });
         let images = images.iter().map(|repository| {
-            let source = Source::Image(&repository.spec.image);
-            object(&repository.metadata, repository.spec.suspend, source)
+            let target = Target::Image(&repository.spec.image);
+            object(&repository.metadata, repository.spec.suspend, target)
         });
         let objects: Vec<webhook::Object<'_>> = git.chain(oci).chain(images).collect();
         webhook::select(events, &objects)
@@ -153,7 +153,7 @@ impl Webhooks {
     }
 }
 
-fn received(call: &Call, tokens: &Tokens) -> Result<Vec<Event>, Refusal> {
+fn received(call: &Call, tokens: &Tokens) -> Result<Vec<Event>, Rejection> {
     let headers: Vec<(&str, &str)> = call
         .headers
         .iter()
@@ -168,11 +168,11 @@ fn received(call: &Call, tokens: &Tokens) -> Result<Vec<Event>, Refusal> {
     webhook::receive(&request, tokens)
 }
 
-fn kind(kind: webhook::Kind) -> &'static Kind {
+fn kind(kind: webhook::TargetKind) -> &'static Kind {
     match kind {
-        webhook::Kind::GitRepository => &GIT_REPOSITORY,
-        webhook::Kind::ImageRepository => &IMAGE_REPOSITORY,
-        webhook::Kind::OciRepository => &OCI_REPOSITORY,
+        webhook::TargetKind::GitRepository => &GIT_REPOSITORY,
+        webhook::TargetKind::ImageRepository => &IMAGE_REPOSITORY,
+        webhook::TargetKind::OciRepository => &OCI_REPOSITORY,
     }
 }
 
@@ -191,12 +191,12 @@ fn read<T: DeserializeOwned>(cache: &Cache) -> Vec<T> {
         .collect()
 }
 
-fn object<'a>(metadata: &'a Metadata, suspended: bool, source: Source<'a>) -> webhook::Object<'a> {
+fn object<'a>(metadata: &'a Metadata, suspended: bool, target: Target<'a>) -> webhook::Object<'a> {
     webhook::Object {
         namespace: metadata.namespace_or_default(),
         name: &metadata.name,
         suspended,
-        source,
+        target,
     }
 }
 

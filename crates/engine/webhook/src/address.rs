@@ -1,4 +1,4 @@
-//! Addresses of Git repositories, made comparable: the same repository is spelled in many ways.
+//! Normalised addresses of Git repositories, since a repository has many spellings.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -7,27 +7,27 @@ use url::Host;
 
 use super::event::LONGEST_NAME;
 
-/// Hosts where forges take SSH at port 443, and the host that they stand for.
+/// Hosts with SSH at port 443, and the host that they stand for.
 const SSH_OVER_HTTPS: &[(&str, &str)] = &[
     ("ssh.github.com", "github.com"),
     ("altssh.gitlab.com", "gitlab.com"),
     ("altssh.bitbucket.org", "bitbucket.org"),
 ];
 
-/// The address of a repository without what differs between spellings of the same place.
+/// The normalised address of a repository.
 ///
-/// Gone are the scheme (but for what it says about the port), user information, ports that are the scheme's own, the
-/// query, slashes at the ends, `.git`, percent-encoding, and upper case: forges compare paths without case.
+/// Without scheme (except for its effect on the port), user information, default ports, query, slashes at the ends,
+/// `.git`, percent-encoding, and upper case: forges compare paths without case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     transport: Transport,
-    /// None stands for any host: some senders do not know how they are reached.
+    /// `None` is any host: some senders do not know their address.
     host: Option<String>,
     port: Option<u16>,
     path: String,
 }
 
-/// What a port belongs to.
+/// The transport of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Transport {
     Web,
@@ -36,7 +36,7 @@ enum Transport {
 }
 
 impl Address {
-    /// Reads `https://`, `http://`, `ssh://`, `git://` and `user@host:path`; none for anything else.
+    /// Parses `https://`, `http://`, `ssh://`, `git://` and `user@host:path`; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// A path that may be at any host.
+    /// A path at any host.
     pub(crate) fn at_any_host(path: &str) -> Option<Self> {
         let path = plain_path(path).filter(|path| path.len() <= LONGEST_NAME)?;
         Some(Self {
@@ -68,7 +68,7 @@ impl Address {
 
     /// Whether both can be the same repository.
     ///
-    /// Ports are compared where both addresses use the same transport: those of SSH and HTTP differ at any forge.
+    /// Ports are compared if both addresses use the same transport: those of SSH and HTTP differ at any forge.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         let same_host = self.host.is_none() || other.host.is_none() || self.host == other.host;
@@ -103,7 +103,7 @@ fn from_url(scheme: &str, rest: &str) -> Option<Address> {
     located(transport, &host, port.filter(|port| *port != own_port), path)
 }
 
-/// `[USER@]HOST:PATH`, where all before the colon, or an IPv6 address, may be in brackets.
+/// Parses `[USER@]HOST:PATH`, where everything before the colon, or an IPv6 address, may be in brackets.
 fn from_scp(text: &str) -> Option<Address> {
     let bracket = text.find(']').unwrap_or(0);
     let colon = bracket + text.get(bracket..)?.find(':')?;

@@ -1,12 +1,12 @@
-//! What a sender that has proved itself is told: forges show it beside the delivery.
+//! The response to an authenticated sender, which forges show beside the delivery.
 
 use super::event::shown;
 use super::{Event, Image, Push};
 
-/// One line of plain text for the answer (status 202) and the log. Names of objects are not in it.
+/// A line of plain text for the response (status 202) and the log, without names of objects.
 #[must_use]
 pub fn answer(events: &[Event], selected: usize) -> String {
-    let told = events.first().map_or_else(|| "nothing".to_owned(), told);
+    let first = events.first().map_or_else(|| "nothing".to_owned(), describe);
     let more = match events.len() {
         0 | 1 => String::new(),
         number => format!(" and {} more", number - 1),
@@ -15,14 +15,14 @@ pub fn answer(events: &[Event], selected: usize) -> String {
         .iter()
         .any(|event| matches!(event, Event::Push(_) | Event::Image(_)));
     match (changes, selected) {
-        (false, _) => format!("{told}{more}"),
-        (true, 0) => format!("{told}{more}: no object follows that"),
-        (true, 1) => format!("{told}{more}: 1 object is asked to look"),
-        (true, number) => format!("{told}{more}: {number} objects are asked to look"),
+        (false, _) => format!("{first}{more}"),
+        (true, 0) => format!("{first}{more}: no object follows it"),
+        (true, 1) => format!("{first}{more}: 1 object will be reconciled"),
+        (true, number) => format!("{first}{more}: {number} objects will be reconciled"),
     }
 }
 
-fn told(event: &Event) -> String {
+fn describe(event: &Event) -> String {
     match event {
         Event::Push(Push {
             addresses, reference, ..
@@ -36,7 +36,7 @@ fn told(event: &Event) -> String {
             let tag = tag.as_deref().unwrap_or("any");
             format!("push of tag {} of {}", shown(tag, 100), shown(&name, 100))
         }
-        Event::Ping => "the token is right".to_owned(),
+        Event::Ping => "the token matches".to_owned(),
         Event::Ignored(what) => format!("ignored: {}", shown(what, 100)),
     }
 }

@@ -1,47 +1,47 @@
-//! What a webhook tells, whoever sent it.
+//! Events of webhooks, independent of the provider.
 
 use super::{Address, ImageName};
 
-/// Names longer than this are taken for none: registries and forges allow less.
+/// Greatest length of a name; registries and forges allow less.
 pub(crate) const LONGEST_NAME: usize = 1024;
 
-/// One change at a forge or a registry.
+/// A change at a forge or a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A branch, a tag or another reference of a repository has changed.
     Push(Push),
     /// An image has been pushed.
     Image(Image),
-    /// The sender tries whether it is heard.
+    /// A test delivery.
     Ping,
-    /// Something that concerns nobody here, in a few words.
+    /// An event without effect, described in a few words.
     Ignored(String),
 }
 
-/// A reference of a Git repository that was made, moved or deleted.
+/// A reference of a Git repository that was created, moved or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
-    /// The repository in all spellings that the sender gives.
+    /// The repository, in all spellings of the sender.
     pub addresses: Vec<Address>,
-    /// The full name, such as `refs/heads/main`; none when the sender does not tell, so that it may be any.
+    /// The full name, such as `refs/heads/main`; `None` is any reference.
     pub reference: Option<String>,
-    /// The commit (or the object of an annotated tag) that it has now; none after a deletion, or when it is not told.
+    /// Its new commit (or object of an annotated tag); `None` after a deletion, or when it is unknown.
     pub commit: Option<String>,
 }
 
 /// An image that was pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// The repository in all spellings that the sender gives.
+    /// The repository, in all spellings of the sender.
     pub names: Vec<ImageName>,
-    /// The tag; none when the sender does not tell, so that it may be any.
+    /// The tag; `None` is any tag.
     pub tag: Option<String>,
     /// The digest of the manifest, such as `sha256:9f86…`.
     pub digest: Option<String>,
 }
 
 impl Push {
-    /// A push to the repository at these addresses; those that are none are left out.
+    /// A push to the repository at these addresses; invalid ones are dropped.
     pub(crate) fn new<'a>(addresses: impl IntoIterator<Item = &'a str>, reference: Option<String>) -> Self {
         let mut known: Vec<Address> = Vec::new();
         for address in addresses.into_iter().filter_map(Address::parse) {
@@ -57,7 +57,7 @@ impl Push {
         }
     }
 
-    /// With the object id that the reference has now. Git says of what is gone that its id is all zeros.
+    /// Sets the new object id of the reference. After a deletion Git's id is all zeros.
     #[must_use]
     pub(crate) fn at(mut self, commit: Option<String>) -> Self {
         self.commit = commit.filter(|id| is_object_id(id) && id.bytes().any(|digit| digit != b'0'));
@@ -69,7 +69,7 @@ fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// At most so many characters of what the sender wrote, none of which can disturb a log.
+/// Text of the sender, truncated and safe for a log.
 pub(crate) fn shown(text: &str, most: usize) -> String {
     let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
     text.chars().take(most).map(plain).collect()

@@ -1,4 +1,4 @@
-//! What an object follows in its repository, and whether a change of one reference or tag can matter to it.
+//! Whether a change of a reference or tag can affect an object.
 
 /// `spec.ref` of a `GitRepository`; an empty text counts as absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +26,15 @@ pub struct OciReference<'a> {
     pub digest: Option<&'a str>,
 }
 
-/// What source-controller takes when nothing is said (its API document, *Reference*).
+/// source-controller's default (its API document, *Reference*).
 const DEFAULT_BRANCH: &str = "master";
 const DEFAULT_TAG: &str = "latest";
 
 impl GitReference<'_> {
-    /// Whether a change of `reference`, a full name, can change what is checked out. None may be any.
+    /// Whether a change of `reference`, a full name, can change the checkout. `None` is any reference.
     ///
-    /// As in source-controller, a commit goes before a name, a range, a tag and a branch, in this order. A commit never
-    /// changes; for a range every tag counts, also one that is deleted.
+    /// As in source-controller, a commit takes precedence over a name, a range, a tag and a branch, in this order. A commit
+    /// never changes; for a range every tag counts, even a deleted one.
     pub(crate) fn follows(&self, reference: Option<&str>) -> bool {
         if given(self.commit).is_some() {
             return false;
@@ -56,9 +56,9 @@ impl GitReference<'_> {
 }
 
 impl OciReference<'_> {
-    /// Whether a push of `tag` can change what is pulled. None may be any.
+    /// Whether a push of `tag` can change the pulled artifact. `None` is any tag.
     ///
-    /// As in source-controller, a digest goes before a range, and that before a tag.
+    /// As in source-controller, a digest takes precedence over a range, and that over a tag.
     pub(crate) fn follows(&self, tag: Option<&str>) -> bool {
         if given(self.digest).is_some() {
             return false;

@@ -1,10 +1,10 @@
-//! Names of image repositories, made comparable: registry and path without what may be left out or spelled otherwise.
+//! Normalised names of image repositories.
 
 use std::fmt;
 
 use super::event::LONGEST_NAME;
 
-/// What go-containerregistry, and so Flux, calls Docker Hub.
+/// Docker Hub's host in go-containerregistry, and so in Flux.
 const HUB: &str = "index.docker.io";
 
 /// The other hosts of Docker Hub.
@@ -15,15 +15,15 @@ const HUB_ALIASES: &[&str] = &[
     "hub.docker.com",
 ];
 
-/// The name of an image repository, in lower case and with Docker Hub's defaults written out.
+/// The name of an image repository, in lower case and with Docker Hub's defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ImageName {
-    /// None stands for any registry: some senders do not know how they are reached.
+    /// `None` is any registry: some senders do not know their address.
     registry: Option<String>,
     path: String,
 }
 
-/// A name with what followed it.
+/// A name with tag and digest.
 pub(crate) struct Tagged {
     pub(crate) name: ImageName,
     pub(crate) tag: Option<String>,
@@ -31,9 +31,8 @@ pub(crate) struct Tagged {
 }
 
 impl ImageName {
-    /// Reads `[REGISTRY/]PATH[:TAG][@DIGEST]`, perhaps after `oci://`; the tag and the digest are dropped. As for the
-    /// image controllers, the first part is a registry if it holds a dot or a colon, and otherwise the image is at
-    /// Docker Hub.
+    /// Parses `[REGISTRY/]PATH[:TAG][@DIGEST]`, optionally after `oci://`; the tag and the digest are dropped. As in the image
+    /// controllers, the first part is a registry if it contains a dot or a colon, and otherwise the image is at Docker Hub.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         tagged(text).map(|tagged| tagged.name)
@@ -79,7 +78,7 @@ impl fmt::Display for ImageName {
     }
 }
 
-/// Reads a reference with its tag and its digest.
+/// Parses a reference with its tag and its digest.
 pub(crate) fn tagged(text: &str) -> Option<Tagged> {
     let text = without_scheme(text.trim());
     let (text, digest) = match text.split_once('@') {
@@ -119,7 +118,7 @@ fn plain_registry(registry: &str) -> Option<String> {
     Some(if is_hub { HUB } else { host }.to_owned())
 }
 
-/// The path in lower case; none with characters that no repository has (distribution's grammar of references).
+/// The path in lower case; `None` with invalid characters (distribution's grammar of references).
 fn plain_path(path: &str) -> Option<String> {
     let path = path.trim_matches('/').to_ascii_lowercase();
     let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));

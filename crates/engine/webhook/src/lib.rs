@@ -1,14 +1,14 @@
-//! Webhooks of forges and registries: proof of a request, the events in it, and the objects to reconcile because of them.
+//! Webhooks of forges and registries: authentication of a request, its events, and the objects to reconcile.
 //!
 //! ```text
 //! request + tokens ─▶ receive(route, limit, proof, payload) ─▶ events ─▶ select(objects) ─▶ ids to annotate
-//!                                                    └─▶ refusal: status, short answer, line for the log
+//!                                                    └─▶ rejection: status, short answer, line for the log
 //! ```
 //!
-//! Nothing here listens, reads a Secret or writes an annotation. A request is proved before a byte of its body is read
-//! as JSON. What comes out is advice only: an event never carries what is applied, it makes an object look at the place
-//! that its own spec names. So a match that is too wide costs one look, and one that is too narrow costs an interval;
-//! where spellings may differ, the wide one is taken.
+//! Nothing here listens, reads a Secret or writes an annotation. A request is authenticated before its body is parsed. Events
+//! are only hints: they never contain what is applied, but cause the reconciliation of objects from the place in their own
+//! spec. So a match that is too wide costs one reconciliation, and one that is too narrow costs an interval; where spellings
+//! may differ, the wider match is used.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -21,7 +21,7 @@ mod payload;
 mod proof;
 mod provider;
 mod receive;
-mod refusal;
+mod rejection;
 mod request;
 mod select;
 mod tokens;
@@ -33,7 +33,7 @@ pub use follow::{GitReference, OciReference};
 pub use image_name::ImageName;
 pub use provider::Provider;
 pub use receive::{MAX_BODY, MAX_EVENTS, PATH_PREFIX, receive};
-pub use refusal::Refusal;
+pub use rejection::Rejection;
 pub use request::Request;
-pub use select::{Id, Kind, Object, Source, matches_git, matches_image, matches_oci, select};
+pub use select::{Id, Object, Target, TargetKind, matches_git, matches_image, matches_oci, select};
 pub use tokens::{InvalidEntry, Tokens};

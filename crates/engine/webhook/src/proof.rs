@@ -1,5 +1,5 @@
-//! Who sent a request: signatures over the body, shared tokens, digests in the path. All comparisons take constant time,
-//! and all tokens of a provider are tried, so that the time does not tell which one was close.
+//! Authentication of a request: signatures over the body, shared tokens, digests in the path. All comparisons take constant
+//! time, and all tokens of a provider are tried, so that timing reveals nothing.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,16 +9,16 @@ use sha2::{Digest, Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
 use super::tokens::Token;
-use super::{Provider, Refusal, Request, Tokens};
+use super::{Provider, Rejection, Request, Tokens};
 
-/// GitLab's signing tokens begin so; the rest is the key in base64 (<https://www.standardwebhooks.com>).
+/// Prefix of GitLab's signing tokens; the rest is the key in base64 (<https://www.standardwebhooks.com>).
 const SIGNING_TOKEN: &str = "whsec_";
 
-/// How a request says that it knows the token.
+/// The proof of a request that the sender has the token.
 pub(crate) enum Claim<'a> {
     /// A signature over the body.
     Signature(Algorithm, Vec<u8>),
-    /// GitLab's: the token itself, or signatures over id, time and body.
+    /// GitLab: the token itself, or signatures over id, time and body.
     GitLab {
         token: Option<&'a str>,
         signed: Option<Signed<'a>>,
@@ -29,7 +29,7 @@ pub(crate) enum Claim<'a> {
     Digest(&'a str),
 }
 
-/// What a signature is made with.
+/// The algorithm of a signature.
 #[derive(Clone, Copy)]
 pub(crate) enum Algorithm {
     Sha1,
@@ -45,8 +45,8 @@ pub(crate) struct Signed<'a> {
 }
 
 impl<'a> Claim<'a> {
-    /// The claim of a request. It depends on the request alone, so what it refuses tells nothing about the tokens.
-    pub(crate) fn of(provider: Provider, request: &Request<'a>, digest: Option<&'a str>) -> Result<Self, Refusal> {
+    /// The claim of a request. It depends on the request only, so that errors reveal nothing about the tokens.
+    pub(crate) fn of(provider: Provider, request: &Request<'a>, digest: Option<&'a str>) -> Result<Self, Rejection> {
         match (provider, digest) {
             (Provider::GitHub, None) => github(request),
             (Provider::GitLab, None) => gitlab(request),
@@ -60,20 +60,20 @@ impl<'a> Claim<'a> {
                 let header = required(provider, request, "X-Signature")?;
                 prefixed(provider, header, "HMAC-SHA256 or HMAC-SHA512", &kinds)
             }
-            // Nexus can do nothing else. As a key's HMAC, SHA-1 is not broken.
+            // Nexus supports nothing else. HMAC-SHA1 is not broken.
             (Provider::Nexus, None) => {
                 let header = required(provider, request, "X-Nexus-Webhook-Signature")?;
                 Ok(Self::Signature(Algorithm::Sha1, hex(provider, header)?))
             }
             (_, None) => shared(provider, request),
             (_, Some(digest)) if provider.takes_digests() => Ok(Self::Digest(digest)),
-            (_, Some(_)) => Err(Refusal::Address),
+            (_, Some(_)) => Err(Rejection::Address),
         }
     }
 }
 
 impl Provider {
-    /// Whether the sender cannot sign, so that the path may prove it.
+    /// Whether the sender cannot sign, so that a digest in the path is accepted.
     fn takes_digests(self) -> bool {
         matches!(
             self,
@@ -83,16 +83,16 @@ impl Provider {
 }
 
 /// Compares the claim with the tokens of the provider.
-pub(crate) fn check(provider: Provider, claim: &Claim<'_>, body: &[u8], tokens: &Tokens) -> Result<(), Refusal> {
+pub(crate) fn check(provider: Provider, claim: &Claim<'_>, body: &[u8], tokens: &Tokens) -> Result<(), Rejection> {
     let tokens = tokens.of(provider);
     let proved = tokens
         .iter()
         .fold(false, |proved, token| proved | claim.holds(token, body));
     match claim {
         _ if proved => Ok(()),
-        Claim::Digest(_) => Err(Refusal::Digest { provider }),
-        _ if tokens.is_empty() => Err(Refusal::NoToken { provider }),
-        _ => Err(Refusal::Proof { provider }),
+        Claim::Digest(_) => Err(Rejection::Digest { provider }),
+        _ if tokens.is_empty() => Err(Rejection::NoToken { provider }),
+        _ => Err(Rejection::Proof { provider }),
     }
 }
 
@@ -139,7 +139,7 @@ fn verifies<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> 
     mac.verify_slice(signature).is_ok()
 }
 
-/// Equality of hashes, so that not even the length of a token can be measured.
+/// Whether two texts are equal, by their hashes, so that not even the length of a token can be measured.
 fn same(one: &[u8], other: &[u8]) -> bool {
     Sha256::digest(one).ct_eq(&Sha256::digest(other)).into()
 }
@@ -149,33 +149,33 @@ fn signing_key(token: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok().filter(|key| !key.is_empty())
 }
 
-fn github<'a>(request: &Request<'a>) -> Result<Claim<'a>, Refusal> {
+fn github<'a>(request: &Request<'a>) -> Result<Claim<'a>, Rejection> {
     let provider = Provider::GitHub;
     let wanted = "HMAC-SHA256 in X-Hub-Signature-256";
     match request.header("X-Hub-Signature-256")? {
         Some(value) => prefixed(provider, value, wanted, &[("sha256=", Algorithm::Sha256)]),
-        None if request.header("X-Hub-Signature")?.is_some() => Err(Refusal::Algorithm { provider, wanted }),
-        None => Err(Refusal::NoProof {
+        None if request.header("X-Hub-Signature")?.is_some() => Err(Rejection::Algorithm { provider, wanted }),
+        None => Err(Rejection::NoProof {
             provider,
             header: "X-Hub-Signature-256",
         }),
     }
 }
 
-fn gitea<'a>(request: &Request<'a>) -> Result<Claim<'a>, Refusal> {
+fn gitea<'a>(request: &Request<'a>) -> Result<Claim<'a>, Rejection> {
     let provider = Provider::Gitea;
     for header in ["X-Gitea-Signature", "X-Forgejo-Signature"] {
         if let Some(value) = request.header(header)? {
             return Ok(Claim::Signature(Algorithm::Sha256, hex(provider, value)?));
         }
     }
-    Err(Refusal::NoProof {
+    Err(Rejection::NoProof {
         provider,
         header: "X-Gitea-Signature",
     })
 }
 
-fn gitlab<'a>(request: &Request<'a>) -> Result<Claim<'a>, Refusal> {
+fn gitlab<'a>(request: &Request<'a>) -> Result<Claim<'a>, Rejection> {
     let token = request.header("X-Gitlab-Token")?;
     let headers = ["webhook-id", "webhook-timestamp", "webhook-signature"];
     let [id, timestamp, signatures] = headers.map(|name| request.header(name));
@@ -188,7 +188,7 @@ fn gitlab<'a>(request: &Request<'a>) -> Result<Claim<'a>, Refusal> {
         _ => None,
     };
     match (token, &signed) {
-        (None, None) => Err(Refusal::NoProof {
+        (None, None) => Err(Rejection::NoProof {
             provider: Provider::GitLab,
             header: "X-Gitlab-Token",
         }),
@@ -196,7 +196,7 @@ fn gitlab<'a>(request: &Request<'a>) -> Result<Claim<'a>, Refusal> {
     }
 }
 
-fn shared<'a>(provider: Provider, request: &Request<'a>) -> Result<Claim<'a>, Refusal> {
+fn shared<'a>(provider: Provider, request: &Request<'a>) -> Result<Claim<'a>, Rejection> {
     let header = required(provider, request, "Authorization")?;
     let token = match header.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
@@ -205,8 +205,8 @@ fn shared<'a>(provider: Provider, request: &Request<'a>) -> Result<Claim<'a>, Re
     Ok(Claim::Token(token))
 }
 
-fn required<'a>(provider: Provider, request: &Request<'a>, header: &'static str) -> Result<&'a str, Refusal> {
-    request.header(header)?.ok_or(Refusal::NoProof { provider, header })
+fn required<'a>(provider: Provider, request: &Request<'a>, header: &'static str) -> Result<&'a str, Rejection> {
+    request.header(header)?.ok_or(Rejection::NoProof { provider, header })
 }
 
 /// `ALGORITHM=HEX`
@@ -215,16 +215,16 @@ fn prefixed<'a>(
     value: &str,
     wanted: &'static str,
     kinds: &[(&str, Algorithm)],
-) -> Result<Claim<'a>, Refusal> {
+) -> Result<Claim<'a>, Rejection> {
     let mut known = kinds
         .iter()
         .filter_map(|(prefix, kind)| Some((kind, value.strip_prefix(prefix)?)));
-    let (algorithm, digits) = known.next().ok_or(Refusal::Algorithm { provider, wanted })?;
+    let (algorithm, digits) = known.next().ok_or(Rejection::Algorithm { provider, wanted })?;
     Ok(Claim::Signature(*algorithm, hex(provider, digits)?))
 }
 
-/// The bytes of a signature. What is no hexadecimal number matches nothing.
-fn hex(provider: Provider, digits: &str) -> Result<Vec<u8>, Refusal> {
+/// The bytes of a signature in hexadecimal digits.
+fn hex(provider: Provider, digits: &str) -> Result<Vec<u8>, Rejection> {
     let digit = |byte: &u8| {
         char::from(*byte)
             .to_digit(16)
@@ -232,7 +232,7 @@ fn hex(provider: Provider, digits: &str) -> Result<Vec<u8>, Refusal> {
     };
     let values: Option<Vec<u8>> = digits.as_bytes().iter().map(digit).collect();
     let values = values.filter(|values| values.len() % 2 == 0 && values.len() <= 128);
-    let values = values.ok_or(Refusal::Proof { provider })?;
+    let values = values.ok_or(Rejection::Proof { provider })?;
     let pair = |pair: &[u8]| pair.iter().fold(0, |byte, value| byte << 4 | value);
     Ok(values.chunks(2).map(pair).collect())
 }

@@ -1,8 +1,8 @@
-//! The senders that are known, and what each calls itself in paths and in the Secret.
+//! The supported senders, and their names in paths and in the Secret.
 
 use std::fmt;
 
-/// Who sends webhooks.
+/// A sender of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provider {
     /// GitHub, its Enterprise Server, and packages of the registry `ghcr.io`.
@@ -13,11 +13,11 @@ pub enum Provider {
     Gitea,
     /// Bitbucket Cloud and Bitbucket Data Center.
     Bitbucket,
-    /// Whatever signs a small JSON document, such as a pipeline.
+    /// Any sender of a small signed JSON document, such as a pipeline.
     GenericHmac,
     /// Docker Hub.
     DockerHub,
-    /// Registries that speak CNCF distribution's notifications.
+    /// Registries with CNCF distribution's notifications.
     Registry,
     /// Harbor.
     Harbor,
@@ -31,7 +31,7 @@ pub enum Provider {
     Nexus,
 }
 
-/// Names as they are written in paths and entries; the first of a provider is the one that is shown.
+/// Names in paths and entries; the first of a provider is shown in messages.
 const NAMES: &[(&str, Provider)] = &[
     ("github", Provider::GitHub),
     ("gitlab", Provider::GitLab),

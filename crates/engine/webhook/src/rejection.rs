@@ -1,21 +1,21 @@
-//! Why a request gets no events: a status and a short text for the sender, a line with more for the log.
+//! Rejected requests: a status and a short text for the sender, a line with details for the log.
 
 use super::{MAX_BODY, MAX_EVENTS, Provider};
 
-/// A request that is turned away. `Display` is for the log; [`Refusal::answer`] is for the sender, who may be anybody.
+/// A rejected request. `Display` is for the log; [`Rejection::answer`] is for the sender, who may be anybody.
 ///
-/// Neither holds a token, a signature or the body. An answer does not tell which providers have tokens.
+/// Neither contains a token, a signature or the body. An answer does not reveal which providers have tokens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Another method than POST.
-    #[error("a webhook came with another method than POST")]
+pub enum Rejection {
+    /// A method other than POST.
+    #[error("a webhook came with a method other than POST")]
     Method,
-    /// No such address.
+    /// An unknown path.
     #[error(
-        "a webhook came to an address that is none: /hook/PROVIDER or, where the sender cannot sign, /hook/PROVIDER/DIGEST is"
+        "a webhook came to an unknown path; use /hook/PROVIDER or, if the sender cannot sign, /hook/PROVIDER/DIGEST"
     )]
     Address,
-    /// The digest in the path is of no token.
+    /// The digest in the path does not match a token.
     #[error(
         "a webhook came to /hook/{provider}/… with a digest of no token; it is sha256(token + name of the Secret + its namespace)"
     )]
@@ -26,7 +26,7 @@ pub enum Refusal {
     /// The body is too large.
     #[error("a webhook had more than {MAX_BODY} bytes")]
     Size,
-    /// Nothing tells who sent it.
+    /// The request has no proof of the sender.
     #[error("a webhook to /hook/{provider} came without {header}; set the token at the sender")]
     NoProof {
         /// The provider in the path.
@@ -34,13 +34,13 @@ pub enum Refusal {
         /// The header that is missing.
         header: &'static str,
     },
-    /// There is no token to compare with.
+    /// The provider has no tokens.
     #[error("a webhook to /hook/{provider} came, but the Secret has no token for it; add the entry {provider}")]
     NoToken {
         /// The provider in the path.
         provider: Provider,
     },
-    /// The token or the signature is another.
+    /// The token or the signature does not match.
     #[error(
         "the proof of a webhook to /hook/{provider} does not match; is the token at the sender the one in the Secret's entry {provider}?"
     )]
@@ -48,15 +48,15 @@ pub enum Refusal {
         /// The provider in the path.
         provider: Provider,
     },
-    /// A signature of a kind that is not taken.
-    #[error("a webhook to /hook/{provider} was signed with something else than {wanted}")]
+    /// An unsupported algorithm of a signature.
+    #[error("a webhook to /hook/{provider} was not signed with {wanted}")]
     Algorithm {
         /// The provider in the path.
         provider: Provider,
-        /// The kinds of signature that are.
+        /// The supported algorithms.
         wanted: &'static str,
     },
-    /// A header that decides something is there twice.
+    /// A relevant header occurs more than once.
     #[error("a webhook had the header {header} more than once")]
     Repeated {
         /// The header.
@@ -65,23 +65,23 @@ pub enum Refusal {
     /// A body that is neither JSON nor a form with `payload`.
     #[error("a webhook was neither JSON nor a form with the field payload")]
     MediaType,
-    /// A body that does not read as the provider's.
-    #[error("a webhook to /hook/{provider} does not read as an event: {reason}")]
+    /// A body that is not an event of the provider.
+    #[error("a webhook to /hook/{provider} is not a valid event: {reason}")]
     Payload {
         /// The provider in the path.
         provider: Provider,
-        /// What is wrong, and where.
+        /// The fault, with its field.
         reason: String,
     },
-    /// More events in one body than are looked at.
-    #[error("a webhook to /hook/{provider} told of more than {MAX_EVENTS} changes at once")]
+    /// Too many events in one body.
+    #[error("a webhook to /hook/{provider} has more than {MAX_EVENTS} changes at once")]
     Events {
         /// The provider in the path.
         provider: Provider,
     },
 }
 
-impl Refusal {
+impl Rejection {
     /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> u16 {
@@ -95,7 +95,7 @@ impl Refusal {
         }
     }
 
-    /// The body of the answer, one line of plain text.
+    /// The body of the response, a line of plain text.
     #[must_use]
     pub fn answer(&self) -> String {
         match self {
@@ -105,9 +105,9 @@ impl Refusal {
             Self::NoProof { header, .. } => format!("{header} is missing: set the token at the sender"),
             Self::NoToken { .. } | Self::Proof { .. } => "the token or the signature does not match".to_owned(),
             Self::Algorithm { wanted, .. } => format!("sign with {wanted}"),
-            Self::Repeated { header } => format!("{header} is there more than once"),
+            Self::Repeated { header } => format!("{header} occurs more than once"),
             Self::MediaType => "send application/json, or a form with the field payload".to_owned(),
-            Self::Payload { reason, .. } => format!("the body does not read as an event: {reason}"),
+            Self::Payload { reason, .. } => format!("the body is not a valid event: {reason}"),
             Self::Events { .. } => format!("more than {MAX_EVENTS} changes at once"),
         }
     }

@@ -1,15 +1,15 @@
-//! A request as the server hands it over, and the JSON in its body.
+//! A request, and the JSON in its body.
 
 use std::borrow::Cow;
 
-use super::Refusal;
+use super::Rejection;
 
-/// A request with all of its body.
+/// A request with its whole body.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// The method as it was sent.
+    /// The method as sent.
     pub method: &'a str,
-    /// The path as it was sent, without the query.
+    /// The path as sent, without the query.
     pub path: &'a str,
     /// Names in any case, values without white space around them.
     pub headers: &'a [(&'a str, &'a str)],
@@ -18,11 +18,11 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The value of a header; none when it is absent or empty.
+    /// The value of a header; `None` when it is absent or empty.
     ///
     /// # Errors
-    /// [`Refusal::Repeated`] when it is there more than once: what is checked must be what was meant.
-    pub(crate) fn header(&self, name: &'static str) -> Result<Option<&'a str>, Refusal> {
+    /// [`Rejection::Repeated`] when it occurs more than once, since it would be ambiguous.
+    pub(crate) fn header(&self, name: &'static str) -> Result<Option<&'a str>, Rejection> {
         let mut values = self
             .headers
             .iter()
@@ -32,7 +32,7 @@ impl<'a> Request<'a> {
             .map(|(_, value)| value.trim())
             .filter(|value| !value.is_empty());
         match values.next() {
-            Some(_) => Err(Refusal::Repeated { header: name }),
+            Some(_) => Err(Rejection::Repeated { header: name }),
             None => Ok(first),
         }
     }
@@ -40,8 +40,8 @@ impl<'a> Request<'a> {
     /// The JSON text in the body: the body itself, or the field `payload` of a form.
     ///
     /// # Errors
-    /// [`Refusal::MediaType`] for anything but JSON and forms, and for a form without that field.
-    pub(crate) fn json(&self) -> Result<Cow<'a, [u8]>, Refusal> {
+    /// [`Rejection::MediaType`] for anything but JSON and forms, and for a form without that field.
+    pub(crate) fn json(&self) -> Result<Cow<'a, [u8]>, Rejection> {
         let media_type = self.header("Content-Type")?.unwrap_or("application/json");
         let media_type = media_type
             .split(';')
@@ -53,14 +53,14 @@ impl<'a> Request<'a> {
             return Ok(Cow::Borrowed(self.body));
         }
         if media_type != "application/x-www-form-urlencoded" {
-            return Err(Refusal::MediaType);
+            return Err(Rejection::MediaType);
         }
-        // What curl calls a form unless it is told better.
+        // curl's default for any body.
         if self.body.trim_ascii_start().starts_with(b"{") {
             return Ok(Cow::Borrowed(self.body));
         }
         let mut fields = url::form_urlencoded::parse(self.body);
-        let payload = fields.find(|(name, _)| name == "payload").ok_or(Refusal::MediaType)?;
+        let payload = fields.find(|(name, _)| name == "payload").ok_or(Rejection::MediaType)?;
         Ok(Cow::Owned(payload.1.into_owned().into_bytes()))
     }
 }

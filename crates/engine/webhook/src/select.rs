@@ -1,56 +1,56 @@
-//! Which objects an event is for.
+//! Selection of the objects that events affect.
 
 use std::collections::HashMap;
 
 use super::{Address, Event, GitReference, Image, ImageName, OciReference, Push};
 
-/// The kinds that webhooks are for.
+/// The kinds of objects that webhooks reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// `GitRepository` of `source.toolkit.fluxcd.io`.
+pub enum TargetKind {
+    /// `GitRepository` of `target.toolkit.fluxcd.io`.
     GitRepository,
-    /// `OCIRepository` of `source.toolkit.fluxcd.io`.
+    /// `OCIRepository` of `target.toolkit.fluxcd.io`.
     OciRepository,
     /// `ImageRepository` of `image.toolkit.fluxcd.io`.
     ImageRepository,
 }
 
-/// Which object is to get the annotation `reconcile.fluxcd.io/requestedAt`.
+/// An object to reconcile by the annotation `reconcile.fluxcd.io/requestedAt`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
 }
 
-/// An object that may be asked to look.
+/// An object that may be reconciled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object<'a> {
     /// Its namespace.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// `spec.suspend`: such an object is not asked, it looks when it is resumed.
+    /// `spec.suspend`: such an object is not selected; it is reconciled when it is resumed.
     pub suspended: bool,
-    /// Where it looks.
-    pub source: Source<'a>,
+    /// The place in its spec.
+    pub target: Target<'a>,
 }
 
-/// Where an object looks.
+/// The place that the spec of an object refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source<'a> {
+pub enum Target<'a> {
     /// A `GitRepository`: `spec.url` and `spec.ref`.
     Git(&'a str, GitReference<'a>),
     /// An `OCIRepository`: `spec.url` and `spec.ref`.
     Oci(&'a str, OciReference<'a>),
-    /// An `ImageRepository`: `spec.image`. Any tag matters to it.
+    /// An `ImageRepository`: `spec.image`, with any tag.
     Image(&'a str),
 }
 
-/// Whether the event is a push to the repository at `url` that can matter to `reference`.
+/// Whether the event is a push to the repository at `url` that can affect `reference`.
 #[must_use]
 pub fn matches_git(event: &Event, url: &str, reference: &GitReference<'_>) -> bool {
     match (event, Address::parse(url)) {
@@ -59,7 +59,7 @@ pub fn matches_git(event: &Event, url: &str, reference: &GitReference<'_>) -> bo
     }
 }
 
-/// Whether the event is a push of `image`, whatever the tag.
+/// Whether the event is a push of `image`, with any tag.
 #[must_use]
 pub fn matches_image(event: &Event, image: &str) -> bool {
     match (event, ImageName::parse(image)) {
@@ -68,7 +68,7 @@ pub fn matches_image(event: &Event, image: &str) -> bool {
     }
 }
 
-/// Whether the event is a push of the artifact at `url` that can matter to `reference`.
+/// Whether the event is a push of the artifact at `url` that can affect `reference`.
 #[must_use]
 pub fn matches_oci(event: &Event, url: &str, reference: &OciReference<'_>) -> bool {
     match (event, ImageName::parse(url)) {
@@ -85,22 +85,24 @@ fn is_push_of(image: &Image, name: &ImageName) -> bool {
     image.names.iter().any(|known| known.matches(name))
 }
 
-/// The objects that at least one of the events is for, in the order given.
+/// The objects that at least one of the events affects, in the given order.
 ///
-/// Takes time for the events and the objects, not for each with each.
+/// Linear in events plus objects.
 #[must_use]
 pub fn select(events: &[Event], objects: &[Object<'_>]) -> Vec<Id> {
     let index = Index::of(events);
-    let wanted = objects.iter().filter(|object| !object.suspended && index.wants(object));
+    let wanted = objects
+        .iter()
+        .filter(|object| !object.suspended && index.is_affected(object));
     wanted.map(Object::id).collect()
 }
 
 impl Object<'_> {
     fn id(&self) -> Id {
-        let kind = match self.source {
-            Source::Git(..) => Kind::GitRepository,
-            Source::Oci(..) => Kind::OciRepository,
-            Source::Image(_) => Kind::ImageRepository,
+        let kind = match self.target {
+            Target::Git(..) => TargetKind::GitRepository,
+            Target::Oci(..) => TargetKind::OciRepository,
+            Target::Image(_) => TargetKind::ImageRepository,
         };
         let (namespace, name) = (self.namespace.to_owned(), self.name.to_owned());
         Id { kind, namespace, name }
@@ -133,17 +135,17 @@ impl<'a> Index<'a> {
         index
     }
 
-    fn wants(&self, object: &Object<'_>) -> bool {
-        match &object.source {
-            Source::Git(url, reference) => Address::parse(url).is_some_and(|address| {
+    fn is_affected(&self, object: &Object<'_>) -> bool {
+        match &object.target {
+            Target::Git(url, reference) => Address::parse(url).is_some_and(|address| {
                 let pushes = self.pushes.get(address.path()).into_iter().flatten();
                 pushes.into_iter().any(|push| is_push_to(push, &address, reference))
             }),
-            Source::Oci(url, reference) => ImageName::parse(url).is_some_and(|name| {
+            Target::Oci(url, reference) => ImageName::parse(url).is_some_and(|name| {
                 let mut images = self.of_image(&name);
                 images.any(|image| reference.follows(image.tag.as_deref()))
             }),
-            Source::Image(image) => ImageName::parse(image).is_some_and(|name| self.of_image(&name).next().is_some()),
+            Target::Image(image) => ImageName::parse(image).is_some_and(|name| self.of_image(&name).next().is_some()),
         }
     }
 
@@ -153,8 +155,8 @@ impl<'a> Index<'a> {
     }
 }
 
-impl Kind {
-    /// The kind as manifests have it.
+impl TargetKind {
+    /// The kind in manifests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -8,26 +8,26 @@ use zeroize::Zeroizing;
 
 use super::Provider;
 
-/// What proves that a request comes from who it says.
+/// The tokens that authenticate requests.
 ///
-/// Entries of the Secret are called `PROVIDER` or `PROVIDER.LABEL`. Each is one token; all of a provider are good, so
-/// that one can be replaced without a gap. `Debug` shows how many there are and none of them.
+/// Entries of the Secret are called `PROVIDER` or `PROVIDER.LABEL`. Each is a token; all of a provider are valid, so
+/// that one can be rotated without a gap. `Debug` shows only their number.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tokens {
     of: BTreeMap<Provider, Vec<Token>>,
 }
 
-/// A token, and the part of a path that stands for it.
+/// A token, and its digest for paths.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) bytes: Zeroizing<Vec<u8>>,
     digest: String,
 }
 
-/// An entry of the Secret that gives no token.
+/// An invalid entry of the Secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEntry {
-    /// Its name is that of no provider.
+    /// Its name is not a provider's.
     #[error(
         "the entry {entry:?} of the Secret {namespace}/{secret} is of no known provider; call it PROVIDER or PROVIDER.LABEL with one of: {}",
         Provider::names()
@@ -40,7 +40,7 @@ pub enum InvalidEntry {
         /// The name of the Secret.
         secret: String,
     },
-    /// It is empty: everybody would know it.
+    /// It is empty.
     #[error("the entry {entry:?} of the Secret {namespace}/{secret} is empty; put a long random token there")]
     Empty {
         /// The entry.
@@ -53,7 +53,7 @@ pub enum InvalidEntry {
 }
 
 impl Tokens {
-    /// Reads the data of a Secret, and tells which entries are of no use. A line break at a token's end is not part of it.
+    /// Reads the data of a Secret; returns the invalid entries, too. A line break at the end is not part of a token.
     pub fn read<'a>(
         namespace: &str,
         secret: &str,
@@ -84,13 +84,13 @@ impl Tokens {
         (tokens, invalid)
     }
 
-    /// Whether there is none at all.
+    /// Whether there are no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
-    /// The paths with a token's digest in them, for those who cannot sign: `/hook/dockerhub/9f86…`. They are secret.
+    /// The paths with the digests of tokens, for senders that cannot sign: `/hook/dockerhub/9f86…`. They are secret.
     pub fn paths(&self, provider: Provider) -> impl Iterator<Item = String> {
         self.of(provider)
             .iter()
@@ -103,7 +103,7 @@ impl Tokens {
 }
 
 impl Token {
-    /// The digest is made as that of notification-controller's `Receiver`, with the Secret in its place.
+    /// The digest is made like that of notification-controller's `Receiver`, with the Secret in place of the Receiver.
     fn new(bytes: &[u8], secret: &str, namespace: &str) -> Self {
         let digest = Sha256::new()
             .chain_update(bytes)

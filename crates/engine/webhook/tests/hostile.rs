@@ -1,4 +1,4 @@
-//! Bodies that are meant to hurt: from senders without a token, and from those with one.
+//! Hostile bodies, from senders without a token and with one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,7 +9,7 @@
 
 mod sender;
 
-use bumpwright_webhook::{Event, MAX_BODY, MAX_EVENTS, Provider, Refusal, select};
+use bumpwright_webhook::{Event, MAX_BODY, MAX_EVENTS, Provider, Rejection, select};
 use proptest::prelude::*;
 use sender::{Sent, fixture};
 
@@ -55,8 +55,11 @@ fn bodies_are_bounded() {
     body.resize(MAX_BODY, b' ');
     assert!(sent("/hook/registry", "", body.clone()).received().is_ok());
     body.push(b' ');
-    // Without a proof, too: what is too large is not hashed.
-    assert_eq!(Sent::to("/hook/registry", body.clone()).received(), Err(Refusal::Size));
+    // Without a proof, too: a body that is too large is not hashed.
+    assert_eq!(
+        Sent::to("/hook/registry", body.clone()).received(),
+        Err(Rejection::Size)
+    );
     assert_eq!(sent("/hook/registry", "", body).received().unwrap_err().status(), 413);
 }
 
@@ -68,10 +71,10 @@ fn deep_nesting_is_refused() {
             r#"{"a":"#.repeat(10_000),
             format!("{{\"x\":{}{}}}", "[".repeat(40_000), "]".repeat(40_000)),
         ] {
-            let refusal = sent(path, kind, body).received();
+            let rejection = sent(path, kind, body).received();
             assert!(
-                matches!(refusal, Err(Refusal::Payload { .. })),
-                "{path} {kind} {refusal:?}"
+                matches!(rejection, Err(Rejection::Payload { .. })),
+                "{path} {kind} {rejection:?}"
             );
         }
     }
@@ -93,7 +96,7 @@ fn many_changes_are_refused() {
     );
     assert_eq!(
         sent("/hook/quay", "", quay(200_000)).received(),
-        Err(Refusal::Events {
+        Err(Rejection::Events {
             provider: Provider::Quay
         })
     );
@@ -121,10 +124,10 @@ fn what_a_sender_writes_cannot_disturb_a_log() {
     let kind = "x\r\nforged: line \u{1b}[31m \u{202e}";
     let events = sent("/hook/github", kind, "{}").received().unwrap();
     assert_eq!(events, [Event::Ignored("event x??forged: line ?[31m ?".to_owned())]);
-    let refusal = sent("/hook/gitlab", "", "{\"object_kind\": {\"\\u001b\": \"\\n\"}}")
+    let rejection = sent("/hook/gitlab", "", "{\"object_kind\": {\"\\u001b\": \"\\n\"}}")
         .received()
         .unwrap_err();
-    assert!(!refusal.to_string().contains(char::is_control) && refusal.to_string().len() < 200);
+    assert!(!rejection.to_string().contains(char::is_control) && rejection.to_string().len() < 200);
 }
 
 #[test]
@@ -142,14 +145,14 @@ fn wrong_types_and_nulls_are_refused_or_passed_over() {
         ] {
             let received = sent(path, kind, body).received();
             assert!(
-                matches!(received, Err(Refusal::Payload { .. })),
+                matches!(received, Err(Rejection::Payload { .. })),
                 "{path} {kind} {body} {received:?}"
             );
         }
     }
 }
 
-/// Any cut and any changed byte of a real body, under a right proof, gives events or a refusal.
+/// A real body with any cut or changed byte, and a valid proof, gives events or a rejection.
 fn bodies() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let of = |path, kind, name| (path, kind, fixture(name));
     vec![
@@ -175,7 +178,7 @@ proptest! {
         }
         match sent(path, kind, body).received() {
             Ok(events) => prop_assert!(!events.is_empty() && events.len() <= MAX_EVENTS),
-            Err(refusal) => prop_assert!(refusal.status() == 400, "{refusal}"),
+            Err(rejection) => prop_assert!(rejection.status() == 400, "{rejection}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which objects an event is for: addresses, references, images.
+//! Selection of objects by events: addresses, references, images.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,7 +10,7 @@
 mod sender;
 
 use bumpwright_webhook::{
-    Address, Event, GitReference, Id, ImageName, Kind, Object, OciReference, Source, answer, matches_git,
+    Address, Event, GitReference, Id, ImageName, Object, OciReference, Target, TargetKind, answer, matches_git,
     matches_image, matches_oci, select,
 };
 use proptest::prelude::*;
@@ -272,34 +272,34 @@ fn selection_names_each_object_once_and_in_order() {
         semver: Some("*"),
         ..GitReference::default()
     };
-    let object = |name, source| Object {
+    let object = |name, target| Object {
         namespace: "apps",
         name,
         suspended: false,
-        source,
+        target,
     };
     let objects = [
         object(
             "by-ssh",
-            Source::Git("ssh://git@bitbucket.org/fleet_team/cluster.git", main),
+            Target::Git("ssh://git@bitbucket.org/fleet_team/cluster.git", main),
         ),
-        object("by-tag", Source::Git("https://bitbucket.org/fleet_team/cluster", range)),
+        object("by-tag", Target::Git("https://bitbucket.org/fleet_team/cluster", range)),
         object(
             "other-branch",
-            Source::Git("https://bitbucket.org/fleet_team/cluster", GitReference::default()),
+            Target::Git("https://bitbucket.org/fleet_team/cluster", GitReference::default()),
         ),
         object(
             "other-repository",
-            Source::Git("https://bitbucket.org/fleet_team/apps", main),
+            Target::Git("https://bitbucket.org/fleet_team/apps", main),
         ),
         Object {
             suspended: true,
-            ..object("asleep", Source::Git("https://bitbucket.org/fleet_team/cluster", main))
+            ..object("asleep", Target::Git("https://bitbucket.org/fleet_team/cluster", main))
         },
-        object("app", Source::Image("quay.io/fleet/app")),
+        object("app", Target::Image("quay.io/fleet/app")),
         object(
             "manifests",
-            Source::Oci("oci://quay.io/fleet/app", OciReference::default()),
+            Target::Oci("oci://quay.io/fleet/app", OciReference::default()),
         ),
     ];
     let cloud = Sent::to("/hook/bitbucket", fixture("bitbucket-cloud-push"))
@@ -325,16 +325,16 @@ fn selection_names_each_object_once_and_in_order() {
     assert_eq!(
         all.iter().map(|id| id.kind).collect::<Vec<_>>(),
         [
-            Kind::GitRepository,
-            Kind::GitRepository,
-            Kind::ImageRepository,
-            Kind::OciRepository
+            TargetKind::GitRepository,
+            TargetKind::GitRepository,
+            TargetKind::ImageRepository,
+            TargetKind::OciRepository
         ]
     );
     assert_eq!(select(&[Event::Ping, Event::Ignored("x".to_owned())], &objects), []);
 }
 
-/// Bitbucket Data Center before it told how it is reached, and Nexus.
+/// Bitbucket Data Center before it sent its address, and Nexus.
 #[test]
 fn senders_that_do_not_know_their_host_match_any() {
     let main = GitReference {
@@ -368,18 +368,18 @@ fn answers_tell_how_many_objects_look() {
     let pushed = [push("https://github.com/o/r", Some("refs/heads/main"))];
     assert_eq!(
         answer(&pushed, 0),
-        "push to refs/heads/main of github.com/o/r: no object follows that"
+        "push to refs/heads/main of github.com/o/r: no object follows it"
     );
     assert_eq!(
         answer(&pushed, 1),
-        "push to refs/heads/main of github.com/o/r: 1 object is asked to look"
+        "push to refs/heads/main of github.com/o/r: 1 object will be reconciled"
     );
     let two = [image("ghcr.io/o/app:1"), image("ghcr.io/o/app:2")];
     assert_eq!(
         answer(&two, 3),
-        "push of tag 1 of ghcr.io/o/app and 1 more: 3 objects are asked to look"
+        "push of tag 1 of ghcr.io/o/app and 1 more: 3 objects will be reconciled"
     );
-    assert_eq!(answer(&[Event::Ping], 0), "the token is right");
+    assert_eq!(answer(&[Event::Ping], 0), "the token matches");
     assert_eq!(
         answer(&[Event::Ignored("event issues".to_owned())], 0),
         "ignored: event issues"
@@ -419,7 +419,7 @@ proptest! {
         prop_assert_eq!(plain.path(), spelled.path());
     }
 
-    /// What an address is shown as is an address of the same place.
+    /// The displayed form is an address of the same place.
     #[test]
     fn shown_addresses_read_as_themselves((_, spelled) in spelled()) {
         let address = Address::parse(&spelled).unwrap();

@@ -1,4 +1,4 @@
-//! Who is believed, and what the others are told.
+//! Authentication of senders, and the answers to others.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,10 +9,10 @@
 
 mod sender;
 
-use bumpwright_webhook::{InvalidEntry, Provider, Refusal, Tokens};
+use bumpwright_webhook::{InvalidEntry, Provider, Rejection, Tokens};
 use sender::{NAMESPACE, SECRET, Sent, TOKEN, fixture, tokens_of};
 
-/// One good request for each way to prove it.
+/// A valid request for each way of authentication.
 fn good() -> Vec<Sent> {
     let mut all: Vec<Sent> = [
         ("github", "github-push", ("X-GitHub-Event", "push")),
@@ -67,9 +67,9 @@ fn a_right_proof_is_enough() {
 fn another_token_is_refused() {
     let other = other_tokens();
     for sent in good() {
-        let refusal = sent.received_with(&other).unwrap_err();
+        let rejection = sent.received_with(&other).unwrap_err();
         let expected = if sent.path.contains("dockerhub") { 404 } else { 401 };
-        assert_eq!(refusal.status(), expected, "{}", sent.path);
+        assert_eq!(rejection.status(), expected, "{}", sent.path);
     }
 }
 
@@ -80,11 +80,11 @@ fn a_changed_body_is_refused() {
         .filter(|sent| sent.headers.iter().any(|(name, _)| name.contains("Signature")))
     {
         sent.body.push(b' ');
-        assert!(matches!(sent.received(), Err(Refusal::Proof { .. })), "{}", sent.path);
+        assert!(matches!(sent.received(), Err(Rejection::Proof { .. })), "{}", sent.path);
     }
 }
 
-/// Who does not know a token learns nothing from an answer about which providers have one.
+/// Answers to senders without a token do not reveal which providers have one.
 #[test]
 fn answers_do_not_tell_what_is_set_up() {
     for sent in good() {
@@ -134,15 +134,19 @@ fn neither_answer_nor_log_holds_a_secret() {
     ]);
     let digest = wrong.paths(Provider::DockerHub).next().unwrap();
     for sent in good() {
-        let refusal = sent.received_with(&wrong).unwrap_err();
-        for text in [refusal.to_string(), refusal.answer(), format!("{refusal:?}{wrong:?}")] {
+        let rejection = sent.received_with(&wrong).unwrap_err();
+        for text in [
+            rejection.to_string(),
+            rejection.answer(),
+            format!("{rejection:?}{wrong:?}"),
+        ] {
             let secret = ["hidden-token", TOKEN, digest.rsplit('/').next().unwrap()];
             assert!(secret.iter().all(|secret| !text.contains(secret)), "{text}");
         }
     }
 }
 
-/// The example of GitHub's document *Validating webhook deliveries*; its body is no JSON, so that is what is refused.
+/// The example of GitHub's document *Validating webhook deliveries*; it is rejected only because its body is not JSON.
 #[test]
 fn githubs_own_example_is_proved() {
     let sent = Sent::to("/hook/github", "Hello, World!")
@@ -214,12 +218,12 @@ fn gitlabs_signing_tokens_sign_id_time_and_body() {
         .with("webhook-signature", &format!("v1,AAAA v2,x {signature}"));
     assert!(sent.received_with(&tokens).is_ok());
     let late = sent.clone().with("webhook-timestamp", "1767323046");
-    assert!(matches!(late.received_with(&tokens), Err(Refusal::Proof { .. })));
+    assert!(matches!(late.received_with(&tokens), Err(Rejection::Proof { .. })));
     // The signing token is a key and never a password.
     let key_as_token = sent.without("webhook-signature").with("X-Gitlab-Token", key);
     assert!(matches!(
         key_as_token.received_with(&tokens),
-        Err(Refusal::Proof { .. })
+        Err(Rejection::Proof { .. })
     ));
 }
 
@@ -285,7 +289,7 @@ fn addresses_and_methods() {
     }
     let mut sent = good().remove(0);
     "GET".clone_into(&mut sent.method);
-    assert_eq!(sent.received(), Err(Refusal::Method));
+    assert_eq!(sent.received(), Err(Rejection::Method));
 }
 
 #[test]
@@ -295,7 +299,7 @@ fn a_repeated_proof_is_refused() {
         .push(("x-hub-signature-256".to_owned(), "sha256=00".to_owned()));
     assert_eq!(
         sent.received(),
-        Err(Refusal::Repeated {
+        Err(Rejection::Repeated {
             header: "X-Hub-Signature-256"
         })
     );

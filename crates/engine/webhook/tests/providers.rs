@@ -9,7 +9,7 @@
 
 mod sender;
 
-use bumpwright_webhook::Refusal;
+use bumpwright_webhook::Rejection;
 use sender::{Sent, fixture, short};
 
 /// Provider, event header, fixture, events.
@@ -177,7 +177,7 @@ const ROWS: &[Row] = &[
 ];
 
 fn written_out(event: &str) -> String {
-    // All spellings of one place that differ in nothing but the transport are shown alike.
+    // All spellings of a place that differ only in the transport are displayed alike.
     event
         .replace("GITHUB", &[CLUSTER; 3].join(","))
         .replace("PAIR", &[CLUSTER; 2].join(","))
@@ -228,10 +228,10 @@ fn forms_hold_the_same_json() {
         plain.received(),
         "what curl sends with -d"
     );
-    assert_eq!(sent("data=1".to_owned()).received(), Err(Refusal::MediaType));
+    assert_eq!(sent("data=1".to_owned()).received(), Err(Rejection::MediaType));
     assert_eq!(
         plain.with("Content-Type", "text/plain").received(),
-        Err(Refusal::MediaType)
+        Err(Rejection::MediaType)
     );
 }
 
@@ -308,13 +308,13 @@ fn what_is_missing_is_named() {
             "quay",
             ("X-Other", ""),
             r#"{"docker_url": "#,
-            "no JSON at line 1, column 15",
+            "not valid JSON at line 1, column 15",
         ),
         (
             "quay",
             ("X-Other", ""),
             r#"["quay.io/fleet/app", ["1.4.0"]]"#,
-            "it is no JSON object",
+            "it is not a JSON object",
         ),
         (
             "quay",
@@ -326,12 +326,9 @@ fn what_is_missing_is_named() {
         let sent = Sent::to(&format!("/hook/{provider}"), body)
             .proved()
             .with(header.0, header.1);
-        let refusal = sent.received().unwrap_err();
-        assert_eq!(refusal.status(), 400, "{provider} {body}");
-        assert_eq!(
-            refusal.answer(),
-            format!("the body does not read as an event: {reason}")
-        );
+        let rejection = sent.received().unwrap_err();
+        assert_eq!(rejection.status(), 400, "{provider} {body}");
+        assert_eq!(rejection.answer(), format!("the body is not a valid event: {reason}"));
     }
 }
 

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Body, ignored};
-use crate::{Address, Event, Push, Refusal};
+use crate::{Address, Event, Push, Rejection};
 
 const CLOUD: &str = "https://bitbucket.org";
 
@@ -84,7 +84,7 @@ struct Link {
     href: Option<String>,
 }
 
-pub(super) fn read(body: &Body<'_>, key: &str) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>, key: &str) -> Result<Vec<Event>, Rejection> {
     match key {
         "repo:push" => cloud(body),
         "repo:refs_changed" | "mirror:repo_synchronized" => data_center(body),
@@ -95,7 +95,7 @@ pub(super) fn read(body: &Body<'_>, key: &str) -> Result<Vec<Event>, Refusal> {
 }
 
 /// A change without `new` is a deletion.
-fn cloud(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+fn cloud(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: CloudPush = body.parse()?;
     let name = event.repository.and_then(|repository| repository.full_name);
     let address = format!("{CLOUD}/{}", name.ok_or_else(|| body.lacks("repository.full_name"))?);
@@ -121,7 +121,7 @@ impl CloudReference {
     }
 }
 
-fn data_center(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+fn data_center(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: RefsChanged = body.parse()?;
     let addresses = event.repository.ok_or_else(|| body.lacks("repository"))?.addresses();
     if addresses.is_empty() {
@@ -140,7 +140,7 @@ fn data_center(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
 }
 
 impl Repository {
-    /// Older versions do not tell how they are reached: then project and name stand for a repository at any host.
+    /// Older versions do not send their address: then project and name stand for a repository at any host.
     fn addresses(self) -> Vec<Address> {
         let links = self.links.and_then(|links| links.clone).unwrap_or_default();
         let links = links.into_iter().filter_map(|link| link.href);

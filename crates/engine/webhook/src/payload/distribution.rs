@@ -1,9 +1,9 @@
-//! Notifications of CNCF distribution, which many registries are made of, and Azure's, which send one without its list.
+//! Notifications of CNCF distribution, which many registries are based on, and Azure's, which send one without a list.
 
 use serde::Deserialize;
 
 use super::{Body, ignored};
-use crate::{Event, Image, ImageName, Refusal};
+use crate::{Event, Image, ImageName, Rejection};
 
 #[derive(Deserialize)]
 struct Envelope {
@@ -30,7 +30,7 @@ struct Origin {
     host: Option<String>,
 }
 
-pub(super) fn registry(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn registry(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let envelope: Envelope = body.parse()?;
     let events = envelope.events.ok_or_else(|| body.lacks("events"))?;
     Ok(events
@@ -40,7 +40,7 @@ pub(super) fn registry(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
         .collect())
 }
 
-pub(super) fn acr(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn acr(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: Notification = body.parse()?;
     match event.action.as_deref() {
         Some("ping") => Ok(vec![Event::Ping]),
@@ -51,10 +51,10 @@ pub(super) fn acr(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
 }
 
 impl Notification {
-    /// The image, if this is a push of a tag: layers and the parts of an image for several platforms have none.
+    /// The image, if this is a push of a tag: layers and the parts of a multi-platform image have none.
     ///
-    /// The registry knows itself by the host that it was asked for, which may be another than that of `spec.image`; so
-    /// all hosts that it names count.
+    /// The registry reports the host of the request, which may differ from that of `spec.image`; so all hosts that it names
+    /// count.
     fn image(self) -> Option<Image> {
         let target = self.target.filter(|_| self.action.as_deref() == Some("push"))?;
         let tag = target.tag.filter(|tag| !tag.is_empty())?;

@@ -1,10 +1,10 @@
-//! Gitea's and Forgejo's events: those about repositories are GitHub's, those about packages are their own.
+//! Gitea's and Forgejo's events: GitHub's for repositories, their own for packages.
 
 use serde::Deserialize;
 use url::Url;
 
 use super::{Body, github, ignored};
-use crate::{Event, Image, ImageName, Refusal};
+use crate::{Event, Image, ImageName, Rejection};
 
 #[derive(Deserialize)]
 struct PackageEvent {
@@ -27,7 +27,7 @@ struct Owner {
     login: Option<String>,
 }
 
-pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Rejection> {
     match kind {
         "package" => package(body),
         _ => github::repository(body, kind),
@@ -35,7 +35,7 @@ pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Refusal> {
 }
 
 /// The registry is at the forge's own host; a version that is a digest is part of an image that is tagged later.
-fn package(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+fn package(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: PackageEvent = body.parse()?;
     let package = event.package.ok_or_else(|| body.lacks("package"))?;
     let (kind, action) = (package.kind.unwrap_or_default(), event.action.unwrap_or_default());

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Body, ignored};
-use crate::{Event, Image, ImageName, Push, Refusal};
+use crate::{Event, Image, ImageName, Push, Rejection};
 
 const HOST_OF_PACKAGES: &str = "ghcr.io";
 
@@ -59,7 +59,7 @@ struct ContainerTag {
     digest: Option<String>,
 }
 
-pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Rejection> {
     match kind {
         "package" | "registry_package" => package(body),
         _ => repository(body, kind),
@@ -67,7 +67,7 @@ pub(super) fn read(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Refusal> {
 }
 
 /// The events about Git.
-pub(super) fn repository(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Refusal> {
+pub(super) fn repository(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Rejection> {
     match kind {
         "ping" => Ok(vec![Event::Ping]),
         "push" | "create" | "delete" | "pull_request" | "pull_request_sync" => {
@@ -88,7 +88,7 @@ pub(super) fn repository(body: &Body<'_>, kind: &str) -> Result<Vec<Event>, Refu
 }
 
 impl Change {
-    /// `create` and `delete` tell a short name and what it is of.
+    /// The full name; `create` and `delete` have a short name and its type.
     fn full_name(&self) -> Option<String> {
         let name = self.reference.as_deref()?;
         match self.ref_type.as_deref() {
@@ -115,8 +115,8 @@ impl Repository {
     }
 }
 
-/// An image at `ghcr.io`. The address with the tag is taken where it is, since an Enterprise Server has another host.
-fn package(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+/// An image at `ghcr.io`. The URL with the tag is preferred, since an Enterprise Server has another host.
+fn package(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: PackageEvent = body.parse()?;
     let package = event.package.ok_or_else(|| body.lacks("package"))?;
     let kind = package.package_type.unwrap_or_default();

@@ -1,10 +1,10 @@
-//! GitLab's events (*Webhook events*, *System hooks*). What one is of stands in the body, since a system hook sends all
-//! of them with the same header.
+//! GitLab's events (*Webhook events*, *System hooks*). The type of an event is read from the body, since system hooks have
+//! the same header for all types.
 
 use serde::Deserialize;
 
 use super::{Body, ignored};
-use crate::{Event, Push, Refusal};
+use crate::{Event, Push, Rejection};
 
 #[derive(Deserialize)]
 struct Hook {
@@ -16,12 +16,12 @@ struct Hook {
     project: Option<Project>,
     repository: Option<Repository>,
     object_attributes: Option<MergeRequest>,
-    /// Of the system hook `repository_update`.
+    /// Changes of the system hook `repository_update`.
     #[serde(default)]
     changes: Changes,
 }
 
-/// A list at `repository_update`; an object at events that are not read here.
+/// A list for `repository_update`; an object for events that are not read here.
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
 enum Changes {
@@ -59,7 +59,7 @@ struct MergeRequest {
     iid: Option<u64>,
 }
 
-pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let hook: Hook = body.parse()?;
     let kind = hook.object_kind.as_deref().or(hook.event_name.as_deref());
     match kind.ok_or_else(|| body.lacks("object_kind"))? {
@@ -89,7 +89,7 @@ pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
 }
 
 impl Hook {
-    fn push(&self, body: &Body<'_>, reference: String, after: Option<String>) -> Result<Event, Refusal> {
+    fn push(&self, body: &Body<'_>, reference: String, after: Option<String>) -> Result<Event, Rejection> {
         let project = self.project.iter();
         let project = project.flat_map(|of| [&of.git_http_url, &of.git_ssh_url, &of.web_url]);
         let repository = self.repository.iter();

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Body, ignored};
 use crate::image_name::tagged;
-use crate::{Event, Image, Refusal};
+use crate::{Event, Image, Rejection};
 
 #[derive(Deserialize)]
 struct Notification {
@@ -26,7 +26,7 @@ struct Resource {
     digest: Option<String>,
 }
 
-pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: Notification = body.parse()?;
     match event.kind.as_deref() {
         Some("PUSH_ARTIFACT" | "harbor.artifact.pushed") => {
@@ -44,7 +44,7 @@ pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
 }
 
 impl Resource {
-    /// The image; none without a tag, in whose place Harbor writes the digest.
+    /// The image; `None` without a tag, in place of which Harbor writes the digest.
     fn image(self) -> Option<Image> {
         let written = tagged(self.resource_url.as_deref()?)?;
         let tag = self

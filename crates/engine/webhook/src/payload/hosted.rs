@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Body, ignored};
 use crate::image_name::tagged;
-use crate::{Event, Image, ImageName, MAX_EVENTS, Refusal};
+use crate::{Event, Image, ImageName, MAX_EVENTS, Rejection};
 
 #[derive(Deserialize)]
 struct HubPush {
@@ -48,8 +48,8 @@ struct GooglePush {
     tag: Option<String>,
 }
 
-/// `callback_url` is not called: it is an address that the sender chose.
-pub(super) fn dockerhub(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+/// `callback_url` is not called, since the sender chooses it.
+pub(super) fn dockerhub(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: HubPush = body.parse()?;
     let name = event.repository.and_then(|repository| repository.repo_name);
     let name = name.and_then(|name| ImageName::at("docker.io", &name));
@@ -62,7 +62,7 @@ pub(super) fn dockerhub(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
     })])
 }
 
-pub(super) fn quay(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn quay(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let event: QuayPush = body.parse()?;
     let name = event.docker_url.as_deref().and_then(ImageName::parse);
     let names = vec![name.ok_or_else(|| body.lacks("docker_url"))?];
@@ -74,11 +74,11 @@ pub(super) fn quay(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
             digest: None,
         })
     };
-    // One more than is allowed is enough to be refused; each is a copy of the name.
+    // One more than allowed is enough for the rejection; each is a copy of the name.
     Ok(tags.into_iter().take(MAX_EVENTS + 1).map(image).collect())
 }
 
-pub(super) fn gcr(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn gcr(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let delivery: Delivery = body.parse()?;
     let data = delivery.message.and_then(|message| message.data);
     let data = data.ok_or_else(|| body.lacks("message.data"))?;

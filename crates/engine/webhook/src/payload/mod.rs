@@ -1,5 +1,5 @@
-//! The bodies of the providers. Each file knows one family, reads only the fields that are needed, and takes all of them
-//! as optional: senders leave out what they do not know, or write `null`.
+//! Bodies of the providers, a file for each family. Only the necessary fields are read, all of them optional: senders omit
+//! unknown ones or write `null`.
 
 mod bitbucket;
 mod distribution;
@@ -14,10 +14,10 @@ mod signed_document;
 use serde::de::DeserializeOwned;
 
 use super::event::shown;
-use super::{Event, Provider, Refusal, Request};
+use super::{Event, Provider, Rejection, Request};
 
-/// The events in a body that is proved.
-pub(crate) fn read(provider: Provider, request: &Request<'_>, json: &[u8]) -> Result<Vec<Event>, Refusal> {
+/// The events of an authenticated body.
+pub(crate) fn read(provider: Provider, request: &Request<'_>, json: &[u8]) -> Result<Vec<Event>, Rejection> {
     let body = Body { provider, json };
     let kind = |header| request.header(header).map(Option::unwrap_or_default);
     match provider {
@@ -36,36 +36,40 @@ pub(crate) fn read(provider: Provider, request: &Request<'_>, json: &[u8]) -> Re
     }
 }
 
-/// A body, and whose it is.
+/// A body and its provider.
 struct Body<'a> {
     provider: Provider,
     json: &'a [u8],
 }
 
 impl Body<'_> {
-    /// Reads JSON. Its depth is bounded by the parser, its size by the body's; what is not asked for is not kept.
-    fn parse<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    /// Parses JSON. Its depth is bounded by the parser, its size by the body's; unknown fields are not kept.
+    fn parse<T: DeserializeOwned>(&self) -> Result<T, Rejection> {
         self.parse_part(self.json)
     }
 
-    fn parse_part<T: DeserializeOwned>(&self, json: &[u8]) -> Result<T, Refusal> {
-        // Lists would be taken for objects without names.
+    fn parse_part<T: DeserializeOwned>(&self, json: &[u8]) -> Result<T, Rejection> {
+        // serde reads lists as structs without names.
         if !json.trim_ascii_start().starts_with(b"{") {
-            return Err(self.invalid("it is no JSON object"));
+            return Err(self.invalid("it is not a JSON object"));
         }
         serde_json::from_slice(json).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => self.invalid(&error.to_string()),
-            _ => self.invalid(&format!("no JSON at line {}, column {}", error.line(), error.column())),
+            _ => self.invalid(&format!(
+                "not valid JSON at line {}, column {}",
+                error.line(),
+                error.column()
+            )),
         })
     }
 
-    fn invalid(&self, reason: &str) -> Refusal {
+    fn invalid(&self, reason: &str) -> Rejection {
         let provider = self.provider;
         let reason = shown(reason, 120);
-        Refusal::Payload { provider, reason }
+        Rejection::Payload { provider, reason }
     }
 
-    fn lacks(&self, field: &str) -> Refusal {
+    fn lacks(&self, field: &str) -> Rejection {
         self.invalid(&format!("the field {field} is missing"))
     }
 }

@@ -1,10 +1,10 @@
 //! Nexus' events about components and assets (*Example headers and payloads*). They name the repository of Nexus but not
-//! where its images are reached, so the host may be any.
+//! the host of its images, so any host matches.
 
 use serde::Deserialize;
 
 use super::{Body, ignored};
-use crate::{Event, Image, ImageName, Refusal};
+use crate::{Event, Image, ImageName, Rejection};
 
 #[derive(Deserialize)]
 struct Hook {
@@ -22,7 +22,7 @@ struct Component {
     version: Option<String>,
 }
 
-pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let hook: Hook = body.parse()?;
     let action = hook.action.as_deref().ok_or_else(|| body.lacks("action"))?;
     if !matches!(action, "CREATED" | "UPDATED") {
@@ -35,10 +35,10 @@ pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
         _ => None,
     };
     let Some((name, tag)) = image.filter(|(_, tag)| !tag.contains(':')) else {
-        return Ok(ignored("nothing that is a tag of an image"));
+        return Ok(ignored("not a tag of an image"));
     };
     let mut names: Vec<ImageName> = ImageName::at_any_registry(name).into_iter().collect();
-    // With path-based routing the repository's name is part of the image's.
+    // With path-based routing the name of the repository is part of the image's name.
     let routed = hook.repository_name.map(|repository| format!("{repository}/{name}"));
     names.extend(routed.as_deref().and_then(ImageName::at_any_registry));
     Ok(vec![Event::Image(Image {

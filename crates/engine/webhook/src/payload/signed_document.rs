@@ -1,11 +1,11 @@
-//! Our own small document, for pipelines and for forges that are not known:
+//! Our own small document, for pipelines and unsupported forges:
 //! `{"repository": URL, "ref": "refs/heads/main", "commit": ID}` or `{"image": "ghcr.io/o/app:1.0"}`.
 
 use serde::Deserialize;
 
 use super::Body;
 use crate::image_name::tagged;
-use crate::{Event, Image, Push, Refusal};
+use crate::{Event, Image, Push, Rejection};
 
 #[derive(Deserialize)]
 struct Document {
@@ -18,7 +18,7 @@ struct Document {
     digest: Option<String>,
 }
 
-pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
+pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Rejection> {
     let document: Document = body.parse()?;
     match (&document.repository, &document.image) {
         (Some(url), None) => document.push(body, url),
@@ -28,7 +28,7 @@ pub(super) fn read(body: &Body<'_>) -> Result<Vec<Event>, Refusal> {
 }
 
 impl Document {
-    fn push(&self, body: &Body<'_>, url: &str) -> Result<Vec<Event>, Refusal> {
+    fn push(&self, body: &Body<'_>, url: &str) -> Result<Vec<Event>, Rejection> {
         if self.reference.as_deref().is_some_and(|name| !name.starts_with("refs/")) {
             return Err(body.invalid("\"ref\" must be a full name, such as refs/heads/main"));
         }
@@ -39,7 +39,7 @@ impl Document {
         }
     }
 
-    fn image(&self, body: &Body<'_>, image: &str) -> Result<Vec<Event>, Refusal> {
+    fn image(&self, body: &Body<'_>, image: &str) -> Result<Vec<Event>, Rejection> {
         let written = tagged(image).ok_or_else(|| body.invalid("\"image\" is not an image name"))?;
         let tag = self.tag.clone().or(written.tag);
         let digest = self.digest.clone().or(written.digest);

@@ -1,4 +1,4 @@
-//! A sender: requests as the providers make them, with the bodies in `fixtures/`.
+//! A sender: requests like those of the providers, with the bodies in `fixtures/`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,7 +10,7 @@
 
 use std::path::Path;
 
-use bumpwright_webhook::{Event, Provider, Refusal, Request, Tokens, receive};
+use bumpwright_webhook::{Event, Provider, Rejection, Request, Tokens, receive};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -50,7 +50,7 @@ impl Sent {
         self
     }
 
-    /// With the proof that the provider would give for `TOKEN`.
+    /// Adds the provider's proof for `TOKEN`.
     pub fn proved(self) -> Self {
         let provider = self.path.split('/').nth(2).unwrap().to_owned();
         let signature = hmac_sha256(TOKEN, &self.body);
@@ -70,11 +70,11 @@ impl Sent {
         }
     }
 
-    pub fn received(&self) -> Result<Vec<Event>, Refusal> {
+    pub fn received(&self) -> Result<Vec<Event>, Rejection> {
         self.received_with(&tokens())
     }
 
-    pub fn received_with(&self, tokens: &Tokens) -> Result<Vec<Event>, Refusal> {
+    pub fn received_with(&self, tokens: &Tokens) -> Result<Vec<Event>, Rejection> {
         let headers: Vec<(&str, &str)> = self.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         let request = Request {
             method: &self.method,
