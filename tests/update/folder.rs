@@ -83,7 +83,7 @@ fn fields_that_are_commented_out_are_told_with_verbose_and_in_json_only() {
     let both = format!("{MARKED}# {MARKED}");
     bench.write("a.yaml", &both);
     bench.write("p.yaml", app());
-    let told = "a.yaml:2:1: Commented: the field is commented out, and its marker with it";
+    let told = "a.yaml:2:1: Commented: the field is commented out with its marker";
     for output in ["text", "markdown", "diff"] {
         let ran = bench.ok(&["update", "--dry-run", "--strict", "--output", output]);
         assert!(!(ran.out + &ran.err).contains("ommented"), "{output}");

@@ -1,4 +1,4 @@
-//! Block scalars: where header and content stand, and how new content is laid.
+//! Block scalars: the layout of header and content, and of new content.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) fn shape(text: &str, header: Header, start: usize, end: usize, value:
             let digit = indicators_text.chars().find_map(|c| c.to_digit(10));
             let digit = digit.and_then(|digit| usize::try_from(digit).ok());
             let indent = usize::try_from(header.indent.max(0)).unwrap_or_default() + digit.unwrap_or(2);
-            // Blank lines that are longer than the new indentation would become content.
+            // Blank lines longer than the new indentation would become content.
             let blanks = match length_to_last_line(body, indent) {
                 0 => 0,
                 length => line_break.len() + length,
@@ -54,7 +54,7 @@ fn line_break(text: &str) -> &str {
     text.get(..length).unwrap_or_default()
 }
 
-/// Indentation of the body's lines; nothing when no line has anything but spaces.
+/// Indentation of the body's lines; `None` when all lines are blank.
 fn indentation(body: &str, value: &str) -> Option<usize> {
     let is_content = |line: &&str| line.contains(|c: char| c != ' ');
     let written = body.split(['\n', '\r']).find(is_content)?;

@@ -1,4 +1,4 @@
-//! Fields that somebody has commented out together with their markers: nobody expects them to be edited.
+//! Fields that are commented out together with their markers, and are not edited.
 
 use granit_parser::{Event, Parser, StructureStyle};
 
@@ -15,12 +15,12 @@ pub(super) fn is_commented_out(comment: &str, above: Option<&str>) -> bool {
     if uncommented(field).is_empty() {
         return marker::parse(comment).is_ok() && above.is_some_and(is_field);
     }
-    // Without the blank it is no comment but part of the value.
+    // Without the blank it is not a comment but part of the value.
     field.ends_with([' ', '\t']) && is_field(field)
 }
 
-/// Whether a comment is a line of YAML that may hold an image: a field or an item with a value. Keys and values are single
-/// words, since prose such as `note: see below` is YAML too.
+/// Whether a comment is a line of YAML that may have an image: a field or an item with a value. Keys and values must be
+/// single words, since prose such as `note: see below` is YAML too.
 fn is_field(comment: &str) -> bool {
     let mut is_block = false;
     for next in Parser::new_from_str_with_options(uncommented(comment), options()) {
@@ -30,7 +30,7 @@ fn is_field(comment: &str) -> bool {
                 is_block = true;
             }
             Event::Scalar(text, ..) => {
-                // A value that is left out reads as `~`.
+                // A missing value reads as `~`.
                 let is_there = !text.is_empty() && span.start.byte_offset() != span.end.byte_offset();
                 if !is_block || !is_there || text.contains(char::is_whitespace) {
                     return false;

@@ -1,26 +1,25 @@
-//! Which files are looked at, by name and by size.
+//! The files to read, by name and size.
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-/// Files that are not YAML are looked at up to this many bytes (docs/cli.md, *Output*).
+/// Greatest size of other files that are searched (docs/cli.md, *Output*).
 pub const OTHER_LIMIT: usize = 1024 * 1024;
 
-/// YAML files are read up to this many bytes (docs/cli.md, *Output*).
+/// Greatest size of YAML files that are read (docs/cli.md, *Output*).
 pub const YAML_LIMIT: usize = 32 * 1024 * 1024;
 
-/// How a file is looked at.
+/// The treatment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileKind {
     /// Marked fields are edited.
     Yaml,
-    /// A marker is only reported.
+    /// Markers are only reported.
     Other,
 }
 
-/// The kind of the file at `path` (parts separated by `/`), by its name as Flux takes it: `*.yaml`, `*.yml` and
-/// the base name `Kustomization`, hidden files too, in exactly these letters (docs/behaviour/image-automation-controller.md,
-/// *Files and markers*).
+/// The kind of the file at `path` (with `/`), by its name as in Flux: `*.yaml`, `*.yml` and the base name `Kustomization`,
+/// including hidden files, case-sensitive (docs/behaviour/image-automation-controller.md, *Files and markers*).
 pub fn file_kind(path: &str) -> FileKind {
     let base = path.rsplit('/').next().unwrap_or(path);
     let extension = base.rsplit_once('.').map(|(_, extension)| extension);
@@ -31,15 +30,15 @@ pub fn file_kind(path: &str) -> FileKind {
     }
 }
 
-/// Whether the bytes can hold a marker at all: one pass that finds `$imagepolicy` in quotes. A file for which this
-/// is false has neither sites nor skips.
+/// Whether the bytes may contain a marker: one search for `$imagepolicy` in quotes. A file without it has neither sites
+/// nor skips.
 ///
-/// Single quotes are let through too, so that a marker written with them is reported instead of passed over.
+/// Single quotes are accepted, too, so that a marker with them is reported.
 pub fn looks_marked(bytes: &[u8]) -> bool {
     keys(bytes, b"\"'").next().is_some()
 }
 
-/// The places of `$imagepolicy` in one of the `quotes`; each is the offset of the opening quote.
+/// The offsets of `$imagepolicy` in one of the `quotes`, including the opening quote.
 pub(super) fn keys<'a>(bytes: &'a [u8], quotes: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     const KEY: &[u8] = b"$imagepolicy";
     memmem::find_iter(bytes, KEY).filter_map(move |at| {

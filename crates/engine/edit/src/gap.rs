@@ -1,14 +1,14 @@
-//! Comments between two tokens: which of them belong to what follows.
+//! Comments between two tokens: decides which of them belong to the following token.
 //!
-//! go-yaml's rules (`yaml_parser_scan_comments`): comments on lines of their own are the head of what follows, unless
-//! a blank line, a dedent or the end of a flow collection makes them the foot of what came before.
+//! go-yaml's rules (`yaml_parser_scan_comments`): comments on lines of their own are the head of the following token, unless
+//! a blank line, a dedent or the end of a flow collection makes them the foot of the preceding one.
 
-/// A comment as the scanner saw it.
+/// A comment of the scanner.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Comment {
     /// Offset of `#`.
     pub(super) start: usize,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub(super) end: usize,
     /// Line, from 1.
     pub(super) line: usize,
@@ -25,14 +25,14 @@ pub(super) struct Next {
     pub(super) column: usize,
     /// `]` or `}` of a flow collection.
     pub(super) closes_flow: bool,
-    /// No token of the same document follows.
+    /// Whether no token of the same document follows.
     pub(super) is_end: bool,
 }
 
-/// What surrounds a gap.
+/// The surroundings of a gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
-    /// Line breaks between what stands before the first comment and that comment.
+    /// Line breaks before the first comment.
     pub(super) newlines: usize,
     /// Whether the token before is `:`.
     pub(super) after_value: bool,
@@ -40,16 +40,16 @@ pub(super) struct Around {
     pub(super) on_first_line: bool,
     /// The column of the innermost block collection.
     pub(super) indent: usize,
-    /// The token after.
+    /// The token after the gap.
     pub(super) next: Next,
 }
 
-/// A head: consecutive comments (indices into the gap) that belong to what follows.
+/// A head: consecutive comments (indices into the gap) that belong to the following token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     /// Index of the first comment.
     pub(super) first: usize,
-    /// How many comments.
+    /// Number of comments.
     pub(super) count: usize,
     /// Whether a blank line follows them.
     pub(super) blank_after: bool,
@@ -62,12 +62,12 @@ struct Open {
     column: usize,
 }
 
-/// The head among the comments of a gap, if any; all others are feet. Feet that are not bound to the token before
-/// go to `loose`, by offset: comments after them wait in go-yaml's queue until these are reached.
+/// The head among the comments of a gap, if any; all others are feet. Feet that are not bound to the preceding token
+/// go to `loose`, by offset: later comments wait in go-yaml's queue until these are reached.
 pub(super) fn head(comments: &[Comment], around: &Around, loose: &mut Vec<usize>) -> Option<Head> {
     let first = comments.first()?;
     let mut first_empty = around.newlines <= 1;
-    // No foot on the first line: there is nothing that it could follow.
+    // A foot on the first line has no token before it.
     let foot_line = (!around.on_first_line).then(|| {
         let behind_content = around.newlines == 0 && first.column > 1;
         first.line + 1 + usize::from(behind_content) - around.newlines
@@ -88,7 +88,7 @@ pub(super) fn head(comments: &[Comment], around: &Around, loose: &mut Vec<usize>
             }
         }
         if open.is_none() {
-            // go-yaml counts lines from the last comment, so every comment but the first seems one line higher.
+            // go-yaml counts lines from the last comment, so every comment but the first is one line higher.
             let line = if index == 0 {
                 comment.line
             } else {

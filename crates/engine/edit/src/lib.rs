@@ -1,10 +1,10 @@
-//! Marked fields in YAML files: find them, plan their new values, change their bytes and nothing else.
+//! Marked fields in YAML files: finds them, plans their new values, and changes their bytes and nothing else.
 //!
 //! ```text
 //! bytes ─▶ scan ─▶ Scan ─▶ plan (with Images) ─▶ Plan ─▶ splice (with the bytes) ─▶ bytes
 //! ```
 //!
-//! [`scan`] is a function of the bytes alone, so a caller may keep its result by blob id; [`plan`] needs no bytes;
+//! [`scan`] is a function of the bytes only, so that callers may cache its result by blob id; [`plan`] needs no bytes;
 //! [`splice`] replaces byte ranges and copies everything else.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]

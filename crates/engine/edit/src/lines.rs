@@ -1,6 +1,6 @@
 //! Lines and columns of byte offsets.
 
-/// Where the lines of a text start.
+/// The starts of the lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,

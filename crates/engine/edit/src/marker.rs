@@ -1,4 +1,4 @@
-//! What a comment says: nothing for us, a setter, or something that only looks like a marker.
+//! The parser of markers in comments.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use super::file::keys;
 use super::model::{Part, Setter};
 use bumpwright_policy::PolicyName;
 
-/// Whether a comment (or other text) holds the marker's key.
+/// Whether a comment (or other text) contains the marker's key.
 pub(super) fn mentions(text: &str) -> bool {
     keys(text.as_bytes(), b"\"'").next().is_some()
 }
 
-/// Reads a comment, with its `#`, as kyaml's setters do: any number of `#`, then one JSON object of strings that
-/// has `$imagepolicy`; other keys are let be.
+/// Parses a comment, with its `#`, as kyaml's setters do: any number of `#`, then a JSON object of strings with
+/// `$imagepolicy`; other keys are ignored.
 ///
 /// # Errors
-/// In words what keeps the comment from being a marker.
+/// A message about the fault of a malformed marker.
 pub(super) fn parse(comment: &str) -> Result<Setter, String> {
     let json = comment.trim_start_matches('#');
     let fields: BTreeMap<String, Option<String>> = serde_json::from_str(json).map_err(|_| malformed(json))?;
@@ -32,7 +32,7 @@ fn malformed(json: &str) -> String {
     if text.starts_with('{') && text.ends_with('}') {
         return r#"the marker is not a JSON object of strings; write # {"$imagepolicy": "ns:name"}"#.to_owned();
     }
-    r#"there is other text beside the marker; the comment must be # {"$imagepolicy": "ns:name"} alone"#.to_owned()
+    r#"there is other text beside the marker; the comment must be only # {"$imagepolicy": "ns:name"}"#.to_owned()
 }
 
 fn setter(name: &str) -> Result<Setter, String> {

@@ -1,4 +1,4 @@
-//! The vocabulary of an edit: setters, changes and skips.
+//! The types of an edit: setters, changes and skips.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use bumpwright_policy::{LatestRef, PolicyName};
 
-/// The part of an image reference that a marker asks for.
+/// The part of an image reference that a marker sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Part {
     /// `ns:name`: the whole reference.
     Reference,
     /// `ns:name:name`: the image's name without tag.
     Name,
-    /// `ns:name:tag`: the tag alone.
+    /// `ns:name:tag`: the tag only.
     Tag,
-    /// `ns:name:digest`: the digest alone.
+    /// `ns:name:digest`: the digest only.
     Digest,
 }
 
-/// What a marker names: a policy and the part of its image that the field takes.
+/// The content of a marker: a policy and the part of its image that the field is set to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Setter {
     /// The policy.
@@ -28,7 +28,7 @@ pub struct Setter {
     pub part: Part,
 }
 
-/// Written as in a marker: `ns:name[:tag|:name|:digest]`.
+/// The form in a marker: `ns:name[:tag|:name|:digest]`.
 impl fmt::Display for Setter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffix = match self.part {
@@ -41,7 +41,7 @@ impl fmt::Display for Setter {
     }
 }
 
-/// The Kubernetes object that a field belongs to, as its document names it; empty where that does not say.
+/// The Kubernetes object that a field belongs to, from its document; absent parts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentId {
@@ -55,7 +55,7 @@ pub struct DocumentId {
     pub name: String,
 }
 
-/// `Kind namespace/name`, as far as the object says.
+/// `Kind namespace/name`, without absent parts.
 impl fmt::Display for DocumentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
@@ -69,7 +69,7 @@ impl fmt::Display for DocumentId {
     }
 }
 
-/// One field that changes (or changed), as the CLI reports it (docs/cli.md, *Output*).
+/// A changed field, as in the CLI's output (docs/cli.md, *Output*).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Path from the repository's root, `/` between its parts.
@@ -78,62 +78,62 @@ pub struct Change {
     pub line: usize,
     /// Column of the scalar in characters, from 1.
     pub column: usize,
-    /// The value that stood there.
+    /// The old value.
     pub old: String,
-    /// The value that stands there now.
+    /// The new value.
     pub new: String,
     /// The policy that chose it.
     pub policy: PolicyName,
     /// The marker's setter.
     pub setter: Setter,
-    /// The object that holds the field.
+    /// The object with the field.
     pub object: DocumentId,
 }
 
-/// Why something that looks like a marker was not edited (docs/cli.md, *Output*).
+/// Why a comment that looks like a marker was not edited (docs/cli.md, *Output*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// The YAML file does not parse.
     Unparsable,
-    /// A marker in a file that is not YAML by its name.
+    /// The file is not YAML by its name.
     NotYaml,
-    /// The comment holds more, or something else, than a marker.
+    /// The comment is not a valid marker.
     MalformedMarker,
-    /// The marker stands on an alias, a key or a collection.
+    /// The marker is on an alias, a key or a collection.
     NotAScalar,
     /// The field is commented out.
     Commented,
-    /// No such policy.
+    /// There is no such policy.
     UnknownPolicy,
     /// The policy is in another namespace than the automation.
     OtherNamespace,
     /// The policy has no image.
     PolicyNotReady,
-    /// `:digest` of a policy whose image has none.
+    /// The marker has `:digest`, and the policy's image has none.
     NoDigest,
-    /// The automation's selector leaves the policy out.
+    /// The automation's selector excludes the policy.
     NotSelected,
     /// The policy is held by an annotation.
     Held,
     /// The image is younger than the policy's minimum age.
     TooYoung,
-    /// The new version is lower and the policy forbids that.
+    /// The new version is lower, and the policy forbids downgrades.
     WouldDowngrade,
     /// The registry could not be scanned.
     ScanFailed,
-    /// The file is larger than files that are looked at.
+    /// The file is too large.
     TooLarge,
 }
 
 impl Reason {
-    /// Whether nobody expects the field to be edited: such a skip is told only where everything is told.
+    /// Whether the field is not meant to be edited: such a skip appears only in complete lists.
     #[must_use]
     pub fn is_dormant(self) -> bool {
         self == Self::Commented
     }
 }
 
-/// Something that looks like a marker and was not edited.
+/// A comment that looks like a marker and was not edited.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Skip {
     /// Path from the repository's root.
@@ -142,27 +142,27 @@ pub struct Skip {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Why, in words, with the way out.
+    /// The message, with the way out.
     pub message: String,
 }
 
-/// What a policy gives for its markers.
+/// The result of a policy for its markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
     /// The image to set.
     Image(&'a LatestRef),
-    /// Nothing is set, for this reason and in these words.
+    /// Nothing is set, with a reason and a message.
     Skip(Reason, String),
 }
 
-/// Looks up what the markers of a policy get; a pure look-up, made before the edit.
+/// A look-up of the images of policies.
 pub trait Images {
     /// The verdict for `policy`.
     fn verdict(&self, policy: &PolicyName) -> Verdict<'_>;
 
-    /// Why a field of `policy` must not go from the tag that it holds to the one that the policy gives, if it must not.
+    /// Why a field of `policy` must not change from one tag to another, if it must not.
     fn refusal(&self, policy: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
         let _ = (policy, from, to);
         None

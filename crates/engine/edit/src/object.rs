@@ -1,28 +1,28 @@
-//! The Kubernetes object that a field belongs to, gathered while a document is read.
+//! Finds the Kubernetes object that a field belongs to, while a document is read.
 
 use super::model::DocumentId;
 
-/// What a mapping of the document is to the search for objects.
+/// The role of a mapping in the search for objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum MappingKind {
     /// An object: the document's root, or an item of a list.
     Object(usize),
     /// `metadata` of an object.
     Metadata(usize),
     /// `items` of the document's root.
     Items,
-    /// Anything else.
+    /// Any other mapping.
     #[default]
     Elsewhere,
 }
 
-/// The objects of one document: the root first, then the items that it would have if it is a list.
+/// The objects of a document: the root first, then its items in case it is a list.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     found: Vec<Fields>,
 }
 
-/// The first spelling of a field counts, as kyaml's `Field` takes it.
+/// The first occurrence of a field counts, as in kyaml's `Field`.
 #[derive(Debug, Default)]
 struct Fields {
     api_version: Option<String>,
@@ -32,18 +32,18 @@ struct Fields {
 }
 
 impl Objects {
-    /// Opens a new object and gives its place.
-    pub(super) fn open(&mut self) -> Place {
+    /// Begins a new object.
+    pub(super) fn open(&mut self) -> MappingKind {
         self.found.push(Fields::default());
-        Place::Object(self.found.len() - 1)
+        MappingKind::Object(self.found.len() - 1)
     }
 
-    /// Takes note of a scalar field.
-    pub(super) fn field(&mut self, place: Place, key: &str, value: &str) {
-        let (index, metadata) = match place {
-            Place::Object(index) => (index, false),
-            Place::Metadata(index) => (index, true),
-            Place::Items | Place::Elsewhere => return,
+    /// Records a scalar field.
+    pub(super) fn field(&mut self, mapping: MappingKind, key: &str, value: &str) {
+        let (index, metadata) = match mapping {
+            MappingKind::Object(index) => (index, false),
+            MappingKind::Metadata(index) => (index, true),
+            MappingKind::Items | MappingKind::Elsewhere => return,
         };
         let Some(fields) = self.found.get_mut(index) else {
             return;
@@ -58,7 +58,7 @@ impl Objects {
         slot.get_or_insert_with(|| value.to_owned());
     }
 
-    /// The object that a field below object `index` belongs to: the item where the document is a list, else the root
+    /// The object that a field below object `index` belongs to: the item if the document is a list, else the root
     /// (docs/behaviour/image-automation-controller.md, *Files and markers*: `kind: List` and ResourceList are unwrapped).
     pub(super) fn identify(&self, index: usize) -> DocumentId {
         let root = self.found.first();

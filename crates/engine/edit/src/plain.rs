@@ -1,6 +1,6 @@
-//! What a plain scalar reads back as, under YAML 1.1 and 1.2 as go-yaml resolves them.
+//! The resolution of plain scalars, under YAML 1.1 and 1.2 as in go-yaml.
 
-/// Whether `value`, written without quotes, reads back as this very string.
+/// Whether `value`, written without quotes, is read as the same string.
 pub(super) fn can_be_plain(value: &str, flow: bool, typed: bool) -> bool {
     fits(value, flow) && (typed || !is_other_type(value))
 }
@@ -27,7 +27,7 @@ fn fits(value: &str, flow: bool) -> bool {
     let is_broken = value.ends_with(':')
         || value.ends_with(char::is_whitespace)
         || value.contains(breaks)
-        // go-yaml ends a plain scalar at `?` there.
+        // go-yaml ends a plain scalar in flow context at `?`.
         || flow && value.contains(|c| c == '?' || is_flow_indicator(c))
         || all.windows(2).any(|pair| colon_ends(pair) || hash_begins(pair));
     start_is_safe && !is_broken

@@ -1,4 +1,4 @@
-//! What to change in a file: the sites of a scan, and the images that the policies give.
+//! Plans the changes of a file from the sites of a scan and the images of policies.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use super::spell;
 use super::splice::Edit;
 use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
 
-/// The changes of one file and what is left out.
+/// The changes of a file, and its skips.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The byte ranges to replace, in the order of the file.
     pub edits: Vec<Edit>,
     /// The fields that change, in the order of the file.
     pub changes: Vec<Change>,
-    /// What looks like a marker and changes nothing, in the order of the file.
+    /// The skips, in the order of the file.
     pub skips: Vec<Skip>,
 }
 
-/// Plans the edits of the file at `path`. A field that already holds its value is left as it is spelled, as by Flux.
+/// Plans the edits of the file at `path`. A field that already has its value keeps its spelling, as in Flux.
 pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
     let mut plan = Plan::default();
     for skip in &scan.skips {
@@ -56,8 +56,8 @@ pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
     plan
 }
 
-/// Policies of which a tag in the file must stay, with the reason. What has no tag of its own, a digest or a name, stays
-/// with it: it would no longer belong to the tag.
+/// Policies with a tag in the file that must stay, with the reason. Fields with only a digest or a name stay, too: they
+/// would no longer belong to the tag.
 type Refused<'a> = BTreeMap<&'a PolicyName, (Reason, String)>;
 
 fn refused<'a>(scan: &'a Scan, images: &dyn Images) -> Refused<'a> {
@@ -72,7 +72,7 @@ fn refused<'a>(scan: &'a Scan, images: &dyn Images) -> Refused<'a> {
     refused
 }
 
-/// Why the tag in a site must stay, if it must. Another image than the policy's has tags that say nothing about this one's.
+/// Why the tag of a site must stay, if it must. Tags of an image other than the policy's are not comparable.
 fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reason, String)> {
     let from = match site.setter.part {
         Part::Tag => Some(site.value.as_str()),
@@ -85,13 +85,13 @@ fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reaso
     images.refusal(&site.setter.policy, from?, &image.tag)
 }
 
-/// Whether two names are those of one image, which `acme/app` and `docker.io/acme/app` are.
+/// Whether two names are of one image, such as `acme/app` and `docker.io/acme/app`.
 fn is_same(one: &str, other: &str) -> bool {
     let full = |name| Reference::parse(name, Validation::Weak).map(|reference| reference.context());
     one == other || full(one).is_ok_and(|one| full(other).is_ok_and(|other| one == other))
 }
 
-/// The new value of a site, nothing if it has it already.
+/// The new value of a site; `None` if it has it already.
 fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Option<String>, (Reason, String)> {
     let image = match images.verdict(&site.setter.policy) {
         Verdict::Image(image) => image,
@@ -111,7 +111,7 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Op
         return Ok(None);
     }
     if matches!(site.spelling, Spelling::Block(_)) && !fits_block(&new) {
-        let message = format!("{new:?} cannot stand in a block scalar; write the field in quotes");
+        let message = format!("{new:?} cannot be written in a block scalar; put the field in quotes");
         return Err((Reason::PolicyNotReady, message));
     }
     Ok(Some(new))
@@ -122,7 +122,7 @@ fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {
         Part::Reference => image.to_string(),
         Part::Name => image.name.clone(),
         Part::Tag if image.tag.is_empty() => {
-            let message = format!("policy {} gives no tag, only a digest", site.setter.policy);
+            let message = format!("policy {} has no tag, only a digest", site.setter.policy);
             return Err((Reason::PolicyNotReady, message));
         }
         Part::Tag => image.tag.clone(),
@@ -131,7 +131,7 @@ fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {
             None => {
                 let policy = &site.setter.policy;
                 let message = format!(
-                    "policy {policy} gives no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always"
+                    "policy {policy} has no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always"
                 );
                 return Err((Reason::NoDigest, message));
             }
@@ -182,7 +182,7 @@ fn edits(site: &Site, new: &str) -> Vec<Edit> {
     edits
 }
 
-/// The value ends without line break, so the header has to say `-`.
+/// The value ends without a line break, so the header must have `-`.
 fn strip(shape: &BlockShape) -> Option<Edit> {
     let old = &shape.indicators_text;
     if old.contains('-') {

@@ -1,8 +1,8 @@
-//! Comments as go-yaml sees them: each bound to the token that it belongs to.
+//! Binds comments to tokens as go-yaml does.
 //!
-//! The rules are go-yaml's (`scannerc.go`): a comment behind a token on its line is that token's line comment, behind
-//! `:` in block context and `,` in flow context the line comment of the token before; behind `-` it is a head. The
-//! remarks made here are taken by events in [`super::walk`], which is how go-yaml's parser hands them out.
+//! The rules are go-yaml's (`scannerc.go`): a comment after a token on its line is that token's line comment; after `:` in
+//! block context and `,` in flow context it is the line comment of the token before; after `-` it is a head. The remarks
+//! are taken by events in [`super::walk`], as in go-yaml's parser.
 
 use granit_parser::{Options, ScalarStyle, Scanner, StrInput, Token, TokenType};
 
@@ -11,32 +11,32 @@ use super::gap::{self, Around, Comment, Next};
 use super::marker::mentions;
 use super::strict::{self, Before};
 
-/// What a remark is to the node that takes it.
+/// The role of a remark for the node that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// A line comment.
     Line,
-    /// A comment below something: no node takes it.
+    /// A comment below a node, which no node takes.
     Foot,
-    /// A comment above.
+    /// A comment above a node.
     Head {
         /// Offset of the token directly below.
         next: usize,
-        /// Whether that is a `-`: a collection in its entry takes the head away from the entry's first node.
+        /// Whether that is a `-`: a collection in its entry takes the head instead of the entry's first node.
         above_entry: bool,
-        /// A blank line follows, so that at the top of a document it is the document's.
+        /// Whether a blank line follows, so that at the top of a document it belongs to the document.
         blank_after: bool,
     },
 }
 
-/// A comment, or several that make one text, bound to a place.
+/// A comment, or several that form one text, bound to an offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remark {
-    /// Nodes that start here or later take it.
+    /// Nodes that start at this offset or later take it.
     pub(super) mark: usize,
     /// Line comment or head.
     pub(super) role: Role,
-    /// The marker comment (index) that it is, if it is one comment and looks like a marker.
+    /// Index of the marker comment, if it is a single comment that looks like a marker.
     pub(super) marker: Option<u32>,
 }
 
@@ -45,9 +45,9 @@ pub(super) struct Remark {
 pub(super) struct MarkerComment {
     /// The comment.
     pub(super) comment: Comment,
-    /// Its text with `#`.
+    /// The text with `#`.
     pub(super) text: String,
-    /// Whether it is a field that is commented out, or belongs to one.
+    /// Whether it is a commented-out field, or belongs to one.
     pub(super) is_commented_out: bool,
 }
 
@@ -56,26 +56,26 @@ pub(super) struct MarkerComment {
 pub(super) struct Header {
     /// Offset of `|` or `>`.
     pub(super) start: usize,
-    /// Column of the block collection around it, -1 for none.
+    /// Column of the enclosing block collection, -1 for none.
     pub(super) indent: isize,
 }
 
-/// All that the tokens of a file tell.
+/// The results of scanning the tokens of a file.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
-    /// In the order of the file.
+    /// All in the order of the file.
     pub(super) remarks: Vec<Remark>,
-    /// In the order of the file.
+    /// All in the order of the file.
     pub(super) markers: Vec<MarkerComment>,
-    /// Of each block scalar, in the order of the file.
+    /// The header of each block scalar, in the order of the file.
     pub(super) headers: Vec<Header>,
     /// Offset of a tab that go-yaml refuses.
     pub(super) refused_tab: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Start of the file or of a document: no line comments.
+enum TokenClass {
+    /// Start of a document, without line comments.
     Edge,
     BlockEntry,
     /// `?`.
@@ -93,23 +93,23 @@ struct Prior {
     start: usize,
     end: usize,
     line: usize,
-    kind: Kind,
-    /// Plain scalars take in the line break after them.
+    kind: TokenClass,
+    /// Whether it is a plain scalar, which includes the line break after it.
     ends_late: bool,
 }
 
-struct Reader<'a> {
+struct CommentReader<'a> {
     text: &'a str,
     out: Remarks,
     prior: Prior,
     before_prior: Option<usize>,
     closed_since: bool,
-    /// The last `:` belongs to a `?`.
+    /// Whether the last `:` belongs to a `?`.
     complex: bool,
-    /// A key without `?` waits for its `:`.
+    /// Whether a key without `?` is waiting for its `:`.
     simple: bool,
     gap: Vec<Comment>,
-    /// The last comment that is alone on its line.
+    /// The last comment on a line of its own.
     alone: Option<Comment>,
     indents: Vec<usize>,
     pops: usize,
@@ -117,18 +117,18 @@ struct Reader<'a> {
     first_line: usize,
 }
 
-/// Reads the comments of a file. An error of the scanner ends the reading: the parser meets the same one.
+/// Reads the comments of a file, up to an error of the scanner, which the parser will report.
 ///
-/// Places come from `shadow`, which is as long as `text` (see [`super::repair`]); words from `text`.
+/// Offsets are from `shadow`, which is as long as `text` (see [`super::repair`]); texts from `text`.
 pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
     let edge = Prior {
         start: 0,
         end: 0,
         line: 1,
-        kind: Kind::Edge,
+        kind: TokenClass::Edge,
         ends_late: false,
     };
-    let mut reader = Reader {
+    let mut reader = CommentReader {
         text,
         out: Remarks::default(),
         prior: edge,
@@ -153,7 +153,7 @@ pub(super) fn read(text: &str, shadow: &str, options: &Options) -> Remarks {
     reader.out
 }
 
-impl Reader<'_> {
+impl CommentReader<'_> {
     fn token(&mut self, token: Token<'_>) {
         let (span, token) = token.into_parts();
         let mut start = span.start.byte_offset().unwrap_or_default();
@@ -173,7 +173,7 @@ impl Reader<'_> {
         }
         let is_block = matches!(token, TokenType::Scalar(ScalarStyle::Literal | ScalarStyle::Folded, _));
         if is_block || matches!(token, TokenType::BlockEntry) {
-            // granit places an entry behind the blanks (and the comment) that follow its `-`, and a block scalar at
+            // granit places an entry after the blanks (and the comment) that follow its `-`, and a block scalar at
             // its content.
             let place = start;
             start = self.next_content(self.prior.end);
@@ -193,7 +193,7 @@ impl Reader<'_> {
             return;
         }
         if end == start && matches!(token, TokenType::FlowMappingStart | TokenType::FlowMappingEnd) {
-            // A pair within `[]`: go-yaml has no tokens for its bounds.
+            // A pair inside `[]`: go-yaml has no tokens for its bounds.
             return;
         }
         self.check_tabs(start);
@@ -232,23 +232,23 @@ impl Reader<'_> {
             start,
             end,
             line: end_line,
-            kind: Kind::Other,
+            kind: TokenClass::Other,
             ends_late: false,
         };
         match token {
-            TokenType::StreamStart => prior.kind = Kind::Start,
-            TokenType::DocumentStart | TokenType::DocumentEnd => prior.kind = Kind::Edge,
+            TokenType::StreamStart => prior.kind = TokenClass::Start,
+            TokenType::DocumentStart | TokenType::DocumentEnd => prior.kind = TokenClass::Edge,
             TokenType::VersionDirective(..) | TokenType::TagDirective(..) | TokenType::ReservedDirective(..) => {
-                prior.kind = Kind::Edge;
+                prior.kind = TokenClass::Edge;
             }
-            TokenType::BlockEntry => prior.kind = Kind::BlockEntry,
-            TokenType::Key => prior.kind = Kind::Key,
+            TokenType::BlockEntry => prior.kind = TokenClass::BlockEntry,
+            TokenType::Key => prior.kind = TokenClass::Key,
             // granit gives `:` and `,` no width.
-            TokenType::Value => (prior.kind, prior.end) = (Kind::Value, start + 1),
-            TokenType::FlowEntry => prior.kind = Kind::FlowEntry,
+            TokenType::Value => (prior.kind, prior.end) = (TokenClass::Value, start + 1),
+            TokenType::FlowEntry => prior.kind = TokenClass::FlowEntry,
             TokenType::Scalar(ScalarStyle::Plain, _) => prior.ends_late = true,
             TokenType::Scalar(ScalarStyle::Literal | ScalarStyle::Folded, _) => {
-                prior.kind = Kind::BlockScalar;
+                prior.kind = TokenClass::BlockScalar;
                 let indent = self
                     .indents
                     .last()
@@ -292,14 +292,14 @@ impl Reader<'_> {
         }
         self.alone = is_alone.then_some(comment);
         let behind = self.gap.is_empty() && comment.line == self.prior.line && comment.start >= self.prior.start;
-        if !behind || self.prior.kind == Kind::BlockEntry {
+        if !behind || self.prior.kind == TokenClass::BlockEntry {
             return self.gap.push(comment);
         }
         let mark = match self.prior.kind {
-            // Behind `---`, `...` and directives comments are nobody's.
-            Kind::Edge | Kind::Start => return,
-            Kind::Value if self.flow == 0 => self.before_prior.unwrap_or(self.prior.start),
-            Kind::FlowEntry if self.flow > 0 => self.before_prior.unwrap_or(self.prior.start),
+            // Comments after `---`, `...` and directives belong to no node.
+            TokenClass::Edge | TokenClass::Start => return,
+            TokenClass::Value if self.flow == 0 => self.before_prior.unwrap_or(self.prior.start),
+            TokenClass::FlowEntry if self.flow > 0 => self.before_prior.unwrap_or(self.prior.start),
             _ => self.prior.start,
         };
         let marker = self.marker_at(comment.start);
@@ -329,14 +329,14 @@ impl Reader<'_> {
         u32::try_from(index).ok()
     }
 
-    /// Looks for a tab between the prior token and the one at `start`.
+    /// Searches for a tab between the prior token and the one at `start`.
     fn check_tabs(&mut self, start: usize) {
         if self.out.refused_tab.is_some() {
             return;
         }
         let before = match self.prior.kind {
-            Kind::BlockEntry | Kind::Key | Kind::Start | Kind::BlockScalar => Before::Indicator,
-            Kind::Value if self.complex => Before::Indicator,
+            TokenClass::BlockEntry | TokenClass::Key | TokenClass::Start | TokenClass::BlockScalar => Before::Indicator,
+            TokenClass::Value if self.complex => Before::Indicator,
             _ if self.prior.ends_late => Before::Plain(self.indents.last().map_or(0, |indent| indent + 1)),
             _ => Before::Token,
         };
@@ -357,7 +357,7 @@ impl Reader<'_> {
         let late = usize::from(self.prior.ends_late && newlines > 0);
         let around = Around {
             newlines,
-            after_value: self.prior.kind == Kind::Value,
+            after_value: self.prior.kind == TokenClass::Value,
             on_first_line: self.prior.line + late <= self.first_line,
             indent: self.indents.last().copied().unwrap_or_default(),
             next: Next {
@@ -395,7 +395,7 @@ impl Reader<'_> {
     }
 }
 
-/// How many line breaks end the text, blanks aside.
+/// The number of line breaks at the end of the text, ignoring blanks.
 fn line_breaks_at_end(text: &str) -> usize {
     let kept = text.trim_end_matches([' ', '\t', '\r', '\n']).len();
     line_breaks(text.get(kept..).unwrap_or_default())

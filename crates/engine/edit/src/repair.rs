@@ -1,19 +1,19 @@
-//! YAML that go-yaml reads and granit does not: the text is changed, byte for byte at the same places, until it does.
+//! Repairs of YAML that go-yaml accepts and granit does not: bytes are replaced, without moving others, until it parses.
 //!
-//! The changed text is only read, never written: values and spellings are taken from the original.
+//! The repaired text is only parsed, never written: values and spellings are those of the original.
 
 use granit_parser::{ErrorKind, Event, Parser, ScanError};
 
-/// How many bytes may be read again for repairs, and how many repairs a file gets at most.
+/// Bounds on the bytes that are parsed again for repairs, and on the repairs of a file.
 const BUDGET: usize = 64 * 1024 * 1024;
 const MOST: usize = 1024;
 
-/// How many repairs a file of this length gets.
+/// The number of repairs for a file of this length.
 pub(super) fn budget(length: usize) -> usize {
     (BUDGET / length.max(1)).clamp(4, MOST)
 }
 
-/// The text with the cause of `error` taken away, if it is one that go-yaml does not mind.
+/// The text without the cause of `error`, if go-yaml accepts it.
 pub(super) fn repair(text: &str, error: &ScanError) -> Option<String> {
     let at = error.marker().byte_offset()?;
     let mut bytes = text.as_bytes().to_vec();
@@ -24,7 +24,7 @@ pub(super) fn repair(text: &str, error: &ScanError) -> Option<String> {
             *tab = b' ';
         }
         ErrorKind::InvalidQuotedScalarIndent => join_lines(&mut bytes, at)?,
-        // Within `[]` and `{}`; elsewhere the tab is refused by `strict`.
+        // Inside `[]` and `{}`; elsewhere `strict` refuses the tab.
         ErrorKind::TabInBlockIndentation => blank_tabs(&mut bytes, at)?,
         ErrorKind::BomInsideDocument => move_mark(&mut bytes, text, at)?,
         _ => return None,
@@ -46,7 +46,7 @@ fn move_hash(bytes: &mut [u8], text: &str, at: usize) -> Option<()> {
     Some(())
 }
 
-/// Tabs among the blanks around `at` become spaces.
+/// Replaces tabs among the blanks around `at` with spaces.
 fn blank_tabs(bytes: &mut [u8], at: usize) -> Option<()> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let before = bytes.get(..at)?.iter().rev().take_while(|byte| is_blank(byte)).count();
@@ -57,7 +57,7 @@ fn blank_tabs(bytes: &mut [u8], at: usize) -> Option<()> {
     has_tab.then_some(())
 }
 
-/// A byte order mark below `---`, as in files put together from several: it goes to the end of that line, as blanks.
+/// Replaces a byte order mark below `---`, as in concatenated files, with blanks at the end of that line.
 fn move_mark(bytes: &mut [u8], text: &str, at: usize) -> Option<()> {
     const MARK: usize = '\u{feff}'.len_utf8();
     text.get(at..)?.strip_prefix('\u{feff}')?;
@@ -71,7 +71,7 @@ fn move_mark(bytes: &mut [u8], text: &str, at: usize) -> Option<()> {
     Some(())
 }
 
-/// The line break before `at` becomes blank.
+/// Replaces the line break before `at` with a blank.
 fn join_lines(bytes: &mut [u8], at: usize) -> Option<()> {
     let before = bytes.get_mut(..at)?;
     let end = before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'))?;
@@ -86,7 +86,7 @@ fn join_lines(bytes: &mut [u8], at: usize) -> Option<()> {
     Some(())
 }
 
-/// The value of a quoted scalar, read by itself: at the top of a document every indentation goes.
+/// The value of a quoted scalar, parsed by itself: at the top of a document any indentation is valid.
 pub(super) fn value_of(quoted: &str) -> Option<String> {
     let mut text = quoted.to_owned();
     for _ in 0..MOST {

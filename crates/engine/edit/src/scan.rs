@@ -1,4 +1,4 @@
-//! One file's marked scalars, and what looks like a marker and is none: a function of its bytes alone.
+//! Finds the marked scalars of a file, and comments that only look like markers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use super::model::Reason;
 use super::site::Site;
 use super::walk;
 
-/// What the markers of one file say.
+/// The markers of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
     /// The marked scalars, in the order of the file.
     pub sites: Vec<Site>,
-    /// What was left out, in the order of the file.
+    /// The skips, in the order of the file.
     pub skips: Vec<LocalSkip>,
 }
 
-/// A skip of a file whose path the caller knows.
+/// A skip, without the path of its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LocalSkip {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Why, in words, with the way out.
+    /// The message, with the way out.
     pub message: String,
 }
 
-/// Finds the marked scalars of a file. A file without marker costs one search for its bytes.
+/// Finds the marked scalars of a file. A file without markers costs one search of its bytes.
 pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
     if !looks_marked(bytes) {
         return Scan::default();
@@ -83,7 +83,7 @@ fn scan_other(bytes: &[u8]) -> Vec<LocalSkip> {
         .collect()
 }
 
-/// From the key back to its `{` and `#`, if they stand before it.
+/// From the key back to its `{` and `#`, if they precede it.
 fn marker_start(bytes: &[u8], key: usize) -> usize {
     let back = |from: usize, wanted: u8| {
         let before = bytes.get(..from)?;
@@ -104,7 +104,7 @@ fn skip_at(bytes: &[u8], at: usize, reason: Reason, message: String) -> LocalSki
     }
 }
 
-/// Turns rising offsets into lines and columns, reading each byte once.
+/// Converts rising offsets to lines and columns, reading each byte once.
 #[derive(Debug)]
 struct Cursor {
     at: usize,
@@ -128,7 +128,7 @@ impl Cursor {
             match (bytes.get(index), bytes.get(index + 1)) {
                 (Some(b'\r'), Some(b'\n')) => {}
                 (Some(b'\n' | b'\r'), _) => (self.line, self.column) = (self.line + 1, 1),
-                // Bytes within a UTF-8 character, and a byte order mark's first two.
+                // Bytes inside a UTF-8 character, and the first two of a byte order mark.
                 (Some(0x80..=0xbf), _) => {}
                 (Some(_), _) => self.column += 1,
                 (None, _) => break,

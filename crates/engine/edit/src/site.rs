@@ -1,4 +1,4 @@
-//! A marked scalar: where it stands, what it holds and how it is spelled.
+//! A marked scalar: its place, value and spelling.
 
 use std::ops::Range;
 
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use super::model::{DocumentId, Setter};
 
-/// One marked scalar of a file.
+/// A marked scalar of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// What the marker asks for.
+    /// The setter of its marker.
     pub setter: Setter,
-    /// The bytes of the scalar's spelling: with its quotes, without tag and anchor; of a block scalar its content,
-    /// from the line after the header to the end of the last line that counts.
+    /// The bytes of the spelling, with quotes, without tag and anchor; for a block scalar its content, from the line after
+    /// the header to the end of the last significant line.
     pub span: Range<usize>,
     /// Line of the scalar (of a block scalar's header), from 1.
     pub line: usize,
     /// Column of the scalar (of a block scalar's header) in characters, from 1.
     pub column: usize,
-    /// The value as YAML reads it.
+    /// The value.
     pub value: String,
-    /// The spelling that stands at `span`.
+    /// The text at `span`.
     pub text: String,
-    /// How it is spelled.
+    /// The style.
     pub spelling: Spelling,
-    /// An explicit tag in front of the scalar that makes something else than a string of it (`!!int`), with the
-    /// blanks after it: it goes when the value changes.
+    /// An explicit tag for a type other than string (`!!int`), with the blanks after it: it is removed when the value
+    /// changes.
     pub untag: Option<(Range<usize>, String)>,
-    /// Whether an explicit tag says that the scalar is no plain type (`!!str`, `!`, `!custom`).
+    /// Whether an explicit tag prevents the resolution of the scalar (`!!str`, `!`, `!custom`).
     pub typed: bool,
-    /// The object that holds the scalar.
+    /// The object with the scalar.
     pub object: DocumentId,
 }
 
-/// How a scalar is spelled.
+/// The style of a scalar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spelling {
     /// Without quotes.
     Plain {
-        /// Within `[]` or `{}`.
+        /// Whether it is inside `[]` or `{}`.
         flow: bool,
     },
     /// `'…'`.
@@ -49,7 +49,7 @@ pub enum Spelling {
     Block(BlockShape),
 }
 
-/// What a block scalar's new content needs to know of its old one.
+/// The layout of a block scalar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockShape {
     /// The indicators after `|` or `>`.
@@ -58,6 +58,6 @@ pub struct BlockShape {
     pub indicators_text: String,
     /// Blanks before each line of content.
     pub indent: usize,
-    /// What goes before a new first line: nothing, or a line break where there is no line of content yet.
+    /// Text before a new first line: nothing, or a line break if there is no content yet.
     pub lead: String,
 }

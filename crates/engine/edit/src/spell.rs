@@ -1,9 +1,9 @@
-//! The new spelling of a value: the style that stood there where it still reads back as the value, else the least
-//! change that does (docs/decisions.md, *formatting* and *new value's type*).
+//! The spelling of a new value: the old style if it can represent the value, else the smallest change
+//! (docs/decisions.md, *formatting* and *new value's type*).
 
 use super::plain;
 
-/// The spelling for a place that holds a plain scalar.
+/// The spelling in place of a plain scalar.
 pub(super) fn as_plain(value: &str, flow: bool, typed: bool) -> String {
     if plain::can_be_plain(value, flow, typed) {
         value.to_owned()
@@ -12,7 +12,7 @@ pub(super) fn as_plain(value: &str, flow: bool, typed: bool) -> String {
     }
 }
 
-/// The spelling in single quotes, or in double ones where single quotes cannot hold the value.
+/// The spelling in single quotes, or in double ones if the value needs escapes.
 pub(super) fn as_single(value: &str) -> String {
     if value.chars().any(needs_escape) {
         return as_double(value);
@@ -47,7 +47,7 @@ fn escape(code: u32) -> String {
     }
 }
 
-/// Characters that YAML reads as a line break or not at all.
+/// Whether YAML reads a character as a line break or not at all.
 pub(super) fn needs_escape(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

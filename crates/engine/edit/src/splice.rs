@@ -1,4 +1,4 @@
-//! Byte ranges replaced, everything else copied.
+//! Replaces byte ranges and copies everything else.
 
 use std::ops::Range;
 
@@ -6,44 +6,44 @@ use thiserror::Error;
 
 use super::plan::Plan;
 
-/// A byte range and what goes there.
+/// A byte range and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// The bytes to replace.
     pub span: Range<usize>,
-    /// What stands there.
+    /// The old text.
     pub old: String,
-    /// What goes there.
+    /// The new text.
     pub new: String,
 }
 
-/// Why a plan does not fit the bytes.
+/// A plan that does not match the bytes.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SpliceError {
-    /// Other bytes stand at the place of an edit.
-    #[error("cannot change bytes {}..{}: {found:?} stands there, not {wanted:?}; the file changed after it was scanned, scan it again", span.start, span.end)]
+    /// Other bytes are at the place of an edit.
+    #[error("cannot change bytes {}..{}: {found:?} is there, not {wanted:?}; the file changed after it was scanned, scan it again", span.start, span.end)]
     Moved {
         /// The place of the edit.
         span: Range<usize>,
-        /// What the plan found there.
+        /// The bytes that the plan expects.
         wanted: String,
-        /// What stands there.
+        /// The bytes that are there.
         found: String,
     },
     /// Two edits of a plan touch the same bytes.
-    #[error("cannot change bytes {}..{}: an edit before it ends at {end}; the plan was put together wrongly, scan the file again", span.start, span.end)]
+    #[error("cannot change bytes {}..{}: an edit before it ends at {end}; the plan is not valid, scan the file again", span.start, span.end)]
     Overlap {
         /// The place of the second edit.
         span: Range<usize>,
-        /// Where the first one ends.
+        /// The end of the first edit.
         end: usize,
     },
 }
 
-/// The bytes with the plan's edits made. An empty plan gives the same bytes.
+/// Applies the edits of a plan. An empty plan returns the same bytes.
 ///
 /// # Errors
-/// When the bytes are not those that were scanned, as far as the edits touch them.
+/// When the bytes in the ranges of the edits are not those that were scanned.
 pub fn splice(bytes: &[u8], plan: &Plan) -> Result<Vec<u8>, SpliceError> {
     let grown: usize = plan.edits.iter().map(|edit| edit.new.len()).sum();
     let mut out = Vec::with_capacity(bytes.len() + grown);

@@ -1,18 +1,18 @@
-//! YAML that granit reads and go-yaml does not: tabs where a token could be a key, and the escape `\/`.
+//! YAML that granit accepts and go-yaml refuses: tabs where a token could be a key, and the escape `\/`.
 
-/// What comes before a gap.
+/// The token before a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// `-`, `?`, `:` of a `?`, or a line break that ends a block scalar: no tab may follow on the line.
+    /// `-`, `?`, `:` of a `?`, or the line break at the end of a block scalar: no tab may follow on the line.
     Indicator,
-    /// A plain scalar; line breaks after it are read with it, and tabs from this column on.
+    /// A plain scalar, which includes the line breaks after it, and tabs from this column on.
     Plain(usize),
     /// Anything else.
     Token,
 }
 
-/// Offset in the gap between two tokens of the first tab that go-yaml refuses. Comments may hold tabs, and so may the
-/// indentation of a comment below another; in flow context only the lines below a plain scalar are looked at.
+/// Offset of the first tab that go-yaml refuses in the gap between two tokens. Comments may contain tabs, and so may the
+/// indentation of a comment below another; in flow context only the lines below a plain scalar are checked.
 pub(super) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize> {
     memchr::memchr(b'\t', gap.as_bytes())?;
     let mut leads = before == Before::Indicator;
@@ -46,7 +46,7 @@ pub(super) fn refused_tab(gap: &str, before: Before, flow: bool) -> Option<usize
     pending
 }
 
-/// Offset in a double-quoted scalar of the escape `\/`.
+/// Offset of the escape `\/` in a double-quoted scalar.
 pub(super) fn refused_escape(quoted: &str) -> Option<usize> {
     memchr::memmem::find(quoted.as_bytes(), b"\\/")?;
     let mut bytes = quoted.bytes().enumerate();

@@ -1,8 +1,8 @@
-//! A unified diff that `git apply` takes, byte for byte, whatever the file holds.
+//! A unified diff for `git apply`, for any bytes.
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
-/// Lines of context around a change, as git's default.
+/// Lines of context around a change, as in git.
 const CONTEXT: u32 = 3;
 
 /// Appends the diff of one file whose mode does not change; `path` is relative to the repository's root.
@@ -21,7 +21,7 @@ pub fn append(out: &mut Vec<u8>, path: &[u8], old: &[u8], new: &[u8]) {
 /// The three header lines; there is no `index` line, since a preview has no ids.
 fn header(out: &mut Vec<u8>, path: &[u8]) {
     let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
-    // Like git: a tab ends a name with blanks, so that patch(1) finds its end.
+    // As in git, a tab ends a name with blanks, so that patch(1) finds its end.
     let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
     let pieces: [&[u8]; 11] = [b"diff --git ", &a, b" ", &b, b"\n--- ", &a, end, b"+++ ", &b, end, b""];
     for piece in pieces {
@@ -29,7 +29,7 @@ fn header(out: &mut Vec<u8>, path: &[u8]) {
     }
 }
 
-/// The name as git spells it: in C quotes when it holds quotes, backslashes or control characters.
+/// The name as in git: in C quotes if it contains quotes, backslashes or control characters.
 fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     let plain = path.iter().all(|b| *b >= 0x20 && !matches!(b, b'"' | b'\\' | 0x7f));
     let mut out = Vec::with_capacity(path.len() + 4);
@@ -74,7 +74,7 @@ impl<'a> imara_diff::TokenSource for Lines<'a> {
     }
 }
 
-/// Changes that are near enough to share their context.
+/// Groups changes whose contexts overlap.
 fn groups(diff: &Diff) -> Vec<Vec<Hunk>> {
     let mut out: Vec<Vec<Hunk>> = Vec::new();
     for change in diff.hunks() {
@@ -113,7 +113,7 @@ fn hunk(out: &mut Vec<u8>, group: &[Hunk], before: &[&[u8]], after: &[&[u8]]) {
     emit(out, b' ', before, at..old.end);
 }
 
-/// A range as git writes it: from 1, the length left out when it is 1, the line before when it is empty.
+/// A range as in git: from 1, without the length when it is 1, the line before when it is empty.
 fn range(lines: &std::ops::Range<u32>) -> String {
     match lines.end - lines.start {
         0 => format!("{},0", lines.start),
@@ -122,7 +122,7 @@ fn range(lines: &std::ops::Range<u32>) -> String {
     }
 }
 
-/// Lines with their sign; the one without a line feed gets git's remark.
+/// Writes lines with their sign; a line without a line feed gets git's remark.
 fn emit(out: &mut Vec<u8>, sign: u8, lines: &[&[u8]], range: std::ops::Range<u32>) {
     for line in lines.get(range.start as usize..range.end as usize).unwrap_or_default() {
         out.push(sign);

@@ -1,8 +1,8 @@
-//! From YAML events to sites: which scalar takes which comment.
+//! From YAML events to sites: binds markers to scalars.
 //!
-//! The remarks of [`super::remark`] wait in a queue; an event that go-yaml gives comments to takes those that are
-//! bound to its place or before it (`yaml_parser_set_event_comments`). A scalar that is a value and took exactly one
-//! comment, a marker, is a site.
+//! The remarks of [`super::remark`] wait in a queue; an event that has comments in go-yaml takes those that are bound to
+//! its offset or before it (`yaml_parser_set_event_comments`). A scalar value with exactly one comment, a marker, is a
+//! site.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,16 +13,16 @@ use super::block;
 use super::lines::Lines;
 use super::marker;
 use super::model::{DocumentId, Reason, Setter};
-use super::object::{Objects, Place};
+use super::object::{MappingKind, Objects};
 use super::remark::{self, Header, Remark, Remarks, Role};
 use super::repair;
 use super::scan::{LocalSkip, Scan};
 use super::site::{Site, Spelling};
 use super::strict;
 
-/// Why a marker comment is on no field.
+/// The node that took a marker comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Binding {
     /// No node took it.
     Loose,
     /// A key took it.
@@ -31,9 +31,9 @@ enum Fate {
     Collection,
     /// An alias took it.
     Alias,
-    /// It makes one text with other comments.
+    /// It forms one text with other comments.
     Joined,
-    /// It marks a scalar, or its words were already reported.
+    /// It marks a scalar, or was already reported.
     Done,
 }
 
@@ -43,24 +43,24 @@ struct Frame {
     flow: bool,
     /// In a mapping: whether the next node is a key.
     at_key: bool,
-    /// Within a key.
+    /// Whether the frame is inside a key.
     in_key: bool,
     key: String,
-    place: Place,
+    mapping: MappingKind,
     /// The innermost object.
     object: usize,
 }
 
-struct Walker<'a> {
+struct SiteWalker<'a> {
     text: &'a str,
     is_repaired: bool,
     lines: &'a Lines<'a>,
-    /// The first thing that go-yaml does not read.
+    /// The first part that go-yaml refuses.
     refused: Option<(usize, &'static str)>,
     remarks: Vec<Remark>,
     markers: Vec<remark::MarkerComment>,
     headers: std::vec::IntoIter<Header>,
-    fates: Vec<Fate>,
+    bindings: Vec<Binding>,
     next_remark: usize,
     line_comments: Vec<Option<u32>>,
 
@@ -80,7 +80,7 @@ pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
     let lines = Lines::of(text);
     let unparsable = |at: usize, why: &str| {
         let (line, column) = lines.place(at);
-        let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was looked at");
+        let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was read");
         LocalSkip {
             line,
             column,
@@ -115,7 +115,7 @@ pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
 enum Failure {
     /// granit's error.
     Scan(ScanError),
-    /// An offset, and what go-yaml does not read there.
+    /// An offset, and the message about what go-yaml refuses there.
     Refused(usize, &'static str),
 }
 
@@ -128,10 +128,10 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         refused_tab,
     } = remark::read(text, shadow, &options);
     if let Some(at) = refused_tab {
-        return Err(Failure::Refused(at, "a tab stands where only spaces may indent"));
+        return Err(Failure::Refused(at, "there is a tab where only spaces may indent"));
     }
-    let fates = vec![Fate::Loose; markers.len()];
-    let mut walker = Walker {
+    let bindings = vec![Binding::Loose; markers.len()];
+    let mut walker = SiteWalker {
         text,
         is_repaired: !std::ptr::eq(text, shadow),
         lines,
@@ -139,7 +139,7 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         remarks,
         markers,
         headers: headers.into_iter(),
-        fates,
+        bindings,
         next_remark: 0,
         line_comments: Vec::new(),
         heads: Vec::new(),
@@ -148,7 +148,7 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         open_sites: Vec::new(),
         scan: Scan::default(),
     };
-    // The comments are known by now, and the parser would hold them all back at some places.
+    // The comments are known by now, and the parser would buffer them all in some places.
     options.set_emit_comments(false);
     for next in Parser::new_from_str_with_options(shadow, options) {
         let (event, span) = next.map_err(Failure::Scan)?;
@@ -160,7 +160,7 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
     }
 }
 
-/// go-yaml's limits: 10,000 levels of each sort.
+/// go-yaml's limits: 10,000 levels of each kind.
 pub(super) fn options() -> Options {
     let mut options = Options::default();
     options.flow_nesting_limit = 10_000;
@@ -168,7 +168,7 @@ pub(super) fn options() -> Options {
     options
 }
 
-/// The first character that YAML does not know, wherever it stands.
+/// The first character that YAML does not allow anywhere.
 fn forbidden(text: &str) -> Option<(usize, char)> {
     let bad = |c: char| {
         c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r')
@@ -177,7 +177,7 @@ fn forbidden(text: &str) -> Option<(usize, char)> {
     text.char_indices().find(|&(_, c)| bad(c))
 }
 
-impl Walker<'_> {
+impl SiteWalker<'_> {
     fn event(&mut self, event: &Event<'_>, span: &Span) {
         let start = span.start.byte_offset().unwrap_or_default();
         let end = span.end.byte_offset().unwrap_or(start);
@@ -185,7 +185,7 @@ impl Walker<'_> {
             Event::DocumentStart(explicit, _) => self.document_start(*explicit, start),
             Event::DocumentEnd => self.document_end(start),
             Event::Alias(_) => {
-                self.take(start, Fate::Alias);
+                self.take(start, Binding::Alias);
                 self.node(None);
             }
             Event::Scalar(value, style, _, tag) => self.scalar(value, *style, tag.as_deref(), span),
@@ -205,7 +205,7 @@ impl Walker<'_> {
         self.open_sites.clear();
         self.pull(start);
         if explicit {
-            // kyaml cuts the file here, and what stands above with it.
+            // kyaml cuts the file here, including the comments above.
             self.heads.clear();
             self.line_comments.clear();
         } else {
@@ -216,7 +216,7 @@ impl Walker<'_> {
 
     fn document_end(&mut self, start: usize) {
         if start > 0 {
-            self.take(start - 1, Fate::Loose);
+            self.take(start - 1, Binding::Loose);
         }
         for &(site, object) in &self.open_sites {
             if let Some(site) = self.scan.sites.get_mut(site) {
@@ -227,7 +227,7 @@ impl Walker<'_> {
         self.frames.clear();
     }
 
-    /// Takes note of a node in its parent: a key, a value, an item. Gives whether it is a key.
+    /// Records a node in its parent: a key, a value, an item. Returns whether it is a key.
     fn node(&mut self, scalar: Option<&str>) -> bool {
         let Some(frame) = self.frames.last_mut() else {
             return false;
@@ -240,7 +240,7 @@ impl Walker<'_> {
         if is_key {
             frame.key = scalar.unwrap_or_default().to_owned();
         } else if let Some(value) = scalar {
-            self.objects.field(frame.place, &frame.key, value);
+            self.objects.field(frame.mapping, &frame.key, value);
         }
         is_key || frame.in_key
     }
@@ -250,15 +250,15 @@ impl Walker<'_> {
         let flow = style == StructureStyle::Flow;
         let in_entry = self.frames.last().is_some_and(|frame| !frame.map && !frame.flow);
         if flow && !span.is_empty() {
-            self.take(start, Fate::Collection);
+            self.take(start, Binding::Collection);
         } else if !flow && in_entry && is_bare {
             self.pull(start);
             self.heads
                 .retain(|head| !matches!(head.role, Role::Head { next, above_entry: true, .. } if next < start));
         }
-        let place = self.place_of_child(map);
-        let object = match place {
-            Place::Object(index) => index,
+        let mapping = self.child_mapping(map);
+        let object = match mapping {
+            MappingKind::Object(index) => index,
             _ => self.frames.last().map_or(0, |frame| frame.object),
         };
         let in_key = self.node(None);
@@ -269,34 +269,38 @@ impl Walker<'_> {
             at_key: map,
             in_key,
             key: String::new(),
-            place,
+            mapping,
             object,
         });
     }
 
-    fn place_of_child(&mut self, map: bool) -> Place {
+    fn child_mapping(&mut self, map: bool) -> MappingKind {
         let Some(parent) = self.frames.last() else {
-            return if map { self.objects.open() } else { Place::Elsewhere };
+            return if map {
+                self.objects.open()
+            } else {
+                MappingKind::Elsewhere
+            };
         };
         if parent.in_key || (parent.map && parent.at_key) {
-            return Place::Elsewhere;
+            return MappingKind::Elsewhere;
         }
-        match (parent.place, parent.key.as_str(), map) {
-            (Place::Object(index), "metadata", true) => Place::Metadata(index),
-            (Place::Object(0), "items", false) => Place::Items,
-            (Place::Items, _, true) => self.objects.open(),
-            _ => Place::Elsewhere,
+        match (parent.mapping, parent.key.as_str(), map) {
+            (MappingKind::Object(index), "metadata", true) => MappingKind::Metadata(index),
+            (MappingKind::Object(0), "items", false) => MappingKind::Items,
+            (MappingKind::Items, _, true) => self.objects.open(),
+            _ => MappingKind::Elsewhere,
         }
     }
 
     fn close(&mut self, map: bool, start: usize, end: usize) {
         let flow = self.frames.pop().is_some_and(|frame| frame.flow);
         if flow && end > start {
-            self.take(start, Fate::Collection);
+            self.take(start, Binding::Collection);
         } else if map && !flow && start > 0 {
             // A block mapping's end takes the comments of the tokens before it.
             self.pull(start - 1);
-            self.settle_lines(Fate::Loose);
+            self.settle_lines(Binding::Loose);
             self.heads
                 .retain(|head| matches!(head.role, Role::Head { next, .. } if next >= start));
         }
@@ -322,9 +326,9 @@ impl Walker<'_> {
         if is_key {
             let written = self.text.get(start..end).unwrap_or_default();
             if self.is_repaired && written.contains(['\n', '\r']) {
-                self.refused.get_or_insert((start, "a key goes over several lines"));
+                self.refused.get_or_insert((start, "a key spans several lines"));
             }
-            self.take(start, Fate::Key);
+            self.take(start, Binding::Key);
             return;
         }
         let Some(setter) = self.take_marker(start) else { return };
@@ -350,11 +354,11 @@ impl Walker<'_> {
         });
     }
 
-    /// The value as go-yaml reads it.
+    /// The value in go-yaml.
     fn as_read<'v>(&mut self, value: &'v str, style: ScalarStyle, span: Range<usize>) -> Cow<'v, str> {
         let written = self.text.get(span.clone()).unwrap_or_default();
         match style {
-            // granit ends a block scalar with a line break even where the file ends without one.
+            // granit ends a block scalar with a line break even if the file ends without one.
             ScalarStyle::Literal | ScalarStyle::Folded => {
                 let unended = span.end >= self.text.len() && !self.text.ends_with(['\n', '\r']);
                 Cow::Borrowed(value.strip_suffix('\n').filter(|_| unended).unwrap_or(value))
@@ -391,7 +395,7 @@ impl Walker<'_> {
         (Some((range, text)), false)
     }
 
-    /// Moves the remarks bound to `place` or before it from the queue to what the next node takes.
+    /// Moves the remarks bound to `place` or before it from the queue to the comments of the next node.
     fn pull(&mut self, place: usize) {
         while let Some(remark) = self.remarks.get(self.next_remark).filter(|remark| remark.mark <= place) {
             match remark.role {
@@ -403,24 +407,24 @@ impl Walker<'_> {
         }
     }
 
-    fn take(&mut self, place: usize, fate: Fate) {
+    fn take(&mut self, place: usize, binding: Binding) {
         self.pull(place);
-        self.settle_lines(fate);
+        self.settle_lines(binding);
         for head in std::mem::take(&mut self.heads) {
-            self.settle(head.marker, fate);
+            self.settle(head.marker, binding);
         }
     }
 
-    fn settle_lines(&mut self, fate: Fate) {
+    fn settle_lines(&mut self, binding: Binding) {
         for line in std::mem::take(&mut self.line_comments) {
-            self.settle(line, fate);
+            self.settle(line, binding);
         }
     }
 
-    fn settle(&mut self, marker: Option<u32>, fate: Fate) {
-        let slot = marker.and_then(|marker| self.fates.get_mut(usize::try_from(marker).ok()?));
+    fn settle(&mut self, marker: Option<u32>, binding: Binding) {
+        let slot = marker.and_then(|marker| self.bindings.get_mut(usize::try_from(marker).ok()?));
         if let Some(slot) = slot {
-            *slot = fate;
+            *slot = binding;
         }
     }
 
@@ -432,25 +436,25 @@ impl Walker<'_> {
             ([], [one]) => one.marker,
             _ => None,
         };
-        self.take(place, Fate::Joined);
+        self.take(place, Binding::Joined);
         let text = chosen.and_then(|marker| self.markers.get(usize::try_from(marker).ok()?))?;
         let setter = marker::parse(&text.text).ok()?;
-        self.settle(chosen, Fate::Done);
+        self.settle(chosen, Binding::Done);
         Some(setter)
     }
 
     fn finish(mut self) -> Scan {
-        for (marker, fate) in self.markers.iter().zip(&self.fates) {
-            if *fate == Fate::Done {
+        for (marker, binding) in self.markers.iter().zip(&self.bindings) {
+            if *binding == Binding::Done {
                 continue;
             }
             let (reason, message) = match marker::parse(&marker.text) {
                 _ if marker.is_commented_out => {
-                    let message = "the field is commented out, and its marker with it".to_owned();
+                    let message = "the field is commented out with its marker".to_owned();
                     (Reason::Commented, message)
                 }
                 Err(why) => (Reason::MalformedMarker, why),
-                Ok(setter) => explain(*fate, &setter),
+                Ok(setter) => explain(*binding, &setter),
             };
             let (line, column) = self.lines.place(marker.comment.start);
             self.scan.skips.push(LocalSkip {
@@ -460,7 +464,7 @@ impl Walker<'_> {
                 message,
             });
         }
-        // They are kept as long as the file is known.
+        // Scans are cached.
         self.scan.sites.shrink_to_fit();
         self.scan.skips.shrink_to_fit();
         self.scan
@@ -476,29 +480,29 @@ fn flow_place(style: ScalarStyle, flow: bool, start: usize, end: usize) -> (Rang
     (start..end, spelling)
 }
 
-fn explain(fate: Fate, setter: &Setter) -> (Reason, String) {
-    let way_out = "put it behind the value, on the value's line";
-    match fate {
-        Fate::Joined => {
+fn explain(binding: Binding, setter: &Setter) -> (Reason, String) {
+    let way_out = "put it after the value, on the same line";
+    match binding {
+        Binding::Joined => {
             let message =
-                format!("the marker {setter} stands among other comments of the same field; leave only the marker");
+                format!("the marker {setter} is among other comments of the same field; leave only the marker");
             (Reason::MalformedMarker, message)
         }
-        Fate::Key => (
+        Binding::Key => (
             Reason::NotAScalar,
-            format!("the marker {setter} stands on a key, not on a value; {way_out}"),
+            format!("the marker {setter} is on a key, not on a value; {way_out}"),
         ),
-        Fate::Alias => (
+        Binding::Alias => (
             Reason::NotAScalar,
-            format!("the marker {setter} stands on an alias; mark the value where its anchor is"),
+            format!("the marker {setter} is on an alias; mark the value with its anchor"),
         ),
-        Fate::Collection => (
+        Binding::Collection => (
             Reason::NotAScalar,
-            format!("the marker {setter} stands on a collection; {way_out}"),
+            format!("the marker {setter} is on a collection; {way_out}"),
         ),
-        Fate::Loose | Fate::Done => (
+        Binding::Loose | Binding::Done => (
             Reason::NotAScalar,
-            format!("the marker {setter} stands on no value; {way_out}"),
+            format!("the marker {setter} is not on a value; {way_out}"),
         ),
     }
 }
