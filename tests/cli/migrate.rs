@@ -521,7 +521,7 @@ fn the_rest_is_left_with_a_reason() {
         ),
         (
             "apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: HelmChart\nspec: {valuesFile: x}".to_owned(),
-            "3:8: spec.valuesFile is gone",
+            "3:8: spec.valuesFile does not exist",
         ),
     ] {
         if reason.is_empty() {

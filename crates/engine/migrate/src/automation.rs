@@ -1,7 +1,7 @@
 //! `ImageUpdateAutomation` of v1alpha1: its fields move (ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*; IUA-111 to IUA-116).
 //!
-//! `checkout` makes room for `sourceRef`; `git` stands where `commit` stood, with `checkout`, `commit` and `push` in it.
-//! Lines keep their comments, and are indented anew.
+//! `sourceRef` replaces `checkout`; `git` replaces `commit`, with `checkout`, `commit` and `push` in it. Lines keep their
+//! comments, and are reindented.
 
 use bumpwright_api::Place;
 
@@ -10,7 +10,7 @@ use super::lines::{
     Change, Region, changed, comments_moved, distance, line_break, line_end, moved, region, shares, spaces,
 };
 use super::migration::Reason;
-use super::objects::{Object, Planned, Refusal, unbound};
+use super::objects::{Object, ObjectError, Planned, unbound};
 use bumpwright_api::tree::{Entry, Node};
 
 /// The version whose fields move.
@@ -19,7 +19,7 @@ pub(super) const OLDEST: &str = "v1alpha1";
 /// Fields of `spec` that only [`OLDEST`] has.
 const OLD: [&str; 3] = ["checkout", "commit", "push"];
 
-/// What the mappings of v1alpha1 hold (image-automation-controller, api/v1alpha1).
+/// The fields of mappings of v1alpha1 (image-automation-controller, api/v1alpha1).
 const FIELDS: [(&str, &[&str]); 4] = [
     ("checkout", &["gitRepositoryRef", "branch"]),
     ("checkout gitRepositoryRef", &["name"]),
@@ -30,13 +30,13 @@ const FIELDS: [(&str, &[&str]); 4] = [
     ("push", &["branch"]),
 ];
 
-/// Whether there is anything to move.
+/// Whether there are fields to move.
 pub(super) fn has_old_fields(spec: &Node) -> bool {
     OLD.iter().any(|field| spec.entry(field).is_some())
 }
 
-/// Refuses objects whose fields are not those of their version.
-pub(super) fn check(object: &Object<'_>) -> Result<(), Refusal> {
+/// Refuses objects with fields that their version does not have.
+pub(super) fn check(object: &Object<'_>) -> Result<(), ObjectError> {
     let Some(spec) = object.node.get("spec") else {
         return Ok(());
     };
@@ -60,8 +60,8 @@ pub(super) fn check(object: &Object<'_>) -> Result<(), Refusal> {
         .try_for_each(|(path, fields)| known(object, spec, path, fields))
 }
 
-/// The mapping at a path below `spec` has no other fields than these.
-fn known(object: &Object<'_>, spec: &Node, path: &str, fields: &[&str]) -> Result<(), Refusal> {
+/// Checks that the mapping at a path below `spec` has only these fields.
+fn known(object: &Object<'_>, spec: &Node, path: &str, fields: &[&str]) -> Result<(), ObjectError> {
     let Some(node) = path.split(' ').try_fold(spec, Node::get) else {
         return Ok(());
     };
@@ -73,13 +73,13 @@ fn known(object: &Object<'_>, spec: &Node, path: &str, fields: &[&str]) -> Resul
     other.map_or(Ok(()), |entry| Err(unknown(object, entry, &name)))
 }
 
-fn unknown(object: &Object<'_>, entry: &Entry, parent: &str) -> Refusal {
+fn unknown(object: &Object<'_>, entry: &Entry, parent: &str) -> ObjectError {
     let field = format!("{parent}.{}", entry.name());
     let version = object.version.to_owned();
     (entry.key.place, Reason::Unknown { field, version })
 }
 
-/// What Flux's own controllers do otherwise in v1 (docs/decisions.md C31, C32).
+/// Notes about differences to Flux's own controllers in v1 (docs/decisions.md C31, C32).
 pub(super) fn notes(object: &Object<'_>, planned: &mut Planned) {
     let at = |path: &str| path.split(' ').try_fold(object.node, Node::get);
     for path in ["spec git commit messageTemplate", "spec commit messageTemplate"] {
@@ -102,7 +102,7 @@ pub(super) fn notes(object: &Object<'_>, planned: &mut Planned) {
     }
 }
 
-/// Notes which fields go where; `plain` when new values stand without quotes.
+/// Records the moves of fields; `plain` when new values are not quoted.
 pub(super) fn moves(object: &Object<'_>, spec: &Node, plain: bool, planned: &mut Planned) {
     for (from, to) in [
         ("spec checkout gitRepositoryRef", "spec sourceRef"),
@@ -124,19 +124,19 @@ pub(super) fn moves(object: &Object<'_>, spec: &Node, plain: bool, planned: &mut
     }
 }
 
-/// How the lines of a `spec` are indented.
+/// The indentation of a `spec`.
 struct Layout<'a> {
     text: &'a str,
     spec: &'a Node,
     /// The column of the fields of `spec`.
     column: usize,
-    /// By how much a level is indented more than the one above.
+    /// The indentation of a level.
     unit: usize,
     newline: &'static str,
 }
 
 /// Plans the edits for a `spec` in block style.
-pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<(), Refusal> {
+pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<(), ObjectError> {
     let column = spec.column();
     let parent = object.node.entry("spec").map_or(0, |entry| entry.key.column());
     let layout = Layout {
@@ -174,7 +174,7 @@ pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -
         places.push((region, std::mem::take(&mut git)));
     }
     if let Some((_, text)) = places.first_mut() {
-        // Neither commit nor push: all that there is stood in checkout.
+        // Neither commit nor push: everything was in checkout.
         text.push_str(&git);
     }
     planned
@@ -184,7 +184,7 @@ pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -
 }
 
 impl Layout<'_> {
-    fn region(&self, field: &str) -> Result<Option<Region>, Refusal> {
+    fn region(&self, field: &str) -> Result<Option<Region>, ObjectError> {
         let Some(entry) = self.spec.entry(field) else {
             return Ok(None);
         };
@@ -194,17 +194,17 @@ impl Layout<'_> {
         }
     }
 
-    /// So many levels, in columns.
+    /// The indentation of a number of levels, in columns.
     fn by(&self, levels: usize) -> isize {
         distance(0, levels * self.unit)
     }
 
-    /// A line that opens a mapping, so many levels below `spec`.
+    /// A line that opens a mapping a number of levels below `spec`.
     fn opening(&self, levels: usize, key: &str) -> String {
         format!("{}{key}:{}", spaces(self.column + levels * self.unit), self.newline)
     }
 
-    /// A file that ends without a line break still does.
+    /// The change of a region. A file without a line break at its end keeps it so.
     fn edit(&self, region: &Region, mut new: String) -> Change {
         let old = self.text.get(region.all()).unwrap_or_default();
         if !old.ends_with('\n') && new.ends_with(self.newline) {
@@ -214,7 +214,7 @@ impl Layout<'_> {
     }
 
     /// `sourceRef` and `git.checkout`.
-    fn checkout(&self, region: &Region) -> Result<(String, String), Refusal> {
+    fn checkout(&self, region: &Region) -> Result<(String, String), ObjectError> {
         let Some(entry) = self.spec.entry("checkout") else {
             return Ok(Default::default());
         };
@@ -231,13 +231,13 @@ impl Layout<'_> {
             } else {
                 let changes = self.source_ref(child)?;
                 let lines = moved(self.text, lines.clone(), &changes, distance(map.column(), self.column));
-                // Blank lines would become part of a block scalar above that keeps them.
+                // Blank lines would become part of a block scalar above with `+`.
                 source = lines.trim_start_matches(['\r', '\n']).to_owned();
             }
         }
         let opening = region.head..shares.first().map_or(region.end, |lines| lines.start);
         if branch.is_empty() {
-            // What was said about checkout is now said about what is left of it.
+            // The comments about checkout move to the rest of it.
             let comments = self.comments(region, &entry.key);
             return Ok((comments + &source, branch));
         }
@@ -251,7 +251,7 @@ impl Layout<'_> {
         comments + &moved(self.text, region.key..region.end, changes, self.by(1))
     }
 
-    /// The comment lines above a key, and the comment behind it.
+    /// The comment lines above a key, and the comment after it.
     fn comments(&self, region: &Region, key: &Node) -> String {
         let above = self.text.get(region.head..region.key).unwrap_or_default().to_owned();
         let line = self.text.get(key.span.end..line_end(self.text, key.span.end));
@@ -263,7 +263,7 @@ impl Layout<'_> {
     }
 
     /// `gitRepositoryRef` gets its new name, and `kind` as its first field.
-    fn source_ref(&self, entry: &Entry) -> Result<Vec<Change>, Refusal> {
+    fn source_ref(&self, entry: &Entry) -> Result<Vec<Change>, ObjectError> {
         let first = entry.node.entries().first();
         let first = first.ok_or_else(|| refuse(entry.key.place, "checkout.gitRepositoryRef"))?;
         let at = first.key.span.start;
@@ -277,8 +277,8 @@ impl Layout<'_> {
         Ok(vec![(entry.key.span.clone(), "sourceRef".to_owned()), kind])
     }
 
-    /// The same for a checkout in braces.
-    fn flow_checkout(&self, region: &Region, entry: &Entry) -> Result<(String, String), Refusal> {
+    /// The same for a checkout in flow style.
+    fn flow_checkout(&self, region: &Region, entry: &Entry) -> Result<(String, String), ObjectError> {
         let (mut source, mut branch) = (String::new(), String::new());
         for child in entry.node.entries() {
             let value = child.key.span.start..child.node.span.end;
@@ -306,7 +306,7 @@ impl Layout<'_> {
     }
 
     /// `git.commit`, with an `author`.
-    fn commit(&self, region: &Region) -> Result<String, Refusal> {
+    fn commit(&self, region: &Region) -> Result<String, ObjectError> {
         let Some(entry) = self.spec.entry("commit") else {
             return Ok(String::new());
         };
@@ -319,7 +319,7 @@ impl Layout<'_> {
         Ok(self.deeper(region, &changes))
     }
 
-    /// `authorName` and `authorEmail` become `author`, where the first of them stands.
+    /// `authorName` and `authorEmail` become `author` at the place of the first of them.
     fn author(&self, commit: &Node, end: usize) -> Option<Vec<Change>> {
         let shares = shares(self.text, commit, end)?;
         let mut lines = Vec::new();
@@ -337,6 +337,6 @@ impl Layout<'_> {
     }
 }
 
-fn refuse(place: Place, field: &str) -> Refusal {
+fn refuse(place: Place, field: &str) -> ObjectError {
     (place, Reason::Layout(format!("spec.{field}")))
 }

@@ -1,25 +1,25 @@
-//! The same as `automation` for a `spec` in braces, as in JSON: pieces of the text are put together anew.
+//! The same as `automation` for a `spec` in flow style, as in JSON: the text is reassembled from pieces.
 
 use super::automation::moves;
 use super::lines::{Change, changed, distance, line_break, moved_below, spaces};
 use super::migration::Reason;
-use super::objects::{Object, Planned, Refusal};
+use super::objects::{Object, ObjectError, Planned};
 use super::removal::{is_tall, removal};
 use bumpwright_api::tree::{Entry, Node};
 
-/// How mappings in braces are written at a place.
+/// The style of mappings in braces.
 pub(super) struct Braces<'a> {
     text: &'a str,
-    /// Whether each field has a line of its own.
+    /// Whether each field is on a line of its own.
     tall: bool,
     unit: usize,
-    /// Between a key and its value.
+    /// The text between a key and its value.
     colon: &'a str,
     newline: &'static str,
 }
 
 impl<'a> Braces<'a> {
-    /// As this mapping is written; `unit` is the indentation of a level.
+    /// The style of this mapping; `unit` is the indentation of a level.
     pub(super) fn of(text: &'a str, map: &Node, unit: usize) -> Self {
         let colon = map.entries().first().and_then(|entry| {
             let between = text.get(entry.key.span.end..entry.node.span.start)?;
@@ -34,7 +34,7 @@ impl<'a> Braces<'a> {
         }
     }
 
-    /// Fields in braces; `column` is the one of the line that the braces open on.
+    /// Fields in braces; `column` is that of the line with the opening brace.
     fn nest(&self, fields: &[String], column: usize) -> String {
         if !self.tall {
             let between = if self.colon == ":" { "," } else { ", " };
@@ -50,13 +50,13 @@ impl<'a> Braces<'a> {
         format!("{}{}{value}", quoted_like(self.text, like, key), self.colon)
     }
 
-    /// The bytes of an entry with changes, `delta` columns further.
+    /// The bytes of an entry with changes, moved by `delta` columns.
     fn entry(&self, entry: &Entry, changes: &[Change], delta: isize) -> String {
         let text = changed(self.text, entry.key.span.start..entry.node.span.end, changes);
         moved_below(&text, if self.tall { delta } else { 0 })
     }
 
-    /// The changes that make an `author` of the author's fields of a commit in braces.
+    /// The changes that put the author's fields of a commit in braces into `author`.
     pub(super) fn author(&self, commit: &Node) -> Vec<Change> {
         let mut authors = commit
             .entries()
@@ -85,7 +85,7 @@ impl<'a> Braces<'a> {
 }
 
 /// Plans the edits for a `spec` in braces.
-pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<(), Refusal> {
+pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<(), ObjectError> {
     let text = object.text;
     let of = |field: &str| spec.entry(field);
     let (checkout, commit, push) = (of("checkout"), of("commit"), of("push"));
@@ -123,8 +123,13 @@ pub(super) fn rewrite(object: &Object<'_>, spec: &Node, planned: &mut Planned) -
     place(object, spec, [source, git], planned)
 }
 
-/// `sourceRef` stands where `checkout` stood, `git` where `commit` stood, else `push`, else behind `sourceRef`.
-fn place(object: &Object<'_>, spec: &Node, fields: [Option<String>; 2], planned: &mut Planned) -> Result<(), Refusal> {
+/// Puts `sourceRef` in place of `checkout`, and `git` in place of `commit`, else of `push`, else after `sourceRef`.
+fn place(
+    object: &Object<'_>,
+    spec: &Node,
+    fields: [Option<String>; 2],
+    planned: &mut Planned,
+) -> Result<(), ObjectError> {
     let [source, git] = fields;
     let host = ["commit", "push", "checkout"]
         .into_iter()
@@ -161,7 +166,7 @@ fn source_ref(style: &Braces<'_>, entry: &Entry, column: usize) -> String {
     style.entry(entry, &changes, distance(entry.key.column(), column))
 }
 
-/// The field of `author` that a field of v1alpha1's `commit` becomes.
+/// The field of `author` for a field of v1alpha1's `commit`.
 pub(super) fn author_field(entry: &Entry) -> Option<&'static str> {
     match entry.name() {
         "authorName" => Some("name"),

@@ -1,33 +1,33 @@
-//! The kinds that are migrated, their versions up to v1, and what changes besides the version.
+//! The kinds that are migrated, their versions up to v1, and their rules.
 
-/// How an object of a kind becomes one of v1.
+/// The rule by which an object of a kind is rewritten as v1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// By its version alone.
+    /// Only the version changes.
     Version,
     /// `ImageUpdateAutomation`: fields move when the object is of v1alpha1 (ImageUpdateAutomation v1beta1, *Migrating from v1alpha1*).
     Automation,
     /// `Kustomization`: patches and `validation` (Kustomization v1beta1 against v1).
     Kustomization,
-    /// A source: these fields of `spec` never meant anything, or no longer do; v1 does not have them.
+    /// A source: these fields of `spec` have no effect (any more); v1 does not have them.
     Drop(&'static [&'static str]),
-    /// `HelmChart`: as a source, and `valuesFile` would have to become part of `valuesFiles`.
+    /// `HelmChart`: as a source, and `valuesFile` would have to be moved to `valuesFiles`.
     Chart,
 }
 
-/// A kind.
+/// A kind with its migration.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct MigratedKind {
     pub(super) group: &'static str,
     pub(super) name: &'static str,
     /// Versions that can be migrated.
     pub(super) old: &'static [&'static str],
     pub(super) rule: Rule,
-    /// Where objects of the kind refer to other objects with their version, below `spec`; `true` for a list of them.
+    /// Fields below `spec` that refer to other objects with their version; `true` for a list of them.
     pub(super) references: &'static [(&'static str, bool)],
 }
 
-/// The version that all become.
+/// The version to migrate to.
 pub(super) const NEW: &str = "v1";
 
 const IMAGE: &str = "image.toolkit.fluxcd.io";
@@ -37,7 +37,7 @@ const IMAGE_VERSIONS: &[&str] = &["v1alpha1", "v1alpha2", "v1beta1", "v1beta2"];
 const BETAS: &[&str] = &["v1beta1", "v1beta2"];
 const SOURCE_REF: &[(&str, bool)] = &[("sourceRef", false)];
 
-const KINDS: &[Kind] = &[
+const KINDS: &[MigratedKind] = &[
     kind(IMAGE, "ImageRepository", IMAGE_VERSIONS, Rule::Version, &[]),
     kind(IMAGE, "ImagePolicy", IMAGE_VERSIONS, Rule::Version, &[]),
     kind(
@@ -75,8 +75,8 @@ const fn kind(
     old: &'static [&'static str],
     rule: Rule,
     references: &'static [(&'static str, bool)],
-) -> Kind {
-    Kind {
+) -> MigratedKind {
+    MigratedKind {
         group,
         name,
         old,
@@ -85,19 +85,19 @@ const fn kind(
     }
 }
 
-/// The kind with this name, when `api_version` is of its group; and the version.
-pub(super) fn find<'a>(api_version: &'a str, name: &str) -> Option<(&'static Kind, &'a str)> {
+/// The kind with this name in the group of `api_version`, and the version.
+pub(super) fn find<'a>(api_version: &'a str, name: &str) -> Option<(&'static MigratedKind, &'a str)> {
     let (group, version) = api_version.split_once('/')?;
     let kind = KINDS.iter().find(|kind| kind.group == group && kind.name == name)?;
     Some((kind, version))
 }
 
-/// The version that a list of these objects has (`kind: ImagePolicyList`), when it can be migrated.
-pub(super) fn find_list<'a>(api_version: &'a str, name: &str) -> Option<(&'static Kind, &'a str)> {
+/// The same for a list of a kind (`kind: ImagePolicyList`).
+pub(super) fn find_list<'a>(api_version: &'a str, name: &str) -> Option<(&'static MigratedKind, &'a str)> {
     find(api_version, name.strip_suffix("List")?)
 }
 
-/// The first mention of an alpha or beta version of our groups in a text, and where it stands.
+/// The first mention of an alpha or beta version of our groups in a text, with its offset.
 pub(super) fn old_version(text: &str) -> Option<(usize, &str)> {
     [IMAGE, SOURCE, KUSTOMIZE]
         .into_iter()

@@ -1,14 +1,14 @@
-//! `Kustomization` of v1beta1 and v1beta2: what v1 has no longer.
+//! `Kustomization` of v1beta1 and v1beta2: fields that v1 does not have any more.
 //!
-//! `validation` goes (docs/decisions.md C05: every apply is validated by the server). `patchesStrategicMerge` and `patchesJson6902`
+//! `validation` is removed (docs/decisions.md C05: the server validates every apply). `patchesStrategicMerge` and `patchesJson6902`
 //! become `patches` (C10), in the order in which kustomize applies them: merges, `patches`, JSON patches. An inline object
-//! becomes the text that v1 wants there: the same bytes behind `|-`, indented anew.
+//! becomes the text that v1 requires: the same bytes after `|-`, reindented.
 
 use super::lines::{
     Change, Region, before, distance, line_break, line_end, line_start, moved, moved_below, region, spaces,
 };
 use super::migration::Reason;
-use super::objects::{Object, Planned, Refusal, drop_field, unbound};
+use super::objects::{Object, ObjectError, Planned, drop_field, unbound};
 use bumpwright_api::tree::{Entry, Node};
 
 const MERGES: &str = "patchesStrategicMerge";
@@ -16,7 +16,7 @@ const PATCHES: &str = "patches";
 const JSON_PATCHES: &str = "patchesJson6902";
 
 /// Plans the edits of a Kustomization.
-pub(super) fn rewrite(object: &Object<'_>, planned: &mut Planned) -> Result<(), Refusal> {
+pub(super) fn rewrite(object: &Object<'_>, planned: &mut Planned) -> Result<(), ObjectError> {
     let Some(spec) = object.node.get("spec") else {
         return Ok(());
     };
@@ -36,7 +36,7 @@ pub(super) fn rewrite(object: &Object<'_>, planned: &mut Planned) -> Result<(), 
 }
 
 /// C02: v1beta1 ignores the account when there is a kubeConfig, v1 acts as it in the other cluster.
-fn kube_config(object: &Object<'_>, spec: &Node) -> Result<(), Refusal> {
+fn kube_config(object: &Object<'_>, spec: &Node) -> Result<(), ObjectError> {
     match spec.entry("serviceAccountName") {
         Some(account) if object.version == "v1beta1" && spec.entry("kubeConfig").is_some() => {
             let why = "v1beta1 ignores spec.serviceAccountName beside spec.kubeConfig, v1 acts as that account in the other \
@@ -61,7 +61,7 @@ struct Layout<'a> {
     newline: &'static str,
 }
 
-fn patches(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<(), Refusal> {
+fn patches(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<(), ObjectError> {
     let parent = object.node.entry("spec").map_or(0, |entry| entry.key.column());
     let layout = Layout {
         text: object.text,
@@ -82,7 +82,7 @@ fn patches(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<()
         let start = line_end(object.text, list.region.key);
         let is_host = std::ptr::eq(list, host);
         if !is_host {
-            // What was said about a list is now said about its items.
+            // The comments about a list move to its items.
             let above = list.region.head..list.region.key;
             items.push_str(&moved(
                 object.text,
@@ -114,7 +114,7 @@ fn patches(object: &Object<'_>, spec: &Node, planned: &mut Planned) -> Result<()
 }
 
 impl Layout<'_> {
-    fn list<'a>(&self, spec: &Node, entry: &'a Entry) -> Result<List<'a>, Refusal> {
+    fn list<'a>(&self, spec: &Node, entry: &'a Entry) -> Result<List<'a>, ObjectError> {
         let name = format!("spec.{}", entry.name());
         let refuse = || (entry.key.place, Reason::Layout(name.clone()));
         unbound(&entry.node, &name)?;
@@ -135,14 +135,14 @@ impl Layout<'_> {
         })
     }
 
-    /// The changes inside the items of a list, which become items of `patches` from index `count` on.
+    /// The changes of the items of a list, which become items of `patches` from index `count` on.
     fn changes(
         &self,
         object: &Object<'_>,
         list: &List<'_>,
         count: usize,
         planned: &mut Planned,
-    ) -> Result<Vec<Change>, Refusal> {
+    ) -> Result<Vec<Change>, ObjectError> {
         let name = list.entry.name();
         let mut changes = Vec::new();
         for (n, item) in list.entry.node.items().iter().enumerate() {
@@ -177,8 +177,8 @@ impl Layout<'_> {
         Ok(changes)
     }
 
-    /// A marker inside text would mark nothing.
-    fn no_marker(&self, node: &Node) -> Result<(), Refusal> {
+    /// Refuses a marker, which would have no effect inside text.
+    fn no_marker(&self, node: &Node) -> Result<(), ObjectError> {
         let lines = line_start(self.text, node.span.start)..line_end(self.text, node.span.end);
         match self.text.get(lines).is_some_and(|text| text.contains("$imagepolicy")) {
             true => Err((
@@ -192,7 +192,7 @@ impl Layout<'_> {
         }
     }
 
-    /// `- apiVersion: …` becomes `- patch: |-` and the object as text.
+    /// Rewrites `- apiVersion: …` as `- patch: |-` and the object as text.
     fn merge(&self, list: &List<'_>, item: &Node) -> Option<Vec<Change>> {
         let first = item.entries().first()?;
         if item.is_flow() {
@@ -213,7 +213,7 @@ impl Layout<'_> {
         Some(vec![(start..end, opening + &text)])
     }
 
-    /// `patch:` and its operations become `patch: |-` and the operations as text.
+    /// Rewrites `patch:` and its operations as `patch: |-` and the operations as text.
     fn operations(&self, item: &Node, patch: &Entry) -> Option<Vec<Change>> {
         let first = patch.node.items().first()?;
         if item.is_flow() || patch.node.is_flow() {
@@ -228,14 +228,14 @@ impl Layout<'_> {
         Some(vec![(colon, ": |-".to_owned()), (start..end, lines)])
     }
 
-    /// Behind the last line of a node.
+    /// The offset after the last line of a node.
     fn last_line(&self, node: &Node) -> usize {
         line_end(self.text, node.span.end)
     }
 }
 
-/// A target's name was a name; in `patches` it is a regular expression, in which a dot means any character.
-fn literal_target(item: &Node) -> Result<(), Refusal> {
+/// Checks the name of a target, which is literal; in `patches` it is a regular expression, in which a dot is any character.
+fn literal_target(item: &Node) -> Result<(), ObjectError> {
     let Some(target) = item.get("target") else {
         return Ok(());
     };

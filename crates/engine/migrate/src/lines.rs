@@ -1,4 +1,4 @@
-//! The lines of block mappings: which of them an entry takes, and how they are indented anew.
+//! The lines of entries in block mappings, and their reindentation.
 
 use std::ops::Range;
 
@@ -7,36 +7,36 @@ use bumpwright_api::tree::{Entry, Node};
 /// The lines of an entry of a block mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Region {
-    /// Start of the comment lines right above the key; start of the key's line when there are none.
+    /// Start of the comment lines directly above the key, or of the key's line.
     pub(super) head: usize,
     /// Start of the key's line.
     pub(super) key: usize,
-    /// Behind the entry's last line, with comments below it that are indented deeper than the key.
+    /// End of the entry's last line, including comments below it that are indented deeper than the key.
     pub(super) end: usize,
 }
 
 impl Region {
-    /// All of it.
+    /// The whole range.
     pub(super) fn all(&self) -> Range<usize> {
         self.head..self.end
     }
 }
 
-/// The start of the line of an offset.
+/// The start of the line with an offset.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at)
         .and_then(|before| before.rfind('\n'))
         .map_or(0, |newline| newline + 1)
 }
 
-/// Behind the line break of the line of an offset.
+/// The end of the line with an offset, including the line break.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..)
         .and_then(|rest| rest.find('\n'))
         .map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// The line break of the line of an offset; at the end of a text without one, that of its first line.
+/// The line break of the line with an offset; at the end of a text without one, that of its first line.
 pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     let line = text.get(..line_end(text, at)).unwrap_or_default();
     let line = if line.ends_with('\n') {
@@ -47,13 +47,13 @@ pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     if line.ends_with("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// What stands in front of an offset on its line, a byte order mark aside.
+/// The text before an offset on its line, without a byte order mark.
 pub(super) fn before(text: &str, at: usize) -> &str {
     let line = text.get(line_start(text, at)..at).unwrap_or_default();
     line.trim_start_matches('\u{feff}')
 }
 
-/// The lines of the entry with this key in a block mapping; none when the key does not begin its line.
+/// The lines of the entry with this key in a block mapping; `None` when the key does not begin its line.
 pub(super) fn region(text: &str, map: &Node, key: &str) -> Option<Region> {
     let index = map.entries().iter().position(|entry| entry.is(key))?;
     let entry = map.entries().get(index)?;
@@ -75,7 +75,7 @@ pub(super) fn region(text: &str, map: &Node, key: &str) -> Option<Region> {
     })
 }
 
-/// The start of a key's line, when nothing but spaces stands in front of the key.
+/// The start of a key's line, if only spaces precede the key.
 pub(super) fn key_line(text: &str, entry: &Entry) -> Option<usize> {
     let at = entry.key.span.start;
     before(text, at)
@@ -89,7 +89,7 @@ fn is_comment(text: &str, line: usize) -> bool {
     line.trim_start_matches([' ', '\t']).starts_with('#')
 }
 
-/// Behind the last line of an entry.
+/// The end of the last line of an entry.
 fn region_end(text: &str, entry: &Entry) -> usize {
     let mut end = line_end(text, entry.node.span.end);
     let mut at = end;
@@ -107,8 +107,8 @@ fn region_end(text: &str, entry: &Entry) -> usize {
     end
 }
 
-/// The lines below the key of a region, shared out among the entries of its mapping: each gets the lines from where the
-/// one before it ends, the last one all that remain.
+/// The lines below the key of a region, divided among the entries of its mapping: each gets the lines from the end of the
+/// one before it, the last one all that remain.
 pub(super) fn shares(text: &str, map: &Node, end: usize) -> Option<Vec<Range<usize>>> {
     let entries = map.entries();
     let mut at = line_start(text, entries.first()?.key.span.start);
@@ -138,7 +138,7 @@ fn is_comment_or_blank(text: &str, line: usize) -> bool {
 /// A replacement inside lines that move.
 pub(super) type Change = (Range<usize>, String);
 
-/// The lines of a range with these changes made, moved by `delta` columns. Ends with a line break.
+/// The lines of a range with changes, moved by `delta` columns. Ends with a line break.
 pub(super) fn moved(text: &str, range: Range<usize>, changes: &[Change], delta: isize) -> String {
     let newline = line_break(text, range.start);
     let changed = changed(text, range, changes);
@@ -152,8 +152,8 @@ pub(super) fn moved(text: &str, range: Range<usize>, changes: &[Change], delta: 
     out
 }
 
-/// The comment lines above a key in this column, moved by `delta` columns. None comes to stand deeper than the key: below a block scalar it
-/// would become part of that.
+/// The comment lines above a key in this column, moved by `delta` columns, and not deeper than the key: below a block scalar they
+/// would become part of it.
 pub(super) fn comments_moved(text: &str, range: Range<usize>, column: usize, delta: isize) -> String {
     let mut out = String::new();
     for line in text.get(range).unwrap_or_default().split_inclusive('\n') {
@@ -164,7 +164,7 @@ pub(super) fn comments_moved(text: &str, range: Range<usize>, column: usize, del
     out
 }
 
-/// The bytes of a range with changes made, which are in order.
+/// The bytes of a range with changes, which are in order.
 pub(super) fn changed(text: &str, range: Range<usize>, changes: &[Change]) -> String {
     let mut out = String::new();
     let mut at = range.start;
@@ -177,7 +177,7 @@ pub(super) fn changed(text: &str, range: Range<usize>, changes: &[Change]) -> St
     out
 }
 
-/// A line, indented by more or less. Empty lines stay empty; one of blanks moves too, since it may be content of a block
+/// Appends a reindented line. Empty lines stay empty; lines of blanks are moved, too, since they may be content of a block
 /// scalar.
 fn push_line(out: &mut String, line: &str, delta: isize) {
     if line.trim_end_matches(['\r', '\n']).is_empty() {
@@ -192,7 +192,7 @@ fn push_line(out: &mut String, line: &str, delta: isize) {
     out.push_str(line.get(spaces..).unwrap_or_default());
 }
 
-/// The same for text that begins in the middle of a line.
+/// The same for text that begins inside a line.
 pub(super) fn moved_below(text: &str, delta: isize) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for (n, line) in text.split_inclusive('\n').enumerate() {
@@ -201,12 +201,12 @@ pub(super) fn moved_below(text: &str, delta: isize) -> String {
     out
 }
 
-/// So many spaces.
+/// A number of spaces.
 pub(super) fn spaces(count: usize) -> String {
     " ".repeat(count)
 }
 
-/// How far it is from one column to another.
+/// The signed distance of two columns.
 pub(super) fn distance(from: usize, to: usize) -> isize {
     isize::try_from(to).unwrap_or_default() - isize::try_from(from).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A file's migration: what changes, what is left and why.
+//! The migration of a file: its changes, and the objects that stay with their reasons.
 
 use std::rc::Rc;
 
@@ -10,53 +10,53 @@ use super::moves::Moves;
 use super::objects::{Planned, plan};
 use bumpwright_api::tree::{Node, SyntaxError, parse_as_written};
 
-/// What becomes of the objects of a file.
+/// The migration of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Migration {
-    /// The file's new bytes; none when nothing changes.
+    /// The new bytes of the file; `None` when nothing changes.
     pub new: Option<Vec<u8>>,
     /// The objects that change, in the order of the file.
     pub migrated: Vec<Migrated>,
-    /// What would have to change and cannot, in the order of the file.
+    /// Old objects that cannot be migrated, in the order of the file.
     pub left: Vec<Left>,
-    /// What the user should know about objects that changed.
+    /// Remarks for the user about migrated objects.
     pub notes: Vec<Note>,
 }
 
-/// An object, or a reference to one, that becomes one of v1.
+/// An object that is rewritten as v1, or has references that are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Migrated {
-    /// Where it starts.
+    /// Start of the object.
     pub place: Place,
-    /// Which it is, with the version that it had.
+    /// The object, with its old version.
     pub object: DocumentId,
-    /// Version that it had; empty when only references in it change.
+    /// Old version; empty when only references in it change.
     pub from: String,
-    /// Version that it has now.
+    /// New version.
     pub to: &'static str,
 }
 
-/// Something of an older version that stays as it is.
+/// An object of an older version that stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The object; empty when the file could not be read.
+    /// The object; empty when the file does not parse.
     pub object: DocumentId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// A remark about an object that changed, or about text that was not looked into.
+/// A remark about a migrated object, or about text that was not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// The remark.
     pub text: String,
 }
 
-/// Why something is left as it is, with the way out.
+/// Why an object is not migrated, with the way out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The file does not parse.
@@ -65,16 +65,16 @@ pub enum Reason {
     /// The file is not text.
     #[error("the file is not UTF-8 text; save it as UTF-8, nothing in it was changed")]
     NotText,
-    /// A version that is not known.
+    /// An unknown version.
     #[error("version {0} of {1} is not known; write it as v1 by hand")]
     Version(String, &'static str),
-    /// A key twice in one mapping.
+    /// A duplicate key.
     #[error("duplicate key {0:?}; an object has each key once, remove one")]
     Duplicate(String),
-    /// Anchors, aliases, merge keys or tags where bytes move.
+    /// Anchors, aliases, merge keys or tags in bytes that move.
     #[error("{0} uses an anchor, an alias, a merge key or a tag; write the value out")]
     Bound(String),
-    /// A field that the older version did not have, where it would get a meaning.
+    /// A field that the older version did not have, and that would get an effect.
     #[error("{field} is not a field of {version}, where it had no effect; remove it or write the object as v1 by hand")]
     Unknown {
         /// The field.
@@ -82,26 +82,26 @@ pub enum Reason {
         /// The object's version.
         version: String,
     },
-    /// Fields of two versions for one thing.
+    /// Fields of two versions for the same purpose.
     #[error("{0} and {1} are fields of different versions for the same thing; remove one")]
     Mixed(String, String),
-    /// Something other than the version's schema has.
+    /// A value that is not valid in the version's schema.
     #[error("{0} is not {1}; correct it")]
     Shape(String, &'static str),
-    /// A field whose meaning v1 cannot express.
+    /// A field without an equivalent in v1.
     #[error("{0}")]
     Meaning(String),
-    /// A way of writing that is not rewritten.
+    /// An unsupported layout.
     #[error("{0} is written in a way that is not rewritten here; write it in block style, one field to a line")]
     Layout(String),
-    /// The edited text would not read as it should.
+    /// The edited text would not parse as expected.
     #[error(
         "the object is written in a way that cannot be rewritten without a change of other values; write it in plain block style"
     )]
     Unproven,
 }
 
-/// Whether the bytes can hold anything to migrate at all: false spares parsing them.
+/// Whether the bytes may contain old versions; a file without is not parsed.
 #[must_use]
 pub fn mentions_old(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
@@ -129,23 +129,23 @@ pub fn migrate(bytes: &[u8]) -> Migration {
     };
     match parse_as_written(text) {
         Err(SyntaxError { place, message }) => unreadable(place, Reason::Syntax(message)),
-        Ok(documents) => Settling { text, documents }.settle(),
+        Ok(documents) => Migrator { text, documents }.run(),
     }
 }
 
-struct Settling<'a> {
+struct Migrator<'a> {
     text: &'a str,
     documents: Vec<Rc<Node>>,
 }
 
-impl Settling<'_> {
-    fn settle(&self) -> Migration {
+impl Migrator<'_> {
+    fn run(&self) -> Migration {
         let planned = plan(self.text, &self.documents);
         let (mut objects, mut left) = (planned.objects, planned.left);
         let new = match self.edited(&objects) {
             Some(new) => Some(new),
             None => {
-                // Rare: find the objects whose edits do not hold, and go on without them.
+                // Rare: find the objects whose edits fail, and continue without them.
                 objects.retain(|object| {
                     let holds = self.edited(std::slice::from_ref(object)).is_some();
                     if !holds {
@@ -176,7 +176,7 @@ impl Settling<'_> {
         }
     }
 
-    /// The text with the edits of these objects, if it reads as it should.
+    /// The text with the edits of these objects, if it parses as expected.
     fn edited(&self, objects: &[Planned]) -> Option<Vec<u8>> {
         let mut plan = Plan::default();
         let mut moves = Moves::default();

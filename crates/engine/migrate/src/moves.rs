@@ -1,34 +1,34 @@
-//! What a migration does to the tree of a file, and the proof that edited text reads like that.
+//! The moves of a migration in the tree of a file, and the check of the edited text against them.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use bumpwright_api::tree::{Node, Value, parse_as_written};
 
-/// Keys and indices from the stream's start: document, then keys and items.
+/// Keys and indices from the root: document, then keys and items.
 pub(super) type Path = Vec<String>;
 
-/// What happens to a node.
+/// The move of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// It goes somewhere else.
+    /// It moves to another path.
     To(Path),
-    /// It becomes the text of a scalar somewhere else.
+    /// It becomes the text of a scalar at another path.
     TextAt(Path),
-    /// It goes away.
-    Gone,
-    /// It is another text now.
+    /// It is removed.
+    Removed,
+    /// Its text changes.
     Becomes(String),
 }
 
-/// All moves of a file, by the path that a node had; and what is new.
+/// All moves of a file, by the old path of a node; and the new nodes.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     by_path: HashMap<Path, Move>,
     added: Vec<(Path, Leaf)>,
 }
 
-/// What stands at a path that has nothing below it.
+/// A node without children.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Leaf {
     Scalar { text: String, plain: bool },
@@ -37,50 +37,50 @@ enum Leaf {
     Alias(usize),
 }
 
-/// Begins the part of a path that is inside the text of a scalar.
+/// Prefix of the part of a path that is inside the text of a scalar.
 const INSIDE: &str = "\u{0}text";
 
 impl Moves {
-    /// A node goes from one path to another.
+    /// Moves a node to another path.
     pub(super) fn to(&mut self, from: Path, to: Path) {
         self.by_path.insert(from, Move::To(to));
     }
 
-    /// A node becomes text at another path.
+    /// Turns a node into text at another path.
     pub(super) fn text_at(&mut self, from: Path, to: Path) {
         self.by_path.insert(from, Move::TextAt(to));
     }
 
-    /// A node goes away.
-    pub(super) fn gone(&mut self, from: Path) {
-        self.by_path.insert(from, Move::Gone);
+    /// Removes a node.
+    pub(super) fn remove(&mut self, from: Path) {
+        self.by_path.insert(from, Move::Removed);
     }
 
-    /// A scalar changes its text.
+    /// Changes the text of a scalar.
     pub(super) fn becomes(&mut self, from: Path, text: &str) {
         self.by_path.insert(from, Move::Becomes(text.to_owned()));
     }
 
-    /// A scalar that was not there; `plain` when it stands without quotes.
+    /// Adds a scalar; `plain` when it is not quoted.
     pub(super) fn add(&mut self, at: Path, text: &str, plain: bool) {
         let text = text.to_owned();
         self.added.push((at, Leaf::Scalar { text, plain }));
     }
 
-    /// All of another's moves too.
+    /// Adds all moves of another object.
     pub(super) fn extend(&mut self, other: &Self) {
         self.by_path
             .extend(other.by_path.iter().map(|(path, to)| (path.clone(), to.clone())));
         self.added.extend_from_slice(&other.added);
     }
 
-    /// Whether `new`, parsed, is what these moves make of `old`.
+    /// Whether `new`, parsed, is `old` after these moves.
     pub(super) fn explain(&self, old: &[Rc<Node>], new: &str) -> bool {
         let Ok(new) = parse_as_written(new) else { return false };
         self.expected(old) == self.found(&new)
     }
 
-    /// The leaves that there should be.
+    /// The expected leaves.
     fn expected(&self, old: &[Rc<Node>]) -> Vec<(Path, Leaf)> {
         let mut out: Vec<_> = leaves(old)
             .into_iter()
@@ -91,7 +91,7 @@ impl Moves {
         out
     }
 
-    /// Where a leaf ends up and as what; none when it goes away. The longest path that moves decides.
+    /// The new path and value of a leaf; `None` when it is removed. The move of the longest path decides.
     fn after(&self, path: Path, leaf: Leaf) -> Option<(Path, Leaf)> {
         let moved = (1..=path.len())
             .rev()
@@ -101,7 +101,7 @@ impl Moves {
         };
         let rest = path.get(length..).unwrap_or_default();
         match to {
-            Move::Gone => None,
+            Move::Removed => None,
             Move::To(to) => Some(([to.as_slice(), rest].concat(), leaf)),
             Move::TextAt(to) => Some(([to.as_slice(), &[INSIDE.to_owned()], rest].concat(), leaf)),
             Move::Becomes(new) => match leaf {
@@ -117,7 +117,7 @@ impl Moves {
         }
     }
 
-    /// The leaves that there are; what became text is read again.
+    /// The actual leaves; nodes that became text are parsed.
     fn found(&self, new: &[Rc<Node>]) -> Vec<(Path, Leaf)> {
         let texts: HashSet<&Path> = self
             .by_path
@@ -136,7 +136,7 @@ impl Moves {
     }
 }
 
-/// The leaves of a text that is one document itself.
+/// The leaves of a text that is a document.
 fn inside(text: &str, mut path: Path, out: &mut Vec<(Path, Leaf)>) {
     path.push(INSIDE.to_owned());
     if let Ok(documents) = parse_as_written(text)
@@ -199,7 +199,7 @@ mod tests {
         moves.to(path("0 a b"), path("0 d"));
         moves.text_at(path("0 a c"), path("0 a c"));
         moves.becomes(path("0 v"), "new");
-        moves.gone(path("0 g"));
+        moves.remove(path("0 g"));
         moves.add(path("0 n"), "k", true);
         assert!(moves.explain(&old, "n: k\nd: 1\na:\n  c: '[x]'\nv: new\n"));
         for wrong in [

@@ -1,4 +1,4 @@
-//! The objects of a file, and the edits that each needs.
+//! Finds the objects of a file and plans their edits.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use bumpwright_api::Place;
 use bumpwright_edit::DocumentId;
 
-use super::kinds::{self, Kind, NEW, Rule};
+use super::kinds::{self, MigratedKind, NEW, Rule};
 use super::lines::Change;
 use super::migration::{Left, Migrated, Note, Reason};
 use super::moves::{Moves, Path};
@@ -15,30 +15,30 @@ use super::removal::removal;
 use super::{automation, automation_flow, kustomization};
 use bumpwright_api::tree::{Node, Value};
 
-/// `kind: List` inside `kind: List`; nobody writes more than one.
+/// Depth of `kind: List` inside `kind: List`; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
 
-/// What a file needs.
+/// The plans of a file.
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     pub(super) objects: Vec<Planned>,
     pub(super) left: Vec<Left>,
 }
 
-/// What an object needs.
+/// The plan of an object.
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) migrated: Migrated,
-    /// Bytes to replace, in no order.
+    /// Edits in no particular order.
     pub(super) edits: Vec<Change>,
     pub(super) moves: Moves,
     pub(super) notes: Vec<Note>,
-    /// All of the object's bytes.
+    /// The bytes of the object.
     span: Range<usize>,
 }
 
 impl Planned {
-    /// The object as one that stays.
+    /// The object as one that is not migrated.
     pub(super) fn left(&self, reason: Reason) -> Left {
         Left {
             place: self.migrated.place,
@@ -47,28 +47,28 @@ impl Planned {
         }
     }
 
-    /// A remark about a node of the object.
+    /// Adds a remark about a node of the object.
     pub(super) fn note(&mut self, place: Place, text: &str) {
         let text = text.to_owned();
         self.notes.push(Note { place, text });
     }
 }
 
-/// Why an object stays, and where that is seen.
-pub(super) type Refusal = (Place, Reason);
+/// Why an object is not migrated, and the place.
+pub(super) type ObjectError = (Place, Reason);
 
-/// An object while its edits are planned.
+/// An object for which edits are planned.
 pub(super) struct Object<'a> {
     pub(super) text: &'a str,
     pub(super) node: &'a Node,
-    /// Where it stands in the tree.
+    /// Its path in the tree.
     pub(super) path: &'a Path,
-    /// The version that it has.
+    /// Its version.
     pub(super) version: &'a str,
 }
 
 impl Object<'_> {
-    /// The path of a field of the object, its keys separated by spaces.
+    /// The path of a field of the object, from keys separated by spaces.
     pub(super) fn at(&self, keys: &str) -> Path {
         let mut path = self.path.clone();
         path.extend(keys.split(' ').filter(|key| !key.is_empty()).map(str::to_owned));
@@ -124,8 +124,8 @@ fn visit(text: &str, node: &Node, path: &mut Path, depth: usize, plans: &mut Pla
     path.pop();
 }
 
-/// A list of one kind has a version too.
-fn list(object: &Object<'_>, kind: &'static Kind, plans: &mut Plans) {
+/// Plans the version of a list of one kind.
+fn list(object: &Object<'_>, kind: &'static MigratedKind, plans: &mut Plans) {
     let mut planned = begin(object);
     // The items are objects of their own.
     planned.span = object.node.span.start..object.node.span.start;
@@ -137,14 +137,14 @@ fn list(object: &Object<'_>, kind: &'static Kind, plans: &mut Plans) {
     }
 }
 
-fn refused(planned: &Planned, (place, reason): Refusal) -> Left {
+fn refused(planned: &Planned, (place, reason): ObjectError) -> Left {
     let mut left = planned.left(reason);
     left.place = place;
     left
 }
 
 /// Plans one object.
-fn take(object: &Object<'_>, kind: &'static Kind, plans: &mut Plans) {
+fn take(object: &Object<'_>, kind: &'static MigratedKind, plans: &mut Plans) {
     let mut planned = begin(object);
     let done = if object.version == NEW {
         planned.migrated.from.clear();
@@ -184,7 +184,7 @@ fn begin(object: &Object<'_>) -> Planned {
     }
 }
 
-fn rewrite(object: &Object<'_>, kind: &'static Kind, planned: &mut Planned) -> Result<(), Refusal> {
+fn rewrite(object: &Object<'_>, kind: &'static MigratedKind, planned: &mut Planned) -> Result<(), ObjectError> {
     if !kind.old.contains(&object.version) {
         let reason = Reason::Version(object.version.to_owned(), kind.name);
         return Err((object.node.place, reason));
@@ -202,7 +202,7 @@ fn rewrite(object: &Object<'_>, kind: &'static Kind, planned: &mut Planned) -> R
         Rule::Drop(fields) => drop_fields(object, fields, planned),
         Rule::Chart => {
             if let Some(entry) = object.node.get("spec").and_then(|spec| spec.entry("valuesFile")) {
-                let why = "spec.valuesFile is gone from v1; make it the first of spec.valuesFiles".to_owned();
+                let why = "spec.valuesFile does not exist in v1; make it the first of spec.valuesFiles".to_owned();
                 return Err((entry.key.place, Reason::Meaning(why)));
             }
             drop_fields(object, &["accessFrom"], planned)
@@ -210,7 +210,7 @@ fn rewrite(object: &Object<'_>, kind: &'static Kind, planned: &mut Planned) -> R
     }
 }
 
-fn automation_fields(object: &Object<'_>, planned: &mut Planned) -> Result<(), Refusal> {
+fn automation_fields(object: &Object<'_>, planned: &mut Planned) -> Result<(), ObjectError> {
     automation::check(object)?;
     automation::notes(object, planned);
     match object.node.get("spec") {
@@ -225,8 +225,8 @@ fn automation_fields(object: &Object<'_>, planned: &mut Planned) -> Result<(), R
     }
 }
 
-/// A `spec` whose fields may have to change has them written out.
-fn plain_spec(object: &Object<'_>, rule: Rule) -> Result<(), Refusal> {
+/// Checks that a `spec` whose fields may change has no merge keys or aliases.
+fn plain_spec(object: &Object<'_>, rule: Rule) -> Result<(), ObjectError> {
     let Some(spec) = object.node.get("spec") else {
         return Ok(());
     };
@@ -242,8 +242,8 @@ fn plain_spec(object: &Object<'_>, rule: Rule) -> Result<(), Refusal> {
     }
 }
 
-/// Each key once, everywhere in the object.
-fn no_duplicates(object: &Node) -> Result<(), Refusal> {
+/// Checks that there are no duplicate keys in the object.
+fn no_duplicates(object: &Node) -> Result<(), ObjectError> {
     for node in object.all() {
         let mut seen = HashSet::new();
         let again = node.entries().iter().find(|entry| !seen.insert(entry.name()));
@@ -254,8 +254,8 @@ fn no_duplicates(object: &Node) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The version in the `apiVersion` of a mapping becomes v1.
-fn version(object: &Object<'_>, map: &Node, below: &Path, planned: &mut Planned) -> Result<(), Refusal> {
+/// Plans v1 as the version in the `apiVersion` of a mapping.
+fn version(object: &Object<'_>, map: &Node, below: &Path, planned: &mut Planned) -> Result<(), ObjectError> {
     let Some(node) = map.get("apiVersion") else {
         return Ok(());
     };
@@ -279,8 +279,8 @@ fn version(object: &Object<'_>, map: &Node, below: &Path, planned: &mut Planned)
     Ok(())
 }
 
-/// References to objects of kinds that are migrated get their new version too.
-fn references(object: &Object<'_>, kind: &Kind, planned: &mut Planned) -> Result<(), Refusal> {
+/// Plans the versions of references to objects of migrated kinds.
+fn references(object: &Object<'_>, kind: &MigratedKind, planned: &mut Planned) -> Result<(), ObjectError> {
     let Some(spec) = object.node.get("spec") else {
         return Ok(());
     };
@@ -298,7 +298,7 @@ fn references(object: &Object<'_>, kind: &Kind, planned: &mut Planned) -> Result
     Ok(())
 }
 
-fn reference(object: &Object<'_>, node: &Node, path: &Path, planned: &mut Planned) -> Result<(), Refusal> {
+fn reference(object: &Object<'_>, node: &Node, path: &Path, planned: &mut Planned) -> Result<(), ObjectError> {
     let field = |key: &str| node.get(key).and_then(Node::text).unwrap_or_default();
     match kinds::find(field("apiVersion"), field("kind")) {
         Some((kind, old)) if kind.old.contains(&old) => version(object, node, path, planned),
@@ -306,8 +306,8 @@ fn reference(object: &Object<'_>, node: &Node, path: &Path, planned: &mut Planne
     }
 }
 
-/// Fields without a meaning go.
-fn drop_fields(object: &Object<'_>, fields: &[&str], planned: &mut Planned) -> Result<(), Refusal> {
+/// Removes fields without an effect.
+fn drop_fields(object: &Object<'_>, fields: &[&str], planned: &mut Planned) -> Result<(), ObjectError> {
     let Some(spec) = object.node.get("spec") else {
         return Ok(());
     };
@@ -317,27 +317,27 @@ fn drop_fields(object: &Object<'_>, fields: &[&str], planned: &mut Planned) -> R
         .try_for_each(|field| drop_field(object, spec, field, why, planned))
 }
 
-/// A field of `spec` goes, if it is there.
+/// Removes a field of `spec`, if it exists.
 pub(super) fn drop_field(
     object: &Object<'_>,
     spec: &Node,
     field: &str,
     why: &str,
     planned: &mut Planned,
-) -> Result<(), Refusal> {
+) -> Result<(), ObjectError> {
     let Some(entry) = spec.entry(field) else { return Ok(()) };
     let name = format!("spec.{field}");
     unbound(&entry.node, &name)?;
     let gone = removal(object.text, spec, field);
     let gone = gone.ok_or_else(|| (entry.key.place, Reason::Layout(name.clone())))?;
     planned.edits.push((gone, String::new()));
-    planned.moves.gone(object.at(&format!("spec {field}")));
-    planned.note(entry.key.place, &format!("{name} is gone: {why}"));
+    planned.moves.remove(object.at(&format!("spec {field}")));
+    planned.note(entry.key.place, &format!("{name} is removed: {why}"));
     Ok(())
 }
 
-/// Nothing in the node has an anchor or a tag, is an alias or a merge key: its bytes mean the same anywhere.
-pub(super) fn unbound(node: &Node, name: &str) -> Result<(), Refusal> {
+/// Checks that the node has no anchors, aliases, merge keys or tags, so that its bytes mean the same at any place.
+pub(super) fn unbound(node: &Node, name: &str) -> Result<(), ObjectError> {
     let tied = |node: &&Node| {
         let merges = node.entries().iter().any(|entry| entry.is("<<"));
         node.bound || merges || matches!(node.value, Value::Alias { .. })
@@ -348,7 +348,7 @@ pub(super) fn unbound(node: &Node, name: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Old versions in texts that are no object of ours: patches as text, values of charts. They are told, not changed.
+/// Notes about old versions in other texts: patches as text, values of charts. They are not changed.
 pub(super) fn mentions(documents: &[Rc<Node>], objects: &[Planned], left: &[Left]) -> Vec<Note> {
     let mut notes = Vec::new();
     for node in documents.iter().flat_map(|root| root.all()) {
@@ -369,7 +369,7 @@ pub(super) fn mentions(documents: &[Rc<Node>], objects: &[Planned], left: &[Left
             || objects.iter().filter(|object| object.span.is_empty()).any(edited)
             || left.iter().any(|left| left.object.api_version == **text);
         if !known {
-            let text = format!("{version} stands here in no object that is known; change it by hand if one is meant");
+            let text = format!("{version} is not part of a known object here; change it by hand if it should be");
             notes.push(Note {
                 place: node.place,
                 text,

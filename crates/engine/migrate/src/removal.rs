@@ -1,12 +1,12 @@
-//! Entries that go: their lines in a block mapping, their bytes and a comma in a flow mapping.
+//! Removal of entries: their lines in a block mapping, their bytes and a comma in a flow mapping.
 
 use std::ops::Range;
 
 use super::lines::{before, line_end, line_start, region};
 use bumpwright_api::tree::Node;
 
-/// The bytes to delete so that the entry of `key` is gone. Comments above it stay; one on its own line goes with it.
-/// None when the layout does not let it go, such as the only entry of a block mapping.
+/// The bytes to delete to remove the entry of `key`. Comments above it stay; a comment on its line is removed with it.
+/// `None` when the layout does not permit it, such as the only entry of a block mapping.
 pub(super) fn removal(text: &str, map: &Node, key: &str) -> Option<Range<usize>> {
     let index = map.entries().iter().position(|entry| entry.is(key))?;
     if map.is_flow() {
@@ -16,12 +16,12 @@ pub(super) fn removal(text: &str, map: &Node, key: &str) -> Option<Range<usize>>
         return None;
     }
     let region = region(text, map, key)?;
-    // What is indented deeper below is a comment of the entry only if the entry has lines of its own there.
+    // Deeper comments below belong to the entry only if it has lines of its own there.
     let end = line_end(text, map.entries().get(index)?.node.span.end);
     Some(region.key..end)
 }
 
-/// Up to the next entry, or from the end of the one before.
+/// The bytes up to the next entry, or from the end of the one before.
 fn flow_removal(map: &Node, index: usize) -> Option<Range<usize>> {
     let entry = map.entries().get(index)?;
     if let Some(next) = map.entries().get(index + 1) {
@@ -33,7 +33,7 @@ fn flow_removal(map: &Node, index: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Whether a flow collection goes over several lines, and its entries begin them.
+/// Whether the entries of a flow collection are on lines of their own.
 pub(super) fn is_tall(text: &str, map: &Node) -> bool {
     map.entries().first().is_some_and(|entry| {
         let at = entry.key.span.start;
