@@ -9,7 +9,7 @@ use super::words;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
-use bumpwright_policy::{LatestRef, Refusal};
+use bumpwright_policy::{GuardRefusal, LatestRef};
 use bumpwright_scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
 use bumpwright_update::{Resolve, Unresolved, Wanted};
 
@@ -103,9 +103,9 @@ pub fn reason(error: &NoImage) -> Reason {
     match error {
         NoImage::Digest { .. } | NoImage::Age { .. } => Reason::ScanFailed,
         NoImage::Refused { refusal, .. } => match **refusal {
-            Refusal::Held(_) => Reason::Held,
-            Refusal::TooYoung { .. } => Reason::TooYoung,
-            Refusal::WouldDowngrade { .. } => Reason::WouldDowngrade,
+            GuardRefusal::Held(_) => Reason::Held,
+            GuardRefusal::TooYoung { .. } => Reason::TooYoung,
+            GuardRefusal::WouldDowngrade { .. } => Reason::WouldDowngrade,
         },
         _ => Reason::PolicyNotReady,
     }

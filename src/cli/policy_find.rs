@@ -9,7 +9,7 @@ use super::policy_status::{Shown, of_status};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
-use bumpwright_policy::{self as policy, LatestRef, PolicyName, Refusal, Survey};
+use bumpwright_policy::{self as policy, GuardRefusal, LatestRef, PolicyName, Survey};
 use bumpwright_scan::{Asked, Chosen, NoImage, Tags, repository_reference};
 
 /// Number of runners-up to name.
@@ -55,7 +55,7 @@ pub struct Finding {
     /// None when no registry was asked or none answered, and when the policy is not valid.
     pub tags: Option<Counts>,
     /// Guards that keep the choice from being written.
-    pub guards: Vec<Refusal>,
+    pub guards: Vec<GuardRefusal>,
     /// Notes.
     pub notes: Vec<String>,
     /// The judgement of the requested tag.

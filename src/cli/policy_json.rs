@@ -8,7 +8,7 @@ use super::policy_explain::Explained;
 use super::policy_find::{Counts, Finding, Problem};
 use super::words;
 use bumpwright_edit::Reason;
-use bumpwright_policy::{LatestRef, Refusal};
+use bumpwright_policy::{GuardRefusal, LatestRef};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -148,7 +148,7 @@ fn tags(counts: &Counts) -> TagsView<'_> {
     }
 }
 
-fn guard(refusal: &Refusal) -> GuardView {
+fn guard(refusal: &GuardRefusal) -> GuardView {
     GuardView {
         reason: refusal.name(),
         message: refusal.to_string(),

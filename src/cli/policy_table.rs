@@ -203,7 +203,7 @@ mod tests {
     use super::super::policy_find::Problem;
     use super::*;
     use bumpwright_edit::Reason;
-    use bumpwright_policy::{Hold, PolicyName, Refusal};
+    use bumpwright_policy::{GuardRefusal, Hold, PolicyName};
 
     fn image(name: &str, tag: &str, digest: Option<&str>) -> LatestRef {
         LatestRef {
@@ -224,7 +224,7 @@ mod tests {
             image: Some("app".to_owned()),
             choice: Some(image("app", "1.10.0", Some("sha256:00ff"))),
             previous: Some(image("app", "1.9.0", None)),
-            guards: vec![Refusal::Held(Hold {
+            guards: vec![GuardRefusal::Held(Hold {
                 reason: "freeze".to_owned(),
                 until: None,
             })],

@@ -1,12 +1,12 @@
-//! Annotations of ours: what is said of those that cannot be followed.
+//! Errors of our annotations.
 
 use bumpwright_gostd::quote;
 use thiserror::Error;
 
-/// What all annotations of ours begin with.
+/// Prefix of our annotations.
 pub const PREFIX: &str = "bumpwright.dev/";
 
-/// An annotation that cannot be followed: its object is not acted upon.
+/// An invalid annotation: its object is not acted upon.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidAnnotation {
     /// The value does not parse.
@@ -16,15 +16,15 @@ pub enum InvalidAnnotation {
         key: &'static str,
         /// Its value.
         value: String,
-        /// What the value has to be.
+        /// The valid values.
         grammar: &'static str,
     },
-    /// Objects of the kind have no annotation of that key.
+    /// The kind has no annotation with this key.
     #[error("annotation {PREFIX}{key} is unknown: {hint}")]
     Key {
         /// The key, without the prefix.
         key: String,
-        /// What was meant, as far as that shows.
+        /// A hint at what was meant.
         hint: String,
     },
 }

@@ -1,4 +1,4 @@
-//! From the tags of an image to the one that a policy wants (image-reflector-controller v1.2.0, `applyPolicy`).
+//! Chooses the latest of an image's tags by a policy (image-reflector-controller v1.2.0, `applyPolicy`).
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,62 +7,62 @@ use thiserror::Error;
 
 use super::filter::{Filter, FilterSpec, InvalidPattern, budget};
 use super::natural::compare_naturally;
-use super::rule::{InvalidRule, Misfit, Rule, RuleSpec, Weight};
+use super::rule::{InvalidRule, Mismatch, RankKey, Rule, RuleSpec};
 use bumpwright_re2::{Budget, Exhausted};
 
-/// A policy that can be used: a rule, and perhaps a filter.
+/// A valid policy: a rule, and optionally a filter.
 ///
-/// Tags are taken in the order in which they are given; the controller keeps them with the last of the alphabet first
-/// (see [`Exclusions::keep`](super::Exclusions::keep)). Of tags that rank the same (`1.0.0+a` and `1.0.0+b`, `1` and
-/// `01`) a semver policy takes the first, a numerical one the last. Of tags from which the filter extracts the same,
-/// the last counts. Where what is extracted differs and ranks the same, the controller takes any; here it is the one
-/// that reads as the later one, numbers by value: `1.0.0+b10` before `1.0.0+b9`.
+/// Tags are compared in the given order; the controller has them in descending alphabetical order (see
+/// [`Exclusions::keep`](super::Exclusions::keep)). Of tags of equal rank (`1.0.0+a` and `1.0.0+b`, `1` and `01`) a
+/// semver policy chooses the first, a numerical one the last. Of tags with equal extracted values the last counts. Of
+/// different extracted values of equal rank the controller chooses any; this crate the last in natural order:
+/// `1.0.0+b10` before `1.0.0+b9`.
 #[derive(Clone, Debug)]
 pub struct ImagePolicy {
     pub(super) rule: Rule,
     pub(super) filter: Option<Filter>,
 }
 
-/// Why a policy cannot be used (`Stalled`, `InvalidPolicy`), in the controller's words.
+/// An invalid policy (`Stalled`, `InvalidPolicy`), with the controller's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidPolicy {
-    /// Its rule.
+    /// The rule is not valid.
     #[error("invalid policy: {0}")]
     Rule(#[from] InvalidRule),
-    /// Its filter.
+    /// The filter is not valid.
     #[error("failed to filter tags: {0}")]
     Filter(#[from] InvalidPattern),
 }
 
-/// Why a policy chooses no tag, in the controller's words.
+/// Why a policy chooses no tag, with the controller's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoTag {
-    /// There are no tags, or the filter lets none through.
+    /// There are no tags, or the filter matches none.
     #[error("version list argument cannot be empty")]
     Empty,
     /// No tag is a version in the range.
     #[error("unable to determine latest version from provided list")]
     NoVersion,
-    /// A tag, or what is extracted from it, is not a number; one is enough.
+    /// A tag, or its extracted value, is not a number; one is enough.
     #[error("failed to parse invalid numeric value '{0}'")]
     NotANumber(String),
-    /// The filter takes too long, which the controller would bear.
+    /// The filter takes too long; the controller has no such limit.
     #[error("failed to filter tags: {0}")]
     Exhausted(#[from] Exhausted),
 }
 
-/// A tag that counts.
+/// A tag that takes part in the choice.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'t> {
     pub(super) tag: &'t str,
     pub(super) value: Cow<'t, str>,
-    pub(super) weight: Weight,
+    pub(super) key: RankKey,
 }
 
-/// What becomes of a tag before it is compared with others.
-pub(super) enum Fate<'t> {
+/// The result of checking a tag by itself.
+pub(super) enum Classification<'t> {
     Unmatched,
-    Misfit(Cow<'t, str>, Misfit),
+    Mismatch(Cow<'t, str>, Mismatch),
     Candidate(Candidate<'t>),
 }
 
@@ -70,7 +70,7 @@ impl ImagePolicy {
     /// Reads a rule and a filter.
     ///
     /// # Errors
-    /// [`InvalidPolicy`] for the rule, and only when that is sound, for the filter.
+    /// [`InvalidPolicy`] for the rule, and if that is valid, for the filter.
     pub fn new(rule: &RuleSpec, filter: Option<&FilterSpec>) -> Result<Self, InvalidPolicy> {
         Ok(Self {
             rule: Rule::new(rule)?,
@@ -84,52 +84,51 @@ impl ImagePolicy {
     /// [`NoTag`] when there is none.
     pub fn latest<'t>(&self, tags: &'t [String]) -> Result<&'t str, NoTag> {
         let mut budget = budget(tags.len());
-        let mut champion: Option<Candidate<'t>> = None;
+        let mut newest: Option<Candidate<'t>> = None;
         let mut empty = true;
         for tag in tags {
-            match self.meet(tag, &mut budget)? {
-                Fate::Unmatched => continue,
-                Fate::Misfit(value, Misfit::NotANumber) => return Err(NoTag::NotANumber(value.into_owned())),
-                Fate::Misfit(..) => {}
-                Fate::Candidate(candidate) => {
-                    if champion
-                        .as_ref()
-                        .is_none_or(|champion| self.replaces(&candidate, champion))
-                    {
-                        champion = Some(candidate);
+            match self.classify(tag, &mut budget)? {
+                Classification::Unmatched => continue,
+                Classification::Mismatch(value, Mismatch::NotANumber) => {
+                    return Err(NoTag::NotANumber(value.into_owned()));
+                }
+                Classification::Mismatch(..) => {}
+                Classification::Candidate(candidate) => {
+                    if newest.as_ref().is_none_or(|newest| self.replaces(&candidate, newest)) {
+                        newest = Some(candidate);
                     }
                 }
             }
             empty = false;
         }
-        match champion {
-            Some(champion) => Ok(champion.tag),
+        match newest {
+            Some(newest) => Ok(newest.tag),
             None if empty => Err(NoTag::Empty),
             None => Err(NoTag::NoVersion),
         }
     }
 
-    /// How one tag ranks against another, whatever the range. `None`: one of them passes no filter, or is no version or
-    /// number.
+    /// The order of two tags, regardless of the range. `None` if one of them does not match the filter, or is not a version
+    /// or number.
     pub fn compare(&self, this: &str, other: &str) -> Option<Ordering> {
         let mut budget = budget(2);
-        let mut measured = |tag| {
+        let mut keyed = |tag| {
             let value = self.value(tag, &mut budget).ok().flatten()?;
-            let weight = self.rule.measure(&value)?;
-            Some((value, weight))
+            let key = self.rule.unbounded_key(&value)?;
+            Some((value, key))
         };
-        let (this, other) = (measured(this)?, measured(other)?);
+        let (this, other) = (keyed(this)?, keyed(other)?);
         self.rule.compare((&this.0, &this.1), (&other.0, &other.1))
     }
 
-    /// Looks at a tag by itself.
-    pub(super) fn meet<'t>(&self, tag: &'t str, budget: &mut Budget) -> Result<Fate<'t>, Exhausted> {
+    /// Checks a tag by itself.
+    pub(super) fn classify<'t>(&self, tag: &'t str, budget: &mut Budget) -> Result<Classification<'t>, Exhausted> {
         let Some(value) = self.value(tag, budget)? else {
-            return Ok(Fate::Unmatched);
+            return Ok(Classification::Unmatched);
         };
-        Ok(match self.rule.weigh(&value) {
-            Ok(weight) => Fate::Candidate(Candidate { tag, value, weight }),
-            Err(misfit) => Fate::Misfit(value, misfit),
+        Ok(match self.rule.rank_key(&value) {
+            Ok(key) => Classification::Candidate(Candidate { tag, value, key }),
+            Err(mismatch) => Classification::Mismatch(value, mismatch),
         })
     }
 
@@ -140,29 +139,28 @@ impl ImagePolicy {
         }
     }
 
-    /// Whether a tag that comes later in the list is newer than the newest one before it.
-    pub(super) fn replaces(&self, candidate: &Candidate<'_>, champion: &Candidate<'_>) -> bool {
+    /// Whether a tag is newer than the newest one before it in the list.
+    pub(super) fn replaces(&self, candidate: &Candidate<'_>, newest: &Candidate<'_>) -> bool {
         if self.filter.is_some() {
-            return self.rank(candidate, champion).is_ge();
+            return self.rank(candidate, newest).is_ge();
         }
-        let order = self.rule.compare(
-            (&candidate.value, &candidate.weight),
-            (&champion.value, &champion.weight),
-        );
+        let order = self
+            .rule
+            .compare((&candidate.value, &candidate.key), (&newest.value, &newest.key));
         match self.rule {
-            // What is no number wins against what came before it, and loses against what follows.
+            // NaN wins against earlier values, and loses against later ones.
             Rule::Numerical(_) => order != Some(Ordering::Less),
             _ => order == Some(Ordering::Greater),
         }
     }
 
-    /// The order of two tags wherever they are in the list: by weight, `NaN` last, then by what is compared.
+    /// The order of two tags regardless of their places: by rank key, `NaN` last, then by value.
     pub(super) fn rank(&self, this: &Candidate<'_>, other: &Candidate<'_>) -> Ordering {
-        let is_number = |weight: &Weight| !matches!(weight, Weight::Number(number) if number.is_nan());
+        let is_number = |key: &RankKey| !matches!(key, RankKey::Number(number) if number.is_nan());
         let order = self
             .rule
-            .compare((&this.value, &this.weight), (&other.value, &other.weight))
-            .unwrap_or_else(|| is_number(&this.weight).cmp(&is_number(&other.weight)));
+            .compare((&this.value, &this.key), (&other.value, &other.key))
+            .unwrap_or_else(|| is_number(&this.key).cmp(&is_number(&other.key)));
         order.then_with(|| compare_naturally(&this.value, &other.value))
     }
 }

@@ -1,55 +1,55 @@
-//! When a policy tells the digest of its image, and how often it looks again (`spec.digestReflectionPolicy`).
+//! Reflection of the digest of a policy's image (`spec.digestReflectionPolicy`).
 
 use thiserror::Error;
 
 use super::image::LatestRef;
 use bumpwright_gostd::Duration;
 
-/// Whether the digest of the chosen tag is told.
+/// When the digest of the chosen tag is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DigestReflection {
     /// Never.
     #[default]
     Never,
-    /// It is asked for once for each choice.
+    /// Once for each choice.
     IfNotPresent,
-    /// It is asked for again and again.
+    /// At every interval.
     Always,
 }
 
-/// What to do about the digest of a choice.
+/// The source of a choice's digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DigestSource {
-    /// There is none.
+    /// There is no digest.
     Absent,
     /// It is known.
     Known(String),
-    /// The registry must be asked.
+    /// It has to be fetched from the registry.
     Registry,
 }
 
-/// Why a policy's digest cannot be told.
+/// Invalid settings of digest reflection.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidReflection {
-    /// No policy has this name; Kubernetes would refuse it.
+    /// An unknown value, which Kubernetes would refuse.
     #[error(
         "spec.digestReflectionPolicy: Unsupported value: \"{0}\": supported values: \"Always\", \"IfNotPresent\", \"Never\""
     )]
     Unknown(String),
-    /// `Always` needs to know how often (`Stalled`, `IntervalNotConfigured`).
+    /// `Always` requires an interval (`Stalled`, `IntervalNotConfigured`).
     #[error("spec.interval must be set when spec.digestReflectionPolicy is set to 'Always'")]
     NoInterval,
-    /// Only `Always` looks again.
+    /// Only `Always` has an interval.
     #[error("spec.interval is only accepted when spec.digestReflectionPolicy is set to 'Always'")]
     NeedlessInterval,
 }
 
 impl DigestReflection {
-    /// Reads the policy and its interval; without a name it is `Never`. Gives how often to look again: nothing, or as
-    /// often as `spec.interval` says, ten minutes when that is zero.
+    /// Parses the value and its interval; `Never` without a value. Returns the interval of look-ups, if any: that of
+    /// `spec.interval`, or ten minutes when that is zero.
     ///
     /// # Errors
-    /// [`InvalidReflection`] for another name, or an interval that is missing or out of place.
+    /// [`InvalidReflection`] for an unknown value, or an interval that is missing or not accepted.
     pub fn read(name: Option<&str>, interval: Option<Duration>) -> Result<(Self, Option<Duration>), InvalidReflection> {
         const TEN_MINUTES: Duration = Duration(600 * Duration::SECOND.0);
         let policy = match name.unwrap_or_default() {
@@ -66,7 +66,7 @@ impl DigestReflection {
         }
     }
 
-    /// Where the digest of this choice comes from; `before` is what the policy told last.
+    /// The source of this choice's digest; `before` is the policy's last image.
     pub fn source(self, name: &str, tag: &str, before: Option<&LatestRef>) -> DigestSource {
         let same = before.filter(|before| before.name == name && before.tag == tag);
         let known = same

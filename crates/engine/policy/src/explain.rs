@@ -1,73 +1,73 @@
-//! What a policy makes of every tag, and why.
+//! Explains a policy's verdict on every tag.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use super::choose::{Candidate, Fate, ImagePolicy, NoTag};
+use super::choose::{Candidate, Classification, ImagePolicy, NoTag};
 use super::filter::budget;
-use super::rule::{Misfit, Rule};
+use super::rule::{Mismatch, Rule};
 use bumpwright_re2::Exhausted;
 use bumpwright_semver::VersionError;
 
-/// What a policy makes of all tags.
+/// A policy's verdicts on all tags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
-    /// The choice, as [`ImagePolicy::latest`] makes it.
+    /// The choice of [`ImagePolicy::latest`].
     pub latest: Result<String, NoTag>,
     /// Every tag in the order of the list.
     pub tags: Vec<Judgement>,
-    /// The tags that count, as places in `tags`, the newest first. When one tag that is no number spoils the choice,
-    /// the first is the one that would have won.
+    /// The tags that take part, as indexes of `tags`, the newest first. When there is no choice because of a tag that is
+    /// not a number, the first is the one that would have won.
     pub ranking: Vec<usize>,
 }
 
-/// What a policy makes of a tag.
+/// A policy's verdict on a tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The tag.
     pub tag: String,
-    /// What is compared; `None` when the filter's pattern does not match.
+    /// The compared value; `None` when the filter's pattern does not match.
     pub value: Option<String>,
-    /// Whether it was kept, and why not.
+    /// Whether it takes part, and why not.
     pub verdict: Verdict,
 }
 
-/// Why a tag was kept or dropped.
+/// Why a tag was chosen or not.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Nothing is newer.
     Newest,
-    /// It counts, but another is newer.
+    /// It takes part, but another is newer.
     Outranked {
         /// The newest tag.
         by: String,
-        /// Its place; the newest has 1.
+        /// Its rank; the newest has 1.
         place: usize,
     },
     /// The filter's pattern does not match it.
     Unmatched,
-    /// The filter extracts the same from another tag, which counts in its place.
+    /// The filter extracts the same value from another tag, which counts in its place.
     SameValue {
         /// That tag.
         of: String,
     },
-    /// What is compared is not a version of three segments.
+    /// The value is not a version of three segments.
     NotAVersion(VersionError),
-    /// It is a prerelease, and the range, or a part of it, looks at releases only. With the reasons of
+    /// It is a prerelease, and the range, or a part of it, accepts releases only. With the reasons of
     /// [`Constraint::validate`](super::Constraint::validate).
     Prerelease(Vec<String>),
     /// It is a version outside of the range, with the reasons.
     OutOfRange(Vec<String>),
-    /// What is compared is not a number; the policy chooses nothing while there is such a tag.
+    /// The value is not a number; the policy chooses nothing while there is such a tag.
     NotANumber,
 }
 
-/// What became of one tag, and of the choice.
+/// The explanation of one tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Whether the tag is in the list; if it is not, this is what it would be.
+    /// Whether the tag is in the list; if it is not, the verdict is hypothetical.
     pub listed: bool,
-    /// What the policy makes of it.
+    /// The policy's verdict.
     pub judgement: Judgement,
     /// The choice.
     pub latest: Result<String, NoTag>,
@@ -117,14 +117,14 @@ impl Survey {
         self.ranked().next()
     }
 
-    /// The tags that count, the newest first.
+    /// The tags that take part, the newest first.
     pub fn ranked(&self) -> impl Iterator<Item = &str> {
         self.ranking
             .iter()
             .filter_map(|place| Some(self.tags.get(*place)?.tag.as_str()))
     }
 
-    /// Of tags with the same value the last one counts.
+    /// Drops all but the last of tags with the same value.
     fn drop_same_values(&mut self, candidates: &mut Vec<(usize, Candidate<'_>)>) {
         let mut last: HashMap<String, &str> = HashMap::with_capacity(candidates.len());
         let mut kept = Vec::with_capacity(candidates.len());
@@ -141,22 +141,21 @@ impl Survey {
         *candidates = kept;
     }
 
-    /// Puts the candidates in order. The first is the policy's choice, which without a filter can hang on the order of
-    /// the list.
+    /// Sorts the candidates. The first is the policy's choice, which without a filter may depend on the order of the list.
     fn rank(&mut self, policy: &ImagePolicy, mut candidates: Vec<(usize, Candidate<'_>)>) {
-        let mut champion = 0;
+        let mut newest = 0;
         for (at, (_, candidate)) in candidates.iter().enumerate().skip(1) {
             if candidates
-                .get(champion)
+                .get(newest)
                 .is_some_and(|(_, best)| policy.replaces(candidate, best))
             {
-                champion = at;
+                newest = at;
             }
         }
         if candidates.is_empty() {
             return;
         }
-        let (place, newest) = candidates.swap_remove(champion);
+        let (place, newest) = candidates.swap_remove(newest);
         candidates.sort_by(|(_, this), (_, other)| policy.rank(other, this));
         let by = newest.tag.to_owned();
         self.ranking.push(place);
@@ -187,7 +186,7 @@ impl Survey {
         };
     }
 
-    /// How many tags do not count, by the names of their verdicts, in the order of these names.
+    /// The number of tags that do not take part, by the name of the verdict.
     pub fn dropped(&self) -> BTreeMap<&'static str, usize> {
         let mut dropped = BTreeMap::new();
         for judgement in self.tags.iter().filter(|judgement| !judgement.verdict.counts()) {
@@ -198,7 +197,7 @@ impl Survey {
 }
 
 impl ImagePolicy {
-    /// What becomes of every tag.
+    /// The verdicts on all tags.
     ///
     /// # Errors
     /// [`Exhausted`] when the filter takes too long.
@@ -207,10 +206,10 @@ impl ImagePolicy {
         let mut judgements = Vec::with_capacity(tags.len());
         let mut candidates: Vec<(usize, Candidate<'_>)> = Vec::new();
         for (place, tag) in tags.iter().enumerate() {
-            let (value, verdict) = match self.meet(tag, &mut budget)? {
-                Fate::Unmatched => (None, Verdict::Unmatched),
-                Fate::Misfit(value, misfit) => (Some(value.into_owned()), self.reproach(misfit)),
-                Fate::Candidate(candidate) => {
+            let (value, verdict) = match self.classify(tag, &mut budget)? {
+                Classification::Unmatched => (None, Verdict::Unmatched),
+                Classification::Mismatch(value, mismatch) => (Some(value.into_owned()), self.verdict_of(mismatch)),
+                Classification::Candidate(candidate) => {
                     let value = candidate.value.clone().into_owned();
                     candidates.push((place, candidate));
                     (Some(value), Verdict::Newest)
@@ -235,7 +234,7 @@ impl ImagePolicy {
         Ok(survey)
     }
 
-    /// Why a tag was chosen or not; also of one that is not in the list, which is then taken for one in the order of
+    /// Why a tag was chosen or not. A tag that is not in the list is inserted in the order of
     /// [`Exclusions::keep`](super::Exclusions::keep).
     ///
     /// # Errors
@@ -248,7 +247,7 @@ impl ImagePolicy {
         let judgement = if listed {
             find(survey)
         } else {
-            // Where a scan would put it: among tags that are equal the place decides.
+            // The place in a scan, which decides among equal tags.
             let (before, after) = tags.split_at(tags.partition_point(|other| other.as_str() > tag));
             find(self.survey(&[before, &[tag.to_owned()], after].concat())?)
         };
@@ -265,18 +264,18 @@ impl ImagePolicy {
         })
     }
 
-    fn reproach(&self, misfit: Misfit) -> Verdict {
-        match (misfit, &self.rule) {
-            (Misfit::NotAVersion(error), _) => Verdict::NotAVersion(error),
-            (Misfit::OutOfRange(version), Rule::Semver(range)) => {
+    fn verdict_of(&self, mismatch: Mismatch) -> Verdict {
+        match (mismatch, &self.rule) {
+            (Mismatch::NotAVersion(error), _) => Verdict::NotAVersion(error),
+            (Mismatch::OutOfRange(version), Rule::Semver(range)) => {
                 let reasons = range.validate(&version).err().unwrap_or_default();
                 match range.ignores_prerelease(&version) {
                     true => Verdict::Prerelease(reasons),
                     false => Verdict::OutOfRange(reasons),
                 }
             }
-            (Misfit::OutOfRange(_), _) => Verdict::OutOfRange(Vec::new()),
-            (Misfit::NotANumber, _) => Verdict::NotANumber,
+            (Mismatch::OutOfRange(_), _) => Verdict::OutOfRange(Vec::new()),
+            (Mismatch::NotANumber, _) => Verdict::NotANumber,
         }
     }
 }

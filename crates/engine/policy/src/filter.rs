@@ -1,5 +1,5 @@
-//! Which tags a policy looks at, and which part of them it compares (`spec.filterTags`); which tags a scan leaves out
-//! (`spec.exclusionList` of an `ImageRepository`).
+//! Filters of tags: `spec.filterTags` of a policy, with the extraction of the compared value, and `spec.exclusionList` of
+//! an `ImageRepository`.
 
 use std::borrow::Cow;
 use std::string::FromUtf8Error;
@@ -8,30 +8,30 @@ use thiserror::Error;
 
 use bumpwright_re2::{Budget, Error as PatternError, Exhausted, Extraction, Regexp};
 
-/// `spec.filterTags` as it is written; what is left out is empty.
+/// `spec.filterTags`; absent fields are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterSpec {
-    /// What a tag must match, anywhere.
+    /// The pattern that a tag must match anywhere.
     pub pattern: String,
-    /// What is compared instead of the tag, with `$1` and `${name}`; when empty, the tag.
+    /// The template of the compared value, with `$1` and `${name}`; the tag when empty.
     pub extract: String,
 }
 
-/// A pattern that is no regular expression, in the controller's words.
+/// An invalid regular expression, with the controller's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid regular expression pattern '{pattern}': {error}")]
 pub struct InvalidPattern {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The error.
     pub error: PatternError,
 }
 
-/// A filter that can be used.
+/// A compiled filter.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pattern: Regexp,
-    /// `None`: the tag itself is compared.
+    /// The extraction; `None` if the tag itself is compared.
     extract: Option<Extraction>,
 }
 
@@ -48,14 +48,14 @@ impl Filter {
         })
     }
 
-    /// What is compared for the tag; `None` when the pattern does not match it.
+    /// The compared value of a tag; `None` when the pattern does not match.
     pub(super) fn apply<'t>(&self, tag: &'t str, budget: &mut Budget) -> Result<Option<Cow<'t, str>>, Exhausted> {
         let Some(extract) = &self.extract else {
             let matched = self.pattern.is_match(tag.as_bytes(), budget)?;
             return Ok(matched.then_some(Cow::Borrowed(tag)));
         };
         let value = self.pattern.extract(extract, tag.as_bytes(), budget)?;
-        // Groups begin and end between characters, so this loses nothing.
+        // Groups begin and end between characters, so that this is lossless.
         Ok(value.map(|value| match value {
             Cow::Borrowed(part) => String::from_utf8_lossy(part),
             Cow::Owned(whole) => String::from_utf8(whole).map_or_else(lossy, Cow::Owned),
@@ -67,7 +67,7 @@ fn lossy<'t>(bad: FromUtf8Error) -> Cow<'t, str> {
     Cow::Owned(String::from_utf8_lossy(bad.as_bytes()).into_owned())
 }
 
-/// What searches over so many tags may take: more than Flux' users' patterns need, less than would hang a run.
+/// The budget of searches over a number of tags: more than real patterns need, less than would stall a run.
 pub(super) fn budget(tags: usize) -> Budget {
     const STEPS: u64 = 200_000_000;
     const STEPS_PER_TAG: u64 = 20_000;
@@ -75,30 +75,30 @@ pub(super) fn budget(tags: usize) -> Budget {
     Budget::new(STEPS.saturating_add(STEPS_PER_TAG.saturating_mul(tags as u64)), BYTES)
 }
 
-/// A pattern of an exclusion list that is no regular expression, in the controller's words.
+/// An invalid pattern of an exclusion list, with the controller's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("failed to compile regex {pattern}: {error}")]
 pub struct InvalidExclusion {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The error.
     pub error: PatternError,
 }
 
-/// Tags that a scan leaves out.
+/// The tags that a scan excludes.
 #[derive(Clone, Debug)]
 pub struct Exclusions {
     patterns: Vec<Regexp>,
 }
 
 impl Exclusions {
-    /// What is left out when a repository names nothing: cosign's signatures.
+    /// The default pattern: cosign's signatures.
     pub const DEFAULT: &'static str = r"^.*\.sig$";
 
-    /// Reads a list of patterns.
+    /// Compiles a list of patterns.
     ///
     /// # Errors
-    /// [`InvalidExclusion`] for the first one that is no regular expression.
+    /// [`InvalidExclusion`] for the first invalid one.
     pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, InvalidExclusion> {
         let compile = |pattern: &str| match Regexp::new(pattern) {
             Ok(regexp) => Ok(regexp.for_many_texts()),
@@ -112,8 +112,8 @@ impl Exclusions {
         })
     }
 
-    /// The tags that no pattern matches, in the order in which the controller keeps them: the last of the alphabet
-    /// first. Policies see them in this order, and where tags are equal it decides.
+    /// The tags that no pattern matches, in the controller's order: descending by the alphabet. Policies get them in this
+    /// order, which decides among equal tags.
     ///
     /// # Errors
     /// [`Exhausted`] when the patterns take too long.

@@ -1,6 +1,6 @@
-//! Guards that an `ImagePolicy` can have (`bumpwright.dev/…`): a hold, a least age, no way back to older images.
+//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades.
 //!
-//! They are off unless an annotation says otherwise, and what does not parse closes: the policy is not acted upon.
+//! They are off by default, and fail closed: a policy with an invalid annotation is not acted upon.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,49 +9,49 @@ use super::annotation::{InvalidAnnotation, PREFIX};
 use super::choose::ImagePolicy;
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 
-/// The guards of one policy.
+/// The guards of a policy.
 #[derive(Clone, Debug, Default)]
 pub struct Guards {
-    /// Nothing is changed while it lasts.
+    /// A hold, during which nothing is changed.
     pub hold: Option<Hold>,
-    /// Younger images are left alone.
+    /// The minimum age of images.
     pub minimum_age: Option<Duration>,
-    /// Whether an image lower than the one that Git holds is refused.
+    /// Whether an image lower than the one in Git is refused.
     pub refuses_downgrade: bool,
 }
 
 /// A hold.
 #[derive(Clone, Debug)]
 pub struct Hold {
-    /// Why, in the user's words; may be empty.
+    /// The user's reason; may be empty.
     pub reason: String,
-    /// When it ends; never by itself when absent.
+    /// The end; without limit when absent.
     pub until: Option<Time>,
 }
 
 /// Why a policy's choice is not written.
 #[derive(Clone, Debug)]
-pub enum Refusal {
+pub enum GuardRefusal {
     /// `Held`.
     Held(Hold),
-    /// `TooYoung`: the image's age, when it is known.
+    /// `TooYoung`.
     TooYoung {
-        /// What the policy asks for.
+        /// The policy's minimum age.
         minimum: Duration,
-        /// How old the image is; `None` when no one knows.
+        /// The age of the image; `None` when unknown.
         age: Option<Duration>,
     },
     /// `WouldDowngrade`.
     WouldDowngrade {
-        /// The tag that Git holds.
+        /// The tag in Git.
         from: String,
-        /// The tag that the policy chooses.
+        /// The policy's choice.
         to: String,
     },
 }
 
 impl Guards {
-    /// Reads a policy's annotations; those of others are passed over.
+    /// Reads a policy's annotations; those without our prefix are ignored.
     ///
     /// # Errors
     /// [`InvalidAnnotation::Value`] for the first one of ours that does not parse, in the order of the keys.
@@ -78,7 +78,7 @@ impl Guards {
             }
         }
         if let Some(until) = until {
-            // A time alone holds, too: whoever wrote it wants nothing to happen before.
+            // A time without a reason is a hold, too.
             let hold = guards.hold.get_or_insert(Hold {
                 reason: String::new(),
                 until: None,
@@ -88,42 +88,42 @@ impl Guards {
         Ok(guards)
     }
 
-    /// Whether there is a hold at this time.
+    /// Checks the hold at a time.
     ///
     /// # Errors
-    /// [`Refusal::Held`] when there is.
-    pub fn check_hold(&self, now: &Time) -> Result<(), Refusal> {
+    /// [`GuardRefusal::Held`] during a hold.
+    pub fn check_hold(&self, now: &Time) -> Result<(), GuardRefusal> {
         match &self.hold {
             Some(hold) if hold.until.as_ref().is_none_or(|until| now.order(until).is_lt()) => {
-                Err(Refusal::Held(hold.clone()))
+                Err(GuardRefusal::Held(hold.clone()))
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether an image that was created then is old enough.
+    /// Checks the age of an image by its time of creation.
     ///
     /// # Errors
-    /// [`Refusal::TooYoung`] when it is not, or when its age is wanted and not known.
-    pub fn check_age(&self, created: Option<&Time>, now: &Time) -> Result<(), Refusal> {
+    /// [`GuardRefusal::TooYoung`] when it is too young, or its age is unknown.
+    pub fn check_age(&self, created: Option<&Time>, now: &Time) -> Result<(), GuardRefusal> {
         let Some(minimum) = self.minimum_age else {
             return Ok(());
         };
         let age = created.map(|created| now.since(created));
         match age {
             Some(age) if age >= minimum => Ok(()),
-            _ => Err(Refusal::TooYoung { minimum, age }),
+            _ => Err(GuardRefusal::TooYoung { minimum, age }),
         }
     }
 
-    /// Whether the policy may go from one tag to another. Tags that cannot be compared, such as `latest` with a version,
-    /// are no downgrade.
+    /// Checks that a change of tags is not a downgrade. Tags that cannot be compared, such as `latest` with a version, are
+    /// not.
     ///
     /// # Errors
-    /// [`Refusal::WouldDowngrade`] when it may not.
-    pub fn check_downgrade(&self, policy: &ImagePolicy, from: &str, to: &str) -> Result<(), Refusal> {
+    /// [`GuardRefusal::WouldDowngrade`] for a downgrade that the policy forbids.
+    pub fn check_downgrade(&self, policy: &ImagePolicy, from: &str, to: &str) -> Result<(), GuardRefusal> {
         if self.refuses_downgrade && policy.compare(to, from) == Some(Ordering::Less) {
-            return Err(Refusal::WouldDowngrade {
+            return Err(GuardRefusal::WouldDowngrade {
                 from: from.to_owned(),
                 to: to.to_owned(),
             });
@@ -132,7 +132,7 @@ impl Guards {
     }
 }
 
-impl Refusal {
+impl GuardRefusal {
     /// The reason in machine-readable output.
     pub fn name(&self) -> &'static str {
         match self {
@@ -143,7 +143,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for GuardRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Held(hold) => {

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::is_reference;
 
-/// What a policy's status names as its latest image (`status.latestRef`, docs/decisions.md C36).
+/// The latest image in a policy's status (`status.latestRef`, docs/decisions.md C36).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LatestRef {
-    /// The image's name as the `ImageRepository` spells it, without tag.
+    /// The image's name as in the `ImageRepository`, without tag.
     pub name: String,
     /// The chosen tag.
     pub tag: String,
-    /// The digest that the tag had, when the policy reflects digests.
+    /// The digest of the tag, if the policy reflects digests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
 
-/// An image that no registry could serve, in Flux's words. It must not be written to any file.
+/// An invalid image reference, with Flux's message. It must not be written to any file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("encountered invalid image ref \"{text}\": could not parse reference: {text}")]
 pub struct InvalidImage {
@@ -27,7 +27,7 @@ pub struct InvalidImage {
 }
 
 impl LatestRef {
-    /// Splits `NAME[:TAG][@DIGEST]` where it splits, whatever the parts hold.
+    /// Splits `NAME[:TAG][@DIGEST]`, without validation of the parts.
     #[must_use]
     pub fn split(text: &str) -> (&str, Option<&str>, Option<&str>) {
         let (image, digest) = match text.split_once('@') {
@@ -41,7 +41,7 @@ impl LatestRef {
         }
     }
 
-    /// Looks whether this is an image reference at all.
+    /// Checks that this is a valid image reference.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl LatestRef {
     }
 }
 
-/// The full reference: `name:tag`, `name:tag@digest`, or `name@digest` when there is no tag.
+/// The full reference: `name:tag`, `name:tag@digest`, or `name@digest` without a tag.
 impl fmt::Display for LatestRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;

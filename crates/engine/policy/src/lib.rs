@@ -1,13 +1,13 @@
 //! Image policies: filters and rules, the choice among tags with its reasons, guards; and image references.
 //!
 //! ```text
-//! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or why there is none
+//! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or the reason for none
 //!                                                                      └▶ explain ─▶ each tag with its verdict
-//! tag, digest (if it is wanted) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade)
+//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade)
 //! ```
 //!
-//! Choices and messages are those of image-reflector-controller v1.2.0; guards are ours (docs/cli.md, *Annotations*). Tags and digests come
-//! in as values: `crates/flow/scan` asks registries.
+//! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md, *Annotations*). Tags and digests
+//! are arguments: `crates/flow/scan` fetches them from registries.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -28,11 +28,11 @@ pub use choose::{ImagePolicy, InvalidPolicy, NoTag};
 pub use digest::{DigestReflection, DigestSource, InvalidReflection};
 pub use explain::{Explanation, Judgement, Survey, Verdict};
 pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
-pub use guard::{Guards, Hold, Refusal};
+pub use guard::{GuardRefusal, Guards, Hold};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};
 
-// What filters and exclusions may run out of.
+// The error of filters and exclusions that take too long.
 pub use bumpwright_re2::Exhausted;

@@ -23,7 +23,7 @@ impl PolicyName {
     }
 }
 
-/// Written as Kubernetes writes it: `namespace/name`.
+/// The form of Kubernetes: `namespace/name`.
 impl fmt::Display for PolicyName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)

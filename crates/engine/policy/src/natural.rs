@@ -1,8 +1,8 @@
-//! The order in which people read names with numbers: `b9` before `b10`.
+//! Natural order of names with numbers: `b9` before `b10`.
 
 use std::cmp::Ordering;
 
-/// Compares runs of digits by value and all else by bytes; what is still equal (`1`, `01`) by bytes altogether.
+/// Compares runs of digits by value and everything else by bytes; ties (`1`, `01`) by bytes.
 pub(super) fn compare_naturally(left: &str, right: &str) -> Ordering {
     let (mut this, mut other) = (left.as_bytes(), right.as_bytes());
     loop {
@@ -22,7 +22,7 @@ pub(super) fn compare_naturally(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// Takes the digits from the front, and gives those that count.
+/// Takes the digits from the front; returns them without leading zeros.
 fn take_digits<'t>(text: &mut &'t [u8]) -> &'t [u8] {
     let end = text.iter().position(|byte| !byte.is_ascii_digit());
     let (mut digits, rest) = text.split_at(end.unwrap_or(text.len()));

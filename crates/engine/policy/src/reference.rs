@@ -1,21 +1,21 @@
-//! Image references, as go-containerregistry's `name.ParseReference` reads them: image-automation-controller asks it
-//! before it writes anything, and templates of commit messages show its parts.
+//! Image references, parsed as by go-containerregistry's `name.ParseReference`: image-automation-controller validates with it
+//! before it writes, and templates of commit messages show the parts.
 
 use std::net::Ipv6Addr;
 
 const DEFAULT_REGISTRY: &str = "index.docker.io";
 const DEFAULT_TAG: &str = "latest";
 
-/// Whether defaults may stand in for what a reference leaves out.
+/// Whether a reference may omit parts that have defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
-    /// They may: Docker Hub, its `library/`, the tag `latest`. What the controllers do.
+    /// It may: Docker Hub, its `library/`, the tag `latest`. As in the controllers.
     Weak,
-    /// They may not.
+    /// It may not.
     Strict,
 }
 
-/// `[REGISTRY/]REPOSITORY[:TAG][@sha256:HEX]`, taken apart.
+/// A parsed `[REGISTRY/]REPOSITORY[:TAG][@sha256:HEX]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference {
     text: String,
@@ -24,46 +24,46 @@ pub struct Reference {
     identifier: Identifier,
 }
 
-/// What picks the image out of its repository. A digest makes a tag before it meaningless.
+/// The image within its repository. A digest takes precedence over a tag.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Identifier {
-    /// A tag, perhaps the default one.
+    /// A tag, possibly the default.
     Tag(String),
     /// `sha256:HEX`
     Digest(String),
 }
 
-/// A text that names no image, in go-containerregistry's words.
+/// A text that is not an image reference, with go-containerregistry's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not parse reference: {0}")]
 pub struct NoReference(pub String);
 
 impl Reference {
-    /// Reads a reference.
+    /// Parses a reference.
     ///
     /// # Errors
     ///
     /// [`NoReference`] for characters or lengths that a registry, repository, tag or digest cannot have, and with
-    /// [`Validation::Strict`] also for parts that are left out.
+    /// [`Validation::Strict`] also for missing parts.
     pub fn parse(text: &str, validation: Validation) -> Result<Self, NoReference> {
         tagged(text, validation)
             .or_else(|| digested(text, validation))
             .ok_or_else(|| NoReference(text.to_owned()))
     }
 
-    /// The reference as it was written.
+    /// The text of the reference.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The host, with its port: `index.docker.io` when none is written, or `docker.io` is.
+    /// The host, with its port: `index.docker.io` in place of none or of `docker.io`.
     #[must_use]
     pub fn registry(&self) -> &str {
         &self.registry
     }
 
-    /// The path below the registry as it was written.
+    /// The path below the registry as written.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.repository
@@ -116,7 +116,7 @@ impl Identifier {
     }
 }
 
-/// `http` for the hosts that are taken for local ones, `https` for all others.
+/// `http` for local hosts, `https` for all others.
 #[must_use]
 pub fn registry_scheme(host: &str) -> &'static str {
     let local = is_private(host)
@@ -127,7 +127,7 @@ pub fn registry_scheme(host: &str) -> &'static str {
     if local { "http" } else { "https" }
 }
 
-/// Whether the text is a reference with weak validation.
+/// Whether the text is a valid reference with weak validation.
 #[must_use]
 pub(super) fn is_reference(text: &str) -> bool {
     Reference::parse(text, Validation::Weak).is_ok()
@@ -161,7 +161,7 @@ fn digested(text: &str, validation: Validation) -> Option<Reference> {
         return None;
     }
     let (registry, repository) = match tagged(base, validation) {
-        // Strictness was asked of the tagged form: its parts are complete now.
+        // The tagged form was validated strictly; its parts are complete now.
         Some(tagged) => named(&tagged.context(), validation)?,
         None => named(base, validation)?,
     };
@@ -180,7 +180,7 @@ fn is_tag(tag: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-/// Registry and repository; the first part is a registry when it looks like a host.
+/// Splits registry and repository; the first part is a registry if it looks like a host.
 fn named(text: &str, validation: Validation) -> Option<(String, String)> {
     let host = |first: &str| first.contains(['.', ':']);
     let (registry, repository) = match text.split_once('/').filter(|(first, _)| host(first)) {
@@ -201,7 +201,7 @@ fn named(text: &str, validation: Validation) -> Option<(String, String)> {
     Some((registry.to_owned(), repository.to_owned()))
 }
 
-/// Whether the repository is one of Docker Hub's own, whose path leaves `library/` out.
+/// Whether the repository is an official one of Docker Hub, whose path omits `library/`.
 fn is_official(registry: &str, repository: &str) -> bool {
     registry == DEFAULT_REGISTRY && !repository.contains('/')
 }
@@ -211,7 +211,7 @@ fn is_repository(name: &str) -> bool {
     (2..=255).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-/// Whether Go's `net/url` takes the name for a host as it stands (RFC 3986, authority).
+/// Whether Go's `net/url` accepts the name as a host (RFC 3986, authority).
 fn is_registry(name: &str) -> bool {
     let is_port = |port: &str| {
         port.is_empty()
@@ -237,7 +237,7 @@ fn is_private(host: &str) -> bool {
         .is_ok_and(|address| address.is_private())
 }
 
-/// `NAME.localhost`, perhaps with a port of up to five digits.
+/// Whether the host is `NAME.localhost`, with an optional port of up to five digits.
 fn is_below_localhost(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit()) => name,

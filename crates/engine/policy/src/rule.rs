@@ -1,5 +1,5 @@
-//! What makes one tag newer than another: a range of versions, the alphabet, or numbers (image-reflector-controller
-//! v1.2.0, `internal/policy`).
+//! The rules that order tags: versions in a range, the alphabet, or numbers (image-reflector-controller v1.2.0,
+//! `internal/policy`).
 
 use std::cmp::Ordering;
 
@@ -10,24 +10,24 @@ use bumpwright_semver::Version;
 use bumpwright_semver::VersionError;
 use bumpwright_semver::{Constraint, ConstraintError};
 
-/// A rule as it is written in an `ImagePolicy` (`spec.policy` of v1beta1, v1beta2 and v1). Of several, the first counts.
+/// The rule of an `ImagePolicy` (`spec.policy` of v1beta1, v1beta2 and v1). Of several, the first counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSpec {
     /// `semver.range`.
     pub semver: Option<String>,
-    /// `alphabetical.order`; empty when it is left out.
+    /// `alphabetical.order`; empty when absent.
     pub alphabetical: Option<String>,
-    /// `numerical.order`; empty when it is left out.
+    /// `numerical.order`; empty when absent.
     pub numerical: Option<String>,
 }
 
-/// Why a rule cannot be used, in the controller's words.
+/// An invalid rule, with the controller's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidRule {
     /// None of the three is given.
     #[error("given ImagePolicyChoice object is invalid")]
     Absent,
-    /// The range of versions cannot be read.
+    /// The range of versions is not valid.
     #[error(transparent)]
     Range(#[from] ConstraintError),
     /// The order, in capitals, is neither ascending nor descending.
@@ -35,7 +35,7 @@ pub enum InvalidRule {
     Order(String),
 }
 
-/// A rule that can be used.
+/// A valid rule.
 #[derive(Clone, Debug)]
 pub(super) enum Rule {
     Semver(Constraint),
@@ -43,7 +43,7 @@ pub(super) enum Rule {
     Numerical(Order),
 }
 
-/// Which end of an order is the newest.
+/// The end of an order that is the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// The last.
@@ -52,18 +52,18 @@ pub(super) enum Order {
     Descending,
 }
 
-/// What a value counts as under a rule.
+/// The sort key of a value under a rule.
 #[derive(Clone, Debug)]
-pub(super) enum Weight {
+pub(super) enum RankKey {
     Version(Box<Version>),
     /// The value itself.
     Text,
     Number(f64),
 }
 
-/// Why a value does not count under a rule.
+/// Why a value has no rank under a rule.
 #[derive(Clone, Debug)]
-pub(super) enum Misfit {
+pub(super) enum Mismatch {
     NotAVersion(VersionError),
     OutOfRange(Box<Version>),
     NotANumber,
@@ -79,34 +79,34 @@ impl Rule {
         }
     }
 
-    /// What the value counts as.
-    pub(super) fn weigh(&self, value: &str) -> Result<Weight, Misfit> {
+    /// The key of a value.
+    pub(super) fn rank_key(&self, value: &str) -> Result<RankKey, Mismatch> {
         match self {
             Self::Semver(constraint) => {
-                let version = read_version(value).map_err(Misfit::NotAVersion)?;
+                let version = read_version(value).map_err(Mismatch::NotAVersion)?;
                 match constraint.check(&version) {
-                    true => Ok(Weight::Version(version)),
-                    false => Err(Misfit::OutOfRange(version)),
+                    true => Ok(RankKey::Version(version)),
+                    false => Err(Mismatch::OutOfRange(version)),
                 }
             }
-            _ => self.measure(value).ok_or(Misfit::NotANumber),
+            _ => self.unbounded_key(value).ok_or(Mismatch::NotANumber),
         }
     }
 
-    /// What the value counts as when the range does not matter; `None` when it is no version or number.
-    pub(super) fn measure(&self, value: &str) -> Option<Weight> {
+    /// The key of a value regardless of the range; `None` when it is not a version or number.
+    pub(super) fn unbounded_key(&self, value: &str) -> Option<RankKey> {
         match self {
-            Self::Semver(_) => read_version(value).ok().map(Weight::Version),
-            Self::Alphabetical(_) => Some(Weight::Text),
-            Self::Numerical(_) => read_number(value).map(Weight::Number),
+            Self::Semver(_) => read_version(value).ok().map(RankKey::Version),
+            Self::Alphabetical(_) => Some(RankKey::Text),
+            Self::Numerical(_) => read_number(value).map(RankKey::Number),
         }
     }
 
-    /// Whether a value, with its weight, is newer than another. `None`: one of them is no number (`NaN`).
-    pub(super) fn compare(&self, this: (&str, &Weight), other: (&str, &Weight)) -> Option<Ordering> {
+    /// The order of two values with their keys. `None` if one of them is `NaN`.
+    pub(super) fn compare(&self, this: (&str, &RankKey), other: (&str, &RankKey)) -> Option<Ordering> {
         let ascending = match (this.1, other.1) {
-            (Weight::Version(this), Weight::Version(other)) => this.cmp(other),
-            (Weight::Number(this), Weight::Number(other)) => this.partial_cmp(other)?,
+            (RankKey::Version(this), RankKey::Version(other)) => this.cmp(other),
+            (RankKey::Number(this), RankKey::Number(other)) => this.partial_cmp(other)?,
             _ => this.0.cmp(other.0),
         };
         Some(match self {
@@ -120,11 +120,11 @@ fn read_version(value: &str) -> Result<Box<Version>, VersionError> {
     Version::parse_flux(value).map(Box::new)
 }
 
-/// A number as Go reads it. Build numbers and times, which most are, need no decimal arithmetic.
+/// Parses a number as Go does. Build numbers and times, the usual case, need no decimal arithmetic.
 fn read_number(value: &str) -> Option<f64> {
     const ALWAYS_FITS: usize = 19;
     if value.len() <= ALWAYS_FITS && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // The nearest float, as when the digits themselves are rounded.
+        // The nearest float, as in rounding the digits.
         return value.parse::<u64>().ok().map(|whole| whole as f64);
     }
     parse_float(value, 64).ok()

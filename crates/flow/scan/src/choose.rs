@@ -5,7 +5,9 @@ use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_gostd::Time;
-use bumpwright_policy::{DigestSource, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag, Refusal};
+use bumpwright_policy::{
+    DigestSource, GuardRefusal, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag,
+};
 
 /// The choice of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub enum NoImage {
         /// Image and tag.
         image: String,
         /// The guard.
-        refusal: Box<Refusal>,
+        refusal: Box<GuardRefusal>,
     },
 }
 
