@@ -13,7 +13,7 @@ use super::source::Source;
 use super::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{self as api, Artifact, ObjectName};
 use bumpwright_artifact::IgnoreRules;
-use bumpwright_budget::{Filling, Share};
+use bumpwright_budget::{BudgetedWriter, Share};
 use bumpwright_http::Deadline;
 use bumpwright_kube::BUCKET;
 use bumpwright_object_store::{Bucket, BucketError, Index, Limits, Settings, fetch};
@@ -91,12 +91,12 @@ const SMALL: u64 = 256 << 10;
 struct Spool(Mutex<Taken>);
 
 struct Taken {
-    keeping: Keeping<BufWriter<Filling<File>>>,
+    keeping: Keeping<BufWriter<BudgetedWriter<File>>>,
     places: Vec<(String, Content)>,
 }
 
 impl Spool {
-    fn new(keeping: Keeping<BufWriter<Filling<File>>>) -> Self {
+    fn new(keeping: Keeping<BufWriter<BudgetedWriter<File>>>) -> Self {
         Self(Mutex::new(Taken {
             keeping,
             places: Vec::new(),

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::error::SourceError;
-use bumpwright_budget::{Filling, Held, Share};
+use bumpwright_budget::{BudgetedWriter, Held, Share};
 use bumpwright_source::{ContentStore, Keeping};
 
 /// A file without a name in `folder`: nothing is left of it, whatever happens.
@@ -32,16 +32,16 @@ impl Spooled {
     ///
     /// # Errors
     /// The last of it cannot be written.
-    pub(crate) fn of(out: BufWriter<Filling<File>>) -> io::Result<Self> {
-        let filling = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let (file, room) = filling.into_parts();
+    pub(crate) fn of(out: BufWriter<BudgetedWriter<File>>) -> io::Result<Self> {
+        let budgeted_writer = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let (file, room) = budgeted_writer.into_parts();
         Ok(Self { file, _room: room })
     }
 }
 
 /// Where bytes of files are kept, as far as there is room for them.
-pub(crate) fn keeping(file: File, room: &Share) -> Keeping<BufWriter<Filling<File>>> {
-    Keeping::new(BufWriter::with_capacity(128 << 10, Filling::new(file, room)))
+pub(crate) fn keeping(file: File, room: &Share) -> Keeping<BufWriter<BudgetedWriter<File>>> {
+    Keeping::new(BufWriter::with_capacity(128 << 10, BudgetedWriter::new(file, room)))
 }
 
 impl ContentStore for Spooled {

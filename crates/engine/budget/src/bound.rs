@@ -1,22 +1,22 @@
-//! Counts that one job may reach.
+//! Bounds on the counts of one job.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Exceeded;
 
-/// How many of something a job may come by.
+/// A bound on a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// The most.
+    /// The greatest count.
     pub most: u64,
-    /// What is counted, for errors: `files and folders`.
+    /// The counted items, for errors: `files and folders`.
     pub what: &'static str,
-    /// What raises the bound, for errors.
+    /// The flag that raises the bound, for errors.
     pub flag: &'static str,
 }
 
 impl Bound {
-    /// Nothing is counted yet.
+    /// A new counter.
     #[must_use]
     pub fn counter(self) -> Counter {
         Counter {
@@ -25,7 +25,7 @@ impl Bound {
         }
     }
 
-    /// The error of a job that asks for more.
+    /// The error for a job that exceeds the bound.
     #[must_use]
     pub fn exceeded(&self) -> Exceeded {
         Exceeded::Count {
@@ -36,7 +36,7 @@ impl Bound {
     }
 }
 
-/// What a job has come by so far. Threads of one job share it.
+/// The count of a job, shared by its threads.
 #[derive(Debug)]
 pub struct Counter {
     bound: Bound,
@@ -44,7 +44,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts so many more.
+    /// Adds to the count.
     ///
     /// # Errors
     /// [`Exceeded::Count`]
@@ -56,13 +56,13 @@ impl Counter {
         }
     }
 
-    /// How many there were.
+    /// The count so far.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// How many more there may be.
+    /// The remaining count.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.bound.most.saturating_sub(self.used())

@@ -1,22 +1,22 @@
-//! Writing into a file that takes room.
+//! A writer to a temporary file within a budget of disk space.
 
 use std::io::{self, Write};
 
 use crate::{Held, Share};
 
-/// Takes room on disk in steps of so many bytes.
+/// Disk space is taken in steps of this many bytes.
 const STEP: u64 = 1 << 20;
 
-/// Writes what there is room for; the room is taken as long as this is there, or what [`Filling::into_parts`] gives.
+/// A writer that takes disk space for what it writes, and releases it on drop unless it is passed on by [`BudgetedWriter::into_parts`].
 #[derive(Debug)]
-pub struct Filling<W> {
+pub struct BudgetedWriter<W> {
     out: W,
     held: Held,
     written: u64,
 }
 
-impl<W: Write> Filling<W> {
-    /// Nothing is written yet.
+impl<W: Write> BudgetedWriter<W> {
+    /// A writer that has not written anything.
     #[must_use]
     pub fn new(out: W, share: &Share) -> Self {
         Self {
@@ -26,14 +26,14 @@ impl<W: Write> Filling<W> {
         }
     }
 
-    /// What was written to, and the room that it takes.
+    /// The inner writer and the disk space that it takes.
     #[must_use]
     pub fn into_parts(self) -> (W, Held) {
         (self.out, self.held)
     }
 }
 
-impl<W: Write> Write for Filling<W> {
+impl<W: Write> Write for BudgetedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let wanted = self.written.saturating_add(bytes.len() as u64);
         self.held.reach(wanted, STEP).map_err(io::Error::other)?;
@@ -56,14 +56,14 @@ mod tests {
     #[test]
     fn nothing_is_written_that_there_is_no_room_for() {
         let disk = Memory::on_disk(4 << 20);
-        let mut filling = Filling::new(Vec::new(), &disk.of("a"));
-        filling.write_all(&vec![0; 2 << 20]).unwrap();
-        let error = filling.write_all(&[0]).unwrap_err().to_string();
+        let mut budgeted_writer = BudgetedWriter::new(Vec::new(), &disk.of("a"));
+        budgeted_writer.write_all(&vec![0; 2 << 20]).unwrap();
+        let error = budgeted_writer.write_all(&[0]).unwrap_err().to_string();
         assert_eq!(
             error,
             "more than 2097152 bytes of temporary files at once; --spool-size raises the bound"
         );
-        let (written, held) = filling.into_parts();
+        let (written, held) = budgeted_writer.into_parts();
         assert_eq!((written.len(), disk.held()), (2 << 20, 2 << 20));
         drop(held);
         assert_eq!(disk.held(), 0);

@@ -1,23 +1,23 @@
-//! One at a time, and the others wait for as long as they may.
+//! A mutex with timeouts.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Lets one in at a time. Unlike a mutex it does not keep those who wait for longer than they want to.
+/// A mutex whose waiters have a timeout.
 #[derive(Debug, Default)]
 pub struct Gate {
     busy: Mutex<bool>,
     free: Condvar,
 }
 
-/// Whoever has it is the one inside.
+/// The guard of a locked gate.
 #[derive(Debug)]
-pub struct Inside<'a>(&'a Gate);
+pub struct GateGuard<'a>(&'a Gate);
 
 impl Gate {
-    /// Waits until nobody is inside. None when that takes longer than `timeout`.
+    /// Waits for the gate. `None` when that takes longer than `timeout`.
     #[must_use]
-    pub fn enter(&self, timeout: Duration) -> Option<Inside<'_>> {
+    pub fn enter(&self, timeout: Duration) -> Option<GateGuard<'_>> {
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.free.wait_timeout_while(busy, timeout, |busy| *busy);
         let (mut busy, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -25,11 +25,11 @@ impl Gate {
             return None;
         }
         *busy = true;
-        Some(Inside(self))
+        Some(GateGuard(self))
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for GateGuard<'_> {
     fn drop(&mut self) {
         *self.0.busy.lock().unwrap_or_else(PoisonError::into_inner) = false;
         self.0.free.notify_one();

@@ -1,59 +1,59 @@
-//! Bounds on what jobs use up, so that none of them ends the process or starves its neighbours: memory and disk space that all jobs share,
-//! and counts for each job. Both are checked while a job goes on, and the error says which flag raises the bound.
+//! Bounds on the resources of jobs, so that none of them ends the process or starves others: memory and disk space that all jobs share,
+//! and counts for each job. Both are checked while a job runs, and errors name the flag that raises the bound.
 //!
-//! A tenant (a namespace) gets at most half of the memory, so what one tenant does leaves room for another.
+//! A tenant (a namespace) gets at most half of the memory, so that there is always some for others.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod bound;
-mod filling;
+mod budgeted_writer;
 mod gate;
 mod memory;
 
 pub use bound::{Bound, Counter};
-pub use filling::Filling;
-pub use gate::{Gate, Inside};
+pub use budgeted_writer::BudgetedWriter;
+pub use gate::{Gate, GateGuard};
 pub use memory::{Held, Memory, Share};
 
-/// What sets how much memory all fetches take, for errors.
+/// The flag for the memory of all fetches, for errors.
 pub const FETCH_MEMORY: &str = "--fetch-memory";
 
-/// What sets how much memory all builds take, for errors.
+/// The flag for the memory of all builds, for errors.
 pub const BUILD_MEMORY: &str = "--build-memory";
 
-/// What sets how much room all temporary files take on disk, for errors.
+/// The flag for the disk space of all temporary files, for errors.
 pub const SPOOL_SIZE: &str = "--spool-size";
 
-/// What sets how many entries a job may come by, for errors.
+/// The flag for the entries of a job, for errors.
 pub const MAX_ENTRIES: &str = "--max-entries";
 
-/// What sets how many bytes of content a job may come by, for errors.
+/// The flag for the bytes of content of a job, for errors.
 pub const MAX_CONTENT_SIZE: &str = "--max-content-size";
 
-/// So many entries a job may come by unless somebody says otherwise.
+/// Default bound on the entries of a job.
 pub const ENTRIES: u64 = 1_000_000;
 
-/// So many bytes of content a job may come by unless somebody says otherwise.
+/// Default bound on the bytes of content of a job.
 pub const CONTENT_SIZE: u64 = 4 << 30;
 
-/// What a process with one user may take for builds, in bytes of memory, unless he says otherwise.
+/// Default memory for builds of a process with one user, in bytes.
 pub const SINGLE: u64 = 2 << 30;
 
-/// What one job may use up: a fetch, or a build.
+/// The budget of one job: a fetch, or a build.
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// Its tenant's share of memory.
     pub memory: Share,
-    /// Its tenant's share of the room on disk for temporary files.
+    /// Its tenant's share of the disk space for temporary files.
     pub spool: Share,
-    /// Objects, files and folders, each time that one is come by.
+    /// Objects, files and folders, each time one is processed.
     pub entries: Bound,
-    /// Bytes of content, each time that they are written, read or unpacked.
+    /// Bytes of content, each time they are written, read or unpacked.
     pub bytes: Bound,
 }
 
 impl Budget {
-    /// A job that has used up nothing yet.
+    /// A new job.
     #[must_use]
     pub fn job(&self) -> Job {
         Job {
@@ -65,34 +65,34 @@ impl Budget {
     }
 }
 
-/// What one job has used up of its budget so far. All of its parts share it: threads, and fetches of one turn.
+/// The use of one job's budget so far. All of its parts share it: threads, and fetches of one run.
 #[derive(Debug)]
 pub struct Job {
     /// Its tenant's share of memory.
     pub memory: Share,
-    /// Its tenant's share of the room on disk for temporary files.
+    /// Its tenant's share of the disk space for temporary files.
     pub spool: Share,
-    /// Objects, files and folders that it has come by.
+    /// Objects, files and folders so far.
     pub entries: Counter,
-    /// Bytes of content that it has come by.
+    /// Bytes of content so far.
     pub bytes: Counter,
 }
 
-/// What all jobs of a kind may use up.
+/// The budgets of all jobs of a kind.
 #[derive(Clone, Debug)]
 pub struct Budgets {
-    /// Memory that all of them share.
+    /// Shared memory.
     pub memory: Memory,
-    /// Room on disk that all of them share.
+    /// Shared disk space.
     pub spool: Memory,
-    /// Of each job.
+    /// Entries of each job.
     pub entries: Bound,
-    /// Of each job.
+    /// Bytes of content of each job.
     pub bytes: Bound,
 }
 
 impl Budgets {
-    /// Jobs that take this memory and as much room on disk as there is, each with so many entries and bytes of content at most.
+    /// Budgets with this memory and unbounded disk space, and bounds on the entries and bytes of content of each job.
     #[must_use]
     pub fn new(memory: Memory, entries: u64, content_size: u64) -> Self {
         Self {
@@ -111,13 +111,13 @@ impl Budgets {
         }
     }
 
-    /// The same, whose temporary files share this room on disk.
+    /// The same with a bound on the disk space of temporary files.
     #[must_use]
     pub fn spooling(self, spool: Memory) -> Self {
         Self { spool, ..self }
     }
 
-    /// The budget of one job of a tenant.
+    /// The budget of a tenant's job.
     #[must_use]
     pub fn of(&self, tenant: &str) -> Budget {
         Budget {
@@ -129,7 +129,7 @@ impl Budgets {
     }
 }
 
-/// For a process with one user: a gibibyte of memory.
+/// Budgets of a process with one user.
 impl Default for Budget {
     fn default() -> Self {
         Budgets::new(Memory::single(1 << 30, FETCH_MEMORY), ENTRIES, CONTENT_SIZE).of("")
@@ -137,44 +137,44 @@ impl Default for Budget {
 }
 
 impl Exceeded {
-    /// Whether there may be room later: nothing is wrong with what was asked for as such.
+    /// Whether a later attempt may succeed.
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Share { .. } | Self::Full { .. })
     }
 }
 
-/// A bound was reached.
+/// A bound was exceeded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exceeded {
-    /// One job asks for too much.
+    /// A bound on one job.
     #[error("more than {most} {what}; {flag} raises the bound")]
     Count {
         /// The bound.
         most: u64,
-        /// What is counted: `files and folders`.
+        /// The counted items: `files and folders`.
         what: &'static str,
-        /// What raises it.
+        /// The flag that raises it.
         flag: &'static str,
     },
-    /// A tenant's jobs ask for too much memory, or room on disk, at once.
+    /// A tenant's share of memory or disk space.
     #[error("more than {most} {what} at once; {flag} raises the bound")]
     Share {
         /// The bound, in bytes.
         most: u64,
-        /// Bytes of what.
+        /// The kind of bytes.
         what: &'static str,
-        /// What raises it.
+        /// The flag that raises it.
         flag: &'static str,
     },
-    /// All jobs together ask for too much: later there may be room.
+    /// The total of memory or disk space: a later attempt may succeed.
     #[error("no room now: all that goes on at once takes more than {most} {what}; {flag} raises the bound")]
     Full {
         /// The bound, in bytes.
         most: u64,
-        /// Bytes of what.
+        /// The kind of bytes.
         what: &'static str,
-        /// What raises it.
+        /// The flag that raises it.
         flag: &'static str,
     },
 }

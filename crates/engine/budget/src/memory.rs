@@ -1,4 +1,4 @@
-//! Memory that jobs share, and room on disk, which they share in the same way.
+//! Memory and disk space that jobs share.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,17 @@ use crate::{Exceeded, SPOOL_SIZE};
 
 const MEMORY: &str = "bytes of memory";
 
-/// Memory that all jobs of a kind share, or room on disk. Cheap to clone.
+/// Memory or disk space that all jobs of a kind share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<Pool>);
 
 #[derive(Debug)]
 struct Pool {
-    /// The most that all tenants may hold, in bytes.
+    /// Bound on all tenants together, in bytes.
     all: u64,
-    /// The most that one tenant may hold.
+    /// Bound on each tenant, in bytes.
     each: u64,
-    /// What is held, for errors.
+    /// The kind of bytes, for errors.
     what: &'static str,
     flag: &'static str,
     held: Mutex<Holding>,
@@ -27,24 +27,24 @@ struct Pool {
 #[derive(Debug, Default)]
 struct Holding {
     all: u64,
-    /// Tenants that hold something.
+    /// Bytes by tenant.
     tenants: HashMap<Arc<str>, u64>,
 }
 
 impl Memory {
-    /// Memory of `all` bytes for many tenants, each of which gets half of it at most. `flag` is what sets it, for errors.
+    /// Memory of `all` bytes for many tenants, each of which gets half of it at most. `flag` sets it, for errors.
     #[must_use]
     pub fn shared(all: u64, flag: &'static str) -> Self {
         Self::new(all, all / 2, MEMORY, flag)
     }
 
-    /// Room on disk of `all` bytes for the temporary files of many tenants, each of which gets half of it at most.
+    /// Disk space of `all` bytes for the temporary files of many tenants, each of which gets half of it at most.
     #[must_use]
     pub fn on_disk(all: u64) -> Self {
         Self::new(all, all / 2, "bytes of temporary files", SPOOL_SIZE)
     }
 
-    /// Room on disk without a bound, for a process with one user.
+    /// Unbounded disk space, for a process with one user.
     #[must_use]
     pub fn unbounded_on_disk() -> Self {
         Self::new(u64::MAX, u64::MAX, "bytes of temporary files", SPOOL_SIZE)
@@ -76,7 +76,7 @@ impl Memory {
         }
     }
 
-    /// How many bytes are held now.
+    /// The bytes that are held now.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.0.lock().all
@@ -113,7 +113,7 @@ impl Pool {
         Ok(())
     }
 
-    fn give_back(&self, tenant: &Arc<str>, bytes: u64) {
+    fn release(&self, tenant: &Arc<str>, bytes: u64) {
         if bytes == 0 {
             return;
         }
@@ -132,12 +132,12 @@ impl Pool {
 pub struct Share {
     pool: Arc<Pool>,
     tenant: Arc<str>,
-    /// Whether there was no room, for this one or what was cloned from it.
+    /// Whether a request was refused, of this share or of a clone.
     refused: Arc<AtomicBool>,
 }
 
 impl Share {
-    /// Takes room for so many bytes until the value is dropped.
+    /// Takes bytes until the value is dropped.
     ///
     /// # Errors
     /// [`Exceeded::Share`], [`Exceeded::Full`]. Nothing is taken then.
@@ -157,13 +157,13 @@ impl Share {
         taken
     }
 
-    /// Whether there was no room since this was asked for the last time.
+    /// Whether a request was refused since the last call.
     #[must_use]
     pub fn was_refused(&self) -> bool {
         self.refused.swap(false, Ordering::Relaxed)
     }
 
-    /// Room for nothing, to grow.
+    /// No bytes, to be grown.
     #[must_use]
     pub fn nothing(&self) -> Held {
         Held {
@@ -173,7 +173,7 @@ impl Share {
     }
 }
 
-/// Room that is taken. Gives it back when it is dropped.
+/// Taken bytes, which are released on drop.
 #[derive(Debug)]
 pub struct Held {
     share: Share,
@@ -181,13 +181,13 @@ pub struct Held {
 }
 
 impl Held {
-    /// How many bytes that is.
+    /// The number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes so many bytes more.
+    /// Takes more bytes.
     ///
     /// # Errors
     /// As [`Share::hold`].
@@ -197,7 +197,7 @@ impl Held {
         Ok(())
     }
 
-    /// Takes as many more as `bytes` in all want, a `step` at once where there is room for it.
+    /// Grows to at least `bytes` in total, by a `step` at once if possible.
     ///
     /// # Errors
     /// As [`Share::hold`].
@@ -209,17 +209,17 @@ impl Held {
         }
     }
 
-    /// Gives so many bytes back, all of them at most.
+    /// Releases bytes, all of them at most.
     pub fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
-        self.share.pool.give_back(&self.share.tenant, bytes);
+        self.share.pool.release(&self.share.tenant, bytes);
         self.bytes -= bytes;
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.share.pool.give_back(&self.share.tenant, self.bytes);
+        self.share.pool.release(&self.share.tenant, self.bytes);
     }
 }
 

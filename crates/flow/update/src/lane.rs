@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bumpwright_budget::{Gate, Inside};
+use bumpwright_budget::{Gate, GateGuard};
 
 /// The lanes of one remote, by the reference to push to.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Lane {
 pub(super) struct LaneGuard<'a> {
     lane: &'a Lane,
     seen: u64,
-    turn: Option<Inside<'a>>,
+    turn: Option<GateGuard<'a>>,
 }
 
 /// Whether the fetched state is current, as far as this process knows.
