@@ -12,7 +12,7 @@ use super::load;
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
 use bumpwright_apply::{Desired, Settings};
 use bumpwright_build::{self as pipeline, Decryption, FolderTree, Redaction, Referred, Substitution};
-use bumpwright_diff::Veil;
+use bumpwright_diff::SecretMask;
 use bumpwright_kube::ClusterError;
 use bumpwright_overlay::{self as overlay, Built, Decrypt, Stages, Substitute};
 use bumpwright_sops::{LocalKeys, read_secret};
@@ -29,7 +29,7 @@ impl BuiltKustomization {
     pub(super) fn settings(&self) -> Settings {
         let hidden = self.built.hidden.clone();
         Settings {
-            veil: Veil::over(hidden.objects, hidden.texts),
+            mask: SecretMask::new(hidden.objects, hidden.texts),
             ..Settings::of(&self.kustomization)
         }
     }

@@ -13,7 +13,7 @@ use super::target::Target;
 use crate::controllers::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_apply::{self as apply, ChangeSet, Desired, Inventory, InventoryStore, Memory, Settings};
-use bumpwright_diff::Veil;
+use bumpwright_diff::SecretMask;
 use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{ReconcileRequest, Status};
@@ -74,7 +74,7 @@ pub(crate) struct Applying<'a> {
     /// Where they go.
     pub(crate) target: &'a Target,
     /// What is told of none of them.
-    pub(crate) veil: &'a Veil,
+    pub(crate) mask: &'a SecretMask,
 }
 
 impl Applying<'_> {
@@ -106,7 +106,7 @@ impl Applying<'_> {
                 Ok(applied.changes)
             }
             Err(failed) => {
-                let message = self.veil.hide(&failed.to_string());
+                let message = self.mask.hide(&failed.to_string());
                 // Stages before the failure may have brought new objects.
                 if !failed.inventory.entries.is_empty() {
                     status::set_inventory(status, &failed.inventory);

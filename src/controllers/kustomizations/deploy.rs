@@ -13,7 +13,7 @@ use super::target::Target;
 use bumpwright_api::{Is, ObjectId};
 use bumpwright_apply::{ApplyError, ChangeSet, Desired, Entry, Inventory, Refusals, preview, prune};
 use bumpwright_cel::HealthChecks;
-use bumpwright_diff::Veil;
+use bumpwright_diff::SecretMask;
 use bumpwright_overlay::{LeftOut, may_lack};
 use bumpwright_runtime::{EventType, Outcome, Status, clock};
 
@@ -29,7 +29,7 @@ pub(super) struct Deployment {
     /// What was applied before.
     pub(super) before: Inventory,
     /// What is told of no object.
-    pub(super) veil: Veil,
+    pub(super) mask: SecretMask,
 }
 
 impl Deployment {
@@ -87,7 +87,7 @@ impl Reconciliation<'_> {
             request: self.request,
             kustomization: self.kustomization,
             target: &deployment.target,
-            veil: &deployment.veil,
+            mask: &deployment.mask,
         };
         let memory = self.memories.of(&self.request.object.name);
         let applied = applying.apply(status, objects, &memory, &deployment.before).await;
@@ -113,13 +113,13 @@ impl Reconciliation<'_> {
         objects: Vec<Desired>,
     ) -> Result<Outcome, Error> {
         let mut settings = apply::settings(self.context, self.kustomization);
-        settings.veil = deployment.veil.clone();
+        settings.mask = deployment.mask.clone();
         let (cluster, prunes) = (&deployment.target.cluster, self.kustomization.spec.prune);
         let before = deployment.deletable();
         let comparing = preview(cluster, objects, &settings, &before, prunes);
         let compared = self.show(status, comparing).await;
         let preview = compared.map_err(|error| {
-            let message = deployment.veil.hide(&error.to_string());
+            let message = deployment.mask.hide(&error.to_string());
             Error::ReconciliationFailed(message)
         })?;
         if !preview.refused.is_empty() {
@@ -181,7 +181,7 @@ impl Reconciliation<'_> {
                 Ok(())
             }
             Err(error) => {
-                let message = deployment.veil.hide(&error.to_string());
+                let message = deployment.mask.hide(&error.to_string());
                 // What is not known to be gone stays ours, or nobody would ever delete it.
                 now.merge(error.survivors);
                 status::set_inventory(status, &now);
@@ -224,7 +224,7 @@ impl Reconciliation<'_> {
                 Ok(())
             }
             Err(Unhealthy::Failed(message)) => {
-                let message = deployment.veil.hide(&message);
+                let message = deployment.mask.hide(&message);
                 let error = Error::HealthCheckFailed(format!("health check failed after {took}: {message}"));
                 status.conditions.set(HEALTHY, Is::False, error.reason(), &message);
                 Err(error)

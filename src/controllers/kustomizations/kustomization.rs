@@ -22,7 +22,7 @@ use super::target::{self, Target};
 use super::{dependencies, validate};
 use crate::controllers::context::Context;
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName};
-use bumpwright_diff::Veil;
+use bumpwright_diff::SecretMask;
 use bumpwright_kube::{Cache, KUSTOMIZATION, Kind};
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, blocking, clock};
 
@@ -136,7 +136,7 @@ impl Reconciliation<'_> {
             left_out: built.left_out,
             before: before.map_err(Error::ReconciliationFailed)?.unwrap_or_default(),
             target,
-            veil: Veil::over(built.hidden.objects, built.hidden.texts),
+            mask: SecretMask::new(built.hidden.objects, built.hidden.texts),
         };
         let objects = apply::desired(built.objects);
         if self.annotations.reports {

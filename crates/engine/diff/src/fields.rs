@@ -1,28 +1,27 @@
-//! The fields in which two objects differ.
+//! Differences of two objects by field.
 
 use std::collections::BTreeMap;
 
 use bumpwright_yaml::{Mapping, Node, Value, write_json};
 
-/// What stands for a value of a Secret.
+/// The placeholder for a value of a Secret.
 pub(super) const HIDDEN: &str = "**";
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Where it is: `spec.template.spec.containers[web].image`.
+    /// Its path: `spec.template.spec.containers[web].image`.
     pub path: String,
-    /// The old value as JSON; nothing when there was none.
+    /// The old value as JSON; `None` when there was none.
     pub old: Option<String>,
-    /// The new value as JSON; nothing when there is none.
+    /// The new value as JSON; `None` when there is none.
     pub new: Option<String>,
 }
 
-/// The fields that differ: in each mapping those of the new object by name, then those that are gone. The values of a Secret
-/// are not told.
+/// The fields that differ: in each mapping those of the new object by name, then removed ones. Values of a Secret are hidden.
 #[must_use]
 pub fn fields(old: &Node, new: &Node, is_secret: bool) -> Vec<Field> {
-    let mut walk = Walk {
+    let mut walk = FieldWalk {
         is_secret,
         found: Vec::new(),
     };
@@ -30,12 +29,12 @@ pub fn fields(old: &Node, new: &Node, is_secret: bool) -> Vec<Field> {
     walk.found
 }
 
-struct Walk {
+struct FieldWalk {
     is_secret: bool,
     found: Vec<Field>,
 }
 
-impl Walk {
+impl FieldWalk {
     fn nodes(&mut self, path: &mut Vec<String>, old: Option<&Node>, new: Option<&Node>) {
         match (old.map(|node| &node.value), new.map(|node| &node.value)) {
             (Some(Value::Mapping(old)), Some(Value::Mapping(new))) => self.mappings(path, old, new),
@@ -43,7 +42,7 @@ impl Walk {
             _ => {
                 let (old, new) = (old.map(json), new.map(json));
                 if old != new {
-                    self.tell(path, old, new);
+                    self.push(path, old, new);
                 }
             }
         }
@@ -78,9 +77,9 @@ impl Walk {
         path.pop();
     }
 
-    fn tell(&mut self, path: &[String], old: Option<String>, new: Option<String>) {
+    fn push(&mut self, path: &[String], old: Option<String>, new: Option<String>) {
         let holds = |step: &String| step == ".data" || step == ".stringData";
-        // An annotation of `kubectl apply` holds the whole Secret again.
+        // An annotation of `kubectl apply` contains the whole Secret again.
         let repeats = |step: &String| step.contains("last-applied-configuration");
         let hidden = self.is_secret && (path.first().is_some_and(holds) || path.iter().any(repeats));
         let shown = |value: Option<String>| match hidden {
@@ -102,7 +101,7 @@ fn by_key(mapping: &Mapping) -> ByName<'_> {
     entries.map(|entry| (entry.key.text.as_str(), &entry.value)).collect()
 }
 
-/// The items by their `name`, when all have one and no two the same.
+/// The items by their `name`, if all have one and no two the same.
 fn by_name(items: &[Node]) -> Option<ByName<'_>> {
     let mut named = BTreeMap::new();
     for item in items {
@@ -126,7 +125,7 @@ fn json(node: &Node) -> String {
     let mut text = String::new();
     match write_json(node, &mut text) {
         Ok(()) => text,
-        // What JSON has no form for is compared by its text.
+        // Values without a form in JSON are compared by their text.
         Err(_) => format!("{:?}", node.as_str().unwrap_or_default()),
     }
 }

@@ -1,18 +1,18 @@
 //! Differences between two sets of objects, by object and field.
 //!
-//! Objects are matched by a name that callers give; items of lists by their `name` where all of them have one, else by
-//! their position. What a Secret holds is never part of a difference, only that it differs.
+//! Objects are matched by a name from the caller; items of lists by their `name` if all of them have one, else by their
+//! position. A difference never contains values of a Secret, only the fact that they differ.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod fields;
 mod json;
 mod objects;
+mod secret_mask;
 mod text;
-mod veil;
 
 pub use fields::{Field, fields};
 pub use json::json_fields;
 pub use objects::{Change, Difference, Named, compare};
+pub use secret_mask::SecretMask;
 pub use text::{to_json, to_text};
-pub use veil::Veil;

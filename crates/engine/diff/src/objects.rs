@@ -1,4 +1,4 @@
-//! Two sets of objects: which were added, removed, changed.
+//! Differences of two sets of objects: added, removed and changed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,14 +6,14 @@ use std::fmt;
 use super::fields::{Field, fields};
 use bumpwright_yaml::Node;
 
-/// What an object is called, as far as it does not change from one set to the other.
+/// The identity of an object in both sets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
     /// The API group; empty for the core group.
     pub group: String,
     /// The kind.
     pub kind: String,
-    /// The namespace; empty when it has none, or none was said.
+    /// The namespace; empty when it has none.
     pub namespace: String,
     /// The name, without a hash at its end.
     pub name: String,
@@ -33,16 +33,16 @@ impl fmt::Display for Named {
     }
 }
 
-/// An object of which the sets differ.
+/// An object that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which one.
+    /// The object.
     pub object: Named,
-    /// How.
+    /// The difference.
     pub change: Change,
 }
 
-/// How an object differs.
+/// The difference of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The new set has it.
@@ -53,7 +53,7 @@ pub enum Change {
     Changed(Vec<Field>),
 }
 
-/// What differs, by kind, namespace and name.
+/// The differences, by kind, namespace and name.
 #[must_use]
 pub fn compare(old: &[(Named, &Node)], new: &[(Named, &Node)]) -> Vec<Difference> {
     let (old, new) = (index(old), index(new));

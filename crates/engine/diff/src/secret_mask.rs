@@ -1,4 +1,4 @@
-//! What differences and messages must not tell: values that come from Secrets, wherever they stand.
+//! Masking of values of Secrets in differences and messages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,33 +7,33 @@ use std::sync::Arc;
 use super::fields::{Field, HIDDEN};
 use bumpwright_gostd::quote;
 
-/// Longer values are looked for by their beginning, and what follows it is not told either, in bytes.
+/// Longer values, in bytes, are searched by their beginning, and everything after it is hidden, too.
 const LONG: usize = 4096;
 const BEGINNING: usize = 64;
 
-/// Objects of which no value is told, and values that are told nowhere. Cheap to clone.
+/// Objects whose values are hidden, and texts that are hidden everywhere. Cheap to clone.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Veil(Arc<Hidden>);
+pub struct SecretMask(Arc<Hidden>);
 
 #[derive(Default, PartialEq, Eq)]
 struct Hidden {
-    /// Group, kind and name.
+    /// Group, kind and name of objects.
     objects: BTreeSet<[String; 3]>,
-    /// The longest first: one may be a part of another.
+    /// Texts, the longest first: one may be a part of another.
     texts: Vec<String>,
 }
 
-/// Shows nothing.
-impl fmt::Debug for Veil {
+/// Prints no value.
+impl fmt::Debug for SecretMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Veil")
+        f.write_str("SecretMask")
     }
 }
 
-impl Veil {
-    /// That over objects and values. A value in quotes is the same value.
+impl SecretMask {
+    /// Hides the values of objects, and texts, which are also recognised in quotes.
     #[must_use]
-    pub fn over(objects: BTreeSet<[String; 3]>, texts: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(objects: BTreeSet<[String; 3]>, texts: impl IntoIterator<Item = String>) -> Self {
         let mut all: Vec<String> = Vec::new();
         for text in texts {
             let quoted = quote(&text);
@@ -47,7 +47,7 @@ impl Veil {
         Self(Arc::new(Hidden { objects, texts: all }))
     }
 
-    /// A message without the values.
+    /// A message with hidden texts replaced.
     #[must_use]
     pub fn hide(&self, message: &str) -> String {
         let mut shown = message.to_owned();
@@ -67,14 +67,14 @@ impl Veil {
         shown
     }
 
-    /// Takes the values out of the fields of an object: all of them if one of its values is hidden, since what it had before may
-    /// be one that was hidden then.
-    pub fn cover(&self, (group, kind, name): (&str, &str, &str), fields: &mut [Field]) {
+    /// Hides the values of an object's fields: all of a hidden object, else both values of a field if either has a hidden text,
+    /// since the other may have been one at another time.
+    pub fn hide_fields(&self, (group, kind, name): (&str, &str, &str), fields: &mut [Field]) {
         let object = [group, kind, name].map(str::to_owned);
-        let is_covered = self.0.objects.contains(&object);
+        let is_hidden = self.0.objects.contains(&object);
         let holds = |value: &Option<String>| value.as_ref().is_some_and(|value| self.hide(value) != *value);
         for field in fields {
-            if is_covered || holds(&field.old) || holds(&field.new) {
+            if is_hidden || holds(&field.old) || holds(&field.new) {
                 for value in [&mut field.old, &mut field.new].into_iter().flatten() {
                     HIDDEN.clone_into(value);
                 }
@@ -88,11 +88,11 @@ impl Veil {
 mod tests {
     use super::*;
 
-    fn veil() -> Veil {
+    fn mask() -> SecretMask {
         let texts = ["s3cret", "s3cret-and-more", "two\nlines"];
         let texts = texts.map(str::to_owned);
         let object = ["", "ConfigMap", "app"].map(str::to_owned);
-        Veil::over(BTreeSet::from([object]), texts)
+        SecretMask::new(BTreeSet::from([object]), texts)
     }
 
     fn field(old: &str, new: &str) -> Field {
@@ -105,37 +105,37 @@ mod tests {
 
     #[test]
     fn values_are_hidden_wherever_they_stand() {
-        let veil = veil();
+        let mask = mask();
         for (message, shown) in [
             ("Invalid value: \"s3cret\"", "Invalid value: \"**\""),
             ("a s3cret-and-more b s3cret", "a ** b **"),
             ("Invalid value: \"two\\nlines\"", "Invalid value: \"**\""),
             ("nothing", "nothing"),
         ] {
-            assert_eq!(veil.hide(message), shown);
+            assert_eq!(mask.hide(message), shown);
         }
-        assert_eq!(format!("{veil:?}"), "Veil");
+        assert_eq!(format!("{mask:?}"), "SecretMask");
     }
 
     #[test]
     fn a_long_value_hides_what_follows_it() {
         let long = "0123456789".repeat(1000);
-        let veil = Veil::over(BTreeSet::new(), [long.clone()]);
-        assert_eq!(veil.hide(&format!("got {long} and {long}")), "got **");
+        let mask = SecretMask::new(BTreeSet::new(), [long.clone()]);
+        assert_eq!(mask.hide(&format!("got {long} and {long}")), "got **");
     }
 
     #[test]
     fn of_an_object_with_such_a_value_no_value_is_told() {
-        let veil = veil();
+        let mask = mask();
         let mut fields = vec![field("\"the one before\"", "\"x\""), field("1", "2")];
-        veil.cover(("", "ConfigMap", "app"), &mut fields);
+        mask.hide_fields(("", "ConfigMap", "app"), &mut fields);
         assert!(
             fields
                 .iter()
                 .all(|field| field.old.as_deref() == Some(HIDDEN) && field.new.as_deref() == Some(HIDDEN))
         );
         let mut fields = vec![field("1", "2"), field("1", "\"s3cret\"")];
-        veil.cover(("", "ConfigMap", "other"), &mut fields);
+        mask.hide_fields(("", "ConfigMap", "other"), &mut fields);
         assert_eq!(fields, [field("1", "2"), field(HIDDEN, HIDDEN)]);
     }
 }

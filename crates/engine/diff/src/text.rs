@@ -1,11 +1,11 @@
-//! Differences as people read them, and as programs do.
+//! Differences as text and as JSON.
 
 use serde_json::{Value, json};
 
 use super::fields::Field;
 use super::objects::{Change, Difference};
 
-/// A longer value is cut, in characters.
+/// Greatest length of a value in characters; longer ones are truncated.
 const LONGEST: usize = 120;
 
 /// A line for each object, and one for each of its fields.
@@ -46,7 +46,7 @@ fn cut(value: &str) -> String {
 }
 
 /// `{"version":1,"objects":[{"group","kind","namespace","name","change":"added"|"removed"|"changed","fields":[{"path","old","new"}]}]}`;
-/// `old` and `new` are the values themselves, null where there is none.
+/// `old` and `new` are the values, null if there is none.
 #[must_use]
 pub fn to_json(differences: &[Difference]) -> Value {
     let objects: Vec<Value> = differences.iter().map(object).collect();

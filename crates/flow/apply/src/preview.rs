@@ -143,7 +143,7 @@ impl Previewing<'_> {
     fn take(&mut self, outlook: Result<Outlook, Refusal>) {
         match outlook {
             Err(refusal) => self.found.refused.push(Refusal {
-                message: self.looker.settings.veil.hide(&refusal.message),
+                message: self.looker.settings.mask.hide(&refusal.message),
                 ..refusal
             }),
             Ok(Outlook {
@@ -297,7 +297,7 @@ async fn fields(
             found = compare::json_fields(&old, &new, is_secret);
             let id = &item.id;
             let named = (id.group.as_str(), id.kind.as_str(), id.name.name.as_str());
-            looker.settings.veil.cover(named, &mut found);
+            looker.settings.mask.hide_fields(named, &mut found);
         }
         // The account may write but not read it: only the write itself can be reported.
         Err(error) if error.reason() == "Forbidden" || error.is_not_found() => {}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use bumpwright_api::{IgnoreRule, Kustomization, ObjectName};
-use bumpwright_diff::Veil;
+use bumpwright_diff::SecretMask;
 
 /// Settings of a Kustomization and the flags of its controller.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Settings {
     /// How long definitions, namespaces and classes may take to become ready.
     pub timeout: Duration,
     /// Values that are never printed.
-    pub veil: Veil,
+    pub mask: SecretMask,
 }
 
 impl Settings {
@@ -59,7 +59,7 @@ impl Settings {
             dry_run: true,
             concurrency: 4,
             timeout: Duration::from_secs(60),
-            veil: Veil::default(),
+            mask: SecretMask::default(),
         }
     }
 
