@@ -157,7 +157,7 @@ pub(crate) async fn wait(
         match look(cluster, &objects, &checks, &mut wait, end).await {
             Progress::Done => return Ok(()),
             Progress::Failed(unready) => return Err(Unhealthy::Failed(unready.to_string())),
-            Progress::GoOn => {}
+            Progress::Waiting => {}
         }
         if Instant::now() >= end {
             return wait
@@ -213,7 +213,7 @@ async fn look(
             return wait.progress();
         };
         match wait.observe(id, observed) {
-            Progress::GoOn => {}
+            Progress::Waiting => {}
             decided => return decided,
         }
     }

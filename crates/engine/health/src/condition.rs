@@ -1,10 +1,10 @@
-//! `status.conditions`, decoded as `runtime.DefaultUnstructuredConverter` does into kstatus' type.
+//! `status.conditions`, decoded as by `runtime.DefaultUnstructuredConverter` into kstatus' type.
 
 use super::field::HealthError;
 use super::go_value::kind_of;
 use serde_json::Value;
 
-/// What kstatus reads of a condition; what is missing or null is empty.
+/// The fields of a condition that kstatus reads; missing and null ones are empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given<'v> {
     pub(crate) kind: &'v str,
@@ -22,7 +22,7 @@ impl Given<'_> {
 /// The conditions of an object.
 ///
 /// # Errors
-/// With Go's text where one of them, or what they stand in, is of the wrong type.
+/// When one of them, or their parent, is of the wrong type, with Go's message.
 pub(crate) fn conditions(object: &Value) -> Result<Vec<Given<'_>>, HealthError> {
     let status = match object.get("status") {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -58,7 +58,7 @@ fn condition(item: &Value) -> Result<Given<'_>, HealthError> {
     })
 }
 
-/// A text. Go can convert whole numbers to texts in principle, so it refuses them in other words.
+/// A text. Go has another message for whole numbers.
 fn word<'v>(value: Option<&'v Value>, go_type: &str) -> Result<&'v str, HealthError> {
     let refusal = match value {
         None | Some(Value::Null) => return Ok(""),

@@ -1,29 +1,29 @@
-//! Fields of objects, found and refused as the accessors of apimachinery's `unstructured` do.
+//! Accessors of fields, with the semantics and errors of apimachinery's `unstructured`.
 
 use super::go_value::{show, type_of};
 use serde_json::Value;
 
-/// An object whose status cannot be told.
+/// An object whose status cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HealthError {
-    /// A field that is looked at first is of the wrong type.
+    /// One of the fields that are read first is of the wrong type.
     #[error("looking up {path} from resource: {source}")]
     LookUp {
         /// The field, such as `metadata.generation`.
         path: &'static str,
-        /// What is wrong with it.
+        /// The error.
         source: AccessError,
     },
     /// Another field is of the wrong type.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The conditions are not a list of conditions; the text is Go's.
+    /// The conditions are not a list of conditions, with Go's message.
     #[error("{0}")]
     Conditions(String),
-    /// A pod is in a phase that there is none of.
+    /// A pod is in an unknown phase.
     #[error("unknown phase {0}")]
     Phase(String),
-    /// The status of a container is not what the API has. (The controller that is replaced ends with a panic there.)
+    /// The status of a container is not valid. (Flux's controller panics.)
     #[error("the status of a container has no {0}, or one of another type; the API server has none such")]
     Container(&'static str),
 }
@@ -49,7 +49,7 @@ impl AccessError {
     }
 }
 
-/// The value below a path; nothing where a part of the path is missing or null.
+/// The value at a path; `None` if a part of the path is missing or null.
 pub(crate) fn nested<'v>(object: &'v Value, path: &[&str]) -> Result<Option<&'v Value>, AccessError> {
     let mut value = object;
     for (at, field) in path.iter().enumerate() {
@@ -92,18 +92,18 @@ pub(crate) fn nested_list<'v>(object: &'v Value, path: &[&str]) -> Result<Option
         .transpose()
 }
 
-/// A text, or nothing where it is none.
+/// A text; `None` if it is not one.
 pub(crate) fn text<'v>(object: &'v Value, path: &[&str]) -> Option<&'v str> {
     nested(object, path).ok().flatten()?.as_str()
 }
 
-/// A whole number, or `default` where it is none.
+/// A whole number, or `default` if it is not one.
 pub(crate) fn int(object: &Value, path: &[&str], default: i64) -> i64 {
     let value = nested(object, path).ok().flatten();
     value.and_then(Value::as_i64).unwrap_or(default)
 }
 
-/// A truth value that is there and true.
+/// Whether there is a boolean that is true.
 pub(crate) fn is_true(object: &Value, path: &[&str]) -> bool {
     nested(object, path).ok().flatten() == Some(&Value::Bool(true))
 }

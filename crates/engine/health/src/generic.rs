@@ -1,4 +1,4 @@
-//! kstatus' `Compute`: what every object may say of itself, then the rules of its kind, then `Ready`.
+//! kstatus' `Compute`: the rules for all objects, then those of the kind, then `Ready`.
 
 use super::condition::conditions;
 use super::field::{HealthError, nested_int, nested_text, text};
@@ -7,11 +7,10 @@ use super::status::{Health, Status};
 use bumpwright_gostd::Time;
 use serde_json::Value;
 
-/// The status of an object as it was read from the API server, with its `status`. `now` decides how long a pod has
-/// been waiting for a node.
+/// Computes the status of an object of the API server. `now` decides how long a pod has been waiting for a node.
 ///
 /// # Errors
-/// For fields of the wrong type and unknown phases of pods, in Go's words. Flux takes such an object for `Unknown`.
+/// For fields of the wrong type and unknown phases of pods, with Go's messages. For Flux such an object is `Unknown`.
 pub fn compute(object: &Value, now: &Time) -> Result<Health, HealthError> {
     if let Some(health) = of_any_kind(object)? {
         return Ok(health);
@@ -23,7 +22,7 @@ pub fn compute(object: &Value, now: &Time) -> Result<Health, HealthError> {
     Ok(ready.unwrap_or_else(|| Health::current("Resource is current")))
 }
 
-/// What deletion, generations and kstatus' own conditions tell. Where they do, nothing else counts.
+/// The status by deletion, generations and kstatus' own conditions, which take precedence over everything else.
 fn of_any_kind(object: &Value) -> Result<Option<Health>, HealthError> {
     let deleted = nested_text(object, &["metadata", "deletionTimestamp"]).map_err(|source| HealthError::LookUp {
         path: "metadata.deletionTimestamp",
@@ -77,7 +76,7 @@ pub(crate) fn observed_generation(object: &Value) -> Result<Option<i64>, HealthE
     })
 }
 
-/// What `Ready` tells, for kinds without rules of their own.
+/// The status by `Ready`, for kinds without rules of their own.
 fn of_ready(object: &Value) -> Result<Option<Health>, HealthError> {
     let conditions = conditions(object)?;
     let ready = conditions.iter().filter(|given| given.kind == "Ready");

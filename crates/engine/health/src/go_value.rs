@@ -1,9 +1,9 @@
-//! Values of JSON as Go's `fmt` shows them: `%T` and `%v` of what apimachinery decodes them to.
+//! JSON values in Go's `fmt`: `%T` and `%v` of the types that apimachinery decodes them to.
 
 use bumpwright_gostd::format_float;
 use serde_json::{Number, Value};
 
-/// What `%T` prints.
+/// The text of `%T`.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -16,7 +16,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// What `reflect.Kind` prints.
+/// The text of `reflect.Kind`.
 pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "slice",
@@ -25,7 +25,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// What `%v` prints.
+/// The text of `%v`.
 pub(crate) fn show(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);

@@ -1,4 +1,4 @@
-//! Jobs: for kstatus a running one is as it should be, Flux waits until it ends.
+//! Jobs: kstatus considers a running one current, Flux waits until it ends.
 
 use super::condition::conditions;
 use super::field::{HealthError, int, is_true, text};
@@ -28,7 +28,7 @@ fn counts(object: &Value) -> Counts {
     }
 }
 
-/// What the conditions of a Job that has ended tell.
+/// The status by the conditions of a Job that has ended.
 fn ended(object: &Value, counts: &Counts) -> Result<Option<Health>, HealthError> {
     let Counts {
         completions,
@@ -61,7 +61,7 @@ fn running(counts: &Counts) -> String {
     format!("Job in progress. success:{succeeded}, active: {active}, failed: {failed}")
 }
 
-/// kstatus' rule: a Job is as it should be once it has begun, unless it has failed.
+/// kstatus' rule: a Job is current once it has started, unless it has failed.
 pub(crate) fn running_is_current(object: &Value, _: &Time) -> Result<Health, HealthError> {
     let counts = counts(object);
     if let Some(health) = ended(object, &counts)? {
@@ -73,8 +73,8 @@ pub(crate) fn running_is_current(object: &Value, _: &Time) -> Result<Health, Hea
     })
 }
 
-/// Flux' rule (`CustomJobStatusReader`): a Job is ready when it is complete or suspended. It looks at nothing else:
-/// neither deletion nor generations count.
+/// Flux's rule (`CustomJobStatusReader`): a Job is ready when it is complete or suspended, regardless of deletion and
+/// generations.
 pub(crate) fn must_complete(object: &Value) -> Result<Health, HealthError> {
     if is_true(object, &["spec", "suspend"]) {
         return Ok(Health::current("Job is suspended"));

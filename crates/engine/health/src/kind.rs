@@ -1,4 +1,4 @@
-//! The rules of the kinds that come with Kubernetes, but those that count replicas and Jobs.
+//! The rules of Kubernetes' own kinds, except workloads with replicas and Jobs.
 
 use super::condition::conditions;
 use super::field::{HealthError, nested_list, text};
@@ -9,10 +9,10 @@ use bumpwright_gostd::{Duration, RFC_3339, Time};
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// What a kind's rule makes of an object at a time.
+/// The rule of a kind.
 pub(crate) type Rule = fn(&Value, &Time) -> Result<Health, HealthError>;
 
-/// How long a pod may wait for a node before it counts as unschedulable: 15 seconds, in nanoseconds.
+/// How long a pod may wait for a node before it is considered unschedulable: 15 seconds, in nanoseconds.
 const SCHEDULE_WINDOW: i64 = 15_000_000_000;
 
 /// The rule for an object's kind.
@@ -37,7 +37,7 @@ fn always_ready(_: &Value, _: &Time) -> Result<Health, HealthError> {
     Ok(Health::current("Resource is always ready"))
 }
 
-/// A budget that was observed has been computed: the generations were compared before.
+/// A budget is current once it was observed; the generations were compared before.
 fn disruption_budget(_: &Value, _: &Time) -> Result<Health, HealthError> {
     Ok(Health::current("AllowedDisruptions has been computed."))
 }
@@ -105,7 +105,7 @@ fn running_pod(object: &Value) -> Result<Health, HealthError> {
     Ok(Health::failed("ContainerCrashLooping", message))
 }
 
-/// Whether the scheduler still has time: the object is younger than the window.
+/// Whether the object is younger than the window of the scheduler.
 fn is_new(object: &Value, now: &Time) -> bool {
     let created = text(object, &["metadata", "creationTimestamp"]).unwrap_or_default();
     let Ok(created) = Time::parse(RFC_3339, created.as_bytes()) else {
@@ -114,7 +114,7 @@ fn is_new(object: &Value, now: &Time) -> bool {
     now.add(Duration(-SCHEDULE_WINDOW)).order(&created) == Ordering::Less
 }
 
-/// The containers that wait for their next start after a crash.
+/// The containers that wait for a restart after a crash.
 fn crash_looping(object: &Value) -> Result<Vec<&str>, HealthError> {
     let statuses = nested_list(object, &["status", "containerStatuses"])?;
     let mut names = Vec::new();

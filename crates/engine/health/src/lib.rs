@@ -1,18 +1,18 @@
 //! The status of an object of a cluster by the rules of kstatus, and the outcome of a wait for many of them.
 //!
 //! ```text
-//! object as JSON ─▶ compute (kstatus) ─▶ Health ─▶ Wait (one for each set of objects) ─▶ go on, done, failed and why
+//! object as JSON ─▶ compute (kstatus) ─▶ Health ─▶ Wait (one for each set of objects) ─▶ waiting, done, failed
 //! ```
 //!
 //! | to do | call |
 //! |---|---|
 //! | the status of an object | [`compute`] |
-//! | that of an object as Flux waits for it: Jobs must end, failed pods fail their owners | [`assess`] |
-//! | when a set of objects is ready, and the sentence when it is not | [`Wait`] |
+//! | the same with Flux's rules for waits: Jobs must end, failed pods fail their owners | [`assess`] |
+//! | when a set of objects is ready, and the error when it is not | [`Wait`] |
 //!
 //! The rules and texts are those of kstatus in fluxcd/cli-utils v1.2, of the status readers in fluxcd/pkg/runtime and
 //! of `WaitForSet` in fluxcd/pkg/ssa. Documents: *Health checks* and *Wait* of the Kustomization API (K-045
-//! to K-060). Requests to the cluster, and their pace, are up to the caller.
+//! to K-060). The caller polls the cluster.
 //!
 //! ```
 //! use bumpwright_gostd::Time;

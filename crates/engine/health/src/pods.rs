@@ -1,4 +1,4 @@
-//! Objects as Flux' status readers see them: a Job by Flux' own rule, what owns pods together with its pods.
+//! The rules of Flux's status readers: its own rule for Jobs, and owners of pods together with their pods.
 
 use super::condition::conditions;
 use super::field::{HealthError, nested, nested_text};
@@ -9,12 +9,12 @@ use bumpwright_api::group_kind;
 use bumpwright_gostd::Time;
 use serde_json::Value;
 
-/// An object whose pods count for its status: [`assess`] has to be given them.
+/// An object whose pods affect its status, and have to be passed to [`assess`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PodOwner<'v> {
-    /// The namespace that its pods are in.
+    /// The namespace of its pods.
     pub namespace: &'v str,
-    /// `spec.selector`; nothing where the object has none, which Flux calls an error: `no selector found`.
+    /// `spec.selector`; without one Flux's error is `no selector found`.
     pub selector: Option<&'v Value>,
 }
 
@@ -32,10 +32,9 @@ pub fn pod_owner(object: &Value) -> Option<PodOwner<'_>> {
 }
 
 /// The status of an object that Flux waits for. `pods` are those that a [`pod_owner`] selects, in the order of their
-/// names, and are not looked at for other objects.
+/// names; they are ignored for other objects.
 ///
-/// While an owner is on its way, pods that failed for good make it fail: those that are not being deleted and do not
-/// wait for a node.
+/// While an owner is in progress, failed pods make it fail, except those that are being deleted or wait for a node.
 ///
 /// # Errors
 /// As [`compute`].
@@ -58,7 +57,7 @@ fn has_failed(pod: &Value, now: &Time) -> bool {
     failed && !is_unschedulable(pod)
 }
 
-/// A cluster may get a node for it yet.
+/// Whether a pod is waiting for a node, which may still be added.
 fn is_unschedulable(pod: &Value) -> bool {
     let given = conditions(pod).unwrap_or_default();
     given

@@ -1,4 +1,4 @@
-//! The rules of what runs pods in numbers: Deployments, ReplicaSets, StatefulSets, DaemonSets.
+//! The rules of workloads with replicas: Deployments, ReplicaSets, StatefulSets, DaemonSets.
 
 use super::condition::conditions;
 use super::field::{HealthError, int, text};
@@ -7,7 +7,7 @@ use super::status::Health;
 use bumpwright_gostd::Time;
 use serde_json::Value;
 
-/// A deadline that the Deployment controller takes for none.
+/// The deadline that means none for the Deployment controller.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
 fn spec(object: &Value, field: &str, default: i64) -> i64 {
@@ -18,22 +18,22 @@ fn status(object: &Value, field: &str) -> i64 {
     int(object, &["status", field], 0)
 }
 
-/// `Label: 1/3`, in progress, where fewer are there than should be.
+/// `Label: 1/3`, in progress, while there are fewer than desired.
 fn fewer(reason: &str, label: &str, there: i64, wanted: i64) -> Option<Health> {
     (wanted > there).then(|| Health::in_progress(reason, format!("{label}: {there}/{wanted}")))
 }
 
-/// In progress while there are more than should be.
+/// In progress while there are more than desired.
 fn extra(there: i64, wanted: i64) -> Option<Health> {
     let message = || format!("Pending termination: {}", there.wrapping_sub(wanted));
     (there > wanted).then(|| Health::in_progress("ExtraPods", message()))
 }
 
-/// What the conditions of a Deployment tell.
+/// The conditions of a Deployment.
 struct Rollout {
     progressing: bool,
     available: bool,
-    /// The condition that says that the deadline is over.
+    /// The status when the deadline is exceeded.
     exceeded: Option<Health>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn replica_set(object: &Value, _: &Time) -> Result<Health, HealthErro
     Ok(missing.unwrap_or_else(|| Health::current(format!("ReplicaSet is available. Replicas: {there}"))))
 }
 
-/// A StatefulSet sets no conditions, so it is never known to have failed.
+/// A StatefulSet has no conditions, so that it never fails.
 pub(crate) fn stateful_set(object: &Value, _: &Time) -> Result<Health, HealthError> {
     if text(object, &["spec", "updateStrategy", "type"]) == Some("OnDelete") {
         return Ok(Health::current("StatefulSet is using the ondelete update strategy"));
@@ -150,7 +150,7 @@ pub(crate) fn daemon_set(object: &Value, _: &Time) -> Result<Health, HealthError
         let kind = text(object, &["kind"]).unwrap_or_default();
         Health::in_progress(reason, format!("{kind} {field} not found"))
     };
-    // Its controller always sets both, so what lacks one has not been seen by it.
+    // Its controller always sets both, so that an object without one was not observed.
     if generation(object)?.is_none() {
         return Ok(unset("NoGeneration", "metadata.generation"));
     }

@@ -1,26 +1,26 @@
-//! What kstatus says of an object: a status, a sentence, and the condition that the object should have.
+//! The results of kstatus: a status, a message, and the condition that the object should have.
 
 use std::fmt;
 
-/// How far an object is.
+/// The status of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
-    /// On its way.
+    /// It is being reconciled.
     InProgress,
-    /// It will not get there by itself.
+    /// It has failed.
     Failed,
-    /// It is what was asked for.
+    /// It has its desired state.
     Current,
     /// It is being deleted.
     Terminating,
-    /// It is not there.
+    /// It does not exist.
     NotFound,
-    /// It could not be told.
+    /// It is not known.
     Unknown,
 }
 
 impl Status {
-    /// As Flux spells it.
+    /// The spelling in Flux.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -40,25 +40,25 @@ impl fmt::Display for Status {
     }
 }
 
-/// A condition that a status comes with; its status is always `True`.
+/// The condition of a status; its own status is always `True`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// `Reconciling` or `Stalled`.
     pub kind: &'static str,
-    /// One word.
+    /// Its reason.
     pub reason: String,
-    /// A sentence.
+    /// Its message.
     pub message: String,
 }
 
-/// What was found out about an object.
+/// The health of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// How far it is.
+    /// Its status.
     pub status: Status,
-    /// Why.
+    /// The message.
     pub message: String,
-    /// `Reconciling` for what is on its way, `Stalled` for what failed.
+    /// `Reconciling` when in progress, `Stalled` when failed.
     pub condition: Option<Condition>,
 }
 

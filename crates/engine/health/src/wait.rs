@@ -1,30 +1,30 @@
-//! Waiting for a set of objects: when it is over, and the sentence about those that are not ready.
+//! Waiting for a set of objects: its end, and the error about those that are not ready.
 //!
-//! A value that is told statuses one by one; the clock and the cluster are its owner's. Rules and texts: `WaitForSet`
-//! of fluxcd/pkg/ssa.
+//! It is fed statuses one by one; the clock and the cluster are the caller's. Rules and texts: `WaitForSet` of
+//! fluxcd/pkg/ssa.
 
 use super::status::Status;
 use bumpwright_api::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What was seen of an object.
+/// An observation of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// How far it is; [`Status::Unknown`] where that could not be told.
+    /// Its status; [`Status::Unknown`] when that could not be read.
     pub status: Status,
-    /// Why it could not be told.
+    /// Why it could not be read.
     pub error: Option<String>,
 }
 
 impl Observed {
-    /// A status that could be told.
+    /// An observed status.
     #[must_use]
     pub const fn status(status: Status) -> Self {
         Self { status, error: None }
     }
 
-    /// A status that could not, such as `no matches for kind "HelmRelease" in group "helm.toolkit.fluxcd.io"`.
+    /// A failed observation, such as `no matches for kind "HelmRelease" in group "helm.toolkit.fluxcd.io"`.
     pub fn unknown(error: impl Into<String>) -> Self {
         Self {
             status: Status::Unknown,
@@ -33,31 +33,31 @@ impl Observed {
     }
 }
 
-/// Whether to go on.
+/// The progress of a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// Something is still on its way.
-    GoOn,
-    /// All that was waited for is ready.
+    /// Some objects are still in progress.
+    Waiting,
+    /// All objects are ready.
     Done,
-    /// Something failed, and waiting changes nothing about it.
+    /// Objects have failed, and the wait ends.
     Failed(Unready),
 }
 
-/// Why a wait ended without all objects being ready; shown as Flux does.
+/// A wait that ended before all objects were ready, with Flux's message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: [{}]", .why, .objects.join(", "))]
 pub struct Unready {
-    /// What ended it.
+    /// Why it ended.
     pub why: Why,
     /// `Kind/namespace/name status: 'InProgress'` for each object.
     pub objects: Vec<String>,
 }
 
-/// What ended a wait.
+/// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// The time was over.
+    /// It timed out.
     Timeout,
     /// An object failed.
     Stalled,
@@ -75,18 +75,18 @@ impl fmt::Display for Why {
 /// A wait for a set of objects.
 #[derive(Debug, Clone)]
 pub struct Wait {
-    /// In the order in which they are told of.
+    /// The objects in the order of messages.
     order: Vec<ObjectId>,
-    /// What was seen last; nothing before the first look.
+    /// The last observation of each object.
     seen: BTreeMap<ObjectId, Option<Observed>>,
-    /// How many objects have which status; Jobs that a deadline deletes after their end count as ready when gone.
+    /// The number of objects by status; Jobs with a TTL count as ready when they are gone.
     counts: BTreeMap<Status, usize>,
     fail_fast: bool,
     jobs_with_ttl: BTreeSet<ObjectId>,
 }
 
 impl Wait {
-    /// A wait for `objects`; errors name them in this order. With `fail_fast` the first that fails ends it
+    /// A wait for `objects`; errors name them in this order. With `fail_fast` the first failure ends it
     /// (`DisableFailFastBehavior` turns that off). `jobs_with_ttl` are Jobs with `spec.ttlSecondsAfterFinished`: they have
     /// ended when they are gone.
     pub fn new(
@@ -110,19 +110,19 @@ impl Wait {
         wait
     }
 
-    /// The objects that are waited for, each once.
+    /// The objects, each once.
     #[must_use]
     pub fn objects(&self) -> &[ObjectId] {
         &self.order
     }
 
-    /// What was seen last of an object.
+    /// The last observation of an object.
     #[must_use]
     pub fn last(&self, id: &ObjectId) -> Option<&Observed> {
         self.seen.get(id)?.as_ref()
     }
 
-    /// Takes note of what an object was seen to be; one that is not waited for changes nothing.
+    /// Records an observation; other objects are ignored.
     pub fn observe(&mut self, id: &ObjectId, observed: Observed) -> Progress {
         let new = self.effective(id, observed.status);
         if let Some(seen) = self.seen.get_mut(id) {
@@ -136,7 +136,7 @@ impl Wait {
         self.progress()
     }
 
-    /// Where the wait is.
+    /// The progress of the wait.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let count = |status| self.counts.get(&status).copied().unwrap_or_default();
@@ -148,14 +148,14 @@ impl Wait {
                 why: Why::Stalled,
                 objects: self.named(|status| status == Status::Failed),
             }),
-            _ => Progress::GoOn,
+            _ => Progress::Waiting,
         }
     }
 
-    /// Ends the wait because the time is over: those that are not ready by now make it fail.
+    /// Ends the wait because of a timeout: it fails unless all objects are ready.
     ///
     /// # Errors
-    /// Names them, with what is known of each.
+    /// The objects that are not ready, with their statuses.
     pub fn time_out(&self) -> Result<(), Unready> {
         let objects = self.named(|status| status != Status::Current);
         match objects.is_empty() {
@@ -182,7 +182,7 @@ impl Wait {
                 let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
                 Some(format!("{id} status: '{status}'{error}"))
             }
-            // Those that were not looked at are unknown as soon as any was.
+            // Objects that were not observed are unknown as soon as any was.
             None if looked => counts(Status::Unknown).then(|| format!("{id} status: '{}'", Status::Unknown)),
             None if self.jobs_with_ttl.contains(id) => None,
             None => Some(format!("can't determine status for {id}")),

@@ -1,4 +1,4 @@
-//! The table of recorded statuses: what kstatus of fluxcd/cli-utils v1.2.2 made of some hundred objects.
+//! Recorded statuses: the results of kstatus of fluxcd/cli-utils v1.2.2 for some hundred objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 

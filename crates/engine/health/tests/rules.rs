@@ -1,4 +1,4 @@
-//! What tables cannot say: the clock, objects that the API server never gives, and the sentences of waits.
+//! Rules beyond the tables: the clock, objects that an API server never returns, and the messages of waits.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -57,7 +57,7 @@ fn a_pod_without_a_node_does_not_fail_its_owner() {
     assert_eq!(health.message, "Replicas: 0/1");
 }
 
-/// The controller that is replaced ends with a panic on these.
+/// Flux's controller panics on these.
 #[test]
 fn containers_of_other_types_are_errors() {
     for status in [
@@ -97,11 +97,14 @@ fn a_wait_ends_when_all_are_ready() {
     let (web, api) = (id("Deployment", "web"), id("Deployment", "api"));
     let mut wait = Wait::new([web.clone(), api.clone(), web.clone()], true, []);
     assert_eq!(wait.objects().len(), 2);
-    assert_eq!(wait.observe(&web, Observed::status(Status::Current)), Progress::GoOn);
-    assert_eq!(wait.observe(&api, Observed::status(Status::InProgress)), Progress::GoOn);
+    assert_eq!(wait.observe(&web, Observed::status(Status::Current)), Progress::Waiting);
+    assert_eq!(
+        wait.observe(&api, Observed::status(Status::InProgress)),
+        Progress::Waiting
+    );
     assert_eq!(
         wait.observe(&id("Deployment", "other"), Observed::status(Status::Failed)),
-        Progress::GoOn
+        Progress::Waiting
     );
     assert_eq!(wait.observe(&api, Observed::status(Status::Current)), Progress::Done);
     assert_eq!(wait.time_out(), Ok(()));
@@ -143,13 +146,13 @@ fn a_wait_without_time_names_what_is_not_ready() {
         ),
     ] {
         let mut wait = Wait::new([id(kind, name)], true, []);
-        assert_eq!(wait.observe(&id(kind, name), observed), Progress::GoOn);
+        assert_eq!(wait.observe(&id(kind, name), observed), Progress::Waiting);
         let unready = wait.time_out().unwrap_err();
         assert_eq!(unready.to_string(), format!("timeout waiting for: [{told}]"));
     }
 }
 
-/// Nothing was looked at when the time was over.
+/// Nothing was observed before the timeout.
 #[test]
 fn a_wait_that_saw_nothing_says_so() {
     let job = id("Job", "j1");
@@ -163,7 +166,7 @@ fn a_wait_that_saw_nothing_says_so() {
 fn without_fail_fast_the_others_are_waited_for() {
     let (bad, slow) = (id("Deployment", "bad"), id("Deployment", "slow"));
     let mut wait = Wait::new([bad.clone(), slow.clone()], false, []);
-    assert_eq!(wait.observe(&bad, Observed::status(Status::Failed)), Progress::GoOn);
+    assert_eq!(wait.observe(&bad, Observed::status(Status::Failed)), Progress::Waiting);
     let ended = wait.observe(&slow, Observed::status(Status::Current));
     let Progress::Failed(unready) = ended else {
         panic!("{ended:?}")
@@ -185,14 +188,17 @@ fn ids_are_shown_as_flux_does() {
     assert_eq!(id("Deployment", "web").group, "apps");
 }
 
-/// Three thousand objects, each told of five times: a look at one does not cost a walk over all.
+/// Three thousand objects, each observed five times: an observation does not take time for all objects.
 #[test]
 fn many_objects_are_no_trouble() {
     let ids: Vec<_> = (0..3_000).map(|number| id("Deployment", &number.to_string())).collect();
     let mut wait = Wait::new(ids.clone(), true, []);
     for _ in 0..4 {
         for id in &ids {
-            assert_eq!(wait.observe(id, Observed::status(Status::InProgress)), Progress::GoOn);
+            assert_eq!(
+                wait.observe(id, Observed::status(Status::InProgress)),
+                Progress::Waiting
+            );
         }
     }
     let last = ids

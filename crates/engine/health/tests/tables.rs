@@ -1,4 +1,4 @@
-//! Every row of `fixtures/health`: what kustomize-controller v1.9.5 thinks of objects and waits made by chance.
+//! `fixtures/health`: the results of kustomize-controller v1.9.5 for random objects and waits.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -51,7 +51,7 @@ fn without_conditions(health: Result<Health, HealthError>) -> Value {
     }
 }
 
-fn told(row: &Value) -> Value {
+fn observation(row: &Value) -> Value {
     let mut told = json!({});
     for key in ["status", "message", "error"] {
         if let Some(value) = row.get(key) {
@@ -64,7 +64,10 @@ fn told(row: &Value) -> Value {
 #[test]
 fn jobs() {
     compare("jobs", 200, |row| {
-        same(without_conditions(assess(&row["object"], &[], &now())), told(row))
+        same(
+            without_conditions(assess(&row["object"], &[], &now())),
+            observation(row),
+        )
     });
 }
 
@@ -72,7 +75,10 @@ fn jobs() {
 fn owners_of_pods() {
     compare("owners", 300, |row| {
         let pods = row["pods"].as_array().cloned().unwrap_or_default();
-        same(without_conditions(assess(&row["object"], &pods, &now())), told(row))
+        same(
+            without_conditions(assess(&row["object"], &pods, &now())),
+            observation(row),
+        )
     });
 }
 
@@ -106,14 +112,14 @@ fn observed(seen: &Value) -> Observed {
     }
 }
 
-/// Rounds are told until the wait ends; after the last the time is over.
+/// Rounds are observed until the wait ends; after the last one it times out.
 fn wait(row: &Value) -> Result<(), Unready> {
     let objects = ids(&row["objects"]);
     let mut wait = Wait::new(objects.clone(), row["failFast"] == true, ids(&row["jobsWithTTL"]));
     for round in row["rounds"].as_array().unwrap() {
         for (id, seen) in objects.iter().zip(round.as_array().unwrap()) {
             match wait.observe(id, observed(seen)) {
-                Progress::GoOn => {}
+                Progress::Waiting => {}
                 Progress::Done => return Ok(()),
                 Progress::Failed(unready) => return Err(unready),
             }

@@ -1,9 +1,9 @@
-//! Rows of recorded statuses beside ours, in one form.
+//! Recorded statuses and ours in a common form.
 
 use bumpwright_health::{Health, HealthError};
 use serde_json::{Value, json};
 
-/// Our answer in the form of a row.
+/// Our result in the form of a row.
 pub fn shown(health: &Result<Health, HealthError>) -> Value {
     match health {
         Err(error) => json!({ "error": error.to_string() }),
@@ -25,7 +25,7 @@ pub fn shown(health: &Result<Health, HealthError>) -> Value {
     }
 }
 
-/// The answer of a row, fields that Go leaves out put in.
+/// The result of a row, with the fields that Go omits.
 pub fn expected(row: &Value) -> Value {
     if let Some(error) = row.get("error") {
         return json!({ "error": error });
