@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use bumpwright_api::{self as api, Objects};
 use bumpwright_edit::DocumentId;
-use bumpwright_message::{Data, FieldChange, Gathering, ObjectName};
+use bumpwright_message::{Data, DataBuilder, FieldChange, ObjectName};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_update::join_by_letters;
 
@@ -67,7 +67,7 @@ impl Recorded {
         // Links in the path cannot be resolved without the repository.
         let below = join_by_letters(below);
         let automation = self.automation.as_deref().unwrap_or_default();
-        let mut gathering = Gathering::new(ObjectName::split(automation), &below);
+        let mut builder = DataBuilder::new(ObjectName::split(automation), &below);
         let mut unknown_images = BTreeSet::new();
         for change in &self.changes {
             let field = FieldChange {
@@ -77,7 +77,7 @@ impl Recorded {
                 new: change.new.clone(),
                 setter: change.setter.clone(),
             };
-            gathering.add(field, ObjectName::split(&change.policy), || {
+            builder.add(field, ObjectName::split(&change.policy), || {
                 let image = images.get(change.policy.as_str()).cloned();
                 if image.is_none() {
                     unknown_images.insert(change.policy.clone());
@@ -86,7 +86,7 @@ impl Recorded {
             });
         }
         Read {
-            data: gathering.data(),
+            data: builder.data(),
             unknown_images,
         }
     }

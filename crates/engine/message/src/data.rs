@@ -1,28 +1,28 @@
-//! What a commit message can tell about: one run of an automation.
+//! The data of a commit message, about one run of an automation.
 
 use bumpwright_policy::{PolicyName, Reference};
 use std::collections::BTreeMap;
 
-/// The data of a template, for all eras of the API at once (docs/decisions.md C32).
+/// The data of a template, for all eras of the API (docs/decisions.md C32).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Data {
-    /// Whose types the data shows when it is printed whole.
+    /// The era whose types are printed.
     pub era: Era,
     /// `.AutomationObject`
     pub automation: ObjectName,
     /// `.Values`: `spec.git.commit.messageTemplateValues`
     pub values: Option<BTreeMap<String, String>>,
-    /// `.Changed`: the changed fields, in the order in which they were made.
+    /// `.Changed`: the changed fields, in the order of the changes.
     pub changes: Vec<FieldChange>,
-    /// `.Updated` and `.Changed.ImageResult`: the images that were set, in the order in which they were.
+    /// `.Updated` and `.Changed.ImageResult`: the images that were set, in the order of the changes.
     pub images: Vec<ImageChange>,
 }
 
-/// Which API version the user's template was written for. Every field can be read in every era; printing a value whole
-/// (`{{ .Changed }}`, `toString`, `toJson`) shows what that version's controller shows, since hashes are made of it.
+/// The API version that a template was written for. Every field can be read in every era; printing a value as a whole
+/// (`{{ .Changed }}`, `toString`, `toJson`) shows the struct of that version's controller, since hashes are made of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Era {
-    /// `.Updated` and nothing else.
+    /// `.Updated` only.
     V1beta1,
     /// `.Updated`, `.Changed` and `.Values`.
     V1beta2,
@@ -34,13 +34,13 @@ pub enum Era {
 /// Namespace and name of an object, `types.NamespacedName`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
-    /// Empty for what has none.
+    /// The namespace; empty without one.
     pub namespace: String,
     /// The name.
     pub name: String,
 }
 
-/// What a field belongs to, `update.ObjectIdentifier`.
+/// The object of a field, `update.ObjectIdentifier`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectIdentifier {
     /// `apps/v1`
@@ -49,20 +49,20 @@ pub struct ObjectIdentifier {
     pub kind: String,
     /// Empty for a `kustomization.yaml`.
     pub name: String,
-    /// Empty for what has none.
+    /// The namespace; empty without one.
     pub namespace: String,
 }
 
 /// A changed field, `update.Change` (N-015).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldChange {
-    /// Relative to `spec.update.path` (IUA-062).
+    /// Path relative to `spec.update.path` (IUA-062).
     pub file: String,
-    /// What the field belongs to.
+    /// The object of the field.
     pub object: ObjectIdentifier,
-    /// What stood there.
+    /// The old value.
     pub old: String,
-    /// What stands there now.
+    /// The new value.
     pub new: String,
     /// The marker: `namespace:policy[:part]`.
     pub setter: String,
@@ -71,18 +71,18 @@ pub struct FieldChange {
 /// An image that was set in an object, `update.ImageRef`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageChange {
-    /// Relative to `spec.update.path`.
+    /// Path relative to `spec.update.path`.
     pub file: String,
     /// The object.
     pub object: ObjectIdentifier,
-    /// The whole image, also when only its tag was set.
+    /// The whole image, even if only its tag was set.
     pub image: Reference,
     /// The policy that chose it.
     pub policy: ObjectName,
 }
 
 impl ObjectName {
-    /// Reads `namespace/name`; what has no slash is the name of something without a namespace.
+    /// Parses `namespace/name`; without a slash it is a name without a namespace.
     #[must_use]
     pub fn split(text: &str) -> Self {
         let (namespace, name) = text.split_once('/').unwrap_or(("", text));

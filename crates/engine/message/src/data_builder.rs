@@ -1,20 +1,20 @@
-//! Data of a message, gathered change by change.
+//! Builds the data of a message, change by change.
 
 use super::data::{Data, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 use bumpwright_policy::Reference;
 use std::collections::HashSet;
 
-/// What a run changed, as far as it has been told.
+/// A builder of [`Data`].
 #[derive(Debug)]
-pub struct Gathering<'a> {
+pub struct DataBuilder<'a> {
     below: &'a str,
     data: Data,
-    /// An image is told once for each object and policy, whatever number of fields hold parts of it.
-    told: HashSet<(String, ObjectIdentifier, ObjectName)>,
+    /// Images are listed once for each object and policy, however many fields have parts of them.
+    seen: HashSet<(String, ObjectIdentifier, ObjectName)>,
 }
 
-impl<'a> Gathering<'a> {
-    /// Nothing yet, for an automation whose `spec.update.path` is `below`, joined.
+impl<'a> DataBuilder<'a> {
+    /// An empty builder for an automation whose `spec.update.path` is `below`, joined.
     #[must_use]
     pub fn new(automation: ObjectName, below: &'a str) -> Self {
         let data = Data {
@@ -24,16 +24,18 @@ impl<'a> Gathering<'a> {
         Self {
             below,
             data,
-            told: HashSet::new(),
+            seen: HashSet::new(),
         }
     }
 
-    /// Adds a change whose `file` is named from the root of the repository. `image` is asked for the whole image of the
-    /// policy, also when the field took only a part of it.
+    /// Adds a change whose `file` is relative to the root of the repository. `image` returns the whole image of the policy,
+    /// even if the field has only a part of it.
     pub fn add(&mut self, change: FieldChange, policy: ObjectName, image: impl FnOnce() -> Option<Reference>) {
         let file = relative(&change.file, self.below).to_owned();
         let change = FieldChange { file, ..change };
-        let is_new = (self.told).insert((change.file.clone(), change.object.clone(), policy.clone()));
+        let is_new = self
+            .seen
+            .insert((change.file.clone(), change.object.clone(), policy.clone()));
         if let Some(image) = is_new.then(image).flatten() {
             self.data.images.push(ImageChange {
                 file: change.file.clone(),
@@ -45,14 +47,14 @@ impl<'a> Gathering<'a> {
         self.data.changes.push(change);
     }
 
-    /// All of it.
+    /// The data.
     #[must_use]
     pub fn data(self) -> Data {
         self.data
     }
 }
 
-/// A path below `spec.update.path`; the file's own name when that is the file itself.
+/// A path relative to `spec.update.path`; the file's name when that is the file itself.
 fn relative<'p>(path: &'p str, below: &str) -> &'p str {
     match path.strip_prefix(below) {
         Some("") => path.rsplit_once('/').map_or(path, |(_, name)| name),
@@ -82,8 +84,8 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_told_once_for_an_object_and_a_policy() {
-        let mut gathering = Gathering::new(ObjectName::split("fs/auto"), "apps");
+    fn an_image_is_listed_once_for_an_object_and_a_policy() {
+        let mut builder = DataBuilder::new(ObjectName::split("fs/auto"), "apps");
         let image = || Some(Reference::parse("o/a:2", Validation::Weak).unwrap());
         for (file, name, policy) in [
             ("apps/a.yaml", "a", "fs/p"),
@@ -101,10 +103,10 @@ mod tests {
                 new: String::new(),
                 setter: String::new(),
             };
-            gathering.add(change, ObjectName::split(policy), image);
+            builder.add(change, ObjectName::split(policy), image);
         }
-        let data = gathering.data();
-        let told: Vec<_> = (data.images.iter())
+        let data = builder.data();
+        let seen: Vec<_> = (data.images.iter())
             .map(|change| {
                 (
                     change.file.as_str(),
@@ -113,7 +115,7 @@ mod tests {
                 )
             })
             .collect();
-        assert_eq!(told, [("a.yaml", "a", "p"), ("a.yaml", "b", "p"), ("a.yaml", "a", "q")]);
+        assert_eq!(seen, [("a.yaml", "a", "p"), ("a.yaml", "b", "p"), ("a.yaml", "a", "q")]);
         assert_eq!(data.changes.len(), 4);
     }
 }

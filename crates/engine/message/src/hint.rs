@@ -1,9 +1,9 @@
-//! What a template's author probably meant.
+//! Hints at what the author of a template meant.
 
 use bumpwright_nearest::nearest;
 use bumpwright_template::{Missing, MissingKind};
 
-/// Names of Sprig that its `HermeticTxtFuncMap` leaves out, since their results change from call to call or place to place.
+/// Functions of Sprig that its `HermeticTxtFuncMap` excludes, since their results vary by call or machine.
 const NOT_HERMETIC: &[&str] = &[
     "date",
     "dateInZone",
@@ -24,10 +24,10 @@ const NOT_HERMETIC: &[&str] = &[
     "uuidv4",
 ];
 
-/// At most this many names are listed when none is similar.
+/// Greatest number of names that are listed when none is similar.
 const LISTED: usize = 12;
 
-/// A sentence about a name that does not exist: `no field Update, did you mean .Updated?`
+/// A hint about an unknown name: `no field Update, did you mean .Updated?`
 pub(super) fn hint(missing: &Missing) -> Option<String> {
     let (what, sigil) = match missing.what {
         MissingKind::Field => ("field", "."),
@@ -38,7 +38,7 @@ pub(super) fn hint(missing: &Missing) -> Option<String> {
     let name = &missing.name;
     if missing.what == MissingKind::Function && NOT_HERMETIC.contains(&name.as_str()) {
         return Some(format!(
-            "`{name}` is left out: a message may not depend on clock, dice, environment or network"
+            "`{name}` is not available: a message must not depend on clock, randomness, environment or network"
         ));
     }
     if let Some(similar) = similar(name, &missing.known) {
@@ -55,7 +55,7 @@ pub(super) fn hint(missing: &Missing) -> Option<String> {
     Some(format!("no {what} `{name}`; there is {}", listed.join(", ")))
 }
 
-/// The known name that was probably meant: one that is near, or begins so.
+/// The known name that was probably meant: the nearest, or one with this prefix.
 fn similar<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let lower = name.to_lowercase();
     let begins_so = || {
@@ -97,7 +97,7 @@ mod tests {
         );
         assert_eq!(
             hint_of(MissingKind::Function, "now", &["not"]).as_deref(),
-            Some("`now` is left out: a message may not depend on clock, dice, environment or network")
+            Some("`now` is not available: a message must not depend on clock, randomness, environment or network")
         );
     }
 }

@@ -1,9 +1,9 @@
-//! What tells one value from another: the texts in it.
+//! Identity of values by their texts.
 
 use bumpwright_template::Value;
 
-/// Appends all texts of a struct, in the order of its fields. Comparing the bytes orders as comparing field by field does: an end
-/// comes before every byte, and a NUL is spelled so that it is no end.
+/// Appends all texts of a struct, in the order of its fields. The order of the bytes is that of the fields: an end sorts before
+/// every byte, and NULs are escaped.
 pub(super) fn put_texts(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::String(text) => {

@@ -1,5 +1,4 @@
-//! Images as templates see them: Flux' `update.ImageRef` over go-containerregistry's `name` (IUA-052 to
-//! IUA-056).
+//! Images in templates: Flux's `update.ImageRef` over go-containerregistry's `name` (IUA-052 to IUA-056).
 
 use super::{data::ImageChange, names::NAMESPACED_NAME, receiver::field, shared::Shared};
 use bumpwright_policy::{Identifier, registry_scheme};
@@ -7,7 +6,7 @@ use bumpwright_template::{
     Args, BOOL, BYTES, Failure, Field, Host, Method, STRING, Slice, Struct, StructType, Type, UINT8, UintKind, Value,
 };
 
-/// The interface that lists of images hold.
+/// The interface of the items of image lists.
 pub(super) static IMAGE_REF: Type = Type::Interface("update.ImageRef");
 /// `[]update.ImageRef`
 pub(super) static IMAGE_REFS: Type = Type::Slice(&IMAGE_REF);
@@ -72,7 +71,7 @@ static DIGEST: StructType = StructType {
     ],
 };
 
-// What `name.Reference` asks for, and what tags and digests do alike.
+// The methods of `name.Reference`, which tags and digests share.
 const IDENTIFIER: Method = Method::new("Identifier", &[], &STRING, identifier);
 const MARSHAL_JSON: Method = Method::new("MarshalJSON", &[], &BYTES, |_, args| json(&parts(args)?.text));
 const NAME: Method = Method::new("Name", &[], &STRING, |_, args| Ok(parts(args)?.name().into()));
@@ -116,14 +115,14 @@ static REGISTRY: StructType = StructType {
     ],
 };
 
-/// The fields of a struct of this file and of those in it; what it lacks is empty, as in a copy that `deepCopy` made.
+/// The fields of a struct of this file and of its inner structs; missing ones are empty, as in a copy by `deepCopy`.
 #[derive(Default)]
 struct Parts {
     registry: String,
-    /// Below the registry, as written.
+    /// The path below the registry, as written.
     path: String,
     identifier: String,
-    /// Between the repository and the identifier.
+    /// The separator of repository and identifier.
     separator: char,
     /// The reference as written.
     text: String,
@@ -155,7 +154,7 @@ impl Parts {
         }
     }
 
-    /// With Docker Hub's `library/` where it is implied.
+    /// The repository, with Docker Hub's `library/` where it is implied.
     fn repository(&self) -> String {
         match self.registry == "index.docker.io" && !self.path.contains('/') {
             true => format!("library/{}", self.path),
@@ -214,12 +213,12 @@ fn parts(args: Args<'_>) -> Result<Parts, Failure> {
     Ok(parts)
 }
 
-/// The reference as written. It is what printing asks for, so it takes nothing else apart.
+/// The reference as written, which printing needs, without parsing it.
 fn text(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(original(args.value(0)?).cloned().unwrap_or_else(|| "".into()))
 }
 
-/// The text that a reference, or the reference in an image, was read from.
+/// The text that a reference, or the reference in an image, was parsed from.
 fn original(value: &Value) -> Option<&Value> {
     let Value::Struct(of) = value else { return None };
     match std::ptr::eq(of.of, &IMAGE) {
@@ -228,8 +227,7 @@ fn original(value: &Value) -> Option<&Value> {
     }
 }
 
-/// What tells one image of one policy from another: its text, which says all that its other parts say, and the two names
-/// of the policy.
+/// The identity of an image of a policy: its text, which determines its other parts, and the two names of the policy.
 pub(super) fn image_identity(image: &Value) -> Option<[&Value; 3]> {
     let Value::Struct(of) = image else { return None };
     match of.field("policy")? {
@@ -259,7 +257,7 @@ fn scope(_: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     Ok(format!("repository:{}:{action}", parts(args)?.repository()).into())
 }
 
-/// A reference to something in the receiver, a repository.
+/// A reference in the receiver, a repository.
 fn named(args: Args<'_>, separator: char) -> Result<Value, Failure> {
     let mut parts = parts(args)?;
     parts.identifier = args.text(1)?.lossy().into_owned();
@@ -268,7 +266,7 @@ fn named(args: Args<'_>, separator: char) -> Result<Value, Failure> {
     Ok(parts.reference_value())
 }
 
-/// A JSON string. References hold nothing that JSON would escape.
+/// A JSON string. References have no characters that JSON escapes.
 fn json(text: &str) -> Result<Value, Failure> {
     let bytes = format!("\"{text}\"").into_bytes();
     let bytes = bytes.into_iter().map(|byte| Value::Uint(UintKind::Uint8, byte.into()));

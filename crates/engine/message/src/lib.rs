@@ -1,13 +1,13 @@
-//! Commit messages: the data that templates see, and their rendering.
+//! Commit messages: the data of templates, and their rendering.
 //!
-//! A message is Go's `text/template` with Sprig's functions over the results of an update, in the words of every version
-//! of the API (docs/decisions.md C32), byte for byte as image-automation-controller renders it: a Gerrit Change-Id is a hash
-//! over parts of it.
+//! A message is Go's `text/template` with Sprig's functions over the results of an update, with the fields of every version
+//! of the API (docs/decisions.md C32), byte for byte as by image-automation-controller: a Gerrit Change-Id is a hash over
+//! parts of it.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod data;
-mod gathering;
+mod data_builder;
 mod hint;
 mod identity;
 mod images;
@@ -20,6 +20,6 @@ mod shared;
 mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
-pub use gathering::Gathering;
+pub use data_builder::DataBuilder;
 pub use read::{DataError, read};
 pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

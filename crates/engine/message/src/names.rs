@@ -1,11 +1,11 @@
-//! Names of objects as templates see them.
+//! Names of objects in templates.
 
 use super::receiver::field;
 use bumpwright_template::{ANY, Args, Failure, Field, Method, STRING, Struct, StructType, Text, Type, Value};
 
 /// `types.NamespacedName`, printed as `namespace/name` (IUA-048).
 pub(super) static NAMESPACED_NAME: Type = Type::Struct(&NAMESPACED_NAME_STRUCT);
-/// `update.ObjectIdentifier`: four fields, by way of kyaml's structs (IUA-051).
+/// `update.ObjectIdentifier`: four fields, promoted from kyaml's structs (IUA-051).
 pub(super) static OBJECT_IDENTIFIER: Type = Type::Struct(&OBJECT_IDENTIFIER_STRUCT);
 
 static NAMESPACED_NAME_STRUCT: StructType = StructType {
@@ -68,7 +68,7 @@ static NAME_META_STRUCT: StructType = StructType {
     methods: &[],
 };
 
-/// A namespaced name, of namespace and name.
+/// A namespaced name from namespace and name.
 pub(super) fn namespaced_name(texts: [Value; 2]) -> Value {
     Value::Struct(Struct::new(&NAMESPACED_NAME_STRUCT, texts))
 }
@@ -80,7 +80,7 @@ pub(super) fn identifier(kind: Value, name: Value, namespace: Value) -> Value {
     Value::Struct(Struct::new(&OBJECT_IDENTIFIER_STRUCT, [resource]))
 }
 
-/// What objects of a kind have in common.
+/// The part of an identifier that objects of a kind share.
 pub(super) fn kind(api_version: &str, kind: &str) -> Value {
     Value::Struct(Struct::new(&TYPE_META_STRUCT, [api_version.into(), kind.into()]))
 }

@@ -1,4 +1,4 @@
-//! Data of a message written down as JSON, to try templates with (docs/cli.md, `message --data`).
+//! Data of a message from JSON, to try templates with (docs/cli.md, `message --data`).
 
 use super::data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 use bumpwright_policy::{Reference, Validation};
@@ -6,18 +6,18 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Why a JSON document is no data for a message.
+/// Errors of reading data from JSON.
 #[derive(Debug, Error)]
 pub enum DataError {
-    /// It is no JSON, or of another shape; the text has line and column.
+    /// It is not JSON, or has other fields; the message has line and column.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// An image that is none.
+    /// An invalid image.
     #[error("images[{index}].refs: {source}")]
     Image {
-        /// Which entry of `images`, from 0.
+        /// The index in `images`.
         index: usize,
-        /// What is wrong with it.
+        /// The error.
         source: bumpwright_policy::NoReference,
     },
 }
@@ -84,8 +84,8 @@ struct Image {
     policy: Name,
 }
 
-/// Reads data: `automationObject`, `values`, `changes` and `images`, each of which may be left out. Whether `changes` or
-/// `images` are there tells the era: v1 has only changes, v1beta1 only images, v1beta2 both.
+/// Reads data: `automationObject`, `values`, `changes` and `images`, all optional. The presence of `changes` and `images`
+/// decides the era: v1 has only changes, v1beta1 only images, v1beta2 both.
 ///
 /// # Errors
 /// [`DataError`]

@@ -1,4 +1,4 @@
-//! A message from its template and its data.
+//! Renders a message from its template and data.
 
 use super::{data::Data, hint::hint, template_data::template_data};
 use bumpwright_sprig as sprig;
@@ -6,18 +6,18 @@ use bumpwright_template::{Functions, Host, Limits, Place, Template, World};
 use std::sync::LazyLock;
 use thiserror::Error;
 
-/// What Go's errors call the template, as in image-automation-controller.
+/// The name of the template in Go's errors, as in image-automation-controller.
 const NAME: &str = "commit message";
 
 static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| Functions::new(sprig::TABLES));
 
-/// The message when there is no template (IUA-045).
+/// The message without a template (IUA-045).
 pub const DEFAULT_MESSAGE: &str = "Update from image update automation";
 
-/// More than a Kubernetes object can hold, in bytes.
-const MOST_TEMPLATE: usize = 1 << 20;
+/// Greatest size of a template in bytes, more than a Kubernetes object can hold.
+const MAX_TEMPLATE: usize = 1 << 20;
 
-/// Why there is no message, in Flux' words (IUA-063).
+/// An error of rendering, with Flux's message (IUA-063).
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text}")]
 pub struct MessageError {
@@ -27,31 +27,30 @@ pub struct MessageError {
 }
 
 impl MessageError {
-    /// Where in the template, line and column in characters.
+    /// The place in the template, with the column in characters.
     #[must_use]
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// What was probably meant, in a sentence, when that can be told.
+    /// A hint at what was probably meant.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-/// Renders a template; an empty one stands for [`DEFAULT_MESSAGE`]. The result is verbatim: nothing is trimmed, and it may
-/// be empty.
+/// Renders a template; [`DEFAULT_MESSAGE`] for an empty one. The result is not trimmed, and may be empty.
 ///
 /// # Errors
-/// [`MessageError`] when the text is no template, does not fit the data, fails by itself, or uses up what `limits` allow.
+/// [`MessageError`] when the text is not a template, does not match the data, fails, or exceeds `limits`.
 pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) -> Result<Vec<u8>, MessageError> {
     if template.is_empty() {
         return Ok(DEFAULT_MESSAGE.into());
     }
-    if template.len() > MOST_TEMPLATE {
+    if template.len() > MAX_TEMPLATE {
         return Err(MessageError {
-            text: format!("the template of the commit message has more than {MOST_TEMPLATE} bytes"),
+            text: format!("the template of the commit message has more than {MAX_TEMPLATE} bytes"),
             place: Place { line: 1, column: 1 },
             hint: None,
         });
@@ -63,7 +62,7 @@ pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) ->
         .map_err(|error| failed("failed to run template from spec", error))
 }
 
-/// Looks whether a text is a template at all.
+/// Checks that a text is a template.
 ///
 /// # Errors
 /// [`MessageError`] when it is not.

@@ -1,7 +1,7 @@
-//! Results of an update as templates see them: `.Updated` and `.Changed`.
+//! Results of an update in templates: `.Updated` and `.Changed`.
 //!
-//! Where Flux walks over Go maps in random order (`.Updated.Images`, `.Changed.Changes`, and the lists of
-//! `.Objects`), the order here is that of files, objects in a file, and changes of an object.
+//! Where Flux iterates over Go maps in random order (`.Updated.Images`, `.Changed.Changes`, and the lists of `.Objects`),
+//! the order here is that of files, objects in a file, and changes of an object.
 
 use super::{
     data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier},
@@ -16,7 +16,7 @@ use bumpwright_template::{
 };
 use std::{collections::HashSet, ops::Range, rc::Rc};
 
-/// `.Updated`: `update.Result` of the days of v1beta1.
+/// `.Updated`: `update.Result` of v1beta1.
 pub(super) static UPDATED: Type = Type::Struct(&UPDATED_STRUCT);
 static UPDATED_STRUCT: StructType = StructType {
     name: "update.Result",
@@ -36,7 +36,7 @@ static FILE_RESULT_STRUCT: StructType = StructType {
 };
 static OBJECT_IMAGES: Type = Type::Map(&OBJECT_IDENTIFIER, &IMAGE_REFS);
 
-/// `.Changed` as v1 has it. `ImageResult`, which v1 dropped, is a method there: it can be read, and is not printed.
+/// `.Changed` of v1. `ImageResult`, which v1 dropped, is a method there: it can be read, and is not printed.
 pub(super) static CHANGED: Type = Type::Struct(&CHANGED_STRUCT);
 static CHANGED_STRUCT: StructType = StructType {
     name: "update.Result",
@@ -48,7 +48,7 @@ static CHANGED_STRUCT: StructType = StructType {
     ],
 };
 
-/// `.Changed` as v1beta2 has it.
+/// `.Changed` of v1beta2.
 pub(super) static CHANGED_V2: Type = Type::Struct(&CHANGED_V2_STRUCT);
 static CHANGED_V2_STRUCT: StructType = StructType {
     name: "update.ResultV2",
@@ -130,7 +130,7 @@ pub(super) fn changed<'d>(data: &'d Data, shared: &mut Shared<'d>, updated: Valu
     })
 }
 
-/// Each file with what `file` makes of its objects, each with what `list` makes of its changes.
+/// Each file with the value of `file` for its objects, each with the value of `list` for its changes.
 fn files<'d, C>(
     changes: &'d [C],
     place: impl Fn(&'d C) -> (&'d str, &'d ObjectIdentifier),
@@ -158,7 +158,7 @@ fn object_changes(map: Map) -> Value {
     Value::named(&OBJECT_CHANGES_NAMED, Value::Map(map))
 }
 
-/// Every change once, whatever file it is in.
+/// The changes of all files, each once.
 fn changes(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut all = Vec::new();
     for (_, objects) in entries(&field(args, "FileChanges")?).iter() {
@@ -176,7 +176,7 @@ fn change_identity(change: &Value) -> Option<[&Value; 3]> {
     }
 }
 
-/// All images that took part, each once (IUA-057).
+/// All images, each once (IUA-057).
 fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     let mut all = Vec::new();
     for (_, file) in entries(&field(args, "Files")?).iter() {
@@ -187,7 +187,7 @@ fn images(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
     each_once(host, &IMAGE_REF, all, image_identity)
 }
 
-/// The items without those that came before, told apart by texts. Go appends to a nil slice: without items it stays nil.
+/// The items without duplicates, by their texts. Go appends to a nil slice: without items it stays nil.
 fn each_once(
     host: &mut Host<'_>,
     item: &'static Type,
@@ -230,7 +230,7 @@ fn objects(
     item: &'static Type,
     in_file: impl Fn(&Value) -> Option<Value>,
 ) -> Result<Vec<(Value, Value)>, Failure> {
-    // Keys of all objects, one behind the other: sorting by their bytes is faster than by values.
+    // The concatenated keys of all objects: sorting by bytes is faster than by values.
     let mut keys = Vec::new();
     let mut found = Vec::new();
     for (_, file) in entries(files).iter() {

@@ -1,4 +1,4 @@
-//! What the values of one rendering share: memory of texts that are used together, and structs that come up again.
+//! Values that one rendering shares: memory of texts that are used together, and repeated structs.
 
 use super::{
     data::{ObjectIdentifier, ObjectName},
@@ -7,20 +7,20 @@ use super::{
 use bumpwright_policy::Reference;
 use bumpwright_template::{Text, Value};
 
-/// So many values are looked through for one that can be used again. Mostly there are fewer.
-const MOST_KNOWN: usize = 16;
+/// Greatest number of values that are kept for reuse. Usually there are fewer.
+const MAX_KNOWN: usize = 16;
 
-/// Makes values, and keeps those that are often the same.
+/// Makes values, and reuses repeated ones.
 #[derive(Default)]
 pub(super) struct Shared<'d> {
     buffer: Vec<u8>,
-    /// The kinds of objects. That those of a kind share it makes comparing them as keys of maps cheap.
+    /// The kinds of objects. Sharing them makes comparing objects as keys of maps cheap.
     kinds: Vec<((&'d str, &'d str), Value)>,
     registries: Vec<(&'d str, Value)>,
 }
 
 impl<'d> Shared<'d> {
-    /// Texts in one piece of memory.
+    /// Texts in one allocation.
     pub(super) fn texts<const N: usize>(&mut self, texts: [&str; N]) -> [Value; N] {
         self.buffer.clear();
         texts
@@ -55,13 +55,13 @@ impl<'d> Shared<'d> {
     }
 }
 
-/// The value of that name, out of those that were made last.
+/// The value of a name, from the latest ones if possible.
 fn known<K: PartialEq>(all: &mut Vec<(K, Value)>, name: K, make: impl FnOnce() -> Value) -> Value {
     if let Some((_, value)) = all.iter().find(|(known, _)| *known == name) {
         return value.clone();
     }
     let value = make();
-    if all.len() >= MOST_KNOWN {
+    if all.len() >= MAX_KNOWN {
         all.clear();
     }
     all.push((name, value.clone()));
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn what_is_shared_is_what_was_asked_for() {
-        let kinds: Vec<ObjectIdentifier> = (0..2 * MOST_KNOWN + 1)
+        let kinds: Vec<ObjectIdentifier> = (0..2 * MAX_KNOWN + 1)
             .map(|n| ObjectIdentifier {
-                kind: format!("Kind{}", n % (MOST_KNOWN + 1)),
+                kind: format!("Kind{}", n % (MAX_KNOWN + 1)),
                 name: format!("name-{n}"),
                 ..ObjectIdentifier::default()
             })

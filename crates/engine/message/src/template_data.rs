@@ -1,4 +1,4 @@
-//! The root of the data: the dot of a commit message's template.
+//! The root of the data: the dot of a template.
 
 use super::{
     data::{Data, Era},
@@ -9,7 +9,7 @@ use super::{
 };
 use bumpwright_template::{Field, Map, Method, STRING, STRING_MAP, Slot, Struct, StructType, Value};
 
-/// What errors call the type, in every era (docs/decisions.md C32).
+/// The name of the type in errors, in every era (docs/decisions.md C32).
 const NAME: &str = "source.TemplateData";
 
 static V1: StructType = StructType {
@@ -45,8 +45,8 @@ static V1BETA1: StructType = StructType {
     ],
 };
 
-/// The data as its era's struct. What the era lacks can be read all the same; since it is not printed with the struct,
-/// it is made only for a template that has its name somewhere.
+/// The data as the struct of its era. Fields that the era lacks can be read, too; since they are not printed with the struct,
+/// they are made only for a template that mentions them.
 pub(super) fn template_data(data: &Data, template: &str) -> Slot {
     let mut shared = Shared::default();
     let automation = shared.name(&data.automation);
@@ -98,7 +98,7 @@ mod tests {
         fn random(&self, _: &mut [u8]) {}
     }
 
-    /// Also what an era's struct does not show.
+    /// Including fields that the struct of an era does not have.
     #[test]
     fn every_era_reads_everything() {
         let mut data = Data {

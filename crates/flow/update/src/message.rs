@@ -10,7 +10,7 @@ use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_edit::{Change, DocumentId};
 use bumpwright_gostd::Time;
 use bumpwright_message::{
-    self as message, Data, Era, FieldChange, Gathering, MessageError, ObjectIdentifier, ObjectName,
+    self as message, Data, DataBuilder, Era, FieldChange, MessageError, ObjectIdentifier, ObjectName,
 };
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_template::{Limits, World};
@@ -118,7 +118,7 @@ pub(super) fn explained(error: &MessageError) -> String {
 /// The data of the template: changes in the order of files and lines.
 fn data(changed: &Changed<'_>) -> Data {
     let automation = changed.edits.automation.as_deref().unwrap_or_default();
-    let mut gathering = Gathering::new(ObjectName::split(automation), changed.below);
+    let mut builder = DataBuilder::new(ObjectName::split(automation), changed.below);
     for change in changed.changes {
         let field = FieldChange {
             file: change.path.clone(),
@@ -127,12 +127,12 @@ fn data(changed: &Changed<'_>) -> Data {
             new: change.new.clone(),
             setter: change.setter.to_string(),
         };
-        gathering.add(field, ObjectName::from(&change.policy), || {
+        builder.add(field, ObjectName::from(&change.policy), || {
             let image = changed.policies.image(&change.policy)?;
             Reference::parse(&image.to_string(), Validation::Weak).ok()
         });
     }
-    gathering.data()
+    builder.data()
 }
 
 /// An edited object as message templates name it.
