@@ -381,7 +381,7 @@ fn what_is_wrong_with_a_secret_is_said_as_flux_says_it() {
         ),
         (
             json!({"git.asc": public}),
-            "could not read signing key from secret 'key': it holds the public half of a key only",
+            "could not read signing key from secret 'key': it has only the public half of a key",
         ),
     ] {
         let error = fleet.error("gpg", &entries);

@@ -2,12 +2,11 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
-/// Longer names, in bytes, are not compared: that takes time by the product of their lengths.
+/// Longer names, in bytes, are not compared: the time is the product of the lengths.
 const LONGEST: usize = 200;
 
-/// The known name that differs least from `name`, case apart: of a short name one letter may differ, of a long one a third, as
-/// `tag` is not `map`. Letters that changed places count as one (optimal string alignment). Of equally near ones the first in
-/// the alphabet.
+/// The known name that differs least from `name`, ignoring case: by one letter in a short name, by a third in a long one, since
+/// `tag` is not `map`. Swapped letters count as one (optimal string alignment). Of equally near ones the first in the alphabet.
 #[must_use]
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let lower = name.to_lowercase();

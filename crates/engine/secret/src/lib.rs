@@ -1,4 +1,4 @@
-//! A string for passwords, tokens and private keys, which is never printed and is wiped when it is dropped.
+//! A string for passwords, tokens and private keys, which is never printed and is wiped on drop.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -6,24 +6,24 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A secret text. Its memory is overwritten when it is dropped, and `Debug` prints `***`; there is no `Display`.
+/// A secret text. Its memory is overwritten on drop, and `Debug` prints `***`; there is no `Display`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes the text over.
+    /// Takes ownership of a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself, for the one place that sends or parses it.
+    /// The text, for the code that sends or parses it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// True when there is nothing in it.
+    /// Whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

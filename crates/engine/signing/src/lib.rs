@@ -1,8 +1,8 @@
-//! Signatures over commits: OpenPGP and SSH, a file for each behind one small trait.
+//! Signatures over commits with OpenPGP and SSH keys, behind a small trait.
 //!
-//! A signer holds its key unlocked: deriving a key from a passphrase costs a third of a second, so it is done once, and
+//! A signer has its key unlocked: deriving a key from a passphrase takes a third of a second, so it is done once, and
 //! the key is wiped when the signer is dropped. The same commit and key give the same signature, so that a change at Gerrit gets no new
-//! patch set. No error, no `Debug` and no name of a signer holds any part of a secret.
+//! patch set. Errors, `Debug` and names of signers contain no part of a secret.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -19,44 +19,43 @@ use russh::keys::ssh_key::PrivateKey;
 
 use bumpwright_secret::Secret;
 
-/// The longest key that is read, in bytes: what a Kubernetes Secret can hold.
+/// Greatest size of a key in bytes: that of a Kubernetes Secret.
 const LONGEST: usize = 1 << 20;
 
-/// Makes detached signatures in their armour, as Git stores them in a commit's `gpgsig` header.
+/// Makes detached, armoured signatures for a commit's `gpgsig` header.
 pub trait Signer: Debug + Send + Sync {
-    /// Signs `payload`. `seconds` since 1970-01-01 UTC is when the signature says that it was made, where the format
-    /// has a place for that.
+    /// Signs `payload`. `seconds` since 1970-01-01 UTC is the time of the signature, if the format has one.
     ///
     /// # Errors
     /// When the key cannot sign (any more).
     fn sign(&self, payload: &[u8], seconds: i64) -> Result<String, SigningError>;
 
-    /// The key in words: `OpenPGP key 0123456789ABCDEF`, `SSH key SHA256:…`.
+    /// Describes the key: `OpenPGP key 0123456789ABCDEF`, `SSH key SHA256:…`.
     fn name(&self) -> String;
 }
 
-/// Reads an armoured OpenPGP private key (`git.asc`) and unlocks it. Of several keys it is the one that gpg would take
-/// at `now` (seconds since 1970-01-01 UTC): the first key that can be used, and of that the newest signing subkey.
+/// Reads an armoured OpenPGP private key (`git.asc`) and unlocks it. Of several keys it uses the one that gpg would use
+/// at `now` (seconds since 1970-01-01 UTC): the first usable key, and of that the newest signing subkey.
 ///
 /// # Errors
-/// [`SigningError`] says what is wrong with the text, the key or the passphrase.
+/// [`SigningError`] for an unusable text, key or passphrase.
 pub fn openpgp(armoured: &Secret, passphrase: Option<&Secret>, now: i64) -> Result<Arc<dyn Signer>, SigningError> {
     bounded(armoured)?;
     tried(openpgp::OpenPgp::open(armoured, passphrase, now)?, now)
 }
 
-/// Reads an SSH private key, in OpenSSH's format or as PEM, and unlocks it (N-010, N-011). A passphrase for a key that
-/// has none is not looked at.
+/// Reads an SSH private key, in OpenSSH's format or as PEM, and unlocks it (N-010, N-011). A passphrase for a key without
+/// one is ignored.
 ///
 /// # Errors
-/// [`SigningError`] says what is wrong with the text, the key or the passphrase.
+/// [`SigningError`] for an unusable text, key or passphrase.
 pub fn ssh(key: &Secret, passphrase: Option<&Secret>) -> Result<Arc<dyn Signer>, SigningError> {
     bounded(key)?;
     tried(ssh::Ssh::open(key, passphrase)?, 0)
 }
 
-/// An SSH private key in one of the forms that Go's `ssh.ParsePrivateKey` takes: OpenSSH, PKCS#1, PKCS#8 and SEC1, the old
-/// ones also when OpenSSL has encrypted them.
+/// Reads an SSH private key in one of the formats of Go's `ssh.ParsePrivateKey`: OpenSSH, PKCS#1, PKCS#8 and SEC1, the old
+/// ones also with OpenSSL's encryption.
 ///
 /// # Errors
 /// [`SigningError`], without the key.
@@ -65,7 +64,7 @@ pub fn ssh_private_key(key: &Secret, passphrase: Option<&Secret>) -> Result<Priv
     ssh::decode(key, passphrase)
 }
 
-/// Whether a text is one of OpenPGP's blocks, going by its first line; else it can only be a key of SSH.
+/// Whether a text is an OpenPGP block, by its first line; else it can only be an SSH key.
 #[must_use]
 pub fn is_openpgp(text: &Secret) -> bool {
     text.expose().trim_start().starts_with("-----BEGIN PGP ")
@@ -78,7 +77,7 @@ fn bounded(text: &Secret) -> Result<(), SigningError> {
     Ok(())
 }
 
-/// Halves that do not belong together show in the first signature only, which must not be that of a commit.
+/// Makes a test signature, since halves that do not match fail only when signing.
 fn tried(signer: impl Signer + 'static, now: i64) -> Result<Arc<dyn Signer>, SigningError> {
     signer.sign(b"", now)?;
     Ok(Arc::new(signer))

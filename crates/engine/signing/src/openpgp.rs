@@ -1,4 +1,4 @@
-//! OpenPGP signatures (RFC 9580), made as gpg makes them for git: detached, over the bytes, in version 4.
+//! OpenPGP signatures (RFC 9580) like gpg's for git: detached, binary, version 4.
 
 use std::fmt;
 use std::io::Write as _;
@@ -26,23 +26,23 @@ use super::{Signer, SigningError};
 use bumpwright_secret::Secret;
 
 const BEGIN_PRIVATE: &str = "-----BEGIN PGP PRIVATE KEY BLOCK-----";
-/// Larger RSA keys take minutes to sign with; gpg makes none.
-const MOST_BITS: usize = 16384;
-/// Argon2 with more memory than 2 GiB (RFC 9580, *S2K*, first recommendation) or more passes is not waited for.
-const MOST_ARGON2: (u8, u8) = (21, 16);
+/// Greatest size of RSA keys: larger ones take minutes to sign with, and gpg makes none.
+const MAX_BITS: usize = 16384;
+/// Bounds of Argon2: 2 GiB of memory (RFC 9580, *S2K*, first recommendation), and passes.
+const MAX_ARGON2: (u8, u8) = (21, 16);
 
-/// An OpenPGP key that signs, unlocked.
+/// An unlocked OpenPGP signing key.
 pub(super) struct OpenPgp {
     pair: KeyPair,
     name: String,
     id: String,
-    /// Earliest time of a signature that others accept, in seconds since 1970-01-01 UTC.
+    /// Earliest valid time of a signature, in seconds since 1970-01-01 UTC.
     from: i64,
-    /// When the key expires.
+    /// Time of expiry.
     until: Option<i64>,
 }
 
-/// The part of a key that is to sign, still locked.
+/// The signing subkey or primary key, still locked.
 struct Chosen {
     key: Key<SecretParts, UnspecifiedRole>,
     id: String,
@@ -51,13 +51,13 @@ struct Chosen {
 }
 
 impl OpenPgp {
-    /// Reads all keys of a text and unlocks the first that can sign at `now`.
+    /// Reads all keys of a text and unlocks the first one that can sign at `now`.
     pub(super) fn open(text: &Secret, passphrase: Option<&Secret>, now: i64) -> Result<Self, SigningError> {
         let mut refused = None;
         for cert in certificates(text)? {
             match choose(&cert, now) {
                 Ok(chosen) => return Self::unlock(chosen, passphrase),
-                // What is wrong with the first key is what its owner has to hear.
+                // The error of the first key is reported.
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
@@ -89,12 +89,12 @@ impl OpenPgp {
     fn failed(&self) -> SigningError {
         SigningError::Failed {
             name: self.name(),
-            why: "its algorithm is not supported, or its private half does not fit its public one".to_owned(),
+            why: "its algorithm is not supported, or its private half does not match its public one".to_owned(),
         }
     }
 
-    /// The signature packet. Made by hand, since the library would add a random salt: the same commit for the same change
-    /// is what Gerrit knows a change by.
+    /// The signature packet. Built here, since the library would add a random salt: Gerrit identifies a change by the same
+    /// commit.
     fn packet(&self, payload: &[u8], made: u32) -> pgp::Result<Packet> {
         let mut pair = self.pair.clone();
         let hash = HashAlgorithm::SHA512;
@@ -106,7 +106,7 @@ impl OpenPgp {
         let unhashed = area(SubpacketValue::Issuer(pair.public().keyid()))?;
 
         let bytes = hashed.to_vec()?;
-        // RFC 9580, *Computing Signatures*: version, type, algorithms, hashed subpackets; then what was hashed of these.
+        // RFC 9580, *Computing Signatures*: version, type, algorithms, hashed subpackets; then the length of these.
         let mut trailer = vec![4, SignatureType::Binary.into(), algorithm.into(), hash.into()];
         trailer.extend_from_slice(&u16::try_from(bytes.len())?.to_be_bytes());
         trailer.extend_from_slice(&bytes);
@@ -132,7 +132,7 @@ impl OpenPgp {
 
 impl Signer for OpenPgp {
     fn sign(&self, payload: &[u8], seconds: i64) -> Result<String, SigningError> {
-        // A commit may be older than the key when it takes the time of its parent: a signature must not be.
+        // A commit with the time of its parent may be older than the key, but a signature must not be.
         let made = seconds.max(self.from);
         if let Some(on) = self.until.filter(|until| *until <= made) {
             return Err(SigningError::Expired {
@@ -177,13 +177,13 @@ fn certificates(text: &Secret) -> Result<Vec<Cert>, SigningError> {
         // Blanks around lines come from YAML and from copying.
         let block = Secret::new(block.lines().map(str::trim).collect::<Vec<_>>().join("\n"));
         let parser = CertParser::from_bytes(block.expose()).map_err(|_| SigningError::DamagedOpenPgp)?;
-        // A key that cannot be read does not stand in the way of another one.
+        // A damaged key does not prevent the use of another one.
         found.extend(parser.filter_map(Result::ok));
     }
     Ok(found)
 }
 
-/// The part of a key that gpg would sign with at `now`: the newest subkey that can, else the primary key.
+/// Chooses as gpg at `now`: the newest signing subkey, else the primary key.
 fn choose(cert: &Cert, now: i64) -> Result<Chosen, SigningError> {
     let policy = policy();
     let at = moment(now);
@@ -226,7 +226,7 @@ fn chosen(
     }
 }
 
-/// What one's own key was signed with is no danger to anybody: gpg takes old algorithms here, and so do we.
+/// Accepts old algorithms in the self-signatures of a user's own key, as gpg does.
 fn policy() -> StandardPolicy<'static> {
     let mut policy = StandardPolicy::new();
     policy.accept_hash(HashAlgorithm::SHA1);
@@ -235,14 +235,14 @@ fn policy() -> StandardPolicy<'static> {
     policy
 }
 
-/// Whether a part is meant for signatures. Old keys do not say what they are for.
+/// Whether a key is for signatures. Old keys have no flags.
 fn may_sign(part: &ValidErasedKeyAmalgamation<'_, PublicParts>) -> bool {
     let says = |flags: KeyFlags| flags.for_signing();
     part.key_flags()
         .map_or_else(|| part.key().pk_algo().for_signing(), says)
 }
 
-/// Refuses what was revoked, has expired or is not valid yet.
+/// Refuses keys that were revoked, have expired or are not valid yet.
 fn usable(part: &ValidErasedKeyAmalgamation<'_, PublicParts>, now: i64) -> Result<(), SigningError> {
     let id = || part.key().keyid().to_hex();
     if let RevocationStatus::Revoked(by) = part.revocation_status() {
@@ -267,7 +267,7 @@ fn usable(part: &ValidErasedKeyAmalgamation<'_, PublicParts>, now: i64) -> Resul
     }
 }
 
-/// The private half of a part, if it is there: an export may leave it out, or name a smart card instead.
+/// The private half of a key, if present: an export may omit it, or refer to a smart card.
 fn secret(
     part: &ValidErasedKeyAmalgamation<'_, PublicParts>,
     of: &str,
@@ -286,16 +286,16 @@ fn secret(
     if key.version() != 4 {
         return Err(unsupported("only keys of version 4 are supported, which gpg makes"));
     }
-    if key.mpis().bits().is_some_and(|bits| bits > MOST_BITS) {
+    if key.mpis().bits().is_some_and(|bits| bits > MAX_BITS) {
         return Err(unsupported("it has more than 16384 bits"));
     }
     Ok(key)
 }
 
-/// A Secret may be anybody's: it must not decide how much memory and time it takes.
+/// Bounds the memory and time of unlocking a key, which may come from any tenant.
 fn check_effort(derivation: &S2K, id: &str) -> Result<(), SigningError> {
     match derivation {
-        S2K::Argon2 { t, m, .. } if *m > MOST_ARGON2.0 || *t > MOST_ARGON2.1 => Err(SigningError::UnsupportedOpenPgp {
+        S2K::Argon2 { t, m, .. } if *m > MAX_ARGON2.0 || *t > MAX_ARGON2.1 => Err(SigningError::UnsupportedOpenPgp {
             id: id.to_owned(),
             what: "its passphrase takes more than 2 GiB of memory, or too long, to unlock it; set the passphrase anew",
         }),

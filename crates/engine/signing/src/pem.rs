@@ -1,4 +1,4 @@
-//! PEM, as OpenSSH and OpenSSL write private keys, also with the older encryption of single blocks (RFC 1421).
+//! PEM of private keys of OpenSSH and OpenSSL, including the older encryption of blocks (RFC 1421).
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -17,9 +17,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// A block of PEM.
 pub(super) struct Pem {
-    /// What stands after `BEGIN`.
+    /// The label after `BEGIN`.
     pub(super) label: String,
-    /// `DEK-Info`, when the block is encrypted.
+    /// `DEK-Info`, if the block is encrypted.
     encryption: Option<String>,
     bytes: Zeroizing<Vec<u8>>,
 }
@@ -51,14 +51,14 @@ impl Pem {
         })
     }
 
-    /// What is in the block, decrypted if need be.
+    /// The content of the block, decrypted if necessary.
     pub(super) fn content(self, passphrase: Option<&Secret>) -> Result<Zeroizing<Vec<u8>>, SigningError> {
         let Some(encryption) = &self.encryption else {
             return Ok(self.bytes);
         };
         let passphrase = passphrase.ok_or(SigningError::PassphraseMissing)?;
         let unsupported = || SigningError::UnsupportedPem {
-            label: format!("{}, encrypted by other means than AES-CBC", self.label),
+            label: format!("{}, not encrypted with AES-CBC", self.label),
         };
         let (cipher, iv) = encryption.split_once(',').ok_or_else(unsupported)?;
         let iv = hex(iv).ok_or_else(unsupported)?;
@@ -80,19 +80,19 @@ impl Pem {
             ),
             _ => return Err(unsupported()),
         };
-        // A key begins as ASN.1 does; what does not was decrypted with another passphrase and had luck with its padding.
+        // A key begins like ASN.1; otherwise the passphrase was wrong and the padding valid by chance.
         plain
             .filter(|plain| plain.first() == Some(&0x30))
             .ok_or(SigningError::WrongSshPassphrase)
     }
 
-    /// Whether the older encryption protects it.
+    /// Whether it has the older encryption.
     pub(super) fn is_encrypted(&self) -> bool {
         self.encryption.is_some()
     }
 }
 
-/// The label of a line that begins a block.
+/// The label in the first line of a block.
 fn label(line: &str) -> Option<&str> {
     let label = line.strip_prefix("-----BEGIN ")?.strip_suffix("-----")?;
     let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == ' ';

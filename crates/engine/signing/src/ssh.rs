@@ -1,4 +1,4 @@
-//! SSH signatures in OpenSSH's format (PROTOCOL.sshsig), namespace `git`, SHA-512, as git makes them with ssh-keygen.
+//! SSH signatures in OpenSSH's format (PROTOCOL.sshsig), namespace `git`, SHA-512, like git's with ssh-keygen.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use super::pem::Pem;
 use super::{Signer, SigningError};
 use bumpwright_secret::Secret;
 
-/// What git signs for, so that a signature over a commit is none over anything else.
+/// Git's namespace, so that a signature over a commit is not valid for another purpose.
 const NAMESPACE: &str = "git";
-/// Rounds of bcrypt that are waited for: some ten seconds. ssh-keygen takes 16 by itself.
-const MOST_ROUNDS: u32 = 1024;
-/// Smaller RSA keys are refused by OpenSSH (N-011), larger ones take minutes.
+/// Greatest number of rounds of bcrypt: some ten seconds. ssh-keygen's default is 16.
+const MAX_ROUNDS: u32 = 1024;
+/// Sizes of RSA keys: OpenSSH refuses smaller ones (N-011), larger ones take minutes.
 const RSA_BITS: std::ops::RangeInclusive<u32> = 2048..=16384;
 
-/// An SSH key, unlocked.
+/// An unlocked SSH key.
 pub(super) struct Ssh {
     key: PrivateKey,
     name: String,
@@ -45,7 +45,7 @@ impl Signer for Ssh {
             .and_then(|signature| signature.to_pem(LineEnding::LF));
         armoured.map_err(|_| SigningError::Failed {
             name: self.name(),
-            why: "its private half does not fit its public one".to_owned(),
+            why: "its private half does not match its public one".to_owned(),
         })
     }
 
@@ -65,7 +65,7 @@ pub(super) fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<Priva
     let label = pem.label.clone();
     let locked = pem.is_encrypted();
     let unreadable = || {
-        // The padding of what was decrypted with a wrong passphrase is right once in 256 times.
+        // With a wrong passphrase the padding is valid once in 256 times.
         if locked {
             SigningError::WrongSshPassphrase
         } else {
@@ -90,14 +90,14 @@ pub(super) fn decode(text: &Secret, passphrase: Option<&Secret>) -> Result<Priva
     }
 }
 
-/// A key of OpenSSH's own format without its encryption.
+/// Decrypts a key in OpenSSH's format.
 fn unlocked(key: PrivateKey, passphrase: Option<&Secret>) -> Result<PrivateKey, SigningError> {
     if !key.is_encrypted() {
         return Ok(key);
     }
     let passphrase = passphrase.ok_or(SigningError::PassphraseMissing)?;
     if let Kdf::Bcrypt { rounds, .. } = key.kdf()
-        && *rounds > MOST_ROUNDS
+        && *rounds > MAX_ROUNDS
     {
         return Err(SigningError::Rounds { rounds: *rounds });
     }
