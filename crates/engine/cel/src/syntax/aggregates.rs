@@ -113,7 +113,7 @@ impl Rules<'_> {
     }
 
     /// Whether a comma is followed by a further entry; otherwise it belongs to the enclosing rule.
-    fn goes_on(&mut self, first: Set) -> Result<bool, Halt> {
+    fn has_next_entry(&mut self, first: Set) -> Result<bool, Halt> {
         Ok(self.is(TokenKind::Comma)? && first.has(self.parser.kind(1)?))
     }
 
@@ -121,7 +121,7 @@ impl Rules<'_> {
         self.rule(Rule::ListInit, next(153), Vec::new(), |rules, list| {
             list.push(rules.opt_expr(next(199))?);
             rules.parser.sync(199, SyncPoint::Entry)?;
-            while rules.goes_on(OPT_EXPR)? {
+            while rules.has_next_entry(OPT_EXPR)? {
                 rules.parser.take(195)?;
                 list.push(rules.opt_expr(next(199))?);
                 rules.parser.sync(201, SyncPoint::Again)?;
@@ -138,7 +138,7 @@ impl Rules<'_> {
         self.rule(Rule::Fields, next(180), entries, |rules, entries| {
             rules.field_entry(entries, 203)?;
             rules.parser.sync(212, SyncPoint::Entry)?;
-            while rules.goes_on(OPT_FIELD)? {
+            while rules.has_next_entry(OPT_FIELD)? {
                 rules.parser.take(205)?;
                 rules.field_entry(entries, 207)?;
                 rules.parser.sync(214, SyncPoint::Again)?;
@@ -172,7 +172,7 @@ impl Rules<'_> {
         self.rule(Rule::MapInit, next(161), entries, |rules, entries| {
             rules.map_entry(entries, 221)?;
             rules.parser.sync(230, SyncPoint::Entry)?;
-            while rules.goes_on(OPT_EXPR)? {
+            while rules.has_next_entry(OPT_EXPR)? {
                 rules.parser.take(223)?;
                 rules.map_entry(entries, 225)?;
                 rules.parser.sync(232, SyncPoint::Again)?;

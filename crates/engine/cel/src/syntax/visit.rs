@@ -77,7 +77,7 @@ impl Parts<'_> {
     }
 
     /// Releases a number if it is the latest.
-    fn forget(&mut self, id: Id) {
+    fn release(&mut self, id: Id) {
         if usize::try_from(id).is_ok_and(|id| id + 1 == self.offsets.len() && id > 0) {
             self.offsets.pop();
         }
@@ -240,13 +240,13 @@ impl Visitor<'_> {
         let offset = self.parts.offset(id);
         match expand(&mut self.parts, offset, target, arguments) {
             Ok(expanded) => {
-                self.parts.forget(id);
+                self.parts.release(id);
                 Ok(expanded)
             }
             Err(macros::ExpansionError::Halt) => Err(Halt),
             Err(macros::ExpansionError::Argument { argument, message }) => {
                 let at = self.parts.offset(argument);
-                self.parts.forget(id);
+                self.parts.release(id);
                 Ok(self.parts.report(at, message.to_owned()))
             }
         }
