@@ -276,8 +276,8 @@ enum ReadKind {
 }
 
 fn kind_of(node: &Node) -> Option<ReadKind> {
-    let (group, _) = group_version(node.text("apiVersion")?);
-    match (group, node.text("kind")?) {
+    let (group, _) = group_version(node.field_text("apiVersion")?);
+    match (group, node.field_text("kind")?) {
         (IMAGE_GROUP, "ImagePolicy") => Some(ReadKind::ImagePolicy),
         (IMAGE_GROUP, "ImageRepository") => Some(ReadKind::ImageRepository),
         (IMAGE_GROUP, "ImageUpdateAutomation") => Some(ReadKind::ImageUpdateAutomation),
