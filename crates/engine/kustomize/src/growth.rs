@@ -100,7 +100,7 @@ pub struct Growth {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrowthError {
     /// The allowance is exhausted.
-    #[error("copied values take more than {} MiB in this build; does each step copy what the one before it made?", ALLOWED >> 20)]
+    #[error("copied values take more than {} MiB in this build; does each step copy the output of the previous one?", ALLOWED >> 20)]
     Size,
     /// Values are nested too deeply.
     #[error("the value is nested more than {MAX_DEPTH} deep")]

@@ -28,7 +28,7 @@ const BASE: [(&str, &str); 3] = [
     ("base/cm.yaml", MAP),
 ];
 
-/// Builds `/fleet/app` over a base, with `/fleet` as the directory that paths are shown from.
+/// Builds `/fleet/app` over a base, with paths shown relative to `/fleet`.
 fn run(files: &[(&str, &str)]) -> Result<Build, BuildError> {
     let mut tree = MemoryTree::new();
     for (path, text) in BASE.iter().chain(files) {
@@ -208,7 +208,7 @@ fn what_is_for_nothing_is_a_warning() {
     assert_eq!(
         warnings(&[("kustomization.yaml", top)]),
         [
-            "kustomization.yaml:9:3: the target of the patch is no object here: kind \"Deployment\", name \"wb\"",
+            "kustomization.yaml:9:3: the target of the patch matches no object: kind \"Deployment\", name \"wb\"",
             "kustomization.yaml:6:3: images: no object has the image \"ghcr.io/o/ap\"",
         ]
     );
@@ -317,7 +317,7 @@ fn components_that_fail_are_told_with_what_is_wrong_in_those_behind_them() {
     let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n";
     let one = format!("{component}patches:\n- target: {{kind: ConfigMap}}\n  path: p.yaml\n");
     let two = format!("{component}resources: [nofile.yaml]\nconfigMapGenerator:\n- name: g\n  files: [nofile.txt]\n");
-    // This one would fail without what the first adds, so nothing is told of it.
+    // This one would fail without the resources of the first, so it is not reported.
     let four = format!("{component}patches:\n- target: {{kind: ConfigMap}}\n  path: ../one/p.yaml\n");
     let files = [
         (

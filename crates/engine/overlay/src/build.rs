@@ -161,7 +161,7 @@ impl World for RestrictedWorld<'_> {
     }
 
     fn plugin(&self, _: &str, _: &str, _: &str) -> PluginFile {
-        PluginFile::Impossible("a controller runs none".to_owned())
+        PluginFile::Impossible("a controller does not run plugins".to_owned())
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {

@@ -66,7 +66,7 @@ pub(super) fn faults(tree: &Mount<'_>, manifests: &[String]) -> Vec<String> {
     let mut faults: Vec<String> = files.filter_map(|path| fault(tree, path)).collect();
     if let Some(more) = faults.len().checked_sub(TOLD).filter(|more| *more > 0) {
         faults.truncate(TOLD);
-        faults.push(format!("and {more} more files that are no manifests"));
+        faults.push(format!("and {more} more files that are not manifests"));
     }
     faults
 }

@@ -1,5 +1,5 @@
-//! The stages around a build: which files are decrypted before it, in which order objects are decrypted and their variables
-//! replaced, and what becomes of names, places and the digest.
+//! The stages around a build: which files are decrypted before it, the order in which objects are decrypted and their variables
+//! replaced, and the resulting names, places and digests.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -39,7 +39,7 @@ fn build(files: &[(&str, &str)], stages: &Stages<'_>) -> Result<Built, OverlayEr
     prepare(&tree(files), &at("app"))?.build(&Sealed, stages)
 }
 
-/// Takes `ENC:` away, and says what it was asked about.
+/// Removes `ENC:`, and records its calls.
 #[derive(Default)]
 struct Rot {
     files: Mutex<Vec<String>>,
@@ -72,7 +72,7 @@ impl Decrypt for Rot {
     }
 }
 
-/// Puts a text in the place of `${x}`.
+/// Replaces `${x}` by a text.
 struct Put(&'static str);
 
 impl Substitute for Put {
@@ -131,7 +131,7 @@ fn sources_of_secrets_and_patches_are_decrypted_before_the_build() {
         ],
         &decrypt,
     );
-    // The build is without network, but all sources were looked at, each once, as the entry says that comes first.
+    // The build is without network, but all sources were checked, each once, as the first entry says.
     assert!(matches!(built, Err(OverlayError::Build(_))), "{built:?}");
     let asked = [
         "app/x.enc Json",
@@ -307,7 +307,7 @@ fn errors_of_stages_name_the_object() {
     assert!(error.to_string().starts_with(start), "{error}");
 }
 
-/// Many are decrypted at once, and what is told is what would be told of one after the other.
+/// Many are decrypted in parallel, and the error is the one of sequential work.
 #[test]
 fn many_objects_and_sources_come_in_order() {
     let (rot, put) = (Rot::default(), Put("1"));
@@ -467,11 +467,11 @@ fn all_files_that_are_no_manifests_are_told_at_once() {
         "failed to decode Kubernetes YAML from /tmp/kustomization-0000000000/app/00.yaml: missing Resource metadata";
     assert_eq!(
         (lines.len(), lines[0], lines[10]),
-        (11, first, "and 3 more files that are no manifests")
+        (11, first, "and 3 more files that are not manifests")
     );
 }
 
-/// A world that has one repository.
+/// A world with one repository.
 struct Remote(Arc<MemoryTree>);
 
 impl World for Remote {
@@ -492,7 +492,7 @@ impl World for Remote {
     }
 }
 
-/// A StatefulSet of Flux has them, and no API server lets them change.
+/// A StatefulSet of Flux has them, and no API server allows a change.
 #[test]
 fn labels_of_templates_go_to_claims_as_with_flux() {
     let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  volumeClaimTemplates:\n  - metadata: \
@@ -607,7 +607,7 @@ fn what_came_from_secrets_is_known() {
     assert!(!format!("{:?}", built.hidden).contains("s3cret"));
 }
 
-/// Room for all of a build, given back with what it made.
+/// Memory is reserved for all of a build, and released with its result.
 #[test]
 fn a_build_takes_room_and_gives_it_back() {
     use bumpwright_budget::Memory;

@@ -120,7 +120,9 @@ impl Decryption<'_> {
         lines.push(
             match (self.opened, self.locked) {
                 (true, _) => "gpg: decryption failed: Bad session key",
-                (false, true) => "gpg: decryption failed: the secret key has a passphrase, and there is nobody to ask",
+                (false, true) => {
+                    "gpg: decryption failed: the secret key has a passphrase, which cannot be entered here"
+                }
                 (false, false) => "gpg: decryption failed: No secret key",
             }
             .to_owned(),

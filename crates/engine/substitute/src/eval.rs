@@ -44,7 +44,7 @@ pub enum EvalError {
     #[error(transparent)]
     Memory(#[from] Exceeded),
     /// Patterns in long values, or defaults in defaults, take too many steps.
-    #[error("the expressions take too long; shorten the values that #, ##, % or %% look at, or nest fewer defaults")]
+    #[error("the expressions take too long; shorten the values of #, ##, % and %%, or nest fewer defaults")]
     TooSlow,
 }
 

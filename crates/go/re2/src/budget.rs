@@ -18,7 +18,7 @@ pub enum Exhausted {
     #[error("the regular expression takes too many steps")]
     Steps,
     /// Too many bytes of results, or of memory on the way.
-    #[error("the regular expression makes too many bytes")]
+    #[error("the regular expression produces too many bytes")]
     Bytes,
 }
 

@@ -437,7 +437,7 @@ mod tests {
             ),
             (
                 "{{$x := \"12345678\"}}{{range 90}}{{$x = print $x $x}}{{end}}",
-                "makes more than 100000 bytes on the way",
+                "creates more than 100000 bytes of values",
             ),
             (
                 "{{$x := list 1}}{{range 90}}{{$x = list $x $x}}{{end}}{{$x}}",

@@ -117,7 +117,7 @@ impl<'w> Host<'w> {
 
     #[cold]
     fn too_many_bytes(&self) -> Failure {
-        limit(format!("makes more than {} bytes on the way", self.limits.produced))
+        limit(format!("creates more than {} bytes of values", self.limits.produced))
     }
 
     /// Runs `inner` one level deeper.

@@ -257,7 +257,7 @@ fn key_v2(key: Scalar, place: Place) -> Result<Scalar, ReadError> {
 fn unsupported_key(key: &str, place: Place) -> ReadError {
     ReadError::new(
         place,
-        "this key is not text, and JSON has no other keys",
+        "this key is not a string, and JSON has no other keys",
         format!("unsupported map key of type: {key}"),
     )
 }

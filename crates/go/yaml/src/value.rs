@@ -83,7 +83,7 @@ pub(crate) fn leaf(scalar: &Scalar, place: Place, flow: bool) -> Result<Leaf<'_>
                 (false, true) => "+Inf",
                 (false, false) => "-Inf",
             };
-            let problem = format!("{} is not a number that JSON has", scalar.text);
+            let problem = format!("{} is not a valid JSON number", scalar.text);
             return Err(WriteError::new(
                 place,
                 problem,
@@ -269,7 +269,7 @@ pub(crate) fn members(mapping: &Mapping, root: bool, flow: bool) -> Result<Vec<(
             _ => {
                 return Err(WriteError::new(
                     entry.place,
-                    format!("the key {} is not text, and JSON has no other keys", entry.key.text),
+                    format!("the key {} is not a string, and JSON has no other keys", entry.key.text),
                     "json: unsupported type: map[interface {}]interface {}",
                 ));
             }

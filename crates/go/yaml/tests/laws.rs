@@ -1,4 +1,4 @@
-//! What holds for every text: writing is stable, places are right, and no text takes more than its share of time or
+//! Properties of every text: writing is stable, places are right, and no text takes more than its share of time or
 //! stack.
 #![allow(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ fn what_was_written_is_read_and_written_alike() {
         if write_sigs(&node, &mut first).is_err() {
             continue;
         }
-        // It is written for readers like v2; v3 takes `0o-7` for a number.
+        // It is written for readers like v2; v3 parses `0o-7` as a number.
         let options = ReadOptions::sigs_strict(FileId::NONE);
         let again = read_first(first.as_bytes(), &options)
             .unwrap_or_else(|error| panic!("{text:?} was written as {first:?}: {error}"));
@@ -58,7 +58,7 @@ fn what_was_written_is_read_and_written_alike() {
 #[test]
 fn kyaml_s_form_says_the_same() {
     let mut checked = 0;
-    // go-yaml v3 does not write all folded text so that it is read alike.
+    // go-yaml v3 does not write all folded text so that it reads it alike.
     for text in texts().into_iter().filter(|text| !text.contains('>')) {
         let Ok(node) = kyaml(&text) else { continue };
         for indent in [SequenceIndent::Compact, SequenceIndent::Wide] {
@@ -76,7 +76,7 @@ fn kyaml_s_form_says_the_same() {
     assert!(checked > 8000, "{checked}");
 }
 
-/// What stands at a line and a column, found by counting lines and characters.
+/// The text at a line and a column, found by counting lines and characters.
 fn at(text: &str, line: u32, column: u32) -> &str {
     let row = text.split('\n').nth(line as usize - 1).unwrap_or("");
     let from = row
@@ -86,7 +86,7 @@ fn at(text: &str, line: u32, column: u32) -> &str {
     &row[from..]
 }
 
-/// Every node of a tree that was spelled out plainly stands where its place says.
+/// Checks that every node of a tree without escapes is at its place.
 fn check_places(text: &str, node: &Node, checked: &mut usize) {
     let here = at(text, node.place.line, node.place.column);
     match &node.value {
@@ -180,7 +180,7 @@ fn errors_say_where() {
     let error = write_sigs(&node, &mut String::new()).unwrap_err();
     assert_eq!(
         error.show(&files),
-        "overlay/patch.yaml:2:6: .inf is not a number that JSON has"
+        "overlay/patch.yaml:2:6: .inf is not a valid JSON number"
     );
     assert_eq!(error.go(), "json: unsupported value: +Inf");
 }
@@ -239,7 +239,7 @@ fn nothing_nests_without_end() {
     ] {
         assert!(kyaml(&text).unwrap_err().contains("nested more than 1000 levels deep"));
     }
-    // What aliases stand for counts too.
+    // The targets of aliases count too.
     let nested = |inside: &str| format!("{}{inside}{}", "[".repeat(600), "]".repeat(600));
     let text = format!("a: &a {}\nb: {}\n", nested("x"), nested("*a"));
     assert!(kyaml(&text).unwrap_err().contains("nested more than 1000 levels deep"));
@@ -274,7 +274,7 @@ fn aliases_do_not_multiply_without_end() {
     assert!(kyaml(&modest).is_ok());
 }
 
-/// Texts of a length that anything but linear time would not end with.
+/// Texts so long that only linear time can parse them.
 #[test]
 fn time_grows_with_the_text_only() {
     let long = "word ".repeat(400_000);

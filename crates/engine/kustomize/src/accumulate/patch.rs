@@ -367,7 +367,7 @@ fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<String> {
     let given: Vec<String> = given.map(|(field, text)| format!("{field} {text:?}")).collect();
     selected
         .is_empty()
-        .then(|| format!("the target of the patch is no object here: {}", given.join(", ")))
+        .then(|| format!("the target of the patch matches no object: {}", given.join(", ")))
 }
 
 impl JsonPatchStep {

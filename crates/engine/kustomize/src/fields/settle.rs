@@ -245,7 +245,7 @@ fn of_several_kinds(name: &str, place: Place) -> ConfigError {
     ConfigError::Field {
         place,
         what: format!("field {name:?}"),
-        problem: "stands here more than once, in other cases, and with values of several kinds; keep one of them"
+        problem: "is given more than once in different cases, with values of different types; keep one of them"
             .to_owned(),
     }
 }

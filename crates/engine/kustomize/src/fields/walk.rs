@@ -170,7 +170,7 @@ fn check_part(part: &str, place: bumpwright_yaml::Place) -> Result<(), Fault> {
     let problem = if name.is_empty() {
         "cannot set or create an empty field name".to_owned()
     } else if is_index {
-        format!("wrong node kind: {name:?} is a position in a list, but a mapping stands there")
+        format!("wrong node kind: {name:?} is a position in a list, but there is a mapping")
     } else if name == "*" {
         "wildcard is not supported in the path of a field spec; leave it out, lists are walked through".to_owned()
     } else {

@@ -19,7 +19,7 @@ pub fn iam_policy(config: &Node) -> Result<Node, ConfigError> {
         return Err(ConfigError::Field {
             place: config.place,
             what: WHAT.to_owned(),
-            problem: format!("cloud provider {cloud:?} is not supported; the one that is is gke"),
+            problem: format!("cloud provider {cloud:?} is not supported; only gke is"),
         });
     }
     let (user, project) = (account.string("name")?, account.string("projectId")?);

@@ -22,7 +22,7 @@ pub(super) fn parse(text: &[u8], file: FileId) -> Result<Node, PatchError> {
     reader.space();
     match reader.peek() {
         None => Ok(value),
-        Some(_) => Err(reader.fault("something follows the list")),
+        Some(_) => Err(reader.fault("unexpected text after the list")),
     }
 }
 
@@ -175,7 +175,7 @@ impl<'t> Reader<'t> {
                 return Ok(scalar(word, tag, Style::Plain));
             }
         }
-        Err(self.fault("expected a value of JSON"))
+        Err(self.fault("expected a JSON value"))
     }
 
     fn string(&mut self) -> Result<Cow<'t, str>, PatchError> {
@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
         let mut text = plain.to_owned();
         loop {
             let Some(next) = self.rest().chars().next() else {
-                return Err(self.fault("a string without an end"));
+                return Err(self.fault("unterminated string"));
             };
             match next {
                 '"' => {
@@ -223,7 +223,7 @@ impl<'t> Reader<'t> {
             Some(b'n') => '\n',
             Some(b'r') => '\r',
             Some(b't') => '\t',
-            _ => return Err(self.fault("an escape that JSON does not have")),
+            _ => return Err(self.fault("invalid escape in a string")),
         };
         self.at += 2;
         Ok(plain)

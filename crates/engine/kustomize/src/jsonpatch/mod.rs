@@ -95,7 +95,7 @@ pub enum PatchError {
         path: String,
     },
     /// The whole object was replaced by something else.
-    #[error("{op} operation leaves no object, but {found}")]
+    #[error("{op} operation leaves {found} instead of an object")]
     Root {
         /// The place of the operation.
         place: Place,

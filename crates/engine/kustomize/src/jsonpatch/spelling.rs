@@ -131,7 +131,7 @@ fn is_empty_null(scalar: &Scalar) -> bool {
 fn value(scalar: &Scalar, dialect: Dialect, place: Place) -> Result<Resolved<'_>, PatchError> {
     let problem = match decode(scalar, dialect) {
         Ok(Resolved::Float(number)) if !number.is_finite() => {
-            format!("{} is not a number that JSON has", scalar.text)
+            format!("{} is not a valid JSON number", scalar.text)
         }
         Ok(value) => return Ok(value),
         Err(error) => error.to_string(),

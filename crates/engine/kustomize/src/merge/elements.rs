@@ -17,7 +17,7 @@ pub(super) enum PatchList {
     Absent,
     /// The list of the object came from the patch itself.
     Same,
-    /// These are its elements.
+    /// Its elements.
     Patch(Vec<Node>),
 }
 

@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
         Ok(Some(document)) => Ok(document),
         Ok(None) => Err(unreadable(
             place,
-            "wrong node kind: the text is empty, no field is in it",
+            "wrong node kind: the text is empty and has no fields",
         )),
         Err(error) => Err(unreadable(
             place,

@@ -12,7 +12,7 @@ pub enum ReadError {
     #[error(transparent)]
     Malformed(#[from] YamlError),
     /// A document is not a mapping, or has no metadata at all.
-    #[error("no Kubernetes object: it has neither apiVersion nor kind nor metadata")]
+    #[error("not a Kubernetes object: it has neither apiVersion nor kind nor metadata")]
     NoObject(Place),
     /// An object has no kind.
     #[error("the object has no kind")]
@@ -34,7 +34,7 @@ pub enum ReadError {
         kind: String,
     },
     /// Lists are nested too deeply.
-    #[error("lists in lists, more than {MAX_LISTS} deep")]
+    #[error("lists are nested more than {MAX_LISTS} deep")]
     Depth(Place),
     /// A list has a value without a form in JSON.
     #[error(transparent)]

@@ -20,7 +20,7 @@ pub struct SchemaChoice {
     /// Whether a type of the built-in schema was looked up. A custom schema that comes later then goes on top of it.
     used: AtomicBool,
     /// Whether a scope was looked up that the built-in schema does not have. It then goes on top of a custom schema.
-    asked: AtomicBool,
+    missed_scope: AtomicBool,
 }
 
 impl SchemaChoice {
@@ -54,7 +54,7 @@ impl SchemaChoice {
             Schema::default()
         };
         schema.add_swagger(file)?;
-        if !used && self.asked.load(Ordering::Relaxed) {
+        if !used && self.missed_scope.load(Ordering::Relaxed) {
             schema.add_kubernetes();
         }
         schema.add_kustomization();
@@ -81,7 +81,7 @@ impl SchemaChoice {
         match &self.custom {
             Some(custom) => custom.namespaced(api_version, kind),
             None => {
-                self.asked.store(true, Ordering::Relaxed);
+                self.missed_scope.store(true, Ordering::Relaxed);
                 None
             }
         }

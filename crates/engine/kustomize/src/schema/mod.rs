@@ -42,7 +42,7 @@ pub enum SchemaError {
         place: Place,
     },
     /// `openapi: {version: …}` names a version that is not built in.
-    #[error("the OpenAPI version {0:?} is not built in; only {VERSION:?} is: name that one, or a file with `path:`")]
+    #[error("the OpenAPI version {0:?} is not built in; use {VERSION:?}, or a file with `path:`")]
     Version(String),
     /// `openapi:` has both fields.
     #[error("openapi: a builtin version and a custom schema are both given; keep one of `version:` and `path:`")]

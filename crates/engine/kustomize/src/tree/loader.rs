@@ -50,7 +50,7 @@ pub enum LoadError {
     #[error("{0}: a directory must be named relative to its kustomization, not by an absolute path")]
     Absolute(String),
     /// Two entries of a list became one.
-    #[error("{path:?} would mean {meant:?}; two entries of a list that ran together? Check the indentation")]
+    #[error("{path:?} would mean {meant:?}; did two entries of a list run together? Check the indentation")]
     Ambiguous {
         /// The text.
         path: String,

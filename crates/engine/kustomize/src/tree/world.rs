@@ -107,7 +107,7 @@ impl World for Sealed {
     }
 
     fn plugin(&self, _: &str, _: &str, _: &str) -> PluginFile {
-        PluginFile::Impossible("this build runs none".to_owned())
+        PluginFile::Impossible("this build does not run plugins".to_owned())
     }
 
     fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError> {
