@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Adds what a folder holds, symbolic links as such.
+/// Adds the content of a folder, symbolic links as such.
 fn add(tree: &mut MemoryTree, folder: &Path, name: &str) -> std::io::Result<()> {
     tree.add_directory(name);
     for entry in std::fs::read_dir(folder)? {

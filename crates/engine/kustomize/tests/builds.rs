@@ -1,4 +1,4 @@
-//! What a build says when something is wrong, and what it asks of the world.
+//! Errors of builds, and their requests to the world.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -294,7 +294,7 @@ fn a_generated_name_follows_its_content() {
 
 #[test]
 fn a_json_patch_adds_an_annotation_where_there_are_none() {
-    // What kustomize knows of an object stands in its annotations, so that there is something to add to: always for
+    // kustomize keeps its metadata of an object in annotations, so that there is something to add to: always for
     // `patches`, and for `patchesJson6902` once its name or namespace was changed.
     let patch = " target: {version: v1, kind: ConfigMap, name: app}\n  patch: |-\n    - op: add\n      path: \
                  /metadata/annotations/note\n      value: w\n";
@@ -366,7 +366,7 @@ fn entries_of_a_kustomization_hold_strings_where_strings_are_wanted() {
 
 #[test]
 fn what_a_component_leaves_is_merged_as_what_a_directory_gives() {
-    // A field spec of any kind is dropped behind one of a kind, once specs are merged anew.
+    // A field spec of any kind is dropped after one of a kind, once specs are merged again.
     let mut files = vec![
         (
             "kustomization.yaml",

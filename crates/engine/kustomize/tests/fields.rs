@@ -1,4 +1,4 @@
-//! What transformers do to fields, compared with recordings of the real kustomize (fixtures/kustomize/fields.jsonl).
+//! Changes by transformers, compared with recordings of the real kustomize (fixtures/kustomize/fields.jsonl).
 //!
 //! A case goes through its layers here as through a stack of kustomizations: the built-in transformers in kustomize's
 //! order, then `transformers:`, then `vars:`. Building as such is tested elsewhere.
@@ -20,7 +20,7 @@ use std::error::Error;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// An object with what a build would know of it.
+/// An object with the metadata of a build.
 struct Resource {
     node: Node,
     former: Vec<Id>,
@@ -283,7 +283,7 @@ fn build(objects: &str, layers: &[String], files: &BTreeMap<String, String>) -> 
     written.collect()
 }
 
-/// kustomize takes its own annotations away at the end of a build, by which the others become strings.
+/// kustomize removes its own annotations at the end of a build, which makes the others strings.
 fn rewrite_annotations(object: &mut Node) {
     let Some(metadata) = object.get_mut("metadata").and_then(Node::as_mapping_mut) else {
         return;

@@ -1,5 +1,5 @@
-//! Names with hashes of objects that a plugin has made, as kustomize v5.8.2 has them (`fixtures/kustomize/hashes.jsonl`): what the
-//! plugin writes (`made`), the kustomization around it (`top`), and the names in what is built.
+//! Name hashes of objects from a plugin, as in kustomize v5.8.2 (`fixtures/kustomize/hashes.jsonl`): the plugin's
+//! output (`made`), the kustomization around it (`top`), and the names in the build.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -10,7 +10,7 @@ use bumpwright_kustomize::{Options, build};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A world with one plugin, which writes always the same.
+/// A world with one plugin, whose output is constant.
 struct Writing<'t>(&'t str);
 
 impl World for Writing<'_> {

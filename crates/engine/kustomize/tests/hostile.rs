@@ -1,4 +1,4 @@
-//! Input that means harm: an error or a result, in bounded time and memory.
+//! Hostile input: an error or a result, in bounded time and memory.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,7 +28,7 @@ fn outcome(tree: &dyn Tree, world: &dyn World) -> Result<String, String> {
     built.to_yaml().map_err(|error| error.to_string())
 }
 
-/// What `/app/kustomization.yaml` over the ConfigMap `/app/cm.yaml` comes to.
+/// The result of `/app/kustomization.yaml` over the ConfigMap `/app/cm.yaml`.
 fn over_map(fields: &str) -> Result<String, String> {
     let top = format!("resources: [cm.yaml]\n{fields}");
     outcome(
@@ -102,7 +102,7 @@ fn a_circle_of_kustomizations_ends() {
     }
 }
 
-/// Repositories that name the next one, always another.
+/// Repositories that name the next one, endlessly.
 struct Endless;
 
 impl World for Endless {
@@ -159,7 +159,7 @@ impl Tree for Counted {
     }
 }
 
-/// Among 200 there are more ways round than anybody can go.
+/// Among 200 there are far too many cycles to visit.
 #[test]
 fn many_that_include_each_other_end_soon() {
     for (field, kind) in [("resources", "Kustomization"), ("components", "Component")] {
@@ -365,7 +365,7 @@ fn many_keys_are_merged_in_linear_time() {
     assert_eq!(outcome(&files, &Sealed).unwrap().lines().count(), 100_000 + 6);
 }
 
-/// All that copies a value takes room for the copy before it is made, and gives it back.
+/// All that copies a value reserves memory for the copy first, and releases it.
 #[test]
 fn whatever_copies_takes_room() {
     let big = "x".repeat(100 << 10);
@@ -424,7 +424,7 @@ fn whatever_copies_takes_room() {
     }
 }
 
-/// Manifests of everyday take a dozen times their length.
+/// Ordinary manifests take a dozen times their length.
 #[test]
 fn plain_manifests_find_room() {
     let maps: String = (0..1000)

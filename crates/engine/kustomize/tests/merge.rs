@@ -1,4 +1,4 @@
-//! Strategic merges against what kyaml's merge2 made of the same pairs (`fixtures/kustomize/merge.jsonl`).
+//! Strategic merges compared with the results of kyaml's merge2 for the same pairs (`fixtures/kustomize/merge.jsonl`).
 //!
 //! `BUMPWRIGHT_MERGES=file` tries the pairs of another file, as `fixtures/kustomize/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -43,7 +43,7 @@ fn documents(text: &str) -> Vec<Node> {
     read(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE)).unwrap()
 }
 
-/// Errors are the same if both are: with several faults, we meet another one first.
+/// Errors are equal if both are: with several faults, ours may be another one.
 fn equal(found: &str, expected: &str) -> bool {
     if expected.starts_with("error: ") {
         return found.starts_with("error: ");

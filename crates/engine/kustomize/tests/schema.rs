@@ -1,4 +1,4 @@
-//! Custom schemas and what a build goes by.
+//! Custom schemas, and which schema a build uses.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -133,7 +133,7 @@ fn what_is_no_schema_is_told_with_its_place() {
         .unwrap_err();
     assert_eq!(error.to_string(), "invalid schema file: properties: expected a mapping");
     assert_eq!(error.place().line, 3);
-    // References in a circle, or to nothing, know nothing.
+    // References in a cycle, or to nothing, have no fields.
     let circle = r##"{definitions: {a: {$ref: "#/definitions/b"}, b: {$ref: "#/definitions/a"}, c: {properties: {x:
         {$ref: "#/definitions/a"}, y: {$ref: "#/definitions/none"}}, x-kubernetes-group-version-kind: [{version: v1, kind: C}]}}}"##;
     choice.choose(None, Some(&node(circle))).unwrap();

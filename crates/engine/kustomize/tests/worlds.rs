@@ -1,4 +1,4 @@
-//! Whole kustomizations, most of them made by chance, and what the real kustomize built of them (`worlds.jsonl`, `blocks.jsonl`
+//! Whole kustomizations, most of them random, with the builds of the real kustomize (`worlds.jsonl`, `blocks.jsonl`
 //! and `twice.jsonl` of `fixtures/kustomize`).
 //!
 //! `BUMPWRIGHT_WORLDS=file` tries those of another file, as `tests/tools/kustomize-worlds.py` records them.
@@ -11,7 +11,7 @@ use bumpwright_kustomize::tree::{MemoryTree, Sealed};
 use bumpwright_kustomize::{Options, build};
 use serde_json::Value;
 
-/// What a build gives, or why there is none.
+/// The output of a build, or its error.
 fn built(world: &Value) -> Result<String, String> {
     let mut tree = MemoryTree::new();
     for (path, text) in world["files"].as_object().unwrap() {
@@ -36,13 +36,13 @@ fn worlds_are_built_as_by_the_real_kustomize() {
     pairs::compare("worlds", "BUMPWRIGHT_WORLDS", difference);
 }
 
-/// Block scalars and what becomes of their line breaks on the way through patches, lists, generators and variables.
+/// Block scalars and their line breaks after patches, lists, generators and variables.
 #[test]
 fn blocks_are_built_as_by_the_real_kustomize() {
     pairs::compare("blocks", "BUMPWRIGHT_BLOCKS", difference);
 }
 
-/// Fields that stand twice: in one case, in resources and patches, or in several, in kustomizations and configurations.
+/// Duplicate fields: in one case, in resources and patches, or in several, in kustomizations and configurations.
 #[test]
 fn what_stands_twice_is_read_as_by_the_real_kustomize() {
     pairs::compare("twice", "BUMPWRIGHT_TWICE", difference);

@@ -1,4 +1,4 @@
-//! Trees and specs against what fluxcd/pkg's generator and kustomize make of them (`fixtures/overlay`).
+//! Trees and specs compared with the results of fluxcd/pkg's generator and kustomize (`fixtures/overlay`).
 //!
 //! `BUMPWRIGHT_OVERLAYS=file` tries the cases of another file, as `fixtures/overlay/generate` makes them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -13,7 +13,7 @@ use bumpwright_overlay::{OverlayError, Stages, prepare};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// What differs from Flux in a case.
+/// The difference from Flux in a case.
 fn difference(case: &Value) -> Option<String> {
     let tree = cases::tree(case);
     let overlay = cases::overlay(&case["spec"]);
@@ -66,7 +66,7 @@ fn difference(case: &Value) -> Option<String> {
     None
 }
 
-/// Errors before the build have Flux's words at their beginning; those of the build its prefix.
+/// Errors before the build begin with Flux's words; those of the build with its prefix.
 fn refused(error: &OverlayError, stage: &str, wanted: &str) -> Option<String> {
     // Recorded with a shorter number.
     let said = error
@@ -76,13 +76,13 @@ fn refused(error: &OverlayError, stage: &str, wanted: &str) -> Option<String> {
         "" => false,
         "build" | "objects" => said.split(": ").next() == wanted.split(": ").next(),
         "path" => error.is_missing_path() && said == wanted,
-        // Go shows the value of a key that is not a text, too.
+        // Go prints a key that is not a string, too.
         _ => said.starts_with(wanted.split(", value: ").next().unwrap_or_default()),
     };
     (!fits).then(|| format!("{said}\nFlux at {stage:?}: {wanted}"))
 }
 
-/// What is built here and refused by Flux, where it stops at a key that stands where a text is wanted.
+/// Builds here that Flux rejects, because of a key in place of a text.
 const TAKEN: [&str; 2] = [
     "random-11-129", // commonAnnotations with the key `n`, which is a truth value
     "random-11-200", // as the first

@@ -1,4 +1,4 @@
-//! Trees and specs that mean harm: nothing panics, nothing leaves the artifact, nothing takes long.
+//! Hostile trees and specs: nothing panics, nothing leaves the artifact, nothing takes long.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -63,7 +63,7 @@ fn a_deep_tree_takes_no_stack() {
     assert!(prepared.kustomization().contains(&deep));
 }
 
-/// Counts files, and refuses the last one.
+/// Counts files, and rejects the last one.
 #[derive(Default)]
 struct Count(AtomicUsize);
 

@@ -10,7 +10,7 @@ use bumpwright_sops::{Integrity, LocalKeys, decrypt};
 use std::collections::HashMap;
 use support::{Case, cases, keys};
 
-/// Both errors without what upstream tells of the file and ours does not, and without gpg's folder, which ours has not.
+/// Both errors without details of the file that only upstream includes, and without gpg's folder.
 fn told(error: &str) -> String {
     let keybox = "gpg: keybox '/tmp/sops-gnupghome-0/pubring.kbx' created ";
     // Lines are broken elsewhere when something is left out.
@@ -67,7 +67,7 @@ fn files_become_what_sops_makes_of_them() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// SOPS makes items of comments in lists, and then does not know its own MAC; ours does.
+/// SOPS turns comments in lists into items, and then rejects its own MAC; ours accepts it.
 fn is_unknown_mac(case: &Case, want: &str) -> bool {
     let file = String::from_utf8_lossy(&case.file);
     want.ends_with(": MAC mismatch") && file.lines().any(is_comment_item)
@@ -77,7 +77,7 @@ fn is_comment_item(line: &str) -> bool {
     line.contains("- ENC[") && line.contains("type:comment]")
 }
 
-/// Errors in other words, and why.
+/// Errors in other words, and the reason.
 const KNOWN: &[(&str, &str)] = &[
     ("metadata huawei alone", "the words of the stand-in for that service"),
     (

@@ -1,4 +1,4 @@
-//! Objects of a build (K-129, K-150 … K-155, N-062), and the Secrets that hold keys (K-132, K-135, K-136, K-147).
+//! Objects of a build (K-129, K-150 … K-155, N-062), and the Secrets with keys (K-132, K-135, K-136, K-147).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -120,7 +120,7 @@ fn a_key_that_does_not_fit_is_told() {
     assert_eq!(object, before);
 }
 
-/// K-150 … K-155: the name of an entry says the format.
+/// K-150 … K-155: the format follows from the name of an entry.
 #[test]
 fn files_in_the_data_of_a_secret_are_decrypted() {
     for (name, case) in [
@@ -148,7 +148,7 @@ fn files_in_the_data_of_a_secret_are_decrypted() {
     }
 }
 
-/// K-134: those bytes are as they were encrypted, so their MAC is asked for.
+/// K-134: those bytes are as they were encrypted, so their MAC is checked.
 #[test]
 fn changed_files_in_the_data_of_a_secret_are_refused() {
     let case = case_named("tampered plain changed");
@@ -163,7 +163,7 @@ fn changed_files_in_the_data_of_a_secret_are_refused() {
     assert_eq!(error, wanted);
 }
 
-/// K-132: those that are no key are refused where they are looked at.
+/// K-132: invalid keys are rejected where they are read.
 #[test]
 fn entries_are_known_by_their_names() {
     for (name, is_looked_at) in [
@@ -202,7 +202,7 @@ fn a_secret_gives_keys() {
     assert_eq!(read_age_secret(data, "flux-system/age").unwrap().age.len(), 2);
 }
 
-/// The words of kustomize-controller (scenario `sops-bad-key-data`), gpg's folder left out; no entry is told.
+/// The words of kustomize-controller (scenario `sops-bad-key-data`), gpg's folder left out; errors contain no entries.
 #[test]
 fn entries_without_a_key_are_refused() {
     let secret = "apps/sops-keys";

@@ -1,4 +1,4 @@
-//! Files that today's sops has just encrypted: each format, each kind of key that decrypts here, each option, decrypted as sops
+//! Files encrypted by the current sops: each format, each kind of key that decrypts here, each option, decrypted as sops
 //! itself decrypts them (K-128, K-134 … K-136). The keys are made by age-keygen, ssh-keygen and gpg.
 //!
 //! sops and age-keygen are built by `tests/tools/prepare`; without them these tests are skipped, but fail when `CI` is set.
@@ -69,7 +69,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// What a program prints, in this folder and with its keys alone.
+    /// The output of a program, in this folder and with only its keys.
     fn run<A: AsRef<OsStr>>(&self, program: &Path, arguments: impl IntoIterator<Item = A>) -> Vec<u8> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder.path()).env_clear();
@@ -125,7 +125,7 @@ impl World {
         self.keys.push((name, fingerprint, private));
     }
 
-    /// Recipients whose kind begins so, as a flag has them.
+    /// Recipients of a kind, as the value of a flag.
     fn recipients(&self, is_pgp: bool) -> String {
         let keys = self.keys.iter().filter(|(name, ..)| name.starts_with("pgp") == is_pgp);
         keys.map(|(_, recipient, _)| recipient.as_str())
@@ -182,7 +182,7 @@ const FILES: [(&str, Format, &str); 5] = [
     ("bin", Format::Binary, BINARY),
 ];
 
-/// The flags of an option, and the name under which a file remembers it.
+/// The flags of an option, and its name in the file.
 const OPTIONS: [(&[&str], &str); 8] = [
     (&[], "mac"),
     (&["--encrypted-suffix", "_secret"], "encrypted_suffix"),
@@ -214,7 +214,7 @@ fn files_of_todays_sops() {
 fn each_format_with_each_option_and_each_key(world: &World) {
     let names: Vec<&str> = world.keys.iter().map(|(name, ..)| *name).collect();
     let keys: Vec<(&str, LocalKeys)> = names.iter().map(|name| (*name, world.local(&[name]))).collect();
-    // JSON and binary files have no comments; a binary file is one value, which no rule but the usual one fits.
+    // JSON and binary files have no comments; a binary file is one value, which only the default rule matches.
     let is_sensible = |ending: &str, option: &str| match ending {
         "json" => !option.contains("comment"),
         "bin" => option == "mac",
@@ -263,7 +263,7 @@ fn each_format_with_each_option_and_each_key(world: &World) {
 fn encrypted(world: &World, name: &str, text: &str, flags: &[&str]) -> Vec<u8> {
     fs::write(world.path(name), text).unwrap();
     let (age, pgp) = (world.recipients(false), world.recipients(true));
-    // The command `encrypt` does not know all options.
+    // The command `encrypt` does not have all options.
     let recipients = ["--encrypt", "--age", &age, "--pgp", &pgp];
     world.run(&world.sops, [&recipients, flags, &["--in-place", name]].concat());
     fs::read(world.path(name)).unwrap()

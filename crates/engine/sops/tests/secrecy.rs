@@ -1,4 +1,4 @@
-//! Nothing that is said about a failure holds plain text or keys.
+//! Errors contain neither plain text nor keys.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,12 +13,12 @@ use bumpwright_sops::{Integrity, LocalKeys, decrypt};
 use serde_json::Value;
 use support::{cases, fixture, keys};
 
-/// Lines of private keys, long enough to be found nowhere by chance.
+/// Lines of private keys, too long to occur elsewhere.
 fn key_lines() -> Vec<String> {
     let table: Value = serde_json::from_str(&fixture("keys.json")).unwrap();
     let keys = || table.as_object().unwrap().values();
     let private = keys().map(|key| key["private"].as_str().unwrap());
-    // Private keys of SSH hold the public ones, which files name.
+    // Private SSH keys contain the public ones, which files name.
     let is_public = |line: &str| keys().any(|key| key["public"].as_str().unwrap().contains(line));
     let lines = private.flat_map(str::lines).map(str::to_owned);
     let lines = lines.filter(|line| line.len() > 20 && !line.starts_with("-----"));

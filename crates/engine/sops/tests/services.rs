@@ -1,4 +1,4 @@
-//! The seam for key services: which one is asked about which key, in which order, and what is said when none fits.
+//! The interface to key services: which one is called for which key, in which order, and the error when none succeeds.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use support::{case_named, keys};
 use zeroize::Zeroizing;
 
-/// Refuses every key and remembers it.
+/// Refuses every key and records it.
 #[derive(Default)]
 struct Refusing(RefCell<Vec<MasterKey>>);
 

@@ -1,4 +1,4 @@
-//! Files that generators and patches read (K-152 … K-154); which of them those are is the matter of `overlay`.
+//! Files that generators and patches read (K-152 … K-154); `overlay` decides which those are.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

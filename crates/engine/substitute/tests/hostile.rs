@@ -1,4 +1,4 @@
-//! Texts that are made to hurt: deep, growing, slow, cut off anywhere.
+//! Hostile texts: deep, growing, slow, truncated anywhere.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,7 +14,7 @@ fn run(text: &str, a: &[u8]) -> Result<Vec<u8>, EvalError> {
     eval(text.as_bytes(), |name| (name == "a").then_some(a), false)
 }
 
-/// How many bytes that makes.
+/// The length of the result.
 fn size(text: &str, a: &[u8]) -> Result<usize, EvalError> {
     run(text, a).map(|text| text.len())
 }
@@ -58,7 +58,7 @@ fn slow_patterns_are_given_up() {
     for text in ["${a#*[y]}", "${a%%?*y*x}"] {
         assert_eq!(size(text, &value), Err(EvalError::TooSlow), "{text}");
     }
-    // What people write is far from it.
+    // Real texts are far from it.
     let path = "dir/".repeat(250).into_bytes();
     assert_eq!(run("${a##*/x}", &path).unwrap(), path);
 }

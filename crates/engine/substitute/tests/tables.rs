@@ -1,4 +1,4 @@
-//! Every row of `fixtures/substitute`: what kustomize-controller v1.9.5 makes of expressions and objects made by chance.
+//! Every row of `fixtures/substitute`: the results of kustomize-controller v1.9.5 for random expressions and objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 

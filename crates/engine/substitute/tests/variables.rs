@@ -1,4 +1,4 @@
-//! Which value a variable has, what is exempt, and what is never told.
+//! The values of variables, exemptions, and confidentiality of values.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -125,7 +125,7 @@ fn places_are_kept() {
     assert_eq!(after.place, before.place);
 }
 
-/// The way through Go's maps changes numbers even where there is no variable.
+/// The conversion to Go's maps changes numbers even without variables.
 #[test]
 fn large_numbers_lose_their_last_digits_as_in_flux() {
     let mut variables = Variables::default();
@@ -159,7 +159,7 @@ fn values_of_secrets_are_in_no_error() {
         let told = format!("{error} {error:?} {variables:?}");
         assert!(!told.contains(secret) && !told.contains("hunter2"), "{told}");
     }
-    // A number stands in such an error in another form.
+    // A number has another form in such an error.
     let mut variables = Variables::default();
     variables.add_secret(&map([("s", "18446744073709551615")]));
     let error = substitute(&config_map("{'${s}': x}"), &variables, Options::default()).unwrap_err();
@@ -167,7 +167,7 @@ fn values_of_secrets_are_in_no_error() {
     assert_eq!(error.to_string(), text);
 }
 
-/// What is not a secret is shown as Flux does.
+/// A value that is not a secret is shown as in Flux.
 #[test]
 fn inline_values_are_in_errors() {
     let mut variables = Variables::default();
@@ -178,7 +178,7 @@ fn inline_values_are_in_errors() {
     assert_eq!(error.to_string(), text);
 }
 
-/// Bytes that are no text are an error of YAML, not of ours.
+/// Invalid UTF-8 is an error of YAML, not of ours.
 #[test]
 fn binary_values_are_refused_where_they_are_used() {
     let mut variables = Variables::default();

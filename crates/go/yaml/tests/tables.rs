@@ -1,4 +1,4 @@
-//! Every row of `fixtures/yaml` against the readers and writers: what Go's libraries made of some thousand texts.
+//! Compares readers and writers with every row of `fixtures/yaml`: the results of Go's libraries for some thousand texts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -9,12 +9,12 @@ use bumpwright_yaml::{
 };
 use serde_json::Value;
 
-/// A text, or Go's sentence about it.
+/// A text, or Go's error.
 type Answer = Result<String, String>;
 
 struct Score {
     agree: usize,
-    /// Errors on both sides, and how many of them have Go's words.
+    /// The number of errors on both sides, and of those with Go's words.
     errors: usize,
     worded: usize,
     rows: usize,
@@ -29,7 +29,7 @@ fn tree_error(error: WriteError) -> String {
     error.go().to_owned()
 }
 
-/// The first document. Where there is none, sigs.k8s.io/yaml sees null and kyaml the end of its input.
+/// The first document. Without one, sigs.k8s.io/yaml returns null and kyaml the end of its input.
 fn document(text: &str, options: &ReadOptions) -> Result<Node, String> {
     match (
         read_first(text.as_bytes(), options).map_err(text_error)?,
@@ -92,7 +92,7 @@ fn score(table: &str) -> Score {
     score
 }
 
-/// All answers agree; of the errors at least so many have Go's very words.
+/// Checks that all results agree; at least `least_worded` of the errors must have exactly Go's words.
 fn check(table: &str, least_worded: usize) {
     let score = score(table);
     println!("yaml {table}: {} of {}", score.agree, score.rows);

@@ -1,14 +1,14 @@
-//! Pairs of objects and patches, and what kustomize's libraries made of them (`fixtures/kustomize`).
+//! Pairs of objects and patches with the results of kustomize's libraries (`fixtures/kustomize`).
 
 use bumpwright_corpora::{named_or_fixture, rows};
 use serde_json::Value;
 
 /// Compares every pair of `fixtures/kustomize/NAME.jsonl`, or of the file that the variable `instead` names.
-/// `difference` tells what is wrong with one.
+/// `difference` returns what is wrong with one.
 ///
 /// # Panics
 ///
-/// Where something is: the shortest three are shown.
+/// If there is a difference: the shortest three are shown.
 pub fn compare(name: &str, instead: &str, difference: impl Fn(&Value) -> Option<String>) {
     let pairs = rows(named_or_fixture(instead, &format!("kustomize/{name}.jsonl")));
     let mut faults: Vec<String> = pairs.iter().filter_map(difference).collect();

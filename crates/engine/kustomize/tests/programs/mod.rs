@@ -1,4 +1,4 @@
-//! A world that runs the programs of a case: its files are written to a folder, which is gone at the end.
+//! A world that runs the programs of a case: its files are written to a folder, which is removed at the end.
 
 use bumpwright_kustomize::tree::{Argument, Command, PluginFile, RepoUrl, Sealed, Tree, World, WorldError};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The folder, made when a case has programs.
+/// The folder, created when a case has programs.
 pub struct OnDisk {
     folder: Option<PathBuf>,
     root: &'static str,
@@ -56,7 +56,7 @@ impl OnDisk {
         }
     }
 
-    /// Where a path of the tree is on disk.
+    /// The path on disk for a path of the tree.
     fn place(&self, path: &str) -> PathBuf {
         let folder = self.folder.as_deref().unwrap_or(Path::new("/nowhere"));
         match path.strip_prefix(self.root) {

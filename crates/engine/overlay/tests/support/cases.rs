@@ -1,4 +1,4 @@
-//! Cases as `fixtures/overlay/generate` writes them: a tree of files with a spec, and what Flux makes of them.
+//! Cases of `fixtures/overlay/generate`: a tree of files with a spec, and Flux's result.
 #![allow(dead_code)] // not every test uses all of it
 
 use bumpwright_kustomize::tree::MemoryTree;

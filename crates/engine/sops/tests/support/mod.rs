@@ -1,4 +1,4 @@
-//! The table of encrypted files, and the keys that it was made with.
+//! The table of encrypted files, and its keys.
 #![allow(dead_code)] // each suite uses a part
 
 use base64::Engine;
@@ -15,7 +15,7 @@ pub struct Case {
     pub keys: Vec<String>,
     pub file: Vec<u8>,
     pub want: Result<Vec<u8>, String>,
-    /// What a file with a wrong MAC gives where nobody asks for it.
+    /// The result for a file with a wrong MAC where it is not checked.
     pub unverified: String,
 }
 
