@@ -11,14 +11,14 @@ use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::waiting::wait_for;
 
 #[derive(Default)]
-struct State {
+struct HoldState {
     writes: AtomicUsize,
     reached: AtomicBool,
     released: AtomicBool,
 }
 
 /// Lets go when it is dropped.
-pub struct Hold(Arc<State>);
+pub struct Hold(Arc<HoldState>);
 
 fn is_write(request: &Request, method: &str, part: &str) -> bool {
     request.method == method && request.path.contains(part) && request.parameter("dryRun").is_none()
@@ -36,7 +36,7 @@ impl Hold {
     }
 
     fn requests(proxy: &ApiProxy, method: &'static str, part: &'static str, number: usize) -> Self {
-        let state = Arc::new(State::default());
+        let state = Arc::new(HoldState::default());
         let seen = Arc::clone(&state);
         proxy.intercept(move |request| {
             if is_write(request, method, part) && seen.writes.fetch_add(1, Ordering::SeqCst) + 1 >= number {

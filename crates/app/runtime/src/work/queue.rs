@@ -324,11 +324,11 @@ impl QueueState {
     /// True when it was not queued before.
     fn want(&mut self, name: ObjectName) -> bool {
         self.wanted_for.remove(&name);
-        let news = self.wanted.insert(name.clone());
-        if news && !self.working.contains(&name) {
+        let is_new = self.wanted.insert(name.clone());
+        if is_new && !self.working.contains(&name) {
             self.ready.push(name);
         }
-        news
+        is_new
     }
 
     /// Takes the next object and drops its timer: the reconciliation sets a new one.
@@ -356,15 +356,15 @@ impl QueueState {
 
     /// Queues objects whose time has come; returns how many were not queued before.
     fn promote_due(&mut self, now: Instant) -> usize {
-        let mut news = 0;
+        let mut added = 0;
         while let Some((timer, _)) = self.timers.first_key_value()
             && timer.0 <= now
             && let Some((_, name)) = self.timers.pop_first()
         {
             self.due.remove(&name);
-            news += usize::from(self.want(name));
+            added += usize::from(self.want(name));
         }
-        news
+        added
     }
 }
 
