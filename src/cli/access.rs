@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::args::Access;
 use bumpwright_api::{GitRepository, Objects};
-use bumpwright_connect::{self as connect, GitIdentities, Reached, RemoteError};
+use bumpwright_connect::git::{self, GitIdentities, Reached, RemoteError};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
 use bumpwright_secret::Secret;
 
@@ -64,7 +64,7 @@ pub fn of_repository(
         mut remote,
         identity,
         missing,
-    } = connect::of_repository(url, repository, objects).map_err(|error| match error {
+    } = git::of_repository(url, repository, objects).map_err(|error| match error {
         RemoteError::NotFound(name) => format!("secret '{name}' not found among the manifests"),
         other => other.to_string(),
     })?;

@@ -9,7 +9,7 @@ use super::images::{Images, now};
 use super::signing::Signers;
 use super::{access, author, load, words};
 use bumpwright_api::{ImageUpdateAutomation, Objects};
-use bumpwright_connect::GitIdentities;
+use bumpwright_connect::git::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_update::{Author, Policies, Refspec, Review};
 

@@ -14,7 +14,7 @@ use crate::controllers::kustomizations::build_slots::BuildSlots;
 use crate::controllers::kustomizations::target::Remotes;
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;
-use bumpwright_connect::GitIdentities;
+use bumpwright_connect::git::GitIdentities;
 use bumpwright_kube::{Cache, Cluster, ClusterError, Object};
 use bumpwright_runtime::{Log, Metrics, blocking};
 use bumpwright_scan::{Scanner, TagStore};

@@ -25,7 +25,7 @@ use crate::controllers::sources::server as artifact_server;
 use crate::controllers::sources::source::Sources;
 use crate::controllers::webhooks::receiver::Webhooks;
 use bumpwright_api::{Bucket, GitRepository, OciRepository};
-use bumpwright_connect::GitIdentities;
+use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
 use bumpwright_kube::{Cache, Cluster, ClusterError, Connect};

@@ -5,7 +5,8 @@ use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed, NoGitLogin};
 use bumpwright_api::{GitRepository, ObjectName, Objects, Secret};
 use bumpwright_cloud::Requester;
-use bumpwright_connect::{self as connect, Reached, RemoteError, proxy};
+use bumpwright_connect::git::{self, Reached, RemoteError};
+use bumpwright_connect::proxy;
 use bumpwright_git::{Auth, Remote, Scheme, is_encrypted};
 use bumpwright_gostd as gostd;
 use bumpwright_kube::GIT_REPOSITORY;
@@ -48,7 +49,7 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     refuse_password_alone(&url, secret)?;
     let Reached {
         mut remote, identity, ..
-    } = connect::of_repository(&spec.url, repository, objects).map_err(|error| refused(error, secret.is_none()))?;
+    } = git::of_repository(&spec.url, repository, objects).map_err(|error| refused(error, secret.is_none()))?;
     if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
         // Folders of this machine hold what belongs to others.
         let message = format!("url '{}' is none of http://, https:// and ssh://", spec.url);

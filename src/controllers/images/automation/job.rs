@@ -9,7 +9,8 @@ use crate::controllers::settings::Gates;
 use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_cloud::Requester;
-use bumpwright_connect::{self as connect, Reached, RemoteError};
+use bumpwright_connect as connect;
+use bumpwright_connect::git::{self, Reached, RemoteError};
 use bumpwright_forge::{Login, Repository};
 use bumpwright_git::{Auth, Remote, Scheme};
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
@@ -115,7 +116,7 @@ fn remote(
     repository: &GitRepository,
     objects: &Objects,
 ) -> Result<Remote, Error> {
-    let reached = connect::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
+    let reached = git::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
         RemoteError::Source(_) => Error::InvalidSourceConfiguration(error.to_string()),
         RemoteError::Credentials { error, .. } => {
             Error::SourceManagerFailed(format!("failed to configure authentication options: {error}"))

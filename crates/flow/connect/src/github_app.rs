@@ -1,6 +1,6 @@
 //! The GitHub App of a Secret (GitRepository v1, *GitHub*; N-005).
 
-use super::AccessError;
+use super::error::AccessError;
 use bumpwright_api::{InvalidSecret, Secret};
 use bumpwright_cloud::{GitHubApp, GitHubAppSettings};
 

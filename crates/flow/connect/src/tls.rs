@@ -1,6 +1,6 @@
 //! Certificates of a Secret (`certSecretRef`; GitRepository v1 and ImageRepository v1, *Cert secret reference*).
 
-use super::AccessError;
+use super::error::AccessError;
 use bumpwright_api::{InvalidSecret, Secret};
 use bumpwright_http::Tls;
 

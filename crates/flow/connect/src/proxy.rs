@@ -1,6 +1,6 @@
 //! The proxy of a Secret (`proxySecretRef`; N-048, N-049).
 
-use super::AccessError;
+use super::error::AccessError;
 use bumpwright_api::Secret;
 use bumpwright_http::Proxy;
 

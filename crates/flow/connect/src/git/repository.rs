@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
-use crate::access::{AccessError, github_app, given_tls, names_github_app, proxy, tls};
+use crate::error::AccessError;
+use crate::github_app::{github_app, names_github_app};
+use crate::proxy::proxy;
+use crate::tls::{given_tls, tls};
 use bumpwright_api::{GitRepository, InvalidSecret, LocalRef, ObjectName, Objects, Secret};
 use bumpwright_cloud::{GitIdentity, Provider};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, TransportError};

@@ -1,10 +1,8 @@
 //! How the remote of a GitRepository is reached: from its spec, its Secrets and the identities of providers, for commands and
 //! controllers alike.
 
-mod forge;
 mod identities;
 mod repository;
 
-pub use forge::{forge, git_address, own_login};
 pub use identities::GitIdentities;
 pub use repository::{Reached, RemoteError, of_repository};
