@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::clouds::Clouds;
 use super::configs::Configs;
 use super::mirror_uses::Owner;
 use super::mirrors::Mirrors;
@@ -14,6 +13,7 @@ use crate::controllers::kustomizations::build_slots::BuildSlots;
 use crate::controllers::kustomizations::target::Remotes;
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;
+use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_kube::{Cache, Cluster, ClusterError, Object};
 use bumpwright_runtime::{Log, Metrics, blocking};

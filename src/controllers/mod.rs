@@ -7,7 +7,6 @@
 //! A kind's file says what its objects ask for and gives an [`status::Outcome`]; conditions, events, retries and requeues follow
 //! from that in one place.
 
-mod clouds;
 mod configs;
 mod context;
 mod dereference;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::clouds::Clouds;
 use super::configs::Configs;
 use super::context::Context;
 use super::mirrors::Mirrors;
@@ -25,6 +24,7 @@ use crate::controllers::sources::server as artifact_server;
 use crate::controllers::sources::source::Sources;
 use crate::controllers::webhooks::receiver::Webhooks;
 use bumpwright_api::{Bucket, GitRepository, OciRepository};
+use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;

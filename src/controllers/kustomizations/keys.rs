@@ -2,7 +2,6 @@
 //! `ImportKeys`; K-130 … K-148).
 
 use super::vault;
-use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
 use crate::controllers::tokens;
 use bumpwright_api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
@@ -39,10 +38,7 @@ pub(crate) async fn decryption(context: &Context, kustomization: &Kustomization)
         (None, None) => {}
     }
     let account = account(context, kustomization, wanted).await?;
-    let cloud = context.clouds.on(Way {
-        proxy: None,
-        aws_sts: None,
-    });
+    let cloud = context.clouds.direct();
     let deadline = Deadline::after(kustomization.spec.timeout());
     let logins = vault::logins(context, &account);
     let settings = &context.settings;

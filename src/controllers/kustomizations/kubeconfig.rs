@@ -9,7 +9,6 @@ use futures::FutureExt as _;
 
 use super::audiences::{audiences_of, is_kept};
 use super::target::RemoteKey;
-use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
 use crate::controllers::{request_metrics, tokens};
 use bumpwright_api::{Kustomization, ObjectName};
@@ -36,10 +35,7 @@ pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, ma
     let namespace = kustomization.metadata.namespace_or_default();
     let settings = settings(context, &ObjectName::new(namespace, map)).await?;
     let request = request(context, namespace, &settings).await?;
-    let cloud = context.clouds.on(Way {
-        proxy: None,
-        aws_sts: None,
-    });
+    let cloud = context.clouds.direct();
     let asking = cloud.asked_by(Requester {
         kind: "Kustomization",
         namespace: namespace.to_owned(),

@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use super::error::SourceError;
-use crate::controllers::clouds::Way;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{Bucket, BucketSts, LocalRef, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, Requester, Use, WorkloadIdentity};
-use bumpwright_connect as connect;
+use bumpwright_connect::{self as connect, CloudRoute};
 use bumpwright_http::{Peer, Proxy, Tls};
 use bumpwright_kube::BUCKET;
 use bumpwright_object_store::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
@@ -175,8 +174,11 @@ fn settled(context: &Context, reading: &Reading<'_>, given: Given) -> Result<Set
         namespace: bucket.metadata.namespace_or_default().to_owned(),
         name: bucket.metadata.name.clone(),
     };
-    let way = Way {
-        proxy: given.proxy.clone(),
+    let route = CloudRoute {
+        peer: Peer {
+            proxy: given.proxy.clone(),
+            ..Peer::default()
+        },
         aws_sts,
     };
     Ok(Settings {
@@ -194,7 +196,7 @@ fn settled(context: &Context, reading: &Reading<'_>, given: Given) -> Result<Set
             timeout: timeout(bucket),
             ..Peer::default()
         },
-        cloud: context.clouds.on(way).asked_by(requester),
+        cloud: context.clouds.by(route).asked_by(requester),
     })
 }
 

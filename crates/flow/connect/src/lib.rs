@@ -1,5 +1,6 @@
 //! Connection settings from specs and Secrets: trust, proxies, logins, signers, Git remotes and their forges.
 
+mod clouds;
 mod error;
 mod forge;
 pub mod git;
@@ -8,6 +9,7 @@ mod proxy;
 mod signing;
 mod tls;
 
+pub use clouds::{CloudRoute, Clouds};
 pub use error::AccessError;
 pub use forge::{forge, git_address, own_login};
 pub use github_app::{github_app, names_github_app};

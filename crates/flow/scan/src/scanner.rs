@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::access::{Access, Source, access};
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use bumpwright_api::{ImagePolicy, ImageRepository, Metadata, Objects};
-use bumpwright_cloud::{
-    Cloud, CloudError, Endpoints, Environment, Provider, Requester, ServiceAccounts, TokenCache, WorkloadIdentity,
-};
+use bumpwright_cloud::{CloudError, Provider, Requester, ServiceAccounts, TokenCache, WorkloadIdentity};
+use bumpwright_connect::Clouds;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Peer, Proxy, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
@@ -46,8 +45,7 @@ pub struct Scanner {
     missing: Missing,
     options: ScannerOptions,
     registries: Mutex<Vec<(Key, Arc<Registry>)>>,
-    /// By proxy.
-    clouds: Mutex<Vec<(Option<Proxy>, Cloud)>>,
+    clouds: Clouds,
     user: OnceLock<Result<UserKeychain, LoginError>>,
 }
 
@@ -82,9 +80,9 @@ impl Scanner {
     pub fn within(missing: Missing, options: ScannerOptions) -> Self {
         Self {
             missing,
+            clouds: Clouds::new(options.tokens.clone()),
             options,
             registries: Mutex::default(),
-            clouds: Mutex::default(),
             user: OnceLock::new(),
         }
     }
@@ -161,7 +159,7 @@ impl Scanner {
         deadline: Deadline,
     ) -> Result<Login, CloudError> {
         let (provider, reference) = at;
-        let cloud = self.cloud(proxy).asked_by(requester);
+        let cloud = self.clouds.by_proxy(proxy).asked_by(requester);
         let login = cloud.registry_login(provider, reference.registry(), identity, deadline)?;
         Ok(Login::Basic {
             username: login.username,
@@ -222,21 +220,6 @@ impl Scanner {
                 Ok(self.cloud_login(at, identity.as_ref(), proxy, requester.clone(), deadline)?)
             }
         }
-    }
-
-    fn cloud(&self, proxy: Option<&Proxy>) -> Cloud {
-        let mut clouds = self.clouds.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cloud)) = clouds.iter().find(|(known, _)| known.as_ref() == proxy) {
-            return cloud.clone();
-        }
-        let peer = Peer {
-            proxy: proxy.cloned(),
-            ..Peer::default()
-        };
-        let (environment, endpoints) = (Environment::of_process(), Endpoints::default());
-        let cloud = Cloud::sharing(&self.options.tokens, environment, endpoints, peer);
-        clouds.push((proxy.cloned(), cloud.clone()));
-        cloud
     }
 
     fn own_login(&self, reference: &Reference) -> Result<Login, ScanError> {

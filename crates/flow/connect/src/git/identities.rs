@@ -1,9 +1,10 @@
 //! Who asks Git servers where the manifests name a provider: identities at clouds and GitHub Apps, shared by the automations
 //! of a run.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bumpwright_cloud::{Cloud, CloudError, Environment, GitIdentity, GitLogin, Requester, TokenCache};
+use crate::clouds::{CloudRoute, Clouds};
+use bumpwright_cloud::{CloudError, GitIdentity, GitLogin, Requester, TokenCache};
 use bumpwright_git::{Auth, Remote};
 use bumpwright_http::{Fetched, Peer, Tls};
 
@@ -13,9 +14,7 @@ const MOST: usize = 4096;
 /// The identities of a run. What is kept of one is never used for a remote with other trust or another proxy.
 #[derive(Debug, Default)]
 pub struct GitIdentities {
-    tokens: TokenCache,
-    /// By the way to services.
-    clouds: Mutex<Vec<(Peer, Cloud)>>,
+    clouds: Clouds,
     known: Mutex<Vec<Known>>,
 }
 
@@ -33,8 +32,8 @@ impl GitIdentities {
     #[must_use]
     pub fn sharing(tokens: TokenCache) -> Self {
         Self {
-            tokens,
-            ..Self::default()
+            clouds: Clouds::new(tokens),
+            known: Mutex::default(),
         }
     }
 
@@ -50,16 +49,20 @@ impl GitIdentities {
             return Err(format!("failed to configure authentication options: {why}"));
         }
         let (peer, url) = (peer(&identity, remote), remote.url.to_string());
-        let mut all = held(&self.known);
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().find(|known| {
             known.peer == peer && known.identity == identity && known.url == url && known.requester == requester
         });
         if let Some(known) = known {
             return Ok(Auth::Fetched(known.login.clone()));
         }
+        let cloud = self.clouds.by(CloudRoute {
+            peer: peer.clone(),
+            aws_sts: None,
+        });
         let cloud = match &requester {
-            Some(requester) => self.cloud(&peer).asked_by(requester.clone()),
-            None => self.cloud(&peer),
+            Some(requester) => cloud.asked_by(requester.clone()),
+            None => cloud,
         };
         let login = GitLogin::new(Arc::new(cloud), identity.clone(), &url)
             .map_err(|e| format!("failed to configure authentication options: {e}"))?;
@@ -76,17 +79,6 @@ impl GitIdentities {
             login: login.clone(),
         });
         Ok(Auth::Fetched(login))
-    }
-
-    fn cloud(&self, peer: &Peer) -> Cloud {
-        let mut all = held(&self.clouds);
-        if let Some((_, cloud)) = all.iter().find(|(other, _)| other == peer) {
-            return cloud.clone();
-        }
-        let environment = Environment::of_process();
-        let cloud = Cloud::sharing(&self.tokens, environment, Default::default(), peer.clone());
-        all.push((peer.clone(), cloud.clone()));
-        cloud
     }
 }
 
@@ -116,8 +108,4 @@ fn peer(identity: &GitIdentity, remote: &Remote) -> Peer {
         proxy: remote.proxy.clone(),
         ..Peer::default()
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
