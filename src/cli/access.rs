@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::args::Access;
 use bumpwright_api::{GitRepository, Objects};
+use bumpwright_connect::AccessError;
 use bumpwright_connect::git::{self, GitIdentities, Reached, RemoteError};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
 use bumpwright_secret::Secret;
@@ -65,7 +66,10 @@ pub fn of_repository(
         identity,
         missing,
     } = git::of_repository(url, repository, objects).map_err(|error| match error {
-        RemoteError::NotFound(name) => format!("secret '{name}' not found among the manifests"),
+        RemoteError::Access(error) => match *error {
+            AccessError::NotFound(name) => format!("secret '{name}' not found among the manifests"),
+            other => other.to_string(),
+        },
         other => other.to_string(),
     })?;
     if let (Some(name), None) = (&missing, &identity) {

@@ -6,8 +6,9 @@ use tokio::runtime::Handle;
 
 use super::context::Context;
 use super::settings::Gates;
-use bumpwright_api::{Bucket, GitRepository, ImageRepository, ObjectName, Objects, OciRepository};
+use bumpwright_api::{GitRepository, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
+use bumpwright_connect::ProviderAccount;
 use bumpwright_git::{Auth, Remote};
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
@@ -108,64 +109,6 @@ pub(crate) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Resu
     }
 }
 
-/// The ServiceAccount that a repository of images names for its provider; empty when it names none.
-pub(crate) fn given_by_images(repository: &ImageRepository) -> &str {
-    match repository.provider() {
-        // There it is one whose pull secrets are used.
-        "generic" => "",
-        _ => &repository.spec.service_account_name,
-    }
-}
-
-/// The ServiceAccount that stands for a repository of images at a cloud.
-pub(crate) fn of_images(accounts: &ServiceAccounts, repository: &ImageRepository) -> Option<ObjectName> {
-    if repository.provider() == "generic" {
-        return None;
-    }
-    let name = accounts.name(&repository.spec.service_account_name)?;
-    Some(repository.beside(name))
-}
-
-/// The ServiceAccount that stands for an OCI repository at a cloud.
-pub(crate) fn of_oci(accounts: &ServiceAccounts, repository: &OciRepository) -> Option<ObjectName> {
-    if !has_identity(&repository.spec.provider) {
-        return None;
-    }
-    let name = accounts.name(&repository.spec.service_account_name)?;
-    Some(ObjectName::new(repository.metadata.namespace_or_default(), name))
-}
-
-/// Whether a provider is a cloud, which wants to know who asks.
-pub(crate) fn has_identity(provider: &str) -> bool {
-    !matches!(provider, "" | "generic")
-}
-
-/// The ServiceAccount that stands for a bucket at its cloud.
-pub(crate) fn of_bucket(accounts: &ServiceAccounts, bucket: &Bucket) -> Option<ObjectName> {
-    if !has_identity(&bucket.spec.provider) {
-        return None;
-    }
-    let name = accounts.name(&bucket.spec.service_account_name)?;
-    Some(ObjectName::new(bucket.metadata.namespace_or_default(), name))
-}
-
-/// The ServiceAccount that stands for an automation at the cloud of its Git repository. It is looked for beside the automation,
-/// which is who acts (image-automation-controller v1.2, `getAuthOpts`): an automation gets no identity of another namespace by
-/// naming a GitRepository there.
-pub(crate) fn of_git(accounts: &ServiceAccounts, repository: &GitRepository, namespace: &str) -> Option<ObjectName> {
-    let provider = repository.spec.provider.as_deref().unwrap_or_default();
-    if matches!(provider, "" | "generic" | "github") {
-        return None;
-    }
-    let name = accounts.name(given_by_git(repository))?;
-    Some(ObjectName::new(namespace, name))
-}
-
-/// `spec.serviceAccountName`
-pub(crate) fn given_by_git(repository: &GitRepository) -> &str {
-    repository.spec.service_account_name.as_deref().unwrap_or_default()
-}
-
 /// Why the identity of a Git repository gives no credentials.
 pub(crate) enum NoGitLogin {
     /// A feature is not switched on.
@@ -192,12 +135,9 @@ pub(crate) fn git_login(
         NoGitLogin::Failed(message)
     };
     if let GitIdentity::Provider { service_account, .. } = &mut identity {
-        let (given, namespace) = (given_by_git(repository), requester.namespace.as_str());
-        check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(NoGitLogin::Gate)?;
-        let account = of_git(&context.accounts, repository, namespace);
-        let account = account.and_then(|name| objects.service_account(&name));
-        let annotations = account.map(|account| &account.metadata.annotations);
-        let found = context.accounts.identity(namespace, given, annotations, Use::Git);
+        let account = ProviderAccount::of(repository).within(&requester.namespace);
+        check_gate(context.settings.gates, account.given(), "spec.serviceAccountName").map_err(NoGitLogin::Gate)?;
+        let found = account.identity(&context.accounts, objects, Use::Git);
         *service_account = found.map_err(|error| unfit(&error))?;
     }
     let auth = context.identities.auth(identity, remote, Some(requester));

@@ -60,7 +60,7 @@ impl SourceRequest<'_, Bucket> {
 
     /// The Secrets and the ServiceAccount that it names.
     async fn objects(&self) -> Result<Objects, SourceError> {
-        let gathered = dereference::of_bucket(self.context, &self.object).await;
+        let gathered = dereference::of(self.context, &self.object).await;
         let objects = gathered.map_err(|error| SourceError::fetch("AuthenticationFailed", error.to_string()))?;
         let spec = &self.object.spec;
         let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());

@@ -7,8 +7,8 @@ use super::error::SourceError;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{Bucket, BucketSts, LocalRef, ObjectName, Objects};
-use bumpwright_cloud::{CloudError, Requester, Use, WorkloadIdentity};
-use bumpwright_connect::{self as connect, CloudRoute};
+use bumpwright_cloud::{CloudError, Requester, Use};
+use bumpwright_connect::{self as connect, CloudRoute, ProviderAccount};
 use bumpwright_http::{Peer, Proxy, Tls};
 use bumpwright_kube::BUCKET;
 use bumpwright_object_store::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
@@ -38,11 +38,9 @@ pub(crate) fn refused(error: &BucketError) -> SourceError {
 /// # Errors
 /// What refuses the reconciliation.
 pub(crate) fn settings(context: &Context, bucket: &Bucket, objects: &Objects) -> Result<Settings, SourceError> {
-    let given = &bucket.spec.service_account_name;
-    if tokens::has_identity(&bucket.spec.provider) {
-        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName")
-            .map_err(|closed| SourceError::fetch(GateClosed::REASON, closed.to_string()).stalled())?;
-    }
+    let account = ProviderAccount::of(bucket).given();
+    tokens::check_gate(context.settings.gates, account, "spec.serviceAccountName")
+        .map_err(|closed| SourceError::fetch(GateClosed::REASON, closed.to_string()).stalled())?;
     let reading = Reading { bucket, objects };
     let given = reading.given().map_err(|why| SourceError::fetch(ACCESS, why))?;
     let settled = settled(context, &reading, given);
@@ -164,7 +162,8 @@ fn settled(context: &Context, reading: &Reading<'_>, given: Given) -> Result<Set
     let (service_account, aws_sts) = match given.secret {
         Some(_) => (None, None),
         None => {
-            let account = identity(context, reading).map_err(|error| nobody(provider, &spec.bucket_name, error))?;
+            let account = ProviderAccount::of(bucket).identity(&context.accounts, reading.objects, Use::Bucket);
+            let account = account.map_err(|error| nobody(provider, &spec.bucket_name, error))?;
             let address = Settings::sts_of_aws(provider, given.sts.as_ref(), account.as_ref())?;
             (account, address)
         }
@@ -198,22 +197,6 @@ fn settled(context: &Context, reading: &Reading<'_>, given: Given) -> Result<Set
         },
         cloud: context.clouds.by(route).asked_by(requester),
     })
-}
-
-/// The ServiceAccount that stands for the bucket at its cloud.
-fn identity(context: &Context, reading: &Reading<'_>) -> Result<Option<WorkloadIdentity>, CloudError> {
-    let bucket = reading.bucket;
-    if !tokens::has_identity(&bucket.spec.provider) {
-        return Ok(None);
-    }
-    let account = tokens::of_bucket(&context.accounts, bucket);
-    let account = account.and_then(|name| reading.objects.service_account(&name));
-    let annotations = account.map(|account| &account.metadata.annotations);
-    let (namespace, given) = (
-        bucket.metadata.namespace_or_default(),
-        &bucket.spec.service_account_name,
-    );
-    context.accounts.identity(namespace, given, annotations, Use::Bucket)
 }
 
 /// Upstream asks AWS for its identity at once, and others with their first request.

@@ -12,6 +12,7 @@ use super::verify;
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
+use bumpwright_connect::References;
 use bumpwright_git::Remote;
 use bumpwright_http::Job;
 use bumpwright_kube::{GIT_REPOSITORY, Kind};
@@ -105,7 +106,8 @@ impl SourceRequest<'_, GitRepository> {
     /// The Secrets and ServiceAccounts that it names.
     async fn objects(&self) -> Result<Objects, SourceError> {
         let keys = verify::secret(&self.object);
-        let gathered = dereference::of_source(self.context, &self.object, keys).await;
+        let references = References::of(&self.object, &self.context.accounts).with_secrets(keys);
+        let gathered = dereference::read(self.context, references).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
             SourceError::fetch("AuthenticationFailed", message)

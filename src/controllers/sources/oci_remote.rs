@@ -9,7 +9,7 @@ use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{InvalidSecret, ObjectName, Objects, OciRepository, Secret};
 use bumpwright_cloud::{CloudError, Provider, Requester, Use};
-use bumpwright_connect as connect;
+use bumpwright_connect::{self as connect, ProviderAccount};
 use bumpwright_http::{Deadline, Peer, Proxy, Tls};
 use bumpwright_kube::OCI_REPOSITORY;
 use bumpwright_policy::Reference;
@@ -190,17 +190,12 @@ impl Asking<'_> {
 
     fn cloud_login(&self, name: &Reference, proxy: Option<&Proxy>, deadline: Deadline) -> Result<Login, Refusal> {
         let (context, metadata) = (self.context, &self.repository.metadata);
-        let (given, provider) = (
-            &self.repository.spec.service_account_name,
-            &self.repository.spec.provider,
-        );
-        tokens::check_gate(context.settings.gates, given, "spec.serviceAccountName").map_err(Refusal::Gate)?;
-        let cloud = Provider::from_str(provider).map_err(Refusal::Cloud)?;
-        let account = tokens::of_oci(&context.accounts, self.repository);
-        let account = account.and_then(|name| self.objects.service_account(&name));
-        let annotations = account.map(|account| &account.metadata.annotations);
+        let account = ProviderAccount::of(self.repository);
+        let gates = context.settings.gates;
+        tokens::check_gate(gates, account.given(), "spec.serviceAccountName").map_err(Refusal::Gate)?;
+        let cloud = Provider::from_str(&self.repository.spec.provider).map_err(Refusal::Cloud)?;
         let namespace = metadata.namespace_or_default();
-        let identity = context.accounts.identity(namespace, given, annotations, Use::Registry);
+        let identity = account.identity(&context.accounts, self.objects, Use::Registry);
         let requester = Requester {
             kind: OCI_REPOSITORY.kind,
             namespace: namespace.to_owned(),

@@ -74,7 +74,7 @@ impl SourceRequest<'_, OciRepository> {
 
     /// The Secrets and ServiceAccounts that it names.
     async fn objects(&self) -> Result<Objects, SourceError> {
-        let gathered = dereference::of_oci(self.context, &self.object).await;
+        let gathered = dereference::of(self.context, &self.object).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to get credential: {error}");
             SourceError::fetch("AuthenticationFailed", message)

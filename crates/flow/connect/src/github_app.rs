@@ -12,7 +12,7 @@ const BASE_URL: &str = "githubAppBaseURL";
 
 /// Whether a Secret holds a GitHub App, complete or not.
 #[must_use]
-pub fn names_github_app(secret: &Secret) -> bool {
+pub(crate) fn names_github_app(secret: &Secret) -> bool {
     !matches!(secret.get(ID), Ok(None | Some([])))
 }
 
@@ -21,7 +21,7 @@ pub fn names_github_app(secret: &Secret) -> bool {
 /// # Errors
 /// [`AccessError::Installation`] for no installation or two ways to it, [`AccessError::GitHubApp`] for values that cannot be
 /// used, and values that cannot be decoded.
-pub fn github_app(secret: &Secret) -> Result<Option<GitHubApp>, AccessError> {
+pub(crate) fn github_app(secret: &Secret) -> Result<Option<GitHubApp>, AccessError> {
     let (Some(id), Some(private_key)) = (secret.text(ID)?, secret.text(PRIVATE_KEY)?) else {
         return Ok(None);
     };

@@ -5,6 +5,7 @@ use super::job;
 use crate::controllers::context::Context;
 use crate::controllers::dereference;
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, Objects};
+use bumpwright_connect::{ProviderAccount, References};
 use bumpwright_kube::GIT_REPOSITORY;
 
 /// The repository that the automation works on, if it may be used.
@@ -33,6 +34,11 @@ pub(super) async fn objects(
     let secrets = job::signing_secret(automation)
         .into_iter()
         .chain(job::pull_request_secret(automation));
-    let objects = dereference::of_git(context, repository, automation, secrets).await;
+    let account = ProviderAccount::of(repository).within(automation.metadata.namespace_or_default());
+    let references = References {
+        provider_account: account.name(&context.accounts),
+        ..References::of(repository, &context.accounts)
+    };
+    let objects = dereference::read(context, references.with_secrets(secrets)).await;
     Ok(objects.map_err(|error| error.to_string())?)
 }

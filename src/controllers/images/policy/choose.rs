@@ -41,7 +41,7 @@ impl Candidates {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
             return Ok(Choice::Kept(kept.clone(), refusal.to_string()));
         }
-        let objects = dereference::of_images(context, &self.repository)
+        let objects = dereference::of(context, &self.repository)
             .await
             .map_err(|error| Error::Failed(format!("failed to configure authentication options: {error}")))?;
         let before = self.before.clone();

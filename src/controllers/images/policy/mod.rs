@@ -15,6 +15,7 @@ use super::repository::scanned;
 use crate::controllers::context::Context;
 use crate::controllers::tokens;
 use bumpwright_api::ImagePolicy;
+use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_POLICY, Kind, Object};
 use bumpwright_policy::Guards;
 use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
@@ -51,7 +52,7 @@ impl ImagePolicies {
         let canonical = repository_reference(&repository.spec.image)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
             .context();
-        let account = tokens::given_by_images(&repository);
+        let account = ProviderAccount::of(&repository).given();
         let field = "spec.serviceAccountName in the ImageRepository";
         tokens::check_gate(context.settings.gates, account, field)?;
         let rule = valid.policy.chooser();

@@ -11,6 +11,7 @@ use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::tokens;
 use bumpwright_api::{ImageRepository, Objects};
+use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::clock::duration;
 use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
@@ -58,7 +59,7 @@ impl ImageRepositories {
         let repository: ImageRepository = object
             .read(&IMAGE_REPOSITORY)
             .map_err(|error| Error::InvalidSpec(error.to_string()))?;
-        let account = tokens::given_by_images(&repository);
+        let account = ProviderAccount::of(&repository).given();
         tokens::check_gate(self.0.settings.gates, account, "spec.serviceAccountName")?;
         let canonical = repository_reference(&repository.spec.image)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
@@ -72,7 +73,7 @@ impl ImageRepositories {
         request: &ReconcileRequest<'_>,
         repository: &ImageRepository,
     ) -> Result<Objects, Error> {
-        let objects = dereference::of_images(&self.0, repository).await.map_err(|error| {
+        let objects = dereference::of(&self.0, repository).await.map_err(|error| {
             Error::AuthenticationFailed(format!("failed to configure authentication options: {error}"))
         })?;
         older_keys::tell(request, &objects, &repository.spec.cert_secret_ref);

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use crate::error::AccessError;
 use crate::github_app::{github_app, names_github_app};
-use crate::proxy::proxy;
-use crate::tls::{given_tls, tls};
-use bumpwright_api::{GitRepository, InvalidSecret, LocalRef, ObjectName, Objects, Secret};
+use crate::references::LocalObjects;
+use crate::tls::given_tls;
+use bumpwright_api::{GitRepository, InvalidSecret, ObjectName, Objects, Secret};
 use bumpwright_cloud::{GitIdentity, Provider};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, TransportError};
 
@@ -33,9 +33,6 @@ pub enum RemoteError {
     /// The provider is unknown.
     #[error("provider {0:?} is not known: give generic, aws, azure, gcp or github")]
     Provider(String),
-    /// A Secret with trust or a proxy is not there.
-    #[error("secret '{0}' not found")]
-    NotFound(ObjectName),
     /// Credentials cannot be used.
     #[error("secret '{name}': {error}")]
     Credentials {
@@ -79,58 +76,48 @@ pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -
     if let Some(timeout) = spec.timeout {
         remote.timeout = timeout.as_std();
     }
-    let identity = identity(repository, objects)?;
+    let local = LocalObjects::of(&repository.metadata, objects);
+    let name = spec.secret_ref.as_ref().map(|reference| local.name(&reference.name));
+    let secret = name.as_ref().and_then(|name| objects.secret(name));
+    let identity = identity(repository, name.as_ref(), secret)?;
     remote.auth = Auth::None;
-    let mut missing = None;
-    if let Some(name) = beside(repository, spec.secret_ref.as_ref()) {
-        match objects.secret(&name) {
-            Some(secret) => {
-                from_secret(&mut remote, secret).map_err(|error| RemoteError::Credentials {
-                    name,
-                    error: Box::new(error),
-                })?;
-            }
-            None => missing = Some(name),
-        }
+    if let Some(secret) = secret {
+        from_secret(&mut remote, secret).map_err(|error| RemoteError::Credentials {
+            name: secret.metadata.object_name(),
+            error: Box::new(error),
+        })?;
     }
-    let needed = |name: ObjectName| objects.secret(&name).ok_or(RemoteError::NotFound(name));
-    if let Some(name) = beside(repository, spec.cert_secret_ref.as_ref()) {
-        remote.tls = tls(needed(name)?)?;
+    if let Some(tls) = local.tls(spec.cert_secret_ref.as_ref())? {
+        remote.tls = tls;
     }
-    if let Some(name) = beside(repository, spec.proxy_secret_ref.as_ref()) {
-        remote.proxy = Some(proxy(needed(name)?)?);
-    }
+    remote.proxy = local.proxy(spec.proxy_secret_ref.as_ref())?;
     let is_http = matches!(remote.url.scheme(), Scheme::Http | Scheme::Https);
     Ok(Reached {
         identity: identity.filter(|_| is_http),
         remote,
-        missing,
+        missing: name.filter(|_| secret.is_none()),
     })
-}
-
-/// An object that a GitRepository names: it is in the same namespace.
-fn beside(repository: &GitRepository, reference: Option<&LocalRef>) -> Option<ObjectName> {
-    let namespace = repository.metadata.namespace_or_default();
-    reference.map(|reference| ObjectName::new(namespace, &reference.name))
 }
 
 /// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; N-004 to N-006). What Flux refuses
 /// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
-fn identity(repository: &GitRepository, objects: &Objects) -> Result<Option<GitIdentity>, RemoteError> {
+fn identity(
+    repository: &GitRepository,
+    name: Option<&ObjectName>,
+    secret: Option<&Secret>,
+) -> Result<Option<GitIdentity>, RemoteError> {
     let no_app = || {
         RemoteError::Source(
             "secretRef with github app data must be specified when provider is set to github".to_owned(),
         )
     };
-    let name = beside(repository, repository.spec.secret_ref.as_ref());
-    let secret = name.as_ref().and_then(|name| objects.secret(name));
     let provider = match repository.spec.provider.as_deref().unwrap_or_default() {
         "" | "generic" => {
-            refuse_stray_app(name.as_ref().zip(secret))?;
+            refuse_stray_app(name.zip(secret))?;
             return Ok(None);
         }
         "github" => {
-            let app = match (&name, secret) {
+            let app = match (name, secret) {
                 (None, _) => return Err(no_app()),
                 (Some(_), None) => return Ok(None),
                 (Some(_), Some(secret)) => github_app(secret)?,

@@ -1,0 +1,128 @@
+//! What the specs of all kinds say of their connection: which Secrets and ServiceAccounts they refer to, and which cloud is their
+//! provider.
+
+use bumpwright_api::{Bucket, GitRepository, ImageRepository, LocalRef, Metadata, OciRepository};
+
+/// An object whose spec says how a server is reached.
+pub trait ConnectionSpec {
+    /// Name and namespace; all references are to objects of that namespace.
+    fn metadata(&self) -> &Metadata;
+
+    /// The Secrets.
+    fn secret_refs(&self) -> Vec<&LocalRef>;
+
+    /// The ServiceAccount whose image pull secrets are used, or nothing.
+    fn pull_account(&self) -> &str {
+        ""
+    }
+
+    /// `spec.provider`, where a ServiceAccount can act at it.
+    fn cloud(&self) -> Option<&str>;
+
+    /// `spec.serviceAccountName`, or nothing.
+    fn service_account(&self) -> &str;
+}
+
+/// The clouds among the providers.
+fn cloud(provider: &str) -> Option<&str> {
+    Some(provider).filter(|provider| !matches!(*provider, "" | "generic"))
+}
+
+fn given<const N: usize>(references: [&Option<LocalRef>; N]) -> Vec<&LocalRef> {
+    references.into_iter().flatten().collect()
+}
+
+impl ConnectionSpec for ImageRepository {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn secret_refs(&self) -> Vec<&LocalRef> {
+        let spec = &self.spec;
+        given([&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref])
+    }
+
+    fn pull_account(&self) -> &str {
+        match self.cloud() {
+            None => &self.spec.service_account_name,
+            Some(_) => "",
+        }
+    }
+
+    fn cloud(&self) -> Option<&str> {
+        cloud(&self.spec.provider)
+    }
+
+    fn service_account(&self) -> &str {
+        &self.spec.service_account_name
+    }
+}
+
+impl ConnectionSpec for OciRepository {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn secret_refs(&self) -> Vec<&LocalRef> {
+        let spec = &self.spec;
+        let keys = spec.verify.as_ref().and_then(|verify| verify.secret_ref.as_ref());
+        let mut references = given([&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref]);
+        references.extend(keys);
+        references
+    }
+
+    fn pull_account(&self) -> &str {
+        &self.spec.service_account_name
+    }
+
+    fn cloud(&self) -> Option<&str> {
+        cloud(&self.spec.provider)
+    }
+
+    fn service_account(&self) -> &str {
+        &self.spec.service_account_name
+    }
+}
+
+impl ConnectionSpec for Bucket {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn secret_refs(&self) -> Vec<&LocalRef> {
+        let spec = &self.spec;
+        let mut references = given([&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref]);
+        if let Some(sts) = &spec.sts {
+            references.extend(given([&sts.secret_ref, &sts.cert_secret_ref]));
+        }
+        references
+    }
+
+    fn cloud(&self) -> Option<&str> {
+        cloud(&self.spec.provider)
+    }
+
+    fn service_account(&self) -> &str {
+        &self.spec.service_account_name
+    }
+}
+
+impl ConnectionSpec for GitRepository {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn secret_refs(&self) -> Vec<&LocalRef> {
+        let spec = &self.spec;
+        given([&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref])
+    }
+
+    /// At GitHub the App of the Secret acts.
+    fn cloud(&self) -> Option<&str> {
+        cloud(self.spec.provider.as_deref().unwrap_or_default()).filter(|provider| *provider != "github")
+    }
+
+    fn service_account(&self) -> &str {
+        self.spec.service_account_name.as_deref().unwrap_or_default()
+    }
+}
