@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::status::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
 use bumpwright_api::Is;
+use bumpwright_connect::ConnectError;
 use bumpwright_runtime::{Outcome, Status};
 
 /// An error of a step.
@@ -86,6 +87,16 @@ impl SourceError {
             Retry::Never => Outcome::Stalled { reason, message },
             Retry::Backoff => Outcome::Backoff { reason, message },
             Retry::After(after) => Outcome::RequeueAfter { reason, message, after },
+        }
+    }
+}
+
+impl From<ConnectError> for SourceError {
+    fn from(error: ConnectError) -> Self {
+        let refused = Self::fetch(error.reason, error.message);
+        match error.is_stalling {
+            true => refused.stalled(),
+            false => refused,
         }
     }
 }

@@ -88,7 +88,7 @@ fn refuse_password_alone(url: &gostd::Url, secret: Option<&Secret>) -> Result<()
     let Some(secret) = secret else { return Ok(()) };
     let has = |key: &str| {
         let value = secret.get(key).map_err(|error| access(&error))?;
-        Ok(value.is_some_and(|value| !value.is_empty()))
+        Ok::<_, SourceError>(value.is_some_and(|value| !value.is_empty()))
     };
     let is_web = url.scheme != b"ssh";
     let has_token = secret.get("bearerToken").ok().flatten().is_some();

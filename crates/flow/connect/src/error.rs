@@ -1,7 +1,8 @@
-//! Why a Secret gives no settings.
+//! Why Secrets give no settings, and why a source is not connected to.
 
 use bumpwright_api::{InvalidSecret, ObjectName};
 use bumpwright_cloud::CloudError;
+use bumpwright_registry::SecretError;
 
 /// Why a Secret gives no settings. No variant holds a value of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +45,74 @@ pub enum AccessError {
     /// The settings of a GitHub App cannot be used.
     #[error("failed to configure authentication options: {0}")]
     GitHubApp(#[from] CloudError),
+    /// The entry with a kubeconfig is missing.
+    #[error("KubeConfig secret '{secret}' does not contain a '{key}' key with a kubeconfig")]
+    NoKubeconfig {
+        /// The Secret.
+        secret: ObjectName,
+        /// The key.
+        key: String,
+    },
+    /// The logins at registries.
+    #[error(transparent)]
+    Keychain(#[from] SecretError),
     /// A value cannot be decoded.
     #[error(transparent)]
     Invalid(#[from] InvalidSecret),
+}
+
+impl AccessError {
+    /// Whether a Secret or ServiceAccount does not exist.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::NotFound(_) => true,
+            Self::Keychain(error) => matches!(
+                error,
+                SecretError::NotFound { .. }
+                    | SecretError::NoServiceAccount { .. }
+                    | SecretError::NoImagePullSecret { .. }
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// The API server's text for a Secret that does not exist, which Flux passes on in places.
+pub(crate) fn no_such_secret(name: &ObjectName) -> String {
+    format!("secrets {:?} not found", name.name)
+}
+
+/// Why a source is not connected to, as its condition shows it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ConnectError {
+    /// The reason of the condition.
+    pub reason: &'static str,
+    /// Its message.
+    pub message: String,
+    /// Whether another attempt does not help before the object changes.
+    pub is_stalling: bool,
+}
+
+impl ConnectError {
+    pub(crate) fn new(reason: &'static str, message: String) -> Self {
+        Self {
+            reason,
+            message,
+            is_stalling: false,
+        }
+    }
+
+    /// Credentials, certificates or proxy.
+    pub(crate) fn authentication(message: String) -> Self {
+        Self::new("AuthenticationFailed", message)
+    }
+
+    pub(crate) fn stalling(self) -> Self {
+        Self {
+            is_stalling: true,
+            ..self
+        }
+    }
 }

@@ -8,12 +8,13 @@ mod github_app;
 mod identity;
 mod proxy;
 mod references;
+pub mod registry;
 mod signing;
 mod spec;
 mod tls;
 
 pub use clouds::{CloudRoute, Clouds};
-pub use error::AccessError;
+pub use error::{AccessError, ConnectError};
 pub use forge::{forge, git_address, own_login};
 pub use identity::{ProviderAccount, requester};
 pub use proxy::proxy;

@@ -1,11 +1,11 @@
 //! Errors of scans.
 
 use super::image::InvalidImage;
-use bumpwright_api::InvalidSecret;
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::AccessError;
+use bumpwright_connect::registry::ImageAccessError;
 use bumpwright_policy::{Exhausted, InvalidExclusion};
-use bumpwright_registry::{LoginError, RegistryError, SecretError};
+use bumpwright_registry::{LoginError, RegistryError};
 
 /// How many patterns `spec.exclusionList` may have (CRD of image-reflector-controller v1.2.0, `maxItems`).
 pub(super) const MOST_EXCLUSIONS: usize = 25;
@@ -19,16 +19,10 @@ pub enum ScanError {
     /// `spec.provider` is unknown.
     #[error("spec.provider: Unsupported value: \"{0}\": supported values: \"generic\", \"aws\", \"azure\", \"gcp\"")]
     Provider(String),
-    /// Invalid certificates or proxy (`AuthenticationFailed`).
+    /// Certificates, proxy or Secrets with logins (`AuthenticationFailed`).
     #[error("failed to configure authentication options: {0}")]
     Access(#[from] AccessError),
-    /// An invalid entry of a Secret (`AuthenticationFailed`).
-    #[error("failed to configure authentication options: {0}")]
-    Value(#[from] InvalidSecret),
-    /// Invalid Secrets with logins (`AuthenticationFailed`).
-    #[error("failed to configure authentication options: {0}")]
-    Secret(#[from] SecretError),
-    /// Invalid logins of the user.
+    /// The user's own logins.
     #[error("failed to configure authentication options: {0}")]
     Login(#[from] LoginError),
     /// The provider's login failed (`ReadOperationFailed`: Flux's controller requests the login during the scan).
@@ -46,4 +40,14 @@ pub enum ScanError {
     /// `spec.exclusionList` takes too many steps.
     #[error("scan failed: spec.exclusionList: {0}")]
     Exhausted(#[from] Exhausted),
+}
+
+impl From<ImageAccessError> for ScanError {
+    fn from(error: ImageAccessError) -> Self {
+        match error {
+            ImageAccessError::Provider(provider) => Self::Provider(provider),
+            ImageAccessError::Access(error) => Self::Access(error),
+            ImageAccessError::Cloud(error) => Self::Cloud(error),
+        }
+    }
 }

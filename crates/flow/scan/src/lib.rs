@@ -1,11 +1,10 @@
 //! From image repositories and policies to images: connect, read the tags, choose, look up digest and age.
 //!
 //! ```text
-//! ImageRepository + Secrets ─▶ access ─▶ Scanner (tags) ─┐
-//!                                          ImagePolicy ──┴▶ choose ─▶ image, or why there is none
+//! ImageRepository + Secrets ─▶ connect ─▶ Scanner (tags) ─┐
+//!                                           ImagePolicy ──┴▶ choose ─▶ image, or why there is none
 //! ```
 
-mod access;
 mod batch;
 mod choose;
 mod error;

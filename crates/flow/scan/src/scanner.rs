@@ -1,19 +1,25 @@
 //! Scans of image repositories. Connections, tokens and logins are reused.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use super::access::{Access, Source, access};
 use super::error::{MOST_EXCLUSIONS, ScanError};
-use bumpwright_api::{ImagePolicy, ImageRepository, Metadata, Objects};
-use bumpwright_cloud::{CloudError, Provider, Requester, ServiceAccounts, TokenCache, WorkloadIdentity};
-use bumpwright_connect::Clouds;
+use super::image::repository_reference;
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_cloud::{Requester, ServiceAccounts, TokenCache};
+use bumpwright_connect::registry::{ImageRegistry, LoginSource, Registries};
+use bumpwright_connect::requester;
 use bumpwright_gostd::Time;
-use bumpwright_http::{Deadline, Peer, Proxy, Sent};
+use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
 use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, UserKeychain};
 
-/// Limit on remembered registries.
-const MOST_REGISTRIES: usize = 256;
+/// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
+/// interval, which Flux takes instead, may be hours.
+const IMPATIENT: Duration = Duration::from_secs(60);
+
+/// The most that one request may take otherwise; the scan has its own limit.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// The handling of missing Secrets with logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +50,7 @@ pub struct Tags {
 pub struct Scanner {
     missing: Missing,
     options: ScannerOptions,
-    registries: Mutex<Vec<(Key, Arc<Registry>)>>,
-    clouds: Clouds,
+    registries: Registries,
     user: OnceLock<Result<UserKeychain, LoginError>>,
 }
 
@@ -60,12 +65,10 @@ pub struct ScannerOptions {
     pub sent: Sent,
 }
 
-/// Repositories with an equal key share connections.
-#[derive(Debug, PartialEq)]
-struct Key {
-    registry: String,
-    insecure: bool,
-    peer: Peer,
+/// A repository, and how its registry is reached.
+struct Access {
+    reference: Reference,
+    registry: ImageRegistry,
 }
 
 impl Scanner {
@@ -80,9 +83,8 @@ impl Scanner {
     pub fn within(missing: Missing, options: ScannerOptions) -> Self {
         Self {
             missing,
-            clouds: Clouds::new(options.tokens.clone()),
+            registries: Registries::new(options.tokens.clone(), options.sent.clone()),
             options,
-            registries: Mutex::default(),
             user: OnceLock::new(),
         }
     }
@@ -108,7 +110,7 @@ impl Scanner {
             canonical: access.reference.context(),
             excluded: count - tags.len(),
             tags,
-            notes: access.notes,
+            notes: access.registry.notes,
         })
     }
 
@@ -146,51 +148,31 @@ impl Scanner {
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
     }
 
-    /// The login at a cloud's registry, as `requester`.
-    ///
-    /// # Errors
-    /// [`CloudError`]
-    pub fn cloud_login(
-        &self,
-        at: (Provider, &Reference),
-        identity: Option<&WorkloadIdentity>,
-        proxy: Option<&Proxy>,
-        requester: Requester,
-        deadline: Deadline,
-    ) -> Result<Login, CloudError> {
-        let (provider, reference) = at;
-        let cloud = self.clouds.by_proxy(proxy).asked_by(requester);
-        let login = cloud.registry_login(provider, reference.registry(), identity, deadline)?;
-        Ok(Login::Basic {
-            username: login.username,
-            password: login.password,
-        })
-    }
-
-    /// The registry client of a repository, which shares connections and tokens with others that have the same settings.
+    /// The registries that it has reached, which other users of them may share.
     #[must_use]
-    pub fn registry_of(&self, reference: &Reference, peer: &Peer, insecure: bool) -> Arc<Registry> {
-        let key = Key {
-            registry: reference.registry().to_owned(),
-            insecure,
-            peer: peer.clone(),
-        };
-        let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, registry)) = registries.iter().find(|(known, _)| *known == key) {
-            return Arc::clone(registry);
-        }
-        let sent = self.options.sent.clone();
-        let registry = Arc::new(Registry::telling(peer.clone(), insecure, sent));
-        if registries.len() >= MOST_REGISTRIES {
-            // Clients of changed certificates and proxies are not used any more.
-            registries.remove(0);
-        }
-        registries.push((key, Arc::clone(&registry)));
-        registry
+    pub fn registries(&self) -> &Registries {
+        &self.registries
     }
 
+    /// How the registry of a repository is reached, and which of its repositories it is.
     fn access(&self, repository: &ImageRepository, objects: &Objects) -> Result<Access, ScanError> {
-        access(repository, objects, self.missing, self.options.accounts.as_ref())
+        let reference = repository_reference(&repository.spec.image)?;
+        let mut registry = ImageRegistry::of(repository, objects, self.options.accounts.as_ref())?;
+        registry.peer.timeout = match (self.missing, repository.spec.timeout) {
+            (Missing::OwnLogins, None) => IMPATIENT,
+            _ => LONGEST,
+        };
+        if let LoginSource::Missing(error) = registry.login {
+            if self.missing == Missing::Refused {
+                return Err(error.into());
+            }
+            registry.notes.push(format!(
+                "ImageRepository {}: {error} among the manifests: using your own logins",
+                repository.name()
+            ));
+            registry.login = LoginSource::Unnamed;
+        }
+        Ok(Access { reference, registry })
     }
 
     fn reach(
@@ -202,22 +184,27 @@ impl Scanner {
         // As in the controller, the time limit includes the login.
         let deadline = Deadline::after(repository.timeout());
         let login = self.login(access, requester, deadline)?;
-        let registry = self.registry_of(&access.reference, &access.peer, access.insecure);
+        let ImageRegistry { peer, insecure, .. } = &access.registry;
+        let registry = self.registries.of(&access.reference, peer, *insecure);
         Ok((registry, login, deadline))
     }
 
     fn login(&self, access: &Access, requester: &Requester, deadline: Deadline) -> Result<Login, ScanError> {
-        match &access.login {
-            Source::Secrets(keychain) => Ok(keychain.login(&access.reference)),
-            Source::User => self.own_login(&access.reference),
-            Source::Cloud(provider, identity) => {
-                // The user may have logged in with the provider's own tools, which is quicker to check.
-                let own = self.own_login(&access.reference)?;
+        let Access { reference, registry } = access;
+        match &registry.login {
+            LoginSource::Secrets(keychain) => Ok(keychain.login(reference)),
+            LoginSource::Unnamed | LoginSource::Missing(_) => self.own_login(reference),
+            LoginSource::Cloud(provider, identity) => {
+                // A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.
+                let own = self.own_login(reference)?;
                 if own != Login::Anonymous {
                     return Ok(own);
                 }
-                let (at, proxy) = ((*provider, &access.reference), access.peer.proxy.as_ref());
-                Ok(self.cloud_login(at, identity.as_ref(), proxy, requester.clone(), deadline)?)
+                let (at, proxy) = ((*provider, reference), registry.peer.proxy.as_ref());
+                let requester = requester.clone();
+                Ok(self
+                    .registries
+                    .cloud_login(at, identity.as_ref(), proxy, requester, deadline)?)
             }
         }
     }
@@ -236,16 +223,36 @@ impl Scanner {
     }
 }
 
-fn requester(kind: &'static str, metadata: &Metadata) -> Requester {
-    Requester {
-        kind,
-        namespace: metadata.namespace_or_default().to_owned(),
-        name: metadata.name.clone(),
-    }
-}
-
 fn tagged(repository: &ImageRepository, tag: &str) -> Result<Reference, ScanError> {
     let text = format!("{}:{tag}", repository.spec.image);
     let reference = Reference::parse(&text, Validation::Weak);
     reference.map_err(|error| ScanError::Image(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use bumpwright_api::{UnknownFields, read};
+
+    #[test]
+    fn who_waits_at_a_keyboard_does_not_wait_for_the_interval() {
+        let limit = |missing, rest: &str| {
+            let text = format!(
+                "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: app}}\n\
+                 spec: {{image: ghcr.io/acme/app, interval: 12h{rest}}}\n"
+            );
+            let mut objects = Objects::default();
+            objects
+                .insert_all(read("r.yaml", text.as_bytes(), UnknownFields::Refuse).unwrap())
+                .unwrap();
+            let repository = objects.image_repositories().next().unwrap().clone();
+            let access = Scanner::new(missing).access(&repository, &objects).unwrap();
+            access.registry.peer.timeout
+        };
+        assert_eq!(limit(Missing::OwnLogins, ""), IMPATIENT);
+        assert_eq!(limit(Missing::OwnLogins, ", timeout: 5m"), LONGEST);
+        assert_eq!(limit(Missing::Refused, ""), LONGEST);
+    }
 }

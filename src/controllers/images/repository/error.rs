@@ -38,11 +38,7 @@ impl From<ScanError> for Error {
     fn from(error: ScanError) -> Self {
         let message = error.to_string();
         match error {
-            ScanError::Access(_)
-            | ScanError::Value(_)
-            | ScanError::Secret(_)
-            | ScanError::Login(_)
-            | ScanError::Provider(_) => Self::AuthenticationFailed(message),
+            ScanError::Access(_) | ScanError::Login(_) | ScanError::Provider(_) => Self::AuthenticationFailed(message),
             _ => Self::ReadOperationFailed(message),
         }
     }
