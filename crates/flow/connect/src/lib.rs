@@ -1,5 +1,6 @@
 //! Connection settings from specs and Secrets: trust, proxies, logins, signers, Git remotes and their forges.
 
+pub mod bucket;
 mod clouds;
 mod error;
 mod forge;
