@@ -9,7 +9,8 @@ use super::settings::Gates;
 use bumpwright_api::{GitRepository, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_connect::ProviderAccount;
-use bumpwright_git::{Auth, Remote};
+use bumpwright_connect::git::Reached;
+use bumpwright_git::Remote;
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
 use bumpwright_runtime::Outcome;
@@ -117,8 +118,8 @@ pub(crate) enum NoGitLogin {
     Failed(String),
 }
 
-/// The credentials of an identity at a Git server, for the object that asks. They are tried here, so this blocks: what is wrong with
-/// them is no fault of Git's. The ServiceAccount is looked for beside the object.
+/// The remote of a Git repository with the login of its identity, if it has one, for the object that connects. This blocks. The
+/// ServiceAccount is one of the namespace of that object.
 ///
 /// # Errors
 /// [`NoGitLogin`]
@@ -127,24 +128,27 @@ pub(crate) fn git_login(
     requester: Requester,
     repository: &GitRepository,
     objects: &Objects,
-    mut identity: GitIdentity,
-    remote: &Remote,
-) -> Result<Auth, NoGitLogin> {
-    let unfit = |error: &dyn std::fmt::Display| {
-        let message = format!("failed to configure authentication options: {error}");
-        NoGitLogin::Failed(message)
-    };
-    if let GitIdentity::Provider { service_account, .. } = &mut identity {
+    reached: Reached,
+) -> Result<Remote, NoGitLogin> {
+    let Reached {
+        mut remote,
+        mut identity,
+        ..
+    } = reached;
+    remote.ssh.kex.clone_from(&context.settings.ssh_kex);
+    remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
+    if let Some(GitIdentity::Provider { service_account, .. }) = &mut identity {
         let account = ProviderAccount::of(repository).within(&requester.namespace);
         check_gate(context.settings.gates, account.given(), "spec.serviceAccountName").map_err(NoGitLogin::Gate)?;
         let found = account.identity(&context.accounts, objects, Use::Git);
-        *service_account = found.map_err(|error| unfit(&error))?;
+        *service_account = found.map_err(|error| {
+            let message = format!("failed to configure authentication options: {error}");
+            NoGitLogin::Failed(message)
+        })?;
     }
-    let auth = context.identities.auth(identity, remote, Some(requester));
-    let auth = auth.map_err(NoGitLogin::Failed)?;
-    if let Auth::Fetched(source) = &auth {
-        let login = source.login(None, Deadline::after(remote.timeout));
-        login.map_err(|error| unfit(&error))?;
+    if let Some(identity) = identity {
+        let auth = context.identities.log_in(identity, &remote, requester);
+        remote.auth = auth.map_err(NoGitLogin::Failed)?;
     }
-    Ok(auth)
+    Ok(remote)
 }

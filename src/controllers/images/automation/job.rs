@@ -8,11 +8,10 @@ use crate::controllers::mirror_uses::Owner;
 use crate::controllers::settings::Gates;
 use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
-use bumpwright_cloud::Requester;
-use bumpwright_connect as connect;
-use bumpwright_connect::git::{self, Reached, RemoteError};
+use bumpwright_connect::git::{self, RemoteError};
+use bumpwright_connect::{self as connect, requester};
 use bumpwright_forge::{Login, Repository};
-use bumpwright_git::{Auth, Remote, Scheme};
+use bumpwright_git::Remote;
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
 use bumpwright_runtime::clock;
 use bumpwright_update::{
@@ -40,7 +39,7 @@ pub(crate) fn make(
     let Some(git) = &automation.spec.git else {
         return Err(Error::SourceManagerFailed("spec.git is required".to_owned()));
     };
-    let mut remote = remote(context, automation, repository, objects)?;
+    let remote = remote(context, automation, repository, objects)?;
     let reference = automation.checkout_ref(repository.spec.reference.as_ref());
     let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
     let mut push = settings::push(automation).map_err(|e| e.to_string())?;
@@ -55,8 +54,6 @@ pub(crate) fn make(
             _ => branch.clone(),
         };
     }
-    remote.ssh.kex.clone_from(&context.settings.ssh_kex);
-    remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     let author = Author {
         name: git.commit.author.name.clone(),
         email: git.commit.author.email.clone(),
@@ -116,50 +113,31 @@ fn remote(
     repository: &GitRepository,
     objects: &Objects,
 ) -> Result<Remote, Error> {
-    let reached = git::of_repository(&repository.spec.url, repository, objects).map_err(|error| match error {
-        RemoteError::Source(_) => Error::InvalidSourceConfiguration(error.to_string()),
-        RemoteError::Credentials { error, .. } => {
-            Error::SourceManagerFailed(format!("failed to configure authentication options: {error}"))
+    let reached = git::of_server(repository, objects).map_err(|error| {
+        let message = error.to_string();
+        match error {
+            RemoteError::Source(_) => Error::InvalidSourceConfiguration(message),
+            RemoteError::Scheme(_) => {
+                Error::InvalidSourceConfiguration(format!("{message}: invalid source configuration"))
+            }
+            RemoteError::Credentials { error, .. } => {
+                Error::SourceManagerFailed(format!("failed to configure authentication options: {error}"))
+            }
+            RemoteError::NoIdentity => {
+                Error::SourceManagerFailed(format!("failed to configure authentication options: {message}"))
+            }
+            RemoteError::NoSecret(name) => {
+                Error::SourceManagerFailed(format!("failed to get auth secret '{name}': {message}"))
+            }
+            _ => Error::SourceManagerFailed(message),
         }
-        other => Error::SourceManagerFailed(other.to_string()),
     })?;
-    let Reached {
-        mut remote,
-        identity,
-        missing,
-    } = reached;
-    if !matches!(remote.url.scheme(), Scheme::Http | Scheme::Https | Scheme::Ssh) {
-        // Folders of this machine hold what belongs to others, and definitions are not always those that forbid them.
-        let error = RemoteError::Source(format!(
-            "url '{}' is none of http://, https:// and ssh://",
-            repository.spec.url
-        ));
-        return Err(Error::InvalidSourceConfiguration(error.to_string()));
-    }
-    if remote.url.scheme() == Scheme::Ssh && missing.is_none() && matches!(remote.auth, Auth::None) {
-        return Err(Error::SourceManagerFailed(
-            "failed to configure authentication options: invalid 'ssh' auth option: 'identity' is required".to_owned(),
-        ));
-    }
-    if let Some(name) = missing {
-        return Err(Error::SourceManagerFailed(format!(
-            "failed to get auth secret '{name}': secrets {:?} not found",
-            name.name
-        )));
-    }
-    if let Some(identity) = identity {
-        let requester = Requester {
-            kind: IMAGE_UPDATE_AUTOMATION.kind,
-            namespace: automation.metadata.namespace_or_default().to_owned(),
-            name: automation.metadata.name.clone(),
-        };
-        let login = tokens::git_login(context, requester, repository, objects, identity, &remote);
-        remote.auth = login.map_err(|error| match error {
-            NoGitLogin::Gate(closed) => closed.into(),
-            NoGitLogin::Failed(message) => Error::SourceManagerFailed(message),
-        })?;
-    }
-    Ok(remote)
+    let requester = requester(IMAGE_UPDATE_AUTOMATION.kind, &automation.metadata);
+    let remote = tokens::git_login(context, requester, repository, objects, reached);
+    remote.map_err(|error| match error {
+        NoGitLogin::Gate(closed) => closed.into(),
+        NoGitLogin::Failed(message) => Error::SourceManagerFailed(message),
+    })
 }
 
 /// The Secret with a token for pull requests, beside the automation.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::clouds::{CloudRoute, Clouds};
 use bumpwright_cloud::{CloudError, GitIdentity, GitLogin, Requester, TokenCache};
 use bumpwright_git::{Auth, Remote};
-use bumpwright_http::{Fetched, Peer, Tls};
+use bumpwright_http::{Deadline, Fetched, Peer, Tls};
 
 /// So many are known at once. In a cluster, objects come and go.
 const MOST: usize = 4096;
@@ -79,6 +79,20 @@ impl GitIdentities {
             login: login.clone(),
         });
         Ok(Auth::Fetched(login))
+    }
+
+    /// The credentials of an identity at a remote, for an object of a cluster. They are tried here, so this blocks: what is wrong
+    /// with them is not Git's fault.
+    ///
+    /// # Errors
+    /// In Flux' words.
+    pub fn log_in(&self, identity: GitIdentity, remote: &Remote, requester: Requester) -> Result<Auth, String> {
+        let auth = self.auth(identity, remote, Some(requester))?;
+        if let Auth::Fetched(source) = &auth {
+            let login = source.login(None, Deadline::after(remote.timeout));
+            login.map_err(|error| format!("failed to configure authentication options: {error}"))?;
+        }
+        Ok(auth)
     }
 }
 

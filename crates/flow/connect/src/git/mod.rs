@@ -3,6 +3,8 @@
 
 mod identities;
 mod repository;
+mod source;
 
 pub use identities::GitIdentities;
-pub use repository::{Reached, RemoteError, of_repository};
+pub use repository::{Reached, RemoteError, of_repository, of_server};
+pub use source::of_source;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::error::AccessError;
+use crate::error::{AccessError, no_such_secret};
 use crate::github_app::{github_app, names_github_app};
 use crate::references::LocalObjects;
 use crate::tls::given_tls;
@@ -41,6 +41,16 @@ pub enum RemoteError {
         /// What is wrong with it.
         error: Box<CredentialsError>,
     },
+    /// No server is at the URL, in a cluster: folders of its machines hold what belongs to others, and definitions are not always
+    /// those that forbid them.
+    #[error("url '{0}' is none of http://, https:// and ssh://")]
+    Scheme(String),
+    /// SSH without a Secret.
+    #[error("invalid 'ssh' auth option: 'identity' is required")]
+    NoIdentity,
+    /// The Secret with credentials does not exist, in the API server's words.
+    #[error("{}", no_such_secret(.0))]
+    NoSecret(ObjectName),
     /// Trust, proxy or GitHub App.
     #[error(transparent)]
     Access(Box<AccessError>),
@@ -97,6 +107,24 @@ pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -
         remote,
         missing: name.filter(|_| secret.is_none()),
     })
+}
+
+/// The remote of a GitRepository as a cluster reaches it: at a server, with the Secret that it names.
+///
+/// # Errors
+/// [`RemoteError`]
+pub fn of_server(repository: &GitRepository, objects: &Objects) -> Result<Reached, RemoteError> {
+    let url = &repository.spec.url;
+    let reached = of_repository(url, repository, objects)?;
+    let scheme = reached.remote.url.scheme();
+    if !matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ssh) {
+        return Err(RemoteError::Scheme(url.clone()));
+    }
+    match &reached.missing {
+        Some(name) => Err(RemoteError::NoSecret(name.clone())),
+        None if scheme == Scheme::Ssh && matches!(reached.remote.auth, Auth::None) => Err(RemoteError::NoIdentity),
+        None => Ok(reached),
+    }
 }
 
 /// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; N-004 to N-006). What Flux refuses
