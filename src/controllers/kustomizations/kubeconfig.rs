@@ -13,9 +13,10 @@ use crate::controllers::context::Context;
 use crate::controllers::{request_metrics, tokens};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_cloud::{
-    Cloud, CloudError, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, Requester, ServiceAccounts, Use,
-    WorkloadIdentity,
+    Cloud, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use, WorkloadIdentity,
 };
+use bumpwright_connect::cluster::ClusterSettings;
+use bumpwright_connect::requester;
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ServerToken, TokenSource, kubeconfig_place};
 use bumpwright_runtime::blocking;
@@ -36,11 +37,7 @@ pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, ma
     let settings = settings(context, &ObjectName::new(namespace, map)).await?;
     let request = request(context, namespace, &settings).await?;
     let cloud = context.clouds.direct();
-    let asking = cloud.asked_by(Requester {
-        kind: "Kustomization",
-        namespace: namespace.to_owned(),
-        name: kustomization.metadata.name.clone(),
-    });
+    let asking = cloud.asked_by(requester("Kustomization", &kustomization.metadata));
     let login = login(asking, Arc::clone(&request), kustomization.spec.timeout()).await?;
     let key = key(&request, &login);
     if let Some(cluster) = context.remotes.get(key) {
@@ -65,20 +62,13 @@ async fn request(
     namespace: &str,
     settings: &BTreeMap<String, String>,
 ) -> Result<Arc<ClusterRequest>, String> {
-    let said = |error: CloudError| error.to_string();
-    let get = |key: &str| settings.get(key).cloned().unwrap_or_default();
-    let provider: ClusterProvider = get("provider").parse().map_err(said)?;
-    let place = ClusterPlace {
-        provider,
-        cluster: get("cluster"),
-        address: get("address"),
-        ca: get("ca.crt"),
-    };
-    place.check().map_err(said)?;
-    let audiences = get("audiences");
-    let audiences = audiences.lines().map(str::trim).filter(|one| !one.is_empty());
-    let named = account(context, namespace, &get("serviceAccountName")).await?;
-    let is_own = named.is_none() && provider == ClusterProvider::Generic;
+    let ClusterSettings {
+        place,
+        audiences,
+        service_account,
+    } = ClusterSettings::read(settings).map_err(|error| error.to_string())?;
+    let named = account(context, namespace, &service_account).await?;
+    let is_own = named.is_none() && place.provider == ClusterProvider::Generic;
     if named.is_none() {
         keep_own(context, &place)?;
     }
@@ -86,10 +76,7 @@ async fn request(
         true => Some(own(context).await?),
         false => named,
     };
-    let account = account.map(|account| WorkloadIdentity {
-        audiences: audiences.map(str::to_owned).collect(),
-        ..account
-    });
+    let account = account.map(|account| WorkloadIdentity { audiences, ..account });
     if let Some(own) = account.as_ref().filter(|_| is_own) {
         refuse_audiences(context, own, &place.address).await?;
     }

@@ -11,6 +11,7 @@ use super::kubeconfig;
 use crate::controllers::context::Context;
 use crate::controllers::request_metrics;
 use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
+use bumpwright_connect::cluster;
 use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 
 /// So many other clusters are kept connected.
@@ -153,17 +154,7 @@ async fn from_secret(
         .secret(&name)
         .await
         .map_err(|error| format!("unable to read KubeConfig secret '{name}' error: {error}"))?;
-    let key = reference.key.as_deref().filter(|key| !key.is_empty());
-    let keys = key.map_or_else(|| vec!["value", "value.yaml"], |key| vec![key]);
-    for key in &keys {
-        if let Some(text) = secret.text(key).map_err(|error| error.to_string())? {
-            return Ok(zeroize::Zeroizing::new(text.to_owned()));
-        }
-    }
-    let key = keys.first().copied().unwrap_or_default();
-    Err(format!(
-        "KubeConfig secret '{name}' does not contain a '{key}' key with a kubeconfig"
-    ))
+    cluster::kubeconfig(&secret, reference).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

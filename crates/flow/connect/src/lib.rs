@@ -2,6 +2,7 @@
 
 pub mod bucket;
 mod clouds;
+pub mod cluster;
 mod error;
 mod forge;
 pub mod git;

@@ -1,0 +1,89 @@
+//! Other clusters: the kubeconfig of a Secret, and the place that a ConfigMap describes (`spec.kubeConfig`; K-105, K-112 … K-121).
+
+use std::collections::BTreeMap;
+
+use super::error::AccessError;
+use bumpwright_api::{Secret, SecretKeyRef};
+use bumpwright_cloud::{CloudError, ClusterPlace, ClusterProvider};
+use zeroize::Zeroizing;
+
+/// The keys of a kubeconfig where the reference names none.
+const KEYS: [&str; 2] = ["value", "value.yaml"];
+
+/// The text of a kubeconfig.
+///
+/// # Errors
+/// [`AccessError::NoKubeconfig`], and a value that is not text.
+pub fn kubeconfig(secret: &Secret, reference: &SecretKeyRef) -> Result<Zeroizing<String>, AccessError> {
+    let given = reference.key.as_deref().filter(|key| !key.is_empty());
+    for key in given.as_ref().map_or(KEYS.as_slice(), std::slice::from_ref) {
+        if let Some(text) = secret.text(key)? {
+            return Ok(Zeroizing::new(text.to_owned()));
+        }
+    }
+    Err(AccessError::NoKubeconfig {
+        secret: secret.metadata.object_name(),
+        key: given.unwrap_or("value").to_owned(),
+    })
+}
+
+/// What a ConfigMap says of a cluster, and of whose identity reaches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterSettings {
+    /// The cluster.
+    pub place: ClusterPlace,
+    /// Whom the tokens are for; empty where the place decides.
+    pub audiences: Vec<String>,
+    /// `serviceAccountName`, or nothing.
+    pub service_account: String,
+}
+
+impl ClusterSettings {
+    /// Reads the data of a ConfigMap.
+    ///
+    /// # Errors
+    /// In Flux's words, for an unknown provider and a place that cannot be one.
+    pub fn read(data: &BTreeMap<String, String>) -> Result<Self, CloudError> {
+        let get = |key: &str| data.get(key).cloned().unwrap_or_default();
+        let provider: ClusterProvider = get("provider").parse()?;
+        let place = ClusterPlace {
+            provider,
+            cluster: get("cluster"),
+            address: get("address"),
+            ca: get("ca.crt"),
+        };
+        place.check()?;
+        let audiences = get("audiences");
+        let audiences = audiences.lines().map(str::trim).filter(|one| !one.is_empty());
+        Ok(Self {
+            place,
+            audiences: audiences.map(str::to_owned).collect(),
+            service_account: get("serviceAccountName"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn audiences_are_the_lines_of_a_config_map() {
+        let data = [
+            ("address", "https://cluster.example"),
+            ("provider", "generic"),
+            ("audiences", "a\n\n  b \n"),
+        ];
+        let data = data.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let settings = ClusterSettings::read(&data).unwrap();
+        assert_eq!(settings.audiences, ["a", "b"]);
+        assert_eq!(settings.service_account, "");
+        let refused = ClusterSettings::read(&BTreeMap::from([("provider".to_owned(), "generic".to_owned())]));
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "cluster address is required to create a REST config"
+        );
+    }
+}
