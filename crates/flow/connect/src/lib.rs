@@ -1,4 +1,11 @@
-//! Connection settings from specs and Secrets: trust, proxies, logins, signers, Git remotes and their forges.
+//! From specs and Secrets to connections: with Git servers, registries, buckets and other clusters.
+//!
+//! ```text
+//! spec ─▶ References ─▶ Objects (read by the caller) ─┬▶ git       ─▶ Remote ─▶ forge
+//!                                                     ├▶ registry  ─▶ Peer, Keychain or identity
+//!                                                     ├▶ bucket    ─▶ Settings
+//!                                                     └▶ cluster   ─▶ kubeconfig, ClusterPlace
+//! ```
 
 pub mod bucket;
 mod clouds;
@@ -19,8 +26,7 @@ pub use clouds::{CloudRoute, Clouds};
 pub use error::{AccessError, ConnectError};
 pub use forge::{forge, git_address, own_login};
 pub use identity::{ProviderAccount, requester};
-pub use proxy::proxy;
 pub use references::References;
 pub use signing::{SigningKeyError, signer};
 pub use spec::ConnectionSpec;
-pub use tls::{given_tls, older_keys, tls};
+pub use tls::older_keys;

@@ -12,7 +12,7 @@ const SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 ///
 /// # Errors
 /// [`AccessError`] for an address that is missing or cannot be used, and values that cannot be decoded.
-pub fn proxy(secret: &Secret) -> Result<Proxy, AccessError> {
+pub(crate) fn proxy(secret: &Secret) -> Result<Proxy, AccessError> {
     let name = || secret.metadata.object_name();
     let unusable = |detail: String| AccessError::Proxy { secret: name(), detail };
     let address = secret.text("address")?.ok_or_else(|| AccessError::NoKey {

@@ -19,7 +19,7 @@ pub fn older_keys(secret: &Secret) -> impl Iterator<Item = (&'static str, &'stat
 ///
 /// # Errors
 /// [`AccessError::HalfPair`] for a certificate without its key or the reverse, and values that cannot be decoded.
-pub fn given_tls(secret: &Secret) -> Result<Option<Tls>, AccessError> {
+pub(crate) fn given_tls(secret: &Secret) -> Result<Option<Tls>, AccessError> {
     let bytes = |new, old| Ok::<_, InvalidSecret>(first(secret.get(new)?, secret.get(old)?).map(<[u8]>::to_vec));
     let ca = bytes("ca.crt", "caFile")?;
     let certificate = bytes("tls.crt", "certFile")?;
@@ -53,7 +53,7 @@ pub fn given_tls(secret: &Secret) -> Result<Option<Tls>, AccessError> {
 ///
 /// # Errors
 /// Also [`AccessError::NoCertificates`].
-pub fn tls(secret: &Secret) -> Result<Tls, AccessError> {
+pub(crate) fn tls(secret: &Secret) -> Result<Tls, AccessError> {
     given_tls(secret)?.ok_or_else(|| AccessError::NoCertificates(secret.metadata.object_name()))
 }
 

@@ -1,5 +1,4 @@
-//! How the remote of a GitRepository is reached: from its spec, its Secrets and the identities of providers, for commands and
-//! controllers alike.
+//! The remote of a GitRepository: from its spec, its Secrets and the identities of providers.
 
 mod identities;
 mod repository;
