@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::args::Access;
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::AccessError;
-use bumpwright_connect::git::{self, GitIdentities, Reached, RemoteError};
+use bumpwright_connect::git::{self, GitConnection, GitIdentities, RemoteError};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme};
 use bumpwright_secret::Secret;
 
@@ -61,7 +61,7 @@ pub fn of_repository(
         }
         return plain(url, access);
     }
-    let Reached {
+    let GitConnection {
         mut remote,
         identity,
         missing,

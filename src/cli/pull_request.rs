@@ -60,13 +60,10 @@ impl Typed<'_> {
             None => said.base.clone(),
         };
         let repository = Repository::locate(kind, git, api.as_ref()).map_err(|e| format!("pull request: {e}"))?;
-        let own = repository.is_served_by(git);
         let login = match self.named_login(automation, &said, remote, notes)? {
             Some(login) => login,
             None if self.is_dry(automation) => Login::Nobody,
-            None => connect::own_login(remote, &repository)
-                .filter(|_| own)
-                .ok_or_else(|| no_token(&repository))?,
+            None => connect::own_login(remote, &repository).ok_or_else(|| no_token(&repository))?,
         };
         Ok(Some(PullRequest {
             base,

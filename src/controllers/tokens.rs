@@ -9,7 +9,7 @@ use super::settings::Gates;
 use bumpwright_api::{GitRepository, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_connect::ProviderAccount;
-use bumpwright_connect::git::Reached;
+use bumpwright_connect::git::GitConnection;
 use bumpwright_git::Remote;
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
@@ -128,13 +128,13 @@ pub(crate) fn git_login(
     requester: Requester,
     repository: &GitRepository,
     objects: &Objects,
-    reached: Reached,
+    connection: GitConnection,
 ) -> Result<Remote, NoGitLogin> {
-    let Reached {
+    let GitConnection {
         mut remote,
         mut identity,
         ..
-    } = reached;
+    } = connection;
     remote.ssh.kex.clone_from(&context.settings.ssh_kex);
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     if let Some(GitIdentity::Provider { service_account, .. }) = &mut identity {

@@ -38,9 +38,12 @@ pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, String> {
     }
 }
 
-/// What Git itself uses for the same server, never in the clear when Git has it over TLS.
+/// What Git itself uses, if the forge is on the same server; never in the clear when Git has it over TLS.
 #[must_use]
 pub fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
+    if !git_address(remote).is_ok_and(|git| repository.is_served_by(git)) {
+        return None;
+    }
     if remote.url.scheme() == Scheme::Ssh || (remote.url.scheme() == Scheme::Https && repository.api.scheme() == "http")
     {
         return None;

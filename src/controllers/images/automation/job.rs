@@ -171,7 +171,6 @@ fn pull_request(
             ))
         }
         None => connect::own_login(remote, &repository)
-            .filter(|_| repository.is_served_by(git))
             .ok_or_else(|| {
                 format!("no token for the pull requests of {repository}: name a Secret by the annotation bumpwright.dev/pull-request-secret")
             })?,

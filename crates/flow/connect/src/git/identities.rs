@@ -1,4 +1,4 @@
-//! Who asks Git servers where the manifests name a provider: identities at clouds and GitHub Apps, shared by the automations
+//! Logins at Git servers where the manifests name a provider: identities at clouds and GitHub Apps, shared by the automations
 //! of a run.
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,5 +5,5 @@ mod repository;
 mod source;
 
 pub use identities::GitIdentities;
-pub use repository::{Reached, RemoteError, of_repository, of_server};
+pub use repository::{GitConnection, RemoteError, of_repository, of_server};
 pub use source::of_source;

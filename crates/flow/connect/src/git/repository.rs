@@ -10,18 +10,18 @@ use bumpwright_api::{GitRepository, InvalidSecret, ObjectName, Objects, Secret};
 use bumpwright_cloud::{GitIdentity, Provider};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, TransportError};
 
-/// A remote as its GitRepository says it.
+/// The remote of a GitRepository, and what is still to be done about its login.
 #[derive(Clone, Debug)]
-pub struct Reached {
-    /// Its settings; the identity's logins are not among them yet.
+pub struct GitConnection {
+    /// Its settings, without the login of the identity.
     pub remote: Remote,
-    /// Who asks, if that is for a provider to say.
+    /// The identity that logs in, where `spec.provider` names one.
     pub identity: Option<GitIdentity>,
-    /// The Secret with credentials, when it is not there.
+    /// The Secret with credentials, if it does not exist.
     pub missing: Option<ObjectName>,
 }
 
-/// Why a GitRepository does not say how it is reached. No variant holds a value of a Secret.
+/// Why a GitRepository gives no connection. No variant holds a value of a Secret.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RemoteError {
     /// `spec.url`
@@ -80,7 +80,7 @@ pub enum CredentialsError {
 ///
 /// # Errors
 /// [`RemoteError`]
-pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -> Result<Reached, RemoteError> {
+pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -> Result<GitConnection, RemoteError> {
     let spec = &repository.spec;
     let mut remote = Remote::new(RemoteUrl::parse(url).map_err(|e: TransportError| RemoteError::Url(e.to_string()))?);
     if let Some(timeout) = spec.timeout {
@@ -102,7 +102,7 @@ pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -
     }
     remote.proxy = local.proxy(spec.proxy_secret_ref.as_ref())?;
     let is_http = matches!(remote.url.scheme(), Scheme::Http | Scheme::Https);
-    Ok(Reached {
+    Ok(GitConnection {
         identity: identity.filter(|_| is_http),
         remote,
         missing: name.filter(|_| secret.is_none()),
@@ -113,21 +113,21 @@ pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -
 ///
 /// # Errors
 /// [`RemoteError`]
-pub fn of_server(repository: &GitRepository, objects: &Objects) -> Result<Reached, RemoteError> {
+pub fn of_server(repository: &GitRepository, objects: &Objects) -> Result<GitConnection, RemoteError> {
     let url = &repository.spec.url;
-    let reached = of_repository(url, repository, objects)?;
-    let scheme = reached.remote.url.scheme();
+    let connection = of_repository(url, repository, objects)?;
+    let scheme = connection.remote.url.scheme();
     if !matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ssh) {
         return Err(RemoteError::Scheme(url.clone()));
     }
-    match &reached.missing {
+    match &connection.missing {
         Some(name) => Err(RemoteError::NoSecret(name.clone())),
-        None if scheme == Scheme::Ssh && matches!(reached.remote.auth, Auth::None) => Err(RemoteError::NoIdentity),
-        None => Ok(reached),
+        None if scheme == Scheme::Ssh && matches!(connection.remote.auth, Auth::None) => Err(RemoteError::NoIdentity),
+        None => Ok(connection),
     }
 }
 
-/// Who asks, if that is for a provider to say (GitRepository v1, *Provider*; N-004 to N-006). What Flux refuses
+/// The identity that logs in, where `spec.provider` names one (GitRepository v1, *Provider*; N-004 to N-006). What Flux refuses
 /// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
 fn identity(
     repository: &GitRepository,

@@ -1,6 +1,6 @@
 //! The remote of a GitRepository that is a source, with source-controller's refusals in its order (v1.9, `getAuthOpts`).
 
-use super::repository::{Reached, RemoteError, of_server};
+use super::repository::{GitConnection, RemoteError, of_server};
 use crate::error::{ConnectError, no_such_secret};
 use crate::references::LocalObjects;
 use bumpwright_api::{GitRepository, Objects, Secret};
@@ -11,7 +11,7 @@ use bumpwright_gostd as gostd;
 ///
 /// # Errors
 /// [`ConnectError`]
-pub fn of_source(repository: &GitRepository, objects: &Objects) -> Result<Reached, ConnectError> {
+pub fn of_source(repository: &GitRepository, objects: &Objects) -> Result<GitConnection, ConnectError> {
     let spec = &repository.spec;
     let local = LocalObjects::of(&repository.metadata, objects);
     local
@@ -28,9 +28,9 @@ pub fn of_source(repository: &GitRepository, objects: &Objects) -> Result<Reache
     });
     let secret = secret.transpose()?;
     refuse_password_alone(&url, secret)?;
-    let reached = of_server(repository, objects).map_err(|error| refused(error, secret.is_none()))?;
-    refuse_locked_key(&reached.remote, secret)?;
-    Ok(reached)
+    let connection = of_server(repository, objects).map_err(|error| refused(error, secret.is_none()))?;
+    refuse_locked_key(&connection.remote, secret)?;
+    Ok(connection)
 }
 
 fn invalid_url(message: String) -> ConnectError {
