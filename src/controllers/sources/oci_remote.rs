@@ -1,7 +1,7 @@
 //! The registry of an OCIRepository, with source-controller's refusals in its order (v1.9, `reconcileSource`).
 
 use super::error::SourceError;
-use super::oci_source::{PULL_FAILED, READ_FAILED};
+use super::oci_repository::fetch::{PULL_FAILED, READ_FAILED};
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, GateClosed};
 use bumpwright_api::{Objects, OciRepository};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::error::SourceError;
-use super::git_source::Fetched;
-use super::status::VERIFIED;
+use super::fetch::Fetched;
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::status::VERIFIED;
 use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
 use bumpwright_artifact::Algorithm;
 use bumpwright_runtime::{EventType, ReconcileRequest, Status, clock};

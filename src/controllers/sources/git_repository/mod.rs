@@ -1,16 +1,17 @@
 //! `GitRepository` as a source: from its reference to an artifact (source-controller v1.9, `GitRepositoryReconciler`).
 
+mod fetch;
+mod verify;
+
 use std::sync::Arc;
 
-use super::artifacts;
-use super::error::SourceError;
-use super::git_remote;
-use super::git_source::{Fetched, Fetching, Gathered, fetch, make};
-use super::source::{Source, SourceRequest, asking, blocking};
-use super::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED};
-use super::verify;
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
+use crate::controllers::sources::artifacts;
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::git_remote;
+use crate::controllers::sources::source::{Source, SourceRequest, asking, blocking};
+use crate::controllers::sources::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED};
 use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus, GoDuration, Is, Objects};
 use bumpwright_connect::References;
 use bumpwright_git::Remote;
@@ -18,6 +19,7 @@ use bumpwright_http::Job;
 use bumpwright_kube::{GIT_REPOSITORY, Kind};
 use bumpwright_runtime::Status;
 use bumpwright_source::CheckoutError;
+use fetch::{Fetched, Fetching, Gathered, fetch, make};
 
 impl Source for GitRepository {
     const KIND: &'static Kind = &GIT_REPOSITORY;

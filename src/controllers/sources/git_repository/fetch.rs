@@ -3,11 +3,11 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use super::archive::{Making, rules};
-use super::error::SourceError;
-use super::source::Source;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::mirrors::Mirrors;
+use crate::controllers::sources::archive::{Making, rules};
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::source::Source;
 use bumpwright_api::{Artifact, GitRepository};
 use bumpwright_budget::Budget;
 use bumpwright_git::{Auth, Remote, RemoteUrl, Scheme};

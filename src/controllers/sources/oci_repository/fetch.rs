@@ -6,10 +6,10 @@ use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::archive::{Making, rules};
-use super::error::SourceError;
-use super::source::Source;
-use super::spool::{Spooled, keeping, temporary};
+use crate::controllers::sources::archive::{Making, rules};
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::source::Source;
+use crate::controllers::sources::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::{Bound, Budget, Held};

@@ -1,20 +1,22 @@
 //! `Bucket` as a source: from the objects of a bucket to an artifact (source-controller v1.9, `BucketReconciler`).
 
+mod fetch;
+
 use std::sync::Arc;
 
-use super::artifacts;
-use super::bucket_remote::{settings, timeout};
-use super::bucket_source::{Synced, Wanted, make, sync};
-use super::error::SourceError;
-use super::source::{Source, SourceRequest, asking, blocking};
-use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED};
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
+use crate::controllers::sources::artifacts;
+use crate::controllers::sources::bucket_remote::{settings, timeout};
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::source::{Source, SourceRequest, asking, blocking};
+use crate::controllers::sources::status::{FETCH_FAILED, IN_STORAGE, OUTDATED};
 use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
 use bumpwright_kube::{BUCKET, Kind};
 use bumpwright_runtime::Status;
 use bumpwright_source::Files;
 use bumpwright_storage::LATEST;
+use fetch::{Synced, Wanted, make, sync};
 
 impl Source for Bucket {
     const KIND: &'static Kind = &BUCKET;

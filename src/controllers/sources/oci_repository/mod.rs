@@ -1,15 +1,16 @@
 //! `OCIRepository` as a source: from a tag or digest to an artifact (source-controller v1.9, `OCIRepositoryReconciler`).
 
+pub(super) mod fetch;
+
 use std::sync::Arc;
 
-use super::artifacts;
-use super::error::SourceError;
-use super::oci_remote;
-use super::oci_source::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
-use super::source::{Source, SourceRequest, asking, blocking as blocking_step};
-use super::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED};
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
+use crate::controllers::sources::artifacts;
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::oci_remote;
+use crate::controllers::sources::source::{Source, SourceRequest, asking, blocking as blocking_step};
+use crate::controllers::sources::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED};
 use bumpwright_api::{GoDuration, Is, Objects, OciRepository, OciRepositoryStatus, OciVerification};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_kube::{Kind, OCI_REPOSITORY};
@@ -17,6 +18,7 @@ use bumpwright_runtime::{Status, blocking};
 use bumpwright_source::{OciPick, OciRemote, verify_cosign};
 use bumpwright_storage::LATEST;
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
+use fetch::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
 
 /// What upstream's makers of artifacts write down of them (image-spec v1.1, *Pre-Defined Annotation Keys*).
 const SOURCE: &str = "org.opencontainers.image.source";

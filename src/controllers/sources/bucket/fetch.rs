@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::archive::Making;
-use super::bucket_remote::refused;
-use super::error::SourceError;
-use super::source::Source;
-use super::spool::{Spooled, keeping, temporary};
+use crate::controllers::sources::archive::Making;
+use crate::controllers::sources::bucket_remote::refused;
+use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::source::Source;
+use crate::controllers::sources::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{self as api, Artifact, ObjectName};
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_budget::{BudgetedWriter, Share};
