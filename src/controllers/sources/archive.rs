@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use super::artifacts;
-use super::error::SourceError;
+use super::error::ArtifactError;
 use bumpwright_api::{Artifact, ObjectName};
 use bumpwright_artifact::{IgnoreRules, Writer};
 use bumpwright_kube::Kind;
@@ -30,11 +30,8 @@ pub(crate) struct Making<'a> {
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, SourceError> {
-    source::rules(files, ignore).map_err(|error| {
-        let message = format!("failed to load source ignore patterns from repository: {error}");
-        SourceError::other("SourceIgnoreError", message)
-    })
+pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, ArtifactError> {
+    source::rules(files, ignore).map_err(ArtifactError::SourceIgnoreError)
 }
 
 impl Making<'_> {
@@ -42,7 +39,7 @@ impl Making<'_> {
     ///
     /// # Errors
     /// What refuses the reconciliation.
-    pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, SourceError> {
+    pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, ArtifactError> {
         let metadata = self.metadata.clone();
         let written = self.write(|out| {
             let mut writer = Writer::new(out)?;
@@ -50,20 +47,23 @@ impl Making<'_> {
             writer.finish()?;
             Ok(metadata)
         });
-        written.map_err(|error| unable("archive", &error))
+        written.map_err(|error| ArtifactError::ArchiveOperationFailed {
+            doing: "archive",
+            error,
+        })
     }
 
     /// Takes a layer as it is.
     ///
     /// # Errors
     /// What refuses the reconciliation.
-    pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, SourceError> {
+    pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, ArtifactError> {
         let metadata = self.metadata.clone();
         let written = self.write(|mut out| {
             io::copy(&mut layer, &mut out)?;
             Ok(metadata)
         });
-        written.map_err(|error| unable("copy", &error))
+        written.map_err(|error| ArtifactError::ArchiveOperationFailed { doing: "copy", error })
     }
 
     fn write(
@@ -75,9 +75,4 @@ impl Making<'_> {
         let artifact = self.storage.artifact(&folder, &file, self.revision)?;
         self.storage.write(&artifact, self.link, fill)
     }
-}
-
-fn unable(doing: &str, error: &StorageError) -> SourceError {
-    let message = format!("unable to {doing} artifact to storage: {error}");
-    SourceError::storage("ArchiveOperationFailed", message)
 }

@@ -1,20 +1,43 @@
-//! Why a source has no artifact, or an old one.
+//! How the error of a step shows in a source's status, and the errors that all kinds have. The errors of a kind are in its folder.
 
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::status::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
 use bumpwright_api::Is;
-use bumpwright_connect::ConnectError;
 use bumpwright_runtime::{Outcome, Status};
+use bumpwright_source::ArchiveError;
+use bumpwright_storage::StorageError;
 
-/// An error of a step.
-#[derive(Debug)]
-pub(crate) struct SourceError {
+/// The errors of a kind. Its text is the message of the conditions.
+pub(crate) trait SourceError: std::error::Error + From<ArtifactError> + Send + 'static {
+    /// How it shows.
+    fn failure(&self) -> Failure;
+
+    /// Sets the condition.
+    fn show(&self, status: &mut Status) {
+        let failure = self.failure();
+        if let Some((condition, is)) = failure.condition {
+            status.conditions.set(condition, is, failure.reason, &self.to_string());
+        }
+    }
+
+    /// Sets the condition, and returns the outcome of the reconciliation.
+    fn conclude(&self, status: &mut Status) -> Outcome {
+        self.show(status);
+        self.failure().outcome(self.to_string())
+    }
+}
+
+/// How an error shows. It is tried again with a backoff, unless it says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
     /// The condition that shows it, besides Ready.
     condition: Option<(&'static str, Is)>,
-    retry: Retry,
+    /// The reason of the condition, of Ready and of the event.
     reason: &'static str,
-    message: String,
+    retry: Retry,
 }
 
 /// When a step that failed is tried again.
@@ -26,63 +49,67 @@ enum Retry {
     After(Duration),
 }
 
-impl SourceError {
+impl Failure {
     /// Nothing was fetched.
-    pub(crate) fn fetch(reason: &'static str, message: String) -> Self {
-        Self::new(Some((FETCH_FAILED, Is::True)), reason, message)
+    pub(crate) const fn fetch(reason: &'static str) -> Self {
+        Self::new(Some((FETCH_FAILED, Is::True)), reason)
     }
 
     /// The folder of artifacts, or a temporary file, cannot be used.
-    pub(crate) fn storage(reason: &'static str, message: String) -> Self {
-        Self::new(Some((STORAGE_FAILED, Is::True)), reason, message)
+    pub(crate) const fn storage(reason: &'static str) -> Self {
+        Self::new(Some((STORAGE_FAILED, Is::True)), reason)
     }
 
     /// A signature is missing or wrong.
-    pub(crate) fn verification(reason: &'static str, message: String) -> Self {
-        Self::new(Some((VERIFIED, Is::False)), reason, message)
+    pub(crate) const fn verification(reason: &'static str) -> Self {
+        Self::new(Some((VERIFIED, Is::False)), reason)
     }
 
-    /// An artifact that is included does not exist; it is looked for again `after` that.
-    pub(crate) fn include(reason: &'static str, message: String, after: Duration) -> Self {
-        Self {
-            retry: Retry::After(after),
-            ..Self::new(Some((INCLUDE_UNAVAILABLE, Is::True)), reason, message)
-        }
+    /// An artifact that is included does not exist.
+    pub(crate) const fn include(reason: &'static str) -> Self {
+        Self::new(Some((INCLUDE_UNAVAILABLE, Is::True)), reason)
     }
 
     /// No condition shows it but Ready.
-    pub(crate) fn other(reason: &'static str, message: String) -> Self {
-        Self::new(None, reason, message)
+    pub(crate) const fn ready_only(reason: &'static str) -> Self {
+        Self::new(None, reason)
     }
 
-    fn new(condition: Option<(&'static str, Is)>, reason: &'static str, message: String) -> Self {
+    const fn new(condition: Option<(&'static str, Is)>, reason: &'static str) -> Self {
         Self {
             condition,
-            retry: Retry::Backoff,
             reason,
-            message,
+            retry: Retry::Backoff,
         }
     }
 
     /// Trying again does not help before the object changes.
-    pub(crate) fn stalled(self) -> Self {
+    pub(crate) const fn stalled(self) -> Self {
         Self {
             retry: Retry::Never,
             ..self
         }
     }
 
-    /// Sets the condition.
-    pub(crate) fn show(&self, status: &mut Status) {
-        if let Some((condition, is)) = self.condition {
-            status.conditions.set(condition, is, self.reason, &self.message);
+    /// [`Failure::stalled`] if that is so.
+    pub(crate) const fn stalled_if(self, stalled: bool) -> Self {
+        match stalled {
+            true => self.stalled(),
+            false => self,
         }
     }
 
-    /// Sets the condition, and gives what the reconciliation comes to.
-    pub(crate) fn conclude(self, status: &mut Status) -> Outcome {
-        self.show(status);
-        let (reason, message) = (self.reason, self.message);
+    /// It is tried again after that time.
+    pub(crate) const fn requeue_after(self, after: Duration) -> Self {
+        Self {
+            retry: Retry::After(after),
+            ..self
+        }
+    }
+
+    /// The outcome of the reconciliation.
+    fn outcome(self, message: String) -> Outcome {
+        let reason = self.reason;
         match self.retry {
             Retry::Never => Outcome::Stalled { reason, message },
             Retry::Backoff => Outcome::Backoff { reason, message },
@@ -91,12 +118,27 @@ impl SourceError {
     }
 }
 
-impl From<ConnectError> for SourceError {
-    fn from(error: ConnectError) -> Self {
-        let refused = Self::fetch(error.reason, error.message);
-        match error.is_stalling {
-            true => refused.stalled(),
-            false => refused,
+/// Errors of steps that all kinds have. The variants are the reasons of conditions.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArtifactError {
+    #[error("failed to load source ignore patterns from repository: {0}")]
+    SourceIgnoreError(ArchiveError),
+    #[error("failed to create temporary file in {}: {error}", .folder.display())]
+    DirectoryCreationFailed { folder: PathBuf, error: io::Error },
+    #[error("unable to {doing} artifact to storage: {error}")]
+    ArchiveOperationFailed { doing: &'static str, error: StorageError },
+    /// A step did not end by itself: it panicked, or the object was deleted.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl ArtifactError {
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::SourceIgnoreError(_) => Failure::ready_only("SourceIgnoreError"),
+            Self::DirectoryCreationFailed { .. } => Failure::storage("DirectoryCreationFailed"),
+            Self::ArchiveOperationFailed { .. } => Failure::storage("ArchiveOperationFailed"),
+            Self::Failed(_) => Failure::ready_only("Failed"),
         }
     }
 }

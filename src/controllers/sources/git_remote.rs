@@ -1,8 +1,8 @@
 //! The remote of a GitRepository that is a source: what its spec and Secrets say, with the login of its identity.
 
-use super::error::SourceError;
+use super::git_repository::Error;
 use crate::controllers::context::Context;
-use crate::controllers::tokens::{self, GateClosed, NoGitLogin};
+use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::{git, requester};
 use bumpwright_git::Remote;
@@ -12,12 +12,12 @@ use bumpwright_kube::GIT_REPOSITORY;
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, SourceError> {
+pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Error> {
     let reached = git::of_source(repository, objects)?;
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached);
     remote.map_err(|error| match error {
-        NoGitLogin::Gate(closed) => SourceError::fetch(GateClosed::REASON, closed.to_string()).stalled(),
-        NoGitLogin::Failed(message) => SourceError::fetch("AuthenticationFailed", message),
+        NoGitLogin::Gate(closed) => closed.into(),
+        NoGitLogin::Failed(message) => Error::AuthenticationFailed(message),
     })
 }

@@ -1,9 +1,8 @@
 //! The registry of an OCIRepository, with source-controller's refusals in its order (v1.9, `reconcileSource`).
 
-use super::error::SourceError;
-use super::oci_repository::fetch::{PULL_FAILED, READ_FAILED};
+use super::oci_repository::Error;
 use crate::controllers::context::Context;
-use crate::controllers::tokens::{self, GateClosed};
+use crate::controllers::tokens;
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::registry::OciRegistry;
@@ -22,7 +21,7 @@ pub(crate) fn remote(
     context: &Context,
     repository: &OciRepository,
     objects: &Objects,
-) -> Result<OciRemote, SourceError> {
+) -> Result<OciRemote, Error> {
     let (spec, settings) = (&repository.spec, OciRegistry::of(repository, objects));
     let timeout = settings.timeout();
     let deadline = Deadline::after(timeout);
@@ -34,10 +33,7 @@ pub(crate) fn remote(
         (_, Err(_)) => Login::Anonymous,
     };
     let tls = settings.tls()?;
-    let name = name.map_err(|why| {
-        let message = format!("URL validation failed for '{}': {why}", spec.url);
-        SourceError::fetch("URLInvalid", message).stalled()
-    })?;
+    let name = name.map_err(|why| Error::UrlInvalid(format!("URL validation failed for '{}': {why}", spec.url)))?;
     let peer = Peer {
         tls,
         proxy,
@@ -59,13 +55,12 @@ fn cloud_login(
     settings: OciRegistry<'_>,
     (name, proxy): (&Reference, Option<&Proxy>),
     deadline: Deadline,
-) -> Result<Login, SourceError> {
+) -> Result<Login, Error> {
     let account = ProviderAccount::of(repository);
     let Some(provider) = account.provider() else {
         return Ok(Login::Anonymous);
     };
-    tokens::check_gate(context.settings.gates, account.given(), "spec.serviceAccountName")
-        .map_err(|closed| SourceError::other(GateClosed::REASON, closed.to_string()).stalled())?;
+    tokens::check_gate(context.settings.gates, account.given(), "spec.serviceAccountName")?;
     let login = settings
         .cloud(provider, &context.accounts)
         .and_then(|(cloud, identity)| {
@@ -77,15 +72,13 @@ fn cloud_login(
 }
 
 /// Upstream logs in at the cloud in the middle of its first request to the registry, and says so.
-fn without_login(repository: &OciRepository, error: &CloudError) -> SourceError {
+fn without_login(repository: &OciRepository, error: &CloudError) -> Error {
     let url = &repository.spec.url;
-    let (reason, message) = match OciPick::of(repository.spec.reference.as_ref()) {
-        OciPick::Digest(_) => (PULL_FAILED, format!("failed to pull artifact from '{url}': {error}")),
-        OciPick::Tag(_) => (PULL_FAILED, format!("failed to determine artifact digest: {error}")),
+    match OciPick::of(repository.spec.reference.as_ref()) {
+        OciPick::Digest(_) => Error::OciArtifactPullFailed(format!("failed to pull artifact from '{url}': {error}")),
+        OciPick::Tag(_) => Error::OciArtifactPullFailed(format!("failed to determine artifact digest: {error}")),
         OciPick::Semver { .. } => {
-            let message = format!("failed to determine the artifact tag for '{url}': {error}");
-            (READ_FAILED, message)
+            Error::ReadOperationFailed(format!("failed to determine the artifact tag for '{url}': {error}"))
         }
-    };
-    SourceError::fetch(reason, message)
+    }
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::artifacts::{self, Before};
-use super::error::SourceError;
+use super::error::{ArtifactError, SourceError};
 use super::status::{self, OUTDATED, STORAGE_FAILED};
 use crate::controllers::context::Context;
 use bumpwright_api::{Artifact, GoDuration, Is, ObjectName};
@@ -33,6 +33,9 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     /// What the status says of how the artifact was made, besides the conditions.
     type Observed: DeserializeOwned + Serialize + Default + Send + Sync;
 
+    /// Why a step fails.
+    type Error: SourceError;
+
     /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
@@ -40,7 +43,7 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     fn run(
         request: &mut SourceRequest<'_, Self>,
         status: &mut Status,
-    ) -> impl Future<Output = Result<String, SourceError>> + Send;
+    ) -> impl Future<Output = Result<String, Self::Error>> + Send;
 }
 
 /// Reconciles the sources of a kind.
@@ -185,17 +188,15 @@ fn fields(observed: &impl Serialize) -> serde_json::Map<String, Value> {
 }
 
 /// Does a step that asks servers and leaves nothing behind.
-pub(crate) async fn asking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
-) -> Result<T, SourceError> {
-    let done = blocking::ask(work).await;
-    done.map_err(|error| SourceError::other("Failed", error))?
+pub(crate) async fn asking<T: Send + 'static, E: SourceError>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
+    blocking::ask(work).await.map_err(ArtifactError::Failed)?
 }
 
 /// Does a step that waits for disks.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
-) -> Result<T, SourceError> {
-    let done = blocking::run(work).await;
-    done.map_err(|error| SourceError::other("Failed", error))?
+pub(crate) async fn blocking<T: Send + 'static, E: SourceError>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
+    blocking::run(work).await.map_err(ArtifactError::Failed)?
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::error::SourceError;
+use super::error::ArtifactError;
 use bumpwright_budget::{BudgetedWriter, Held, Share};
 use bumpwright_source::{ContentStore, Keeping};
 
@@ -13,10 +13,10 @@ use bumpwright_source::{ContentStore, Keeping};
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn temporary(folder: &Path) -> Result<File, SourceError> {
-    tempfile::tempfile_in(folder).map_err(|error| {
-        let message = format!("failed to create temporary file in {}: {error}", folder.display());
-        SourceError::storage("DirectoryCreationFailed", message)
+pub(crate) fn temporary(folder: &Path) -> Result<File, ArtifactError> {
+    tempfile::tempfile_in(folder).map_err(|error| ArtifactError::DirectoryCreationFailed {
+        folder: folder.to_owned(),
+        error,
     })
 }
 

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::error::Error;
 use crate::controllers::sources::archive::Making;
-use crate::controllers::sources::bucket_remote::refused;
-use crate::controllers::sources::error::SourceError;
 use crate::controllers::sources::source::Source;
 use crate::controllers::sources::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{self as api, Artifact, ObjectName};
@@ -44,11 +43,10 @@ pub(crate) struct Synced {
 
 /// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). `folder` is for temporary files,
 /// which have no names in it.
-pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synced, SourceError> {
+pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synced, Error> {
     let deadline = Deadline::after(wanted.timeout);
-    let bucket = Bucket::open(&wanted.settings, deadline).map_err(|error| refused(&error))?;
-    let listed = listed(&bucket, wanted, deadline);
-    let (rules, mut index) = listed.map_err(|error| refused(&error))?;
+    let bucket = Bucket::open(&wanted.settings, deadline)?;
+    let (rules, mut index) = listed(&bucket, wanted, deadline)?;
     if wanted.made.as_deref().is_some_and(|made| index.is_at(made)) {
         return Ok(Synced {
             index,
@@ -59,14 +57,11 @@ pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synce
     let spool = Spool::new(keeping(temporary(folder)?, room));
     let store = |place: &str, contents: &mut dyn Read| spool.take(place, contents);
     let deadline = Deadline::after(wanted.timeout);
-    let gone = fetch(&bucket, &mut index, &store, Limits::default(), deadline).map_err(|error| refused(&error))?;
+    let gone = fetch(&bucket, &mut index, &store, Limits::default(), deadline)?;
     let files = spool.files(rules);
     let files = files.map_err(|error| {
         let name = bucket.name();
-        SourceError::fetch(
-            "BucketOperationFailed",
-            format!("fetch from bucket '{name}' failed: {error}"),
-        )
+        Error::BucketOperationFailed(format!("fetch from bucket '{name}' failed: {error}"))
     })?;
     Ok(Synced {
         index,
@@ -138,12 +133,7 @@ fn put(root: &mut Directory, place: &str, content: Content) -> Option<()> {
 }
 
 /// Writes the artifact. What is ignored was not fetched.
-pub(crate) fn make(
-    storage: &Storage,
-    name: &ObjectName,
-    revision: &str,
-    files: &Files,
-) -> Result<Artifact, SourceError> {
+pub(crate) fn make(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) -> Result<Artifact, Error> {
     let making = Making {
         storage,
         kind: &BUCKET,
@@ -153,5 +143,5 @@ pub(crate) fn make(
         link: api::Bucket::LINK,
         metadata: Default::default(),
     };
-    making.archive(files, &IgnoreRules::of_bucket(None, None))
+    Ok(making.archive(files, &IgnoreRules::of_bucket(None, None))?)
 }

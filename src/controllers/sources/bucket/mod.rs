@@ -1,5 +1,6 @@
 //! `Bucket` as a source: from the objects of a bucket to an artifact (source-controller v1.9, `BucketReconciler`).
 
+mod error;
 mod fetch;
 
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::bucket_remote::{settings, timeout};
-use crate::controllers::sources::error::SourceError;
 use crate::controllers::sources::source::{Source, SourceRequest, asking, blocking};
 use crate::controllers::sources::status::{FETCH_FAILED, IN_STORAGE, OUTDATED};
 use bumpwright_api::{Bucket, BucketStatus, GoDuration, Is, Objects};
@@ -16,18 +16,20 @@ use bumpwright_kube::{BUCKET, Kind};
 use bumpwright_runtime::Status;
 use bumpwright_source::Files;
 use bumpwright_storage::LATEST;
+pub(crate) use error::Error;
 use fetch::{Synced, Wanted, make, sync};
 
 impl Source for Bucket {
     const KIND: &'static Kind = &BUCKET;
     const LINK: Option<&'static str> = Some(LATEST);
     type Observed = BucketStatus;
+    type Error = Error;
 
     fn interval(&self) -> Option<GoDuration> {
         self.spec.interval
     }
 
-    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, SourceError> {
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
         let count = request.run(status).await?;
         let name = &request.object.spec.bucket_name;
         Ok(format!(
@@ -38,7 +40,7 @@ impl Source for Bucket {
 
 impl SourceRequest<'_, Bucket> {
     /// All steps. Gives how many objects there are.
-    async fn run(&mut self, status: &mut Status) -> Result<usize, SourceError> {
+    async fn run(&mut self, status: &mut Status) -> Result<usize, Error> {
         let objects = self.objects().await?;
         let synced = self.sync(status, &objects).await?;
         let revision = synced.index.revision();
@@ -61,16 +63,16 @@ impl SourceRequest<'_, Bucket> {
     }
 
     /// The Secrets and the ServiceAccount that it names.
-    async fn objects(&self) -> Result<Objects, SourceError> {
+    async fn objects(&self) -> Result<Objects, Error> {
         let gathered = dereference::of(self.context, &self.object).await;
-        let objects = gathered.map_err(|error| SourceError::fetch("AuthenticationFailed", error.to_string()))?;
+        let objects = gathered.map_err(|error| Error::AuthenticationFailed(error.to_string()))?;
         let spec = &self.object.spec;
         let of_sts = spec.sts.iter().filter_map(|sts| sts.cert_secret_ref.as_ref());
         older_keys::tell(self.request, &objects, spec.cert_secret_ref.iter().chain(of_sts));
         Ok(objects)
     }
 
-    async fn sync(&self, status: &Status, objects: &Objects) -> Result<Synced, SourceError> {
+    async fn sync(&self, status: &Status, objects: &Objects) -> Result<Synced, Error> {
         let (context, bucket, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
         let (name, made) = (
             self.request.object.name.clone(),
@@ -97,7 +99,7 @@ impl SourceRequest<'_, Bucket> {
         Ok(synced)
     }
 
-    async fn make(&mut self, status: &mut Status, revision: &str, files: Files) -> Result<(), SourceError> {
+    async fn make(&mut self, status: &mut Status, revision: &str, files: Files) -> Result<(), Error> {
         let (storage, name, revision) = (
             self.storage.clone(),
             self.request.object.name.clone(),

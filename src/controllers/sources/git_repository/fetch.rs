@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use super::error::Error;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::sources::archive::{Making, rules};
-use crate::controllers::sources::error::SourceError;
 use crate::controllers::sources::source::Source;
 use bumpwright_api::{Artifact, GitRepository};
 use bumpwright_budget::Budget;
@@ -102,13 +102,15 @@ pub(crate) fn make(
     repository: &GitRepository,
     mut gathered: Gathered,
     budget: &Budget,
-) -> Result<Artifact, SourceError> {
+) -> Result<Artifact, Error> {
     let mut rooms = Vec::new();
     for (include, artifact) in repository.spec.include.iter().zip(&gathered.includes) {
         let (name, from, to) = (&include.repository.name, &include.from_path, include.to());
-        let failed = |error: &dyn std::fmt::Display| {
-            let message = format!("failed to copy '{name}' include from {from} to {to}: {error}");
-            SourceError::storage("CopyFailure", message)
+        let failed = |error: &dyn std::fmt::Display| Error::CopyFailure {
+            include: name.clone(),
+            from: from.clone(),
+            to: to.to_owned(),
+            why: error.to_string(),
         };
         let mut reader = storage.open(artifact).map_err(|e| failed(&e))?;
         let (other, room) = source::unpacked(&mut reader, budget).map_err(|e| failed(&e))?;
@@ -126,5 +128,5 @@ pub(crate) fn make(
         link: GitRepository::LINK,
         metadata: Default::default(),
     };
-    making.archive(&gathered.files, &rules)
+    Ok(making.archive(&gathered.files, &rules)?)
 }

@@ -1,5 +1,6 @@
 //! `GitRepository` as a source: from its reference to an artifact (source-controller v1.9, `GitRepositoryReconciler`).
 
+mod error;
 mod fetch;
 mod verify;
 
@@ -8,7 +9,6 @@ use std::sync::Arc;
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::sources::artifacts;
-use crate::controllers::sources::error::SourceError;
 use crate::controllers::sources::git_remote;
 use crate::controllers::sources::source::{Source, SourceRequest, asking, blocking};
 use crate::controllers::sources::status::{FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED};
@@ -18,19 +18,20 @@ use bumpwright_git::Remote;
 use bumpwright_http::Job;
 use bumpwright_kube::{GIT_REPOSITORY, Kind};
 use bumpwright_runtime::Status;
-use bumpwright_source::CheckoutError;
+pub(crate) use error::Error;
 use fetch::{Fetched, Fetching, Gathered, fetch, make};
 
 impl Source for GitRepository {
     const KIND: &'static Kind = &GIT_REPOSITORY;
     const LINK: Option<&'static str> = None;
     type Observed = GitRepositoryStatus;
+    type Error = Error;
 
     fn interval(&self) -> Option<GoDuration> {
         self.spec.interval
     }
 
-    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, SourceError> {
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
         let subject = request.run(status).await?;
         Ok(format!("stored artifact for commit '{subject}'"))
     }
@@ -38,7 +39,7 @@ impl Source for GitRepository {
 
 impl SourceRequest<'_, GitRepository> {
     /// All steps. Gives what was stored, for the event.
-    async fn run(&mut self, status: &mut Status) -> Result<String, SourceError> {
+    async fn run(&mut self, status: &mut Status) -> Result<String, Error> {
         if status.conditions.is(VERIFIED, Is::False) {
             status.conditions.remove(VERIFIED);
         }
@@ -78,7 +79,7 @@ impl SourceRequest<'_, GitRepository> {
         status: &mut Status,
         fetched: Fetched,
         includes: Vec<Artifact>,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), Error> {
         let revision = fetched.commit.revision.to_string();
         let is_current = artifacts::is_of(status, &revision) && self.is_made_of(&includes);
         let Some(files) = fetched.files.filter(|_| !is_current) else {
@@ -106,13 +107,13 @@ impl SourceRequest<'_, GitRepository> {
     }
 
     /// The Secrets and ServiceAccounts that it names.
-    async fn objects(&self) -> Result<Objects, SourceError> {
+    async fn objects(&self) -> Result<Objects, Error> {
         let keys = verify::secret(&self.object);
         let references = References::of(&self.object, &self.context.accounts).with_secrets(keys);
         let gathered = dereference::read(self.context, references).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to configure authentication options: {error}");
-            SourceError::fetch("AuthenticationFailed", message)
+            Error::AuthenticationFailed(message)
         })?;
         let spec = &self.object.spec;
         older_keys::tell(
@@ -123,13 +124,14 @@ impl SourceRequest<'_, GitRepository> {
         Ok(objects)
     }
 
-    async fn remote(&self, objects: &Objects) -> Result<Remote, SourceError> {
+    async fn remote(&self, objects: &Objects) -> Result<Remote, Error> {
         let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
         asking(move || git_remote::remote(&context, &repository, &objects)).await
     }
 
     /// The artifacts of the repositories that are included, in the order of the spec.
-    async fn includes(&self) -> Result<Vec<Artifact>, SourceError> {
+    async fn includes(&self) -> Result<Vec<Artifact>, Error> {
+        let after = self.context.settings.requeue_dependency;
         let mut found = Vec::new();
         for include in &self.object.spec.include {
             let name = &include.repository.name;
@@ -141,34 +143,30 @@ impl SourceRequest<'_, GitRepository> {
                         true => format!("GitRepository.source.toolkit.fluxcd.io {name:?} not found"),
                         false => error.to_string(),
                     };
-                    let message = format!("could not get resource for include '{name}': {why}");
-                    return Err(self.unavailable("NotFound", message));
+                    return Err(Error::NotFound {
+                        include: name.clone(),
+                        why,
+                        after,
+                    });
                 }
             };
             let artifact = other.status().get("artifact").and_then(artifacts::read);
             match artifact {
                 Some(artifact) => found.push(artifact),
                 None => {
-                    let message = format!("no artifact available for include '{name}'");
-                    return Err(self.unavailable("NoArtifact", message));
+                    return Err(Error::NoArtifact {
+                        include: name.clone(),
+                        after,
+                    });
                 }
             }
         }
         Ok(found)
     }
 
-    fn unavailable(&self, reason: &'static str, message: String) -> SourceError {
-        SourceError::include(reason, message, self.context.settings.requeue_dependency)
-    }
-
     /// The commit with its files, without them when the artifact is of the same commit and spec already. None when the reference is
     /// what it was and nothing else asks for more.
-    async fn fetch(
-        &self,
-        status: &Status,
-        remote: &Remote,
-        includes: &[Artifact],
-    ) -> Result<Option<Fetched>, SourceError> {
+    async fn fetch(&self, status: &Status, remote: &Remote, includes: &[Artifact]) -> Result<Option<Fetched>, Error> {
         let artifact = artifacts::current(status).filter(|_| self.is_made_of(includes));
         let made = artifact.map(|artifact| artifact.revision);
         let fetching = Fetching {
@@ -181,18 +179,13 @@ impl SourceRequest<'_, GitRepository> {
         // Once for waiting until another fetch of the same repository is over, and once for its own, submodules and all.
         let limit = remote.timeout.saturating_mul(2);
         let fetched = move || {
-            Job::within(limit, || fetch(&context.mirrors, &fetching)).map_err(|error| {
-                let reason = match error {
-                    CheckoutError::Empty => "EmptyGitRepository",
-                    CheckoutError::Failed(_) | CheckoutError::Sparse { .. } => "GitOperationFailed",
-                };
-                SourceError::fetch(reason, error.to_string())
-            })
+            let fetched = Job::within(limit, || fetch(&context.mirrors, &fetching));
+            fetched.map_err(Error::from)
         };
         asking(fetched).await
     }
 
-    async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Result<(), SourceError> {
+    async fn make(&mut self, status: &mut Status, gathered: Gathered) -> Result<(), Error> {
         let spec = &self.object.spec;
         let observed = GitRepositoryStatus {
             artifact: None,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::error::Error;
 use super::fetch::Fetched;
-use crate::controllers::sources::error::SourceError;
 use crate::controllers::sources::status::VERIFIED;
 use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
 use bumpwright_artifact::Algorithm;
@@ -49,7 +49,7 @@ pub(crate) fn verify(
     repository: &GitRepository,
     objects: &Objects,
     fetched: &Fetched,
-) -> Result<(), SourceError> {
+) -> Result<(), Error> {
     let Some(verify) = wanted(repository) else {
         status.fields.remove("sourceVerificationMode");
         status.conditions.remove(VERIFIED);
@@ -68,17 +68,14 @@ fn verified(
     repository: &GitRepository,
     objects: &Objects,
     fetched: &Fetched,
-) -> Result<String, SourceError> {
+) -> Result<String, Error> {
     let name = secret(repository).map(|name| name.name).unwrap_or_default();
     let secret = secret(repository).and_then(|name| objects.secret(&name));
     let Some(secret) = secret else {
-        let message = format!("public keys secret error: secrets {name:?} not found");
-        return Err(SourceError::verification("VerificationError", message));
+        return Err(Error::VerificationError(format!("secrets {name:?} not found")));
     };
-    let unusable = |error: &dyn std::fmt::Display| {
-        SourceError::verification("VerificationError", format!("public keys secret error: {error}"))
-    };
-    let keys = GitKeys::from_entries(secret.entries().map_err(|error| unusable(&error))?);
+    let entries = secret.entries();
+    let keys = GitKeys::from_entries(entries.map_err(|error| Error::VerificationError(error.to_string()))?);
     let commit = &fetched.commit;
     let tag = commit.tag.as_ref().map(|tag| match &tag.object {
         Some((id, raw)) => ReferencingTag::Annotated { id, raw },
@@ -94,11 +91,5 @@ fn verified(
         tag,
     };
     let mode = GitMode::read(verify.mode()).unwrap_or(GitMode::Head);
-    verify_source(mode, &source, &keys, clock::now().unix_seconds()).map_err(|error| {
-        let failed = SourceError::verification(error.reason(), error.to_string());
-        match error.is_stalling() {
-            true => failed.stalled(),
-            false => failed,
-        }
-    })
+    Ok(verify_source(mode, &source, &keys, clock::now().unix_seconds())?)
 }

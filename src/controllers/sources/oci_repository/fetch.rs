@@ -6,8 +6,8 @@ use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::error::Error;
 use crate::controllers::sources::archive::{Making, rules};
-use crate::controllers::sources::error::SourceError;
 use crate::controllers::sources::source::Source;
 use crate::controllers::sources::spool::{Spooled, keeping, temporary};
 use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
@@ -18,10 +18,6 @@ use bumpwright_kube::OCI_REPOSITORY;
 use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_source::{self as source, Files, OciRemote};
 use bumpwright_storage::Storage;
-
-const LAYER_FAILED: &str = "OCIArtifactLayerOperationFailed";
-pub(crate) const PULL_FAILED: &str = "OCIArtifactPullFailed";
-pub(crate) const READ_FAILED: &str = "ReadOperationFailed";
 
 /// A layer that breaks off is asked for so often.
 const TRIES: usize = 3;
@@ -74,10 +70,6 @@ impl Most {
     }
 }
 
-fn layer_failed(message: String) -> SourceError {
-    SourceError::fetch(LAYER_FAILED, message)
-}
-
 /// Pulls the layer that is wanted of the image with this digest. `folder` is for temporary files, which have no names in it.
 pub(crate) fn pull(
     remote: &OciRemote,
@@ -86,20 +78,27 @@ pub(crate) fn pull(
     folder: &Path,
     most: Most,
     budget: &Budget,
-) -> Result<Pulled, SourceError> {
+) -> Result<Pulled, Error> {
     let image = remote.image(digest).map_err(|error| match error {
-        RegistryError::Malformed { .. } => layer_failed(format!("failed to parse artifact manifest: {error}")),
+        RegistryError::Malformed { .. } => {
+            Error::OciArtifactLayerOperationFailed(format!("failed to parse artifact manifest: {error}"))
+        }
         error => {
             let message = format!("failed to pull artifact from '{}': {error}", spec.url);
-            SourceError::fetch(PULL_FAILED, message)
+            Error::OciArtifactPullFailed(message)
         }
     })?;
-    let layer = source::select_layer(&image, spec.layer_selector.as_ref()).map_err(layer_failed)?;
+    let layer =
+        source::select_layer(&image, spec.layer_selector.as_ref()).map_err(Error::OciArtifactLayerOperationFailed)?;
     let named = spec.layer_selector.as_ref().map(|selector| selector.operation.as_str());
     let operation = match named.unwrap_or_default() {
         "" | "extract" => Operation::Extract,
         "copy" => Operation::Copy,
-        other => return Err(layer_failed(format!("unsupported layer operation: {other}"))),
+        other => {
+            return Err(Error::OciArtifactLayerOperationFailed(format!(
+                "unsupported layer operation: {other}"
+            )));
+        }
     };
     // What is claimed is known before anything is pulled, and no byte more than that is read.
     most.allows(layer, operation).map_err(|why| broken(operation, &why))?;
@@ -124,15 +123,16 @@ fn spool(
     operation: Operation,
     folder: &Path,
     budget: &Budget,
-) -> Result<(File, Held), SourceError> {
+) -> Result<(File, Held), Error> {
     let mut file = temporary(folder)?;
     let room = budget.spool.hold(layer.size);
     let room = room.map_err(|error| broken(operation, &error))?;
     let mut tries = 1;
     loop {
         let blob = remote.layer(layer);
-        let mut blob =
-            blob.map_err(|error| layer_failed(format!("failed to extract the first layer from artifact: {error}")))?;
+        let mut blob = blob.map_err(|error| {
+            Error::OciArtifactLayerOperationFailed(format!("failed to extract the first layer from artifact: {error}"))
+        })?;
         match io::copy(&mut blob, &mut file) {
             Ok(_) => return Ok((file, room)),
             Err(error) if tries < TRIES && is_passing(&error) => {
@@ -155,15 +155,15 @@ fn is_passing(error: &io::Error) -> bool {
     }
 }
 
-fn broken(operation: Operation, error: &dyn std::fmt::Display) -> SourceError {
-    layer_failed(match operation {
+fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Error {
+    Error::OciArtifactLayerOperationFailed(match operation {
         Operation::Extract => format!("failed to extract layer contents from artifact: {error}"),
         Operation::Copy => format!("failed to copy layer from artifact: {error}"),
     })
 }
 
 /// The files of a layer, and the memory that their names take.
-fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), SourceError> {
+fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Error> {
     let failed = |error: &dyn std::fmt::Display| broken(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;
@@ -181,7 +181,7 @@ pub(crate) fn make(
     ignore: Option<&str>,
     revision: &str,
     pulled: Pulled,
-) -> Result<Artifact, SourceError> {
+) -> Result<Artifact, Error> {
     let making = Making {
         storage,
         kind: &OCI_REPOSITORY,
@@ -192,10 +192,10 @@ pub(crate) fn make(
         metadata: pulled.metadata,
     };
     match pulled.content {
-        Content::Files(files, _held) => making.archive(&files, &rules(&files, ignore)?),
+        Content::Files(files, _held) => Ok(making.archive(&files, &rules(&files, ignore)?)?),
         Content::Layer(mut layer, _room) => {
             layer.rewind().map_err(|error| broken(Operation::Copy, &error))?;
-            making.copy(layer)
+            Ok(making.copy(layer)?)
         }
     }
 }

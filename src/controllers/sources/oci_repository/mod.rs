@@ -1,13 +1,14 @@
 //! `OCIRepository` as a source: from a tag or digest to an artifact (source-controller v1.9, `OCIRepositoryReconciler`).
 
-pub(super) mod fetch;
+mod error;
+mod fetch;
 
 use std::sync::Arc;
 
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::sources::artifacts;
-use crate::controllers::sources::error::SourceError;
+use crate::controllers::sources::error::SourceError as _;
 use crate::controllers::sources::oci_remote;
 use crate::controllers::sources::source::{Source, SourceRequest, asking, blocking as blocking_step};
 use crate::controllers::sources::status::{FETCH_FAILED, IN_STORAGE, OUTDATED, VERIFIED};
@@ -18,7 +19,8 @@ use bumpwright_runtime::{Status, blocking};
 use bumpwright_source::{OciPick, OciRemote, verify_cosign};
 use bumpwright_storage::LATEST;
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
-use fetch::{Most, PULL_FAILED, Pulled, READ_FAILED, make, pull};
+pub(crate) use error::Error;
+use fetch::{Most, Pulled, make, pull};
 
 /// What upstream's makers of artifacts write down of them (image-spec v1.1, *Pre-Defined Annotation Keys*).
 const SOURCE: &str = "org.opencontainers.image.source";
@@ -28,12 +30,13 @@ impl Source for OciRepository {
     const KIND: &'static Kind = &OCI_REPOSITORY;
     const LINK: Option<&'static str> = Some(LATEST);
     type Observed = OciRepositoryStatus;
+    type Error = Error;
 
     fn interval(&self) -> Option<GoDuration> {
         self.spec.interval
     }
 
-    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, SourceError> {
+    async fn run(request: &mut SourceRequest<'_, Self>, status: &mut Status) -> Result<String, Error> {
         request.run(status).await?;
         Ok(request.news(status))
     }
@@ -41,7 +44,7 @@ impl Source for OciRepository {
 
 impl SourceRequest<'_, OciRepository> {
     /// All steps.
-    async fn run(&mut self, status: &mut Status) -> Result<(), SourceError> {
+    async fn run(&mut self, status: &mut Status) -> Result<(), Error> {
         if status.conditions.is(VERIFIED, Is::False) {
             status.conditions.remove(VERIFIED);
         }
@@ -75,11 +78,11 @@ impl SourceRequest<'_, OciRepository> {
     }
 
     /// The Secrets and ServiceAccounts that it names.
-    async fn objects(&self) -> Result<Objects, SourceError> {
+    async fn objects(&self) -> Result<Objects, Error> {
         let gathered = dereference::of(self.context, &self.object).await;
         let objects = gathered.map_err(|error| {
             let message = format!("failed to get credential: {error}");
-            SourceError::fetch("AuthenticationFailed", message)
+            Error::AuthenticationFailed(message)
         })?;
         if let Some(reference) = &self.object.spec.secret_ref
             && objects.secret(&self.beside(&reference.name)).is_none()
@@ -91,13 +94,13 @@ impl SourceRequest<'_, OciRepository> {
         Ok(objects)
     }
 
-    async fn remote(&self, objects: &Objects) -> Result<OciRemote, SourceError> {
+    async fn remote(&self, objects: &Objects) -> Result<OciRemote, Error> {
         let (context, repository, objects) = (Arc::clone(self.context), self.object.clone(), objects.clone());
         asking(move || oci_remote::remote(&context, &repository, &objects)).await
     }
 
     /// What the spec asks for, `:TAG` or `@DIGEST`, and what that is now.
-    async fn revision(&self, remote: &OciRemote) -> Result<(String, String), SourceError> {
+    async fn revision(&self, remote: &OciRemote) -> Result<(String, String), Error> {
         let spec = &self.object.spec;
         let pick = OciPick::of(spec.reference.as_ref());
         let selector = spec.layer_selector.clone().unwrap_or_default();
@@ -105,11 +108,11 @@ impl SourceRequest<'_, OciRepository> {
         let found = move || {
             let chosen = remote.chosen(&pick, &selector.media_type).map_err(|error| {
                 let message = format!("failed to determine the artifact tag for '{url}': {error}");
-                SourceError::fetch(READ_FAILED, message)
+                Error::ReadOperationFailed(message)
             })?;
             let revision = remote.revision(&chosen).map_err(|error| {
                 let message = format!("failed to determine artifact digest: {error}");
-                SourceError::fetch(PULL_FAILED, message)
+                Error::OciArtifactPullFailed(message)
             })?;
             Ok((chosen, revision))
         };
@@ -123,7 +126,7 @@ impl SourceRequest<'_, OciRepository> {
         remote: &OciRemote,
         objects: &Objects,
         revision: &str,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), Error> {
         let Some(verify) = &self.object.spec.verify else {
             status.conditions.remove(VERIFIED);
             return Ok(());
@@ -142,7 +145,7 @@ impl SourceRequest<'_, OciRepository> {
             }
             Err(error) => {
                 let message = error.message(&verify.provider, verify.secret_ref.is_some());
-                Err(SourceError::verification(CosignError::REASON, message))
+                Err(Error::VerificationError(message))
             }
         }
     }
@@ -167,7 +170,7 @@ impl SourceRequest<'_, OciRepository> {
         judged.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
     }
 
-    async fn pull(&self, remote: &OciRemote, revision: &str) -> Result<Pulled, SourceError> {
+    async fn pull(&self, remote: &OciRemote, revision: &str) -> Result<Pulled, Error> {
         let (remote, spec) = (remote.clone(), self.object.spec.clone());
         let digest = digest_text(revision).to_owned();
         let folder = self.context.settings.storage.clone();
@@ -180,7 +183,7 @@ impl SourceRequest<'_, OciRepository> {
         asking(move || pull(&remote, &spec, &digest, &folder, most, &budget)).await
     }
 
-    async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Result<(), SourceError> {
+    async fn make(&mut self, status: &mut Status, revision: &str, pulled: Pulled) -> Result<(), Error> {
         let spec = &self.object.spec;
         let observed = OciRepositoryStatus {
             artifact: None,
