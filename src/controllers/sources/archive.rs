@@ -1,4 +1,4 @@
-//! The last steps of all kinds of sources: from files, or a layer as it is, to an artifact in storage.
+//! The last step of all kinds of sources: from files, or a layer as it is, to an artifact in storage.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -11,18 +11,18 @@ use bumpwright_kube::Kind;
 use bumpwright_source::{self as source, Files};
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
-/// An artifact to be made.
-pub(crate) struct Making<'a> {
+/// Writes one artifact.
+pub(crate) struct ArtifactWriter<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) kind: &'static Kind,
     /// The source.
     pub(crate) name: &'a ObjectName,
-    /// What its file is called, but for `.tar.gz`.
+    /// The name of its file without `.tar.gz`.
     pub(crate) stem: &'a str,
     pub(crate) revision: &'a str,
     /// The link to the newest artifact.
     pub(crate) link: Option<&'static str>,
-    /// What its maker says of it.
+    /// The annotations of its maker.
     pub(crate) metadata: BTreeMap<String, String>,
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, 
     source::rules(files, ignore).map_err(ArtifactError::SourceIgnoreError)
 }
 
-impl Making<'_> {
-    /// Archives what the rules leave of the files.
+impl ArtifactWriter<'_> {
+    /// Archives the files that the rules do not exclude.
     ///
     /// # Errors
     /// What refuses the reconciliation.
@@ -53,7 +53,7 @@ impl Making<'_> {
         })
     }
 
-    /// Takes a layer as it is.
+    /// Copies a layer as it is.
     ///
     /// # Errors
     /// What refuses the reconciliation.

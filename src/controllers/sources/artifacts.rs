@@ -1,11 +1,11 @@
-//! What the sources of all kinds do with their artifacts: check the one that the status names, drop old ones, tell of new ones
+//! The artifact of a source of any kind: the one that the status names is checked, old ones are dropped, new ones get an event
 //! (source-controller v1.9, `reconcileStorage`, `garbageCollect`, `notify`).
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::status::{self, IN_STORAGE};
+use super::status;
 use bumpwright_api::{Artifact, ObjectName};
 use bumpwright_artifact::revision;
 use bumpwright_kube::Kind;
@@ -39,27 +39,37 @@ pub(crate) fn folder(kind: &Kind, name: &ObjectName) -> Result<Folder, StorageEr
     Ok(Folder::new(kind.kind, &name.namespace, &name.name)?)
 }
 
-/// Looks at the artifact that the status names, and takes it out when its file is lost or damaged; then there is none, and the
-/// cluster is told so. What is there is served at the host of today.
-pub(crate) async fn check(request: &ReconcileRequest<'_>, status: &mut Status, storage: &Storage) {
-    let before = current(status);
-    let mut is_lost = false;
-    if let Some(artifact) = &before {
-        let (storage, stored) = (storage.clone(), artifact.clone());
-        let checked = blocking::run(move || {
-            let collected = storage.collect_garbage(&stored);
-            let verified = storage.exists(&stored).then(|| storage.verify(&stored));
-            if matches!(verified, Some(Err(_))) {
-                // Where the digest is of no use it is still there.
-                let _ = storage.remove_artifact(&stored);
-            }
-            (collected, verified)
-        });
-        match checked.await {
-            Ok((collected, verified)) => {
-                tell_collected(request, collected);
-                is_lost = !matches!(verified, Some(Ok(())));
-                if let Some(Err(error)) = verified {
+/// The artifact of a status, compared with the storage.
+pub(crate) enum Checked {
+    /// It is in storage, at this URL now.
+    Intact(Artifact),
+    /// Its file is lost, or was damaged and is removed.
+    Lost,
+    /// The status names none.
+    Missing,
+}
+
+/// Compares the artifact of a status with the storage, and drops older ones.
+pub(crate) async fn check(request: &ReconcileRequest<'_>, artifact: Option<Artifact>, storage: &Storage) -> Checked {
+    let Some(mut artifact) = artifact else {
+        return Checked::Missing;
+    };
+    let (files, stored) = (storage.clone(), artifact.clone());
+    let checked = blocking::run(move || {
+        let collected = files.collect_garbage(&stored);
+        let verified = files.exists(&stored).then(|| files.verify(&stored));
+        if matches!(verified, Some(Err(_))) {
+            // Even if that fails, the artifact is not used any more.
+            let _ = files.remove_artifact(&stored);
+        }
+        (collected, verified)
+    });
+    match checked.await {
+        Ok((collected, verified)) => {
+            report_garbage(request, collected);
+            match verified {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
                     let message = format!("failed to verify integrity of artifact: {error}");
                     request.event(
                         EventType::Warning,
@@ -67,29 +77,18 @@ pub(crate) async fn check(request: &ReconcileRequest<'_>, status: &mut Status, s
                         message,
                         BTreeMap::new(),
                     );
+                    return Checked::Lost;
                 }
+                None => return Checked::Lost,
             }
-            Err(error) => request.log.error(&error, "unable to look at the artifact"),
         }
+        Err(error) => request.log.error(&error, "unable to look at the artifact"),
     }
-    if is_lost {
-        status.fields.remove("artifact");
-    }
-    match before.filter(|_| !is_lost) {
-        Some(mut artifact) => {
-            artifact.url = storage.url(&artifact.path);
-            set(status, &artifact);
-        }
-        None => {
-            let lost = if is_lost { ": disappeared from storage" } else { "" };
-            status::rebuilding(status, &format!("building artifact{lost}"));
-            status.conditions.remove(IN_STORAGE);
-            request.try_write_status(status).await;
-        }
-    }
+    artifact.url = storage.url(&artifact.path);
+    Checked::Intact(artifact)
 }
 
-fn tell_collected(request: &ReconcileRequest<'_>, collected: Result<storage::Collected, StorageError>) {
+fn report_garbage(request: &ReconcileRequest<'_>, collected: Result<storage::Collected, StorageError>) {
     match collected {
         Ok(collected) => {
             let count = collected.removed.len();
@@ -123,12 +122,7 @@ pub(crate) async fn remove_all(
     Ok(())
 }
 
-/// Puts an artifact into a status.
-pub(crate) fn set(status: &mut Status, artifact: &Artifact) {
-    status.fields.insert("artifact".to_owned(), json!(artifact));
-}
-
-/// What events of an artifact say beside their message.
+/// The annotations of events about an artifact.
 pub(crate) fn annotations(artifact: &Artifact) -> BTreeMap<String, String> {
     const GROUP: &str = "source.toolkit.fluxcd.io";
     BTreeMap::from([
@@ -137,34 +131,32 @@ pub(crate) fn annotations(artifact: &Artifact) -> BTreeMap<String, String> {
     ])
 }
 
-/// Tells that there is a new artifact, or that it works again.
-pub(crate) fn news_event(request: &ReconcileRequest<'_>, status: &Status, before: &Before, message: String) {
+/// Records the event of a new artifact, or of the first success after a failure.
+pub(crate) fn record_success(request: &ReconcileRequest<'_>, status: &Status, initial: &InitialState, message: String) {
     let Some(artifact) = current(status) else { return };
-    let is_new = !before
+    let is_new = !initial
         .artifact
         .as_ref()
         .is_some_and(|old| old.has_digest(&artifact.digest));
-    let fails = |kind: &&str| status.conditions.get(kind).is_some();
     if is_new {
         request.event(EventType::Normal, "NewArtifact", message, annotations(&artifact));
-    } else if before.failed && !status::FAILURES.iter().any(fails) {
+    } else if initial.failed && !status::has_failed(status) {
         request.event(EventType::Normal, "Succeeded", message, annotations(&artifact));
     }
 }
 
-/// How an object was when its reconciliation began.
-pub(crate) struct Before {
+/// The state of an object when its reconciliation began.
+pub(crate) struct InitialState {
     artifact: Option<Artifact>,
     failed: bool,
 }
 
-impl Before {
-    /// As the status says.
+impl InitialState {
+    /// By its status.
     pub(crate) fn of(status: &Status) -> Self {
-        let failed = |kind: &&str| status.conditions.get(kind).is_some();
         Self {
             artifact: current(status),
-            failed: status::FAILURES.iter().any(failed),
+            failed: status::has_failed(status),
         }
     }
 }

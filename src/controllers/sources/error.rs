@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::status::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
 use bumpwright_api::Is;
-use bumpwright_runtime::{Outcome, Status};
+use bumpwright_runtime::Outcome;
 use bumpwright_source::ArchiveError;
 use bumpwright_storage::StorageError;
 
@@ -14,29 +14,15 @@ use bumpwright_storage::StorageError;
 pub(crate) trait SourceError: std::error::Error + From<ArtifactError> + Send + 'static {
     /// How it shows.
     fn failure(&self) -> Failure;
-
-    /// Sets the condition.
-    fn show(&self, status: &mut Status) {
-        let failure = self.failure();
-        if let Some((condition, is)) = failure.condition {
-            status.conditions.set(condition, is, failure.reason, &self.to_string());
-        }
-    }
-
-    /// Sets the condition, and returns the outcome of the reconciliation.
-    fn conclude(&self, status: &mut Status) -> Outcome {
-        self.show(status);
-        self.failure().outcome(self.to_string())
-    }
 }
 
 /// How an error shows. It is tried again with a backoff, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// The condition that shows it, besides Ready.
-    condition: Option<(&'static str, Is)>,
+    pub(super) condition: Option<(&'static str, Is)>,
     /// The reason of the condition, of Ready and of the event.
-    reason: &'static str,
+    pub(super) reason: &'static str,
     retry: Retry,
 }
 
@@ -108,7 +94,7 @@ impl Failure {
     }
 
     /// The outcome of the reconciliation.
-    fn outcome(self, message: String) -> Outcome {
+    pub(super) fn outcome(self, message: String) -> Outcome {
         let reason = self.reason;
         match self.retry {
             Retry::Never => Outcome::Stalled { reason, message },

@@ -1,7 +1,8 @@
-//! A reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): look at the artifact that is there, go
-//! the steps of the kind, tell what is new.
+//! A reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): check the artifact that is
+//! there, run the steps of the kind, record the event of a change.
 //!
-//! A kind's file has the steps ([`Source::run`]); each of them gives what the next one needs.
+//! The steps of a kind are in its folder and return values; [`Source::run`] lists them. What they find is put into the status by
+//! `status.rs` here and in the folder, and by [`SourceRequest`].
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -12,11 +13,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::artifacts::{self, Before};
+use super::artifacts::{self, Checked, InitialState};
 use super::error::{ArtifactError, SourceError};
-use super::status::{self, OUTDATED, STORAGE_FAILED};
+use super::status;
 use crate::controllers::context::Context;
-use bumpwright_api::{Artifact, GoDuration, Is, ObjectName};
+use bumpwright_api::{Artifact, GoDuration, ObjectName};
 use bumpwright_kube::Kind;
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_storage::Storage;
@@ -30,18 +31,17 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     const KIND: &'static Kind;
     /// The name of the link to the newest artifact, which `status.url` names; none for kinds without that field.
     const LINK: Option<&'static str>;
-    /// What the status says of how the artifact was made, besides the conditions.
+    /// What the artifact was made from, as the status has it.
     type Observed: DeserializeOwned + Serialize + Default + Send + Sync;
-
     /// Why a step fails.
     type Error: SourceError;
 
     /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
-    /// All steps from the spec to an artifact that is in storage. Gives what an event says of it.
+    /// All steps from the spec to an artifact that is in storage. Returns the message of the event about it.
     fn run(
-        request: &mut SourceRequest<'_, Self>,
+        request: &SourceRequest<'_, Self>,
         status: &mut Status,
     ) -> impl Future<Output = Result<String, Self::Error>> + Send;
 }
@@ -73,29 +73,33 @@ impl<S: Source> Reconcile for Sources<S> {
             Ok(object) => object,
             Err(error) => return Outcome::stalled("InvalidSpec", &error),
         };
-        let before = Before::of(status);
-        status.conditions.remove(STORAGE_FAILED);
-        artifacts::check(request, status, &self.storage).await;
-        let mut source = SourceRequest {
+        let initial = InitialState::of(status);
+        status::begin(status);
+        match artifacts::check(request, artifacts::current(status), &self.storage).await {
+            Checked::Intact(artifact) => status::set_artifact(status, &artifact),
+            Checked::Lost => {
+                status::lose_artifact(status);
+                request.try_write_status(status).await;
+            }
+            Checked::Missing => {
+                status::build_first_artifact(status);
+                request.try_write_status(status).await;
+            }
+        }
+        let source = SourceRequest {
             context: &self.context,
             storage: &self.storage,
             request,
             object,
             observed: serde_json::from_value(Value::Object(status.fields.clone())).unwrap_or_default(),
         };
-        source.link(status);
-        match S::run(&mut source, status).await {
+        source.set_url(status);
+        match S::run(&source, status).await {
             Ok(message) => {
-                artifacts::news_event(request, status, &before, message);
-                let interval = source.object.interval();
-                Outcome::Ready {
-                    message: String::new(),
-                    news: None,
-                    trace: String::new(),
-                    after: Some(interval.map_or(INTERVAL, |interval| interval.as_std())),
-                }
+                artifacts::record_success(request, status, &initial, message);
+                ready(source.object.interval())
             }
-            Err(error) => error.conclude(status),
+            Err(error) => status::failed(status, &error),
         }
     }
 
@@ -124,52 +128,65 @@ pub(crate) struct SourceRequest<'a, S: Source> {
     pub(crate) context: &'a Arc<Context>,
     pub(crate) storage: &'a Storage,
     pub(crate) request: &'a ReconcileRequest<'a>,
-    /// What is reconciled.
+    /// The source.
     pub(crate) object: S,
-    /// How the artifact was made, as the status said when the reconciliation began.
+    /// What the artifact was made from, as the status said when the reconciliation began.
+    pub(crate) observed: S::Observed,
+}
+
+/// An artifact that a reconciliation made, and what it was made from.
+pub(crate) struct NewArtifact<S: Source> {
+    pub(crate) artifact: Artifact,
     pub(crate) observed: S::Observed,
 }
 
 impl<S: Source> SourceRequest<'_, S> {
-    /// The name of an object of the same namespace.
-    pub(crate) fn beside(&self, name: &str) -> ObjectName {
-        ObjectName::new(&self.request.object.name.namespace, name)
+    /// The name of the source.
+    pub(crate) fn name(&self) -> &ObjectName {
+        &self.request.object.name
     }
 
-    /// Tells of what is not worth more than a trace.
+    /// The name of an object of the same namespace.
+    pub(crate) fn beside(&self, name: &str) -> ObjectName {
+        ObjectName::new(&self.name().namespace, name)
+    }
+
+    /// Records an event that is not worth more than a trace.
     pub(crate) fn trace(&self, reason: &str, message: String) {
         self.request.event(EventType::Trace, reason, message, BTreeMap::new());
     }
 
-    /// Tells that nothing had to be made.
-    pub(crate) fn up_to_date(&self, revision: &str) {
-        let message = format!("artifact up-to-date with remote revision: '{revision}'");
-        self.trace("ArtifactUpToDate", message);
-    }
-
-    /// Says what is built, and with a reason that the artifact is not the newest any more; lets the cluster see it.
+    /// Writes a status that says what is built, and why the artifact is outdated if it is (`outdated` is the reason).
     pub(crate) async fn rebuild(&self, status: &mut Status, outdated: Option<&str>, message: &str) {
         if let Some(reason) = outdated {
-            status.conditions.set(OUTDATED, Is::True, reason, message);
+            status::set_outdated(status, reason, message);
         }
-        status::rebuilding(status, &format!("building artifact: {message}"));
+        status::set_building(status, &format!("building artifact: {message}"));
         self.request.try_write_status(status).await;
     }
 
-    /// Takes a new artifact into the status, with what it was made from.
-    pub(crate) fn store(&mut self, status: &mut Status, artifact: &Artifact, observed: S::Observed) {
+    /// [`SourceRequest::rebuild`] for a new revision, which outdates the artifact if there is one.
+    pub(crate) async fn rebuild_revision(&self, status: &mut Status, message: &str) {
+        let outdated = artifacts::current(status).map(|_| "NewRevision");
+        self.rebuild(status, outdated, message).await;
+    }
+
+    /// Puts a new artifact into the status, with what it was made from. Without one, the artifact that is there has this revision.
+    pub(crate) fn finish(&self, status: &mut Status, new: Option<NewArtifact<S>>, revision: &str) {
+        let Some(new) = new else {
+            let message = format!("artifact up-to-date with remote revision: '{revision}'");
+            return self.trace("ArtifactUpToDate", message);
+        };
         for field in fields(&self.observed).keys() {
             status.fields.remove(field);
         }
-        status.fields.extend(fields(&observed));
-        artifacts::set(status, artifact);
-        self.observed = observed;
-        self.link(status);
-        status.conditions.remove(STORAGE_FAILED);
+        status.fields.extend(fields(&new.observed));
+        status::set_artifact(status, &new.artifact);
+        self.set_url(status);
     }
 
     /// `status.url` follows the artifact.
-    fn link(&self, status: &mut Status) {
+    fn set_url(&self, status: &mut Status) {
         let Some(link) = S::LINK else { return };
         let artifact = artifacts::current(status);
         let url = artifact.and_then(|artifact| self.storage.link_url(&artifact, link).ok());
@@ -180,6 +197,15 @@ impl<S: Source> SourceRequest<'_, S> {
     }
 }
 
+fn ready(interval: Option<GoDuration>) -> Outcome {
+    Outcome::Ready {
+        message: String::new(),
+        news: None,
+        trace: String::new(),
+        after: Some(interval.map_or(INTERVAL, |interval| interval.as_std())),
+    }
+}
+
 fn fields(observed: &impl Serialize) -> serde_json::Map<String, Value> {
     match json!(observed) {
         Value::Object(fields) => fields,
@@ -187,15 +213,15 @@ fn fields(observed: &impl Serialize) -> serde_json::Map<String, Value> {
     }
 }
 
-/// Does a step that asks servers and leaves nothing behind.
-pub(crate) async fn asking<T: Send + 'static, E: SourceError>(
+/// Runs a step that sends requests to servers and leaves nothing behind.
+pub(crate) async fn run_on_network<T: Send + 'static, E: SourceError>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
     blocking::ask(work).await.map_err(ArtifactError::Failed)?
 }
 
-/// Does a step that waits for disks.
-pub(crate) async fn blocking<T: Send + 'static, E: SourceError>(
+/// Runs a step that waits for disks.
+pub(crate) async fn run_on_disk<T: Send + 'static, E: SourceError>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
     blocking::run(work).await.map_err(ArtifactError::Failed)?

@@ -13,7 +13,7 @@ use bumpwright_source::{ContentStore, Keeping};
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn temporary(folder: &Path) -> Result<File, ArtifactError> {
+pub(crate) fn temporary_file(folder: &Path) -> Result<File, ArtifactError> {
     tempfile::tempfile_in(folder).map_err(|error| ArtifactError::DirectoryCreationFailed {
         folder: folder.to_owned(),
         error,

@@ -1,7 +1,10 @@
 //! How a reconciliation of a source shows in its status (source-controller v1.9, `internal/reconcile/summarize`): Ready sums up the
 //! other conditions, in place of being set.
 
-use bumpwright_api::{Is, READY, RECONCILING, STALLED};
+use serde_json::json;
+
+use super::error::SourceError;
+use bumpwright_api::{Artifact, Is, READY, RECONCILING, STALLED};
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Status};
 
 pub(crate) const STORAGE_FAILED: &str = "StorageOperationFailed";
@@ -11,7 +14,7 @@ pub(crate) const OUTDATED: &str = "ArtifactOutdated";
 pub(crate) const IN_STORAGE: &str = "ArtifactInStorage";
 pub(crate) const VERIFIED: &str = "SourceVerified";
 
-/// What Ready sums up, the weightier first. A kind of sources that never sets one of them is none the wiser.
+/// What Ready sums up, the weightier first. Not every kind sets all of them.
 const SUMMARISED: [&str; 8] = [
     STORAGE_FAILED,
     FETCH_FAILED,
@@ -34,14 +37,90 @@ const BAD: [&str; 6] = [
 ];
 
 /// Those that say that something failed.
-pub(crate) const FAILURES: [&str; 3] = [FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED];
+const FAILURES: [&str; 3] = [FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED];
 
-/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Gives the event of a failure; what a success is worth
-/// its kind has told already.
+/// Whether a condition says that something failed.
+pub(crate) fn has_failed(status: &Status) -> bool {
+    FAILURES.iter().any(|kind| status.conditions.get(kind).is_some())
+}
+
+/// A reconciliation begins.
+pub(crate) fn begin(status: &mut Status) {
+    status.conditions.remove(STORAGE_FAILED);
+}
+
+/// A signature that was refused is verified again.
+pub(crate) fn begin_verification(status: &mut Status) {
+    if status.conditions.is(VERIFIED, Is::False) {
+        status.conditions.remove(VERIFIED);
+    }
+}
+
+/// The artifact in the status is this one.
+pub(crate) fn set_artifact(status: &mut Status, artifact: &Artifact) {
+    status.fields.insert("artifact".to_owned(), json!(artifact));
+}
+
+/// The artifact in the status is not in storage any more.
+pub(crate) fn lose_artifact(status: &mut Status) {
+    status.fields.remove("artifact");
+    set_building(status, "building artifact: disappeared from storage");
+    status.conditions.remove(IN_STORAGE);
+}
+
+/// There is no artifact yet.
+pub(crate) fn build_first_artifact(status: &mut Status) {
+    set_building(status, "building artifact");
+    status.conditions.remove(IN_STORAGE);
+}
+
+/// The artifact is not the newest any more.
+pub(crate) fn set_outdated(status: &mut Status, reason: &str, message: &str) {
+    status.conditions.set(OUTDATED, Is::True, reason, message);
+}
+
+/// The artifact counts as outdated no longer than until the status was written.
+pub(crate) fn clear_outdated(status: &mut Status) {
+    status.conditions.remove(OUTDATED);
+}
+
+/// The message of what is done now; whether the object is ready is unknown meanwhile (`ProgressiveStatus` with drift).
+pub(crate) fn set_building(status: &mut Status, message: &str) {
+    status.conditions.reconciling("Progressing", message);
+    status.unsettle(message);
+}
+
+/// The source was fetched, or had not to be.
+pub(crate) fn fetched(status: &mut Status) {
+    status.conditions.remove(FETCH_FAILED);
+}
+
+/// The newest artifact is in storage.
+pub(crate) fn stored(status: &mut Status, message: &str) {
+    clear_outdated(status);
+    status.conditions.set(IN_STORAGE, Is::True, "Succeeded", message);
+}
+
+/// Sets the condition of an error.
+pub(crate) fn show(status: &mut Status, error: &impl SourceError) {
+    let failure = error.failure();
+    if let Some((condition, is)) = failure.condition {
+        status.conditions.set(condition, is, failure.reason, &error.to_string());
+    }
+}
+
+/// Sets the condition of the error that ends a reconciliation, and returns the outcome.
+pub(crate) fn failed(status: &mut Status, error: &impl SourceError) -> Outcome {
+    show(status, error);
+    error.failure().outcome(error.to_string())
+}
+
+/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure;
+/// that of a success is recorded already.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
     status.mark_handled();
     if !matches!(outcome, Outcome::Ready { .. }) {
-        go_on(status);
+        mark_retrying(status);
     }
     match outcome {
         Outcome::Ready { .. } => {
@@ -55,7 +134,7 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEven
         }
         Outcome::Backoff { .. } | Outcome::RequeueAfter { .. } => status.conditions.remove(STALLED),
     }
-    sum_up(status);
+    summarise(status);
     let new_event = |event_type, reason: &str, message: &str| {
         Some(NewEvent {
             event_type,
@@ -72,19 +151,19 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEven
     }
 }
 
-/// A suspended source was looked at; its spec has been seen.
+/// A suspended source was seen, and its spec.
 pub(crate) fn suspend(status: &mut Status) {
     status.mark_handled();
-    go_on(status);
+    mark_retrying(status);
     if !status.conditions.is_empty() {
         status.mark_observed();
     }
     status.conditions.remove(STALLED);
-    sum_up(status);
+    summarise(status);
 }
 
-/// What was being done will be tried again.
-fn go_on(status: &mut Status) {
+/// What was being done is tried again.
+fn mark_retrying(status: &mut Status) {
     if status.conditions.get(RECONCILING).is_some() {
         let doing = status.conditions.message(RECONCILING).to_owned();
         status
@@ -93,7 +172,7 @@ fn go_on(status: &mut Status) {
     }
 }
 
-fn sum_up(status: &mut Status) {
+fn summarise(status: &mut Status) {
     let conditions = &mut status.conditions;
     conditions.summarise(&SUMMARISED, &BAD);
     if conditions.is(VERIFIED, Is::False)
@@ -102,10 +181,4 @@ fn sum_up(status: &mut Status) {
         let (reason, message) = (verified.reason.clone(), verified.message.clone());
         conditions.set(READY, Is::False, &reason, &message);
     }
-}
-
-/// What is done now, and that nobody knows whether the object is ready (`ProgressiveStatus` with drift).
-pub(crate) fn rebuilding(status: &mut Status, message: &str) {
-    status.conditions.reconciling("Progressing", message);
-    status.unsettle(message);
 }

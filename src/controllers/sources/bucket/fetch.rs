@@ -1,4 +1,4 @@
-//! The part of a Bucket's reconciliation that waits for servers and disks: its list, its objects, the archive of them.
+//! The objects of a Bucket, as files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
@@ -7,75 +7,92 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::error::Error;
-use crate::controllers::sources::archive::Making;
-use crate::controllers::sources::source::Source;
-use crate::controllers::sources::spool::{Spooled, keeping, temporary};
-use bumpwright_api::{self as api, Artifact, ObjectName};
+use crate::controllers::sources::bucket_remote::{settings, timeout};
+use crate::controllers::sources::source::{SourceRequest, run_on_network};
+use crate::controllers::sources::spool::{Spooled, keeping, temporary_file};
+use bumpwright_api::{self as api, Artifact, Objects};
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_budget::{BudgetedWriter, Share};
 use bumpwright_http::Deadline;
-use bumpwright_kube::BUCKET;
-use bumpwright_object_store::{Bucket, BucketError, Index, Limits, Settings, fetch};
+use bumpwright_object_store::{self as object_store, Bucket, BucketError, Index, Limits, Settings};
 use bumpwright_source::{Content, Directory, Files, Keeping, Node};
-use bumpwright_storage::Storage;
 
-/// What is wanted of a bucket.
-pub(crate) struct Wanted {
-    pub(crate) settings: Settings,
+struct FetchRequest {
+    settings: Settings,
     /// `spec.prefix`
-    pub(crate) prefix: String,
+    prefix: String,
     /// `spec.ignore`
-    pub(crate) ignore: Option<String>,
-    /// The revision of which nothing is wanted.
-    pub(crate) made: Option<String>,
+    ignore: Option<String>,
+    /// The revision that is not fetched.
+    made: Option<String>,
     /// For the list, and again for the objects.
-    pub(crate) timeout: Duration,
+    timeout: Duration,
 }
 
 /// What a bucket holds.
-pub(crate) struct Synced {
-    pub(crate) index: Index,
+pub(super) struct FetchedBucket {
+    pub(super) index: Index,
     /// None when the artifact has them.
-    pub(crate) files: Option<Files>,
-    /// Those that were listed and are gone.
-    pub(crate) gone: Vec<String>,
+    pub(super) files: Option<Files>,
 }
 
-/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). `folder` is for temporary files,
-/// which have no names in it.
-pub(crate) fn sync(wanted: &Wanted, folder: &Path, room: &Share) -> Result<Synced, Error> {
-    let deadline = Deadline::after(wanted.timeout);
-    let bucket = Bucket::open(&wanted.settings, deadline)?;
-    let (rules, mut index) = listed(&bucket, wanted, deadline)?;
-    if wanted.made.as_deref().is_some_and(|made| index.is_at(made)) {
-        return Ok(Synced {
-            index,
-            files: None,
-            gone: Vec::new(),
-        });
+/// Fetches the objects of the bucket, unless the artifact `current` has them.
+pub(super) async fn bucket(
+    request: &SourceRequest<'_, api::Bucket>,
+    current: Option<Artifact>,
+    objects: Objects,
+) -> Result<FetchedBucket, Error> {
+    let (context, bucket) = (Arc::clone(request.context), request.object.clone());
+    let namespace = request.name().namespace.clone();
+    let made = current.map(|artifact| artifact.revision);
+    let fetched = run_on_network(move || {
+        let wanted = FetchRequest {
+            settings: settings(&context, &bucket, &objects)?,
+            prefix: bucket.spec.prefix.clone(),
+            ignore: bucket.spec.ignore.clone(),
+            made,
+            timeout: timeout(&bucket),
+        };
+        let room = context.settings.fetches.spool.of(&namespace);
+        fetch(&wanted, &context.settings.storage, &room)
+    });
+    let (fetched, gone) = fetched.await?;
+    let name = &request.object.spec.bucket_name;
+    for key in gone {
+        let log = &request.request.log;
+        log.info(&format!("indexed object '{key}' disappeared from '{name}' bucket"));
     }
-    let spool = Spool::new(keeping(temporary(folder)?, room));
+    Ok(fetched)
+}
+
+/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). Returns the keys of listed objects
+/// that are gone, too. `folder` is for temporary files, which have no names in it.
+fn fetch(request: &FetchRequest, folder: &Path, room: &Share) -> Result<(FetchedBucket, Vec<String>), Error> {
+    let deadline = Deadline::after(request.timeout);
+    let bucket = Bucket::open(&request.settings, deadline)?;
+    let (rules, mut index) = list(&bucket, request, deadline)?;
+    if request.made.as_deref().is_some_and(|made| index.is_at(made)) {
+        return Ok((FetchedBucket { index, files: None }, Vec::new()));
+    }
+    let spool = Spool::new(keeping(temporary_file(folder)?, room));
     let store = |place: &str, contents: &mut dyn Read| spool.take(place, contents);
-    let deadline = Deadline::after(wanted.timeout);
-    let gone = fetch(&bucket, &mut index, &store, Limits::default(), deadline)?;
+    let deadline = Deadline::after(request.timeout);
+    let gone = object_store::fetch(&bucket, &mut index, &store, Limits::default(), deadline)?;
     let files = spool.files(rules);
     let files = files.map_err(|error| {
         let name = bucket.name();
         Error::BucketOperationFailed(format!("fetch from bucket '{name}' failed: {error}"))
     })?;
-    Ok(Synced {
-        index,
-        files: Some(files),
-        gone,
-    })
+    let files = Some(files);
+    Ok((FetchedBucket { index, files }, gone))
 }
 
-/// The file of ignore rules, and what there is besides what it and the spec leave out.
-fn listed(bucket: &Bucket, wanted: &Wanted, deadline: Deadline) -> Result<(Option<Vec<u8>>, Index), BucketError> {
+/// The file of ignore rules, and the objects that neither it nor the spec excludes.
+fn list(bucket: &Bucket, request: &FetchRequest, deadline: Deadline) -> Result<(Option<Vec<u8>>, Index), BucketError> {
     let file = Index::ignore_file(bucket, deadline)?;
-    let rules = IgnoreRules::of_bucket(file.as_deref(), wanted.ignore.as_deref());
+    let rules = IgnoreRules::of_bucket(file.as_deref(), request.ignore.as_deref());
     let ignored = |key: &str| rules.ignored(&key.split('/').collect::<Vec<_>>(), false);
-    let index = Index::of(bucket, &wanted.prefix, ignored, Limits::default(), deadline)?;
+    let index = Index::of(bucket, &request.prefix, ignored, Limits::default(), deadline)?;
     Ok((file, index))
 }
 
@@ -83,16 +100,16 @@ fn listed(bucket: &Bucket, wanted: &Wanted, deadline: Deadline) -> Result<(Optio
 const SMALL: u64 = 256 << 10;
 
 /// Takes objects from several threads.
-struct Spool(Mutex<Taken>);
+struct Spool(Mutex<SpoolState>);
 
-struct Taken {
+struct SpoolState {
     keeping: Keeping<BufWriter<BudgetedWriter<File>>>,
     places: Vec<(String, Content)>,
 }
 
 impl Spool {
     fn new(keeping: Keeping<BufWriter<BudgetedWriter<File>>>) -> Self {
-        Self(Mutex::new(Taken {
+        Self(Mutex::new(SpoolState {
             keeping,
             places: Vec::new(),
         }))
@@ -109,7 +126,7 @@ impl Spool {
 
     /// All that was taken, with the file of ignore rules, which upstream archives too.
     fn files(self, rules: Option<Vec<u8>>) -> io::Result<Files> {
-        let Taken { keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let SpoolState { keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let kept = Spooled::of(keeping.out)?;
         let mut root = Directory::default();
         let rules = rules.map(|rules| (IgnoreRules::FILE_NAME.to_owned(), Content::Bytes(rules)));
@@ -130,18 +147,4 @@ fn put(root: &mut Directory, place: &str, content: Content) -> Option<()> {
     };
     root.make(&path)?.entries.insert(name, Node::File(file));
     Some(())
-}
-
-/// Writes the artifact. What is ignored was not fetched.
-pub(crate) fn make(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) -> Result<Artifact, Error> {
-    let making = Making {
-        storage,
-        kind: &BUCKET,
-        name,
-        stem: revision.rsplit(':').next().unwrap_or_default(),
-        revision,
-        link: api::Bucket::LINK,
-        metadata: Default::default(),
-    };
-    Ok(making.archive(files, &IgnoreRules::of_bucket(None, None))?)
 }

@@ -1,82 +1,80 @@
 //! Signatures of a GitRepository's commit and tag (source-controller v1.9, `verifySignature`).
 
-use std::collections::BTreeMap;
-
-use serde_json::json;
-
 use super::error::Error;
-use super::fetch::Fetched;
-use crate::controllers::sources::status::VERIFIED;
-use bumpwright_api::{GitRepository, GitVerification, Is, ObjectName, Objects};
+use crate::controllers::sources::source::SourceRequest;
+use bumpwright_api::{GitRepository, GitVerification, ObjectName, Objects};
 use bumpwright_artifact::Algorithm;
-use bumpwright_runtime::{EventType, ReconcileRequest, Status, clock};
+use bumpwright_runtime::clock;
+use bumpwright_source::Commit;
 use bumpwright_verify::object::ObjectFormat;
 use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
 
+/// What was verified.
+pub(super) struct Verified {
+    /// `status.sourceVerificationMode`
+    pub(super) mode: &'static str,
+    /// The message of the condition and the event.
+    pub(super) message: String,
+}
+
 /// The Secret with public keys.
-pub(crate) fn secret(repository: &GitRepository) -> Option<ObjectName> {
-    let reference = wanted(repository)?.secret_ref.as_ref()?;
+pub(super) fn secret(repository: &GitRepository) -> Option<ObjectName> {
+    let reference = requested(repository)?.secret_ref.as_ref()?;
     Some(ObjectName::new(
         repository.metadata.namespace_or_default(),
         &reference.name,
     ))
 }
 
-/// Whether signatures have to be looked at that were not (`requiresVerification`).
-pub(crate) fn is_due(repository: &GitRepository, observed: Option<&str>) -> bool {
+/// Whether signatures have to be verified that were not in this mode (`requiresVerification`).
+pub(super) fn is_due(repository: &GitRepository, observed: Option<&str>) -> bool {
     let Some(verify) = &repository.spec.verify else {
         return false;
     };
     GitMode::read(verify.mode()).is_some_and(|mode| mode.is_due(observed))
 }
 
-/// What is verified, and how.
-pub(crate) fn mode(repository: &GitRepository) -> Option<&str> {
-    wanted(repository).map(GitVerification::mode)
+/// The mode of a verification that the spec asks for.
+pub(super) fn mode(repository: &GitRepository) -> Option<&'static str> {
+    requested(repository).map(GitVerification::mode)
 }
 
-fn wanted(repository: &GitRepository) -> Option<&GitVerification> {
+fn requested(repository: &GitRepository) -> Option<&GitVerification> {
     repository.spec.verify.as_ref().filter(|verify| !verify.mode.is_empty())
 }
 
-/// Looks at the signatures that the spec wants to see.
+/// Verifies the signatures that the spec asks for, if it does.
 ///
 /// # Errors
 /// When one of them is missing or wrong.
-pub(crate) fn verify(
-    request: &ReconcileRequest<'_>,
-    status: &mut Status,
-    repository: &GitRepository,
+pub(super) fn commit(
+    request: &SourceRequest<'_, GitRepository>,
     objects: &Objects,
-    fetched: &Fetched,
-) -> Result<(), Error> {
-    let Some(verify) = wanted(repository) else {
-        status.fields.remove("sourceVerificationMode");
-        status.conditions.remove(VERIFIED);
-        return Ok(());
+    commit: &Commit,
+) -> Result<Option<Verified>, Error> {
+    let repository = &request.object;
+    let Some(verify) = requested(repository) else {
+        return Ok(None);
     };
-    let message = verified(verify, repository, objects, fetched)?;
-    let mode = json!(verify.mode());
-    status.fields.insert("sourceVerificationMode".to_owned(), mode);
-    status.conditions.set(VERIFIED, Is::True, "Succeeded", &message);
-    request.event(EventType::Trace, "Succeeded", message, BTreeMap::new());
-    Ok(())
+    let message = signatures(verify, secret(repository), objects, commit)?;
+    request.trace("Succeeded", message.clone());
+    let mode = verify.mode();
+    Ok(Some(Verified { mode, message }))
 }
 
-fn verified(
+/// Returns what was verified.
+fn signatures(
     verify: &GitVerification,
-    repository: &GitRepository,
+    secret: Option<ObjectName>,
     objects: &Objects,
-    fetched: &Fetched,
+    commit: &Commit,
 ) -> Result<String, Error> {
-    let name = secret(repository).map(|name| name.name).unwrap_or_default();
-    let secret = secret(repository).and_then(|name| objects.secret(&name));
-    let Some(secret) = secret else {
+    let Some(keys) = secret.as_ref().and_then(|name| objects.secret(name)) else {
+        let name = secret.map(|name| name.name).unwrap_or_default();
         return Err(Error::VerificationError(format!("secrets {name:?} not found")));
     };
-    let entries = secret.entries();
+    let entries = keys.entries();
     let keys = GitKeys::from_entries(entries.map_err(|error| Error::VerificationError(error.to_string()))?);
-    let commit = &fetched.commit;
     let tag = commit.tag.as_ref().map(|tag| match &tag.object {
         Some((id, raw)) => ReferencingTag::Annotated { id, raw },
         None => ReferencingTag::Lightweight { name: &tag.name },

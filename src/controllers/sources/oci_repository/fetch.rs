@@ -1,4 +1,4 @@
-//! The part of an OCIRepository's reconciliation that waits for registries and disks: pulling a layer, making the artifact.
+//! What an OCIRepository points to: the digest of a tag or version range, and a layer of that image.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,53 +7,52 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::Error;
-use crate::controllers::sources::archive::{Making, rules};
-use crate::controllers::sources::source::Source;
-use crate::controllers::sources::spool::{Spooled, keeping, temporary};
-use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositorySpec};
+use crate::controllers::sources::artifacts;
+use crate::controllers::sources::source::{SourceRequest, run_on_network};
+use crate::controllers::sources::spool::{Spooled, keeping, temporary_file};
+use bumpwright_api::{OciRepository, OciRepositorySpec};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::{Bound, Budget, Held};
 use bumpwright_http::NetError;
-use bumpwright_kube::OCI_REPOSITORY;
 use bumpwright_registry::{Layer, RegistryError};
-use bumpwright_source::{self as source, Files, OciRemote};
-use bumpwright_storage::Storage;
+use bumpwright_runtime::Status;
+use bumpwright_source::{self as source, Files, OciPick, OciRemote};
 
-/// A layer that breaks off is asked for so often.
+/// The number of attempts to pull a layer whose connection breaks.
 const TRIES: usize = 3;
 
-/// What was pulled.
-pub(crate) struct Pulled {
-    /// What its maker says of it.
-    metadata: BTreeMap<String, String>,
-    content: Content,
+/// A layer of an image.
+pub(super) struct PulledLayer {
+    /// The annotations of the image.
+    pub(super) metadata: BTreeMap<String, String>,
+    pub(super) content: Content,
 }
 
-enum Content {
+pub(super) enum Content {
     /// The layer as it is, and the room that it takes.
     Layer(File, Held),
-    /// What is in it, and what of the memory of fetches its names take.
+    /// The files in it, and the memory that their names take.
     Files(Files, Held),
 }
 
 /// What to do with a layer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
+pub(super) enum Operation {
     Extract,
     Copy,
 }
 
 /// How large a layer may be.
 #[derive(Clone, Copy)]
-pub(crate) struct Most {
+struct LayerLimits {
     /// Whatever is done with it.
-    pub(crate) content: Bound,
+    content: Bound,
     /// When it is the artifact (`--max-artifact-size`).
-    pub(crate) artifact: Option<u64>,
+    artifact: Option<u64>,
 }
 
-impl Most {
-    fn allows(self, layer: &Layer, operation: Operation) -> Result<(), String> {
+impl LayerLimits {
+    fn check(self, layer: &Layer, operation: Operation) -> Result<(), String> {
         let size = layer.size;
         if size > self.content.most {
             return Err(format!("the layer has {size} bytes: {}", self.content.exceeded()));
@@ -70,15 +69,64 @@ impl Most {
     }
 }
 
-/// Pulls the layer that is wanted of the image with this digest. `folder` is for temporary files, which have no names in it.
-pub(crate) fn pull(
+/// What the spec asks for, `:TAG` or `@DIGEST`, and what that is now.
+pub(super) async fn revision(
+    request: &SourceRequest<'_, OciRepository>,
+    remote: &OciRemote,
+) -> Result<(String, String), Error> {
+    let spec = &request.object.spec;
+    let pick = OciPick::of(spec.reference.as_ref());
+    let selector = spec.layer_selector.clone().unwrap_or_default();
+    let (remote, url) = (remote.clone(), spec.url.clone());
+    run_on_network(move || {
+        let chosen = remote.chosen(&pick, &selector.media_type).map_err(|error| {
+            Error::ReadOperationFailed(format!("failed to determine the artifact tag for '{url}': {error}"))
+        })?;
+        let revision = remote
+            .revision(&chosen)
+            .map_err(|error| Error::OciArtifactPullFailed(format!("failed to determine artifact digest: {error}")))?;
+        Ok((chosen, revision))
+    })
+    .await
+}
+
+/// Pulls the layer of a revision; none when the artifact is made from it already.
+pub(super) async fn layer(
+    request: &SourceRequest<'_, OciRepository>,
+    status: &Status,
+    remote: &OciRemote,
+    revision: &str,
+) -> Result<Option<PulledLayer>, Error> {
+    if artifacts::is_of(status, revision) && is_made_of_spec(request) {
+        return Ok(None);
+    }
+    let (remote, spec) = (remote.clone(), request.object.spec.clone());
+    let digest = digest_text(revision).to_owned();
+    let settings = &request.context.settings;
+    let folder = settings.storage.clone();
+    let limits = LayerLimits {
+        content: settings.fetches.bytes,
+        artifact: settings.artifacts.as_ref().and_then(|artifacts| artifacts.max_size),
+    };
+    let budget = settings.fetches.of(&request.name().namespace);
+    run_on_network(move || pull(&remote, &spec, &digest, &folder, limits, &budget).map(Some)).await
+}
+
+/// Whether the artifact was made from what the spec says now, revision aside (`ociContentConfigChanged`).
+fn is_made_of_spec(request: &SourceRequest<'_, OciRepository>) -> bool {
+    let (spec, observed) = (&request.object.spec, &request.observed);
+    spec.ignore == observed.observed_ignore && spec.layer_selector == observed.observed_layer_selector
+}
+
+/// Pulls the selected layer of the image with this digest. `folder` is for temporary files, which have no names in it.
+fn pull(
     remote: &OciRemote,
     spec: &OciRepositorySpec,
     digest: &str,
     folder: &Path,
-    most: Most,
+    limits: LayerLimits,
     budget: &Budget,
-) -> Result<Pulled, Error> {
+) -> Result<PulledLayer, Error> {
     let image = remote.image(digest).map_err(|error| match error {
         RegistryError::Malformed { .. } => {
             Error::OciArtifactLayerOperationFailed(format!("failed to parse artifact manifest: {error}"))
@@ -100,8 +148,10 @@ pub(crate) fn pull(
             )));
         }
     };
-    // What is claimed is known before anything is pulled, and no byte more than that is read.
-    most.allows(layer, operation).map_err(|why| broken(operation, &why))?;
+    // The manifest says how large the layer is before it is pulled, and no byte more than that is read.
+    limits
+        .check(layer, operation)
+        .map_err(|why| layer_failed(operation, &why))?;
     let (file, room) = spool(remote, layer, operation, folder, budget)?;
     let content = match operation {
         Operation::Copy => Content::Layer(file, room),
@@ -110,7 +160,7 @@ pub(crate) fn pull(
             Content::Files(files, held)
         }
     };
-    Ok(Pulled {
+    Ok(PulledLayer {
         metadata: image.annotations,
         content,
     })
@@ -124,9 +174,9 @@ fn spool(
     folder: &Path,
     budget: &Budget,
 ) -> Result<(File, Held), Error> {
-    let mut file = temporary(folder)?;
+    let mut file = temporary_file(folder)?;
     let room = budget.spool.hold(layer.size);
-    let room = room.map_err(|error| broken(operation, &error))?;
+    let room = room.map_err(|error| layer_failed(operation, &error))?;
     let mut tries = 1;
     loop {
         let blob = remote.layer(layer);
@@ -135,17 +185,17 @@ fn spool(
         })?;
         match io::copy(&mut blob, &mut file) {
             Ok(_) => return Ok((file, room)),
-            Err(error) if tries < TRIES && is_passing(&error) => {
+            Err(error) if tries < TRIES && is_transient(&error) => {
                 tries += 1;
                 let again = file.set_len(0).and_then(|()| file.rewind());
-                again.map_err(|error| broken(operation, &error))?;
+                again.map_err(|error| layer_failed(operation, &error))?;
             }
-            Err(error) => return Err(broken(operation, &error)),
+            Err(error) => return Err(layer_failed(operation, &error)),
         }
     }
 }
 
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|error| error.downcast_ref::<RegistryError>());
     match inner {
         Some(RegistryError::Net(error)) => !matches!(error, NetError::Timeout { .. }),
@@ -155,7 +205,7 @@ fn is_passing(error: &io::Error) -> bool {
     }
 }
 
-fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Error {
+pub(super) fn layer_failed(operation: Operation, error: &dyn std::fmt::Display) -> Error {
     Error::OciArtifactLayerOperationFailed(match operation {
         Operation::Extract => format!("failed to extract layer contents from artifact: {error}"),
         Operation::Copy => format!("failed to copy layer from artifact: {error}"),
@@ -164,40 +214,14 @@ fn broken(operation: Operation, error: &dyn std::fmt::Display) -> Error {
 
 /// The files of a layer, and the memory that their names take.
 fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Error> {
-    let failed = |error: &dyn std::fmt::Display| broken(Operation::Extract, error);
+    let failed = |error: &dyn std::fmt::Display| layer_failed(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;
-    let mut keeping = keeping(temporary(folder)?, &budget.spool);
+    let mut keeping = keeping(temporary_file(folder)?, &budget.spool);
     let layer = BufReader::with_capacity(128 << 10, layer);
     let (root, held) = source::unpack_layer(layer, budget, &mut keeping).map_err(|error| failed(&error))?;
     let kept = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
     Ok((Files::kept_in(root, Arc::new(kept)), held))
-}
-
-/// Writes the artifact.
-pub(crate) fn make(
-    storage: &Storage,
-    name: &ObjectName,
-    ignore: Option<&str>,
-    revision: &str,
-    pulled: Pulled,
-) -> Result<Artifact, Error> {
-    let making = Making {
-        storage,
-        kind: &OCI_REPOSITORY,
-        name,
-        stem: digest_text(revision),
-        revision,
-        link: OciRepository::LINK,
-        metadata: pulled.metadata,
-    };
-    match pulled.content {
-        Content::Files(files, _held) => Ok(making.archive(&files, &rules(&files, ignore)?)?),
-        Content::Layer(mut layer, _room) => {
-            layer.rewind().map_err(|error| broken(Operation::Copy, &error))?;
-            Ok(making.copy(layer)?)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -212,7 +236,7 @@ mod tests {
             what: "bytes of content",
             flag: "--max-content-size",
         };
-        let most = Most {
+        let limits = LayerLimits {
             content,
             artifact: Some(10),
         };
@@ -220,14 +244,14 @@ mod tests {
             size,
             ..Layer::default()
         };
-        assert_eq!(most.allows(&layer(10), Operation::Copy), Ok(()));
-        assert_eq!(most.allows(&layer(100), Operation::Extract), Ok(()));
+        assert_eq!(limits.check(&layer(10), Operation::Copy), Ok(()));
+        assert_eq!(limits.check(&layer(100), Operation::Extract), Ok(()));
         assert_eq!(
-            most.allows(&layer(101), Operation::Extract).unwrap_err(),
+            limits.check(&layer(101), Operation::Extract).unwrap_err(),
             "the layer has 101 bytes: more than 100 bytes of content; --max-content-size raises the bound"
         );
         assert_eq!(
-            most.allows(&layer(11), Operation::Copy).unwrap_err(),
+            limits.check(&layer(11), Operation::Copy).unwrap_err(),
             "the layer has 11 bytes: more than 10 bytes in an artifact; --max-artifact-size raises the bound"
         );
     }

@@ -1,0 +1,56 @@
+//! What a GitRepository names: Secrets and a ServiceAccount, with which its remote is reached, and the artifacts that it includes.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use super::verify;
+use crate::controllers::dereference;
+use crate::controllers::older_keys;
+use crate::controllers::sources::artifacts;
+use crate::controllers::sources::git_remote;
+use crate::controllers::sources::source::{SourceRequest, run_on_network};
+use bumpwright_api::{Artifact, GitRepository, Objects};
+use bumpwright_connect::References;
+use bumpwright_git::Remote;
+
+/// The Secrets and ServiceAccounts.
+pub(super) async fn objects(request: &SourceRequest<'_, GitRepository>) -> Result<Objects, Error> {
+    let keys = verify::secret(&request.object);
+    let references = References::of(&request.object, &request.context.accounts).with_secrets(keys);
+    let found = dereference::read(request.context, references).await;
+    let objects = found
+        .map_err(|error| Error::AuthenticationFailed(format!("failed to configure authentication options: {error}")))?;
+    let spec = &request.object.spec;
+    let with_certificates = spec.secret_ref.iter().chain(&spec.cert_secret_ref);
+    older_keys::tell(request.request, &objects, with_certificates);
+    Ok(objects)
+}
+
+/// The remote that the spec and these objects describe.
+pub(super) async fn remote(request: &SourceRequest<'_, GitRepository>, objects: &Objects) -> Result<Remote, Error> {
+    let (context, repository, objects) = (Arc::clone(request.context), request.object.clone(), objects.clone());
+    run_on_network(move || git_remote::remote(&context, &repository, &objects)).await
+}
+
+/// The artifacts of the repositories that are included, in the order of the spec.
+pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Result<Vec<Artifact>, Error> {
+    let context = request.context;
+    let after = context.settings.requeue_dependency;
+    let mut found = Vec::new();
+    for include in &request.object.spec.include {
+        let include = include.repository.name.clone();
+        let other = match context.watched(&context.sources, &request.beside(&include)).await {
+            Ok(other) => other,
+            Err(error) => {
+                let why = match error.is_not_found() {
+                    true => format!("GitRepository.source.toolkit.fluxcd.io {include:?} not found"),
+                    false => error.to_string(),
+                };
+                return Err(Error::NotFound { include, why, after });
+            }
+        };
+        let artifact = other.status().get("artifact").and_then(artifacts::read);
+        found.push(artifact.ok_or(Error::NoArtifact { include, after })?);
+    }
+    Ok(found)
+}

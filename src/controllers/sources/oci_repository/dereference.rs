@@ -1,0 +1,32 @@
+//! What an OCIRepository names: Secrets and a ServiceAccount, with which its registry is reached.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use crate::controllers::dereference;
+use crate::controllers::older_keys;
+use crate::controllers::sources::oci_remote;
+use crate::controllers::sources::source::{SourceRequest, run_on_network};
+use bumpwright_api::{Objects, OciRepository};
+use bumpwright_source::OciRemote;
+
+/// The Secrets and ServiceAccounts.
+pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Result<Objects, Error> {
+    let found = dereference::of(request.context, &request.object).await;
+    let objects = found.map_err(|error| Error::AuthenticationFailed(format!("failed to get credential: {error}")))?;
+    let spec = &request.object.spec;
+    if let Some(reference) = &spec.secret_ref
+        && objects.secret(&request.beside(&reference.name)).is_none()
+    {
+        let message = format!("auth secret '{}' not found", reference.name);
+        request.trace("AuthenticationFailed", message);
+    }
+    older_keys::tell(request.request, &objects, &spec.cert_secret_ref);
+    Ok(objects)
+}
+
+/// The registry that the spec and these objects describe.
+pub(super) async fn remote(request: &SourceRequest<'_, OciRepository>, objects: &Objects) -> Result<OciRemote, Error> {
+    let (context, repository, objects) = (Arc::clone(request.context), request.object.clone(), objects.clone());
+    run_on_network(move || oci_remote::remote(&context, &repository, &objects)).await
+}

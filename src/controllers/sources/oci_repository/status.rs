@@ -1,0 +1,39 @@
+//! The conditions that an OCIRepository has beside those of all sources, and the message of its events.
+
+use super::verify::Verification;
+use crate::controllers::sources::artifacts;
+use crate::controllers::sources::status::{self, VERIFIED};
+use bumpwright_api::{Is, OciRepository};
+use bumpwright_runtime::Status;
+
+/// What upstream's makers of artifacts write down of them (image-spec v1.1, *Pre-Defined Annotation Keys*).
+const SOURCE: &str = "org.opencontainers.image.source";
+const REVISION: &str = "org.opencontainers.image.revision";
+
+/// No signature was refused.
+pub(super) fn verified(status: &mut Status, verification: Verification) {
+    match verification {
+        Verification::NotRequested => status.conditions.remove(VERIFIED),
+        Verification::Done => {}
+        Verification::Verified { message } => status.conditions.set(VERIFIED, Is::True, "Succeeded", &message),
+    }
+}
+
+/// The artifact of this revision is in storage.
+pub(super) fn stored(status: &mut Status, revision: &str) {
+    status::stored(status, &format!("stored artifact for digest '{revision}'"));
+}
+
+/// The message of the event about the artifact in a status.
+pub(super) fn event_message(status: &Status, repository: &OciRepository) -> String {
+    let artifact = artifacts::current(status).unwrap_or_default();
+    let url = &repository.spec.url;
+    let message = format!("stored artifact with revision '{}' from '{url}'", artifact.revision);
+    let annotation = |key| artifact.metadata.get(key).filter(|value| !value.is_empty());
+    match (annotation(SOURCE), annotation(REVISION)) {
+        (Some(source), Some(revision)) => {
+            format!("{message}, origin source '{source}', origin revision '{revision}'")
+        }
+        _ => message,
+    }
+}
