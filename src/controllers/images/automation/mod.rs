@@ -12,6 +12,8 @@ mod validate;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::controllers::context::Context;
 use crate::controllers::request_metrics;
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
@@ -43,7 +45,11 @@ impl Reconcile for ImageUpdateAutomations {
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         status::begin(status, request.now);
-        self.run(request, status).await.unwrap_or_else(Outcome::from)
+        match self.run(request, status.message_before()).await {
+            Ok(finished) if finished.dry_run => preview::outcome(&finished.automation, &finished.run),
+            Ok(finished) => status::ready(status, finished, request.now),
+            Err(error) => error.into(),
+        }
     }
 
     async fn finished(&self, name: &ObjectName) {
@@ -55,8 +61,18 @@ impl Reconcile for ImageUpdateAutomations {
     }
 }
 
+/// A run that ended well.
+struct FinishedRun {
+    automation: Arc<ImageUpdateAutomation>,
+    run: Run,
+    /// `status.observedPolicies`
+    observed: Value,
+    dry_run: bool,
+}
+
 impl ImageUpdateAutomations {
-    async fn run(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<Outcome, Error> {
+    /// `before` is the message that Ready had before.
+    async fn run(&self, request: &ReconcileRequest<'_>, before: &str) -> Result<FinishedRun, Error> {
         let context = &self.0;
         let Valid {
             automation,
@@ -75,11 +91,15 @@ impl ImageUpdateAutomations {
         let run = run(job, place, limit).await.map_err(Error::Failed)?;
         request_metrics::run(&context.metrics, &run);
         skips::count(context, request, &run);
-        skips::warn(request, &run.skips, status.message_before());
+        skips::warn(request, &run.skips, before);
         match &run.failure {
             Some(failure) => Err(Error::Run(failure.clone())),
-            None if annotations.dry_run => Ok(preview::outcome(&automation, &run)),
-            None => Ok(status::ready(status, &automation, &run, observed, request.now)),
+            None => Ok(FinishedRun {
+                automation,
+                run,
+                observed,
+                dry_run: annotations.dry_run,
+            }),
         }
     }
 

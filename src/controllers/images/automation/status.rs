@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::FinishedRun;
 use super::skips;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_artifact::Revision;
@@ -35,14 +36,9 @@ fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
     })
 }
 
-/// Notes what a run at the time `now` did, with these policies (`observed`).
-pub(super) fn ready(
-    status: &mut Status,
-    automation: &ImageUpdateAutomation,
-    run: &Run,
-    observed: Value,
-    now: &str,
-) -> Outcome {
+/// Notes what a run at the time `now` did.
+pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Outcome {
+    let (automation, run, observed) = (&finished.automation, &finished.run, finished.observed);
     let unchanged = is_unchanged(status, automation, run, &observed);
     let commit = run.commit.as_ref().filter(|_| run.has_pushed());
     let pushed = commit.and_then(|commit| commit.id.as_ref());

@@ -17,10 +17,10 @@ use crate::controllers::tokens;
 use bumpwright_api::ImagePolicy;
 use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_POLICY, Kind, Object};
-use bumpwright_policy::Guards;
+use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::repository_reference;
-use choose::Candidates;
+use choose::{Candidates, Choice};
 use error::Error;
 
 /// Reconciles `ImagePolicy` objects.
@@ -32,7 +32,10 @@ impl Reconcile for ImagePolicies {
     const CONTROLLER: &'static str = "image-reflector-controller";
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
-        self.run(request, status).await.unwrap_or_else(Outcome::from)
+        match self.run(request.object).await {
+            Ok(chosen) => status::ready(status, chosen),
+            Err(error) => error.into(),
+        }
     }
 }
 
@@ -44,10 +47,19 @@ struct Valid {
     interval: Option<Duration>,
 }
 
+/// The choice of a policy.
+struct Chosen {
+    choice: Choice,
+    /// The image that was chosen before.
+    before: Option<LatestRef>,
+    /// How often the digest of the image is looked up.
+    interval: Option<Duration>,
+}
+
 impl ImagePolicies {
-    async fn run(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<Outcome, Error> {
+    async fn run(&self, object: &Object) -> Result<Chosen, Error> {
         let context = &self.0;
-        let valid = validate(request.object)?;
+        let valid = validate(object)?;
         let (object, repository) = dereference::repository(context, &valid.policy).await?;
         let canonical = repository_reference(&repository.spec.image)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
@@ -66,7 +78,11 @@ impl ImagePolicies {
             before: before.clone(),
         };
         let choice = candidates.choose(context, &valid.policy, &valid.guards).await?;
-        Ok(status::ready(status, before, choice, valid.interval))
+        Ok(Chosen {
+            choice,
+            before,
+            interval: valid.interval,
+        })
     }
 }
 

@@ -1,21 +1,16 @@
 //! The status of an ImagePolicy (image-reflector-controller v1.2, *ImagePolicy*).
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
+use super::Chosen;
 use super::choose::Choice;
 use bumpwright_policy::LatestRef;
 use bumpwright_runtime::{Outcome, Status};
 
-/// Notes the choice; `before` is the image that was chosen before, `after` the interval at which the digest is looked up again.
-pub(super) fn ready(
-    status: &mut Status,
-    before: Option<LatestRef>,
-    choice: Choice,
-    after: Option<Duration>,
-) -> Outcome {
-    let (image, kept) = match choice {
+/// Notes the choice.
+pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
+    let (before, after) = (chosen.before, chosen.interval);
+    let (image, kept) = match chosen.choice {
         Choice::Chosen(image) => (image, None),
         Choice::Kept(image, why) => (image, Some(why)),
     };

@@ -13,9 +13,8 @@ use crate::controllers::tokens;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
-use bumpwright_runtime::clock::duration;
 use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
-use bumpwright_scan::{Scanned, Tags, repository_reference};
+use bumpwright_scan::{Scanned, repository_reference};
 use error::Error;
 use schedule::Schedule;
 
@@ -28,30 +27,56 @@ impl Reconcile for ImageRepositories {
     const CONTROLLER: &'static str = "image-reflector-controller";
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
-        self.run(request, status).await.unwrap_or_else(Outcome::from)
+        let plan = match self.plan(request, status).await {
+            Ok(plan) => plan,
+            Err(error) => return error.into(),
+        };
+        let scan = match plan.schedule.due {
+            Some(why) => {
+                status::scanning(request, status, why).await;
+                match self.scan(&plan).await {
+                    Ok(scan) => Some(scan),
+                    Err(error) => return error.into(),
+                }
+            }
+            None => None,
+        };
+        status::ready(status, &plan, scan.as_ref(), request.now)
     }
 }
 
+/// What is scanned, how and when.
+struct Plan {
+    repository: ImageRepository,
+    /// The canonical name of the image.
+    canonical: String,
+    objects: Objects,
+    scanned: Scanned,
+    schedule: Schedule,
+}
+
+/// The result of a scan.
+struct Scan {
+    tags: Vec<String>,
+    /// The checksum of the tags.
+    revision: String,
+}
+
 impl ImageRepositories {
-    async fn run(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<Outcome, Error> {
+    async fn plan(&self, request: &ReconcileRequest<'_>, status: &Status) -> Result<Plan, Error> {
         let (repository, canonical) = self.validate(request.object)?;
         let objects = self.dereference(request, &repository).await?;
         let scanned = scanned(request.object, &canonical);
         let names = (canonical.as_str(), &scanned);
         let schedule = Schedule::of(&repository, status, &self.0.tags, names, request.now)
             .map_err(|error| Error::Failure(format!("failed to determine if it's scan time: {error}")))?;
-        let next = duration(schedule.next);
-        let Some(why) = schedule.due else {
-            let trace = format!("no change in repository configuration since last scan, next scan in {next}");
-            return Ok(status::ready(status, &repository, &canonical, trace, schedule.next));
-        };
-        status::scanning(request, status, why).await;
-        let (tags, revision) = self.scan(repository.clone(), objects, scanned, &canonical).await?;
-        let trace = match status::scanned(status, &tags.tags, &revision, request.now) {
-            true => format!("successful scan, next scan in {next}"),
-            false => format!("tags did not change, next scan in {next}"),
-        };
-        Ok(status::ready(status, &repository, &canonical, trace, schedule.next))
+        Ok(Plan {
+            repository,
+            canonical,
+            objects,
+            scanned,
+            schedule,
+        })
     }
 
     /// The spec, and the canonical name of its image.
@@ -81,27 +106,24 @@ impl ImageRepositories {
     }
 
     /// Lists the tags and stores them. Blocks a thread of its own.
-    async fn scan(
-        &self,
-        repository: ImageRepository,
-        objects: Objects,
-        scanned: Scanned,
-        canonical: &str,
-    ) -> Result<(Tags, String), Error> {
-        let context = Arc::clone(&self.0);
+    async fn scan(&self, plan: &Plan) -> Result<Scan, Error> {
+        let (context, repository) = (Arc::clone(&self.0), plan.repository.clone());
+        let (objects, scanned) = (plan.objects.clone(), plan.scanned.clone());
         let work = move || {
             let tags = context.scanner.tags(&repository, &objects)?;
             let stored = context
                 .tags
                 .set(&scanned, &tags.tags)
                 .map_err(|error| error.to_string());
-            Ok(stored.map(|revision| (tags, revision)))
+            let tags = tags.tags;
+            Ok(stored.map(|revision| Scan { tags, revision }))
         };
         let stored = match bumpwright_runtime::blocking::ask(work).await {
             Ok(scan) => scan.map_err(|error: bumpwright_scan::ScanError| Error::from(error))?,
             Err(error) => Err(error),
         };
         stored.map_err(|error| {
+            let canonical = &plan.canonical;
             Error::ReadOperationFailed(format!("scan failed: failed to set tags for {canonical:?}: {error}"))
         })
     }

@@ -1,11 +1,11 @@
 //! The status of an ImageRepository (image-reflector-controller v1.2; N-048 to N-064).
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::schedule::NO_TAGS;
+use super::{Plan, Scan};
 use bumpwright_api::ImageRepository;
+use bumpwright_runtime::clock::duration;
 use bumpwright_runtime::{Outcome, ReconcileRequest, Status};
 
 /// The number of tags that the status shows.
@@ -21,8 +21,8 @@ pub(super) async fn scanning(request: &ReconcileRequest<'_>, status: &mut Status
     }
 }
 
-/// Notes the tags that a scan at the time `now` found. True when they differ from those before.
-pub(super) fn scanned(status: &mut Status, tags: &[String], revision: &str, now: &str) -> bool {
+/// Notes the result of a scan at the time `now`. Returns whether it differs from the one before.
+fn scanned(status: &mut Status, Scan { tags, revision }: &Scan, now: &str) -> bool {
     let changed = status.text_at("lastScanResult", "revision") != revision;
     let mut result = json!({ "revision": revision, "scanTime": now, "tagCount": tags.len() });
     if let (false, Some(fields)) = (tags.is_empty(), result.as_object_mut()) {
@@ -33,14 +33,14 @@ pub(super) fn scanned(status: &mut Status, tags: &[String], revision: &str, now:
     changed
 }
 
-/// The tags in the status are good, until the next scan in `after`.
-pub(super) fn ready(
-    status: &mut Status,
-    repository: &ImageRepository,
-    canonical: &str,
-    trace: String,
-    after: Duration,
-) -> Outcome {
+/// Notes the result of a scan at the time `now`, if there was one. The tags in the status are good until the next one.
+pub(super) fn ready(status: &mut Status, plan: &Plan, scan: Option<&Scan>, now: &str) -> Outcome {
+    let next = duration(plan.schedule.next);
+    let trace = match scan.map(|scan| scanned(status, scan, now)) {
+        None => format!("no change in repository configuration since last scan, next scan in {next}"),
+        Some(true) => format!("successful scan, next scan in {next}"),
+        Some(false) => format!("tags did not change, next scan in {next}"),
+    };
     let count = status
         .fields
         .get("lastScanResult")
@@ -52,13 +52,13 @@ pub(super) fn ready(
         status.text_at("lastScanResult", "revision")
     );
     let fields = &mut status.fields;
-    fields.insert("canonicalImageName".to_owned(), json!(canonical));
-    fields.insert("observedExclusionList".to_owned(), json!(exclusions(repository)));
+    fields.insert("canonicalImageName".to_owned(), json!(plan.canonical));
+    fields.insert("observedExclusionList".to_owned(), json!(exclusions(&plan.repository)));
     Outcome::Ready {
         news: (status.message_before() != message).then(|| message.clone()),
         message,
         trace,
-        after: Some(after),
+        after: Some(plan.schedule.next),
     }
 }
 
