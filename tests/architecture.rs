@@ -29,6 +29,11 @@ const KINDS: [&str; 3] = [
     "src/controllers/kustomizations/",
 ];
 
+/// Kinds whose steps return values: the status is changed in one place of each.
+const STEPS_RETURN_VALUES: [&str; 2] = ["src/controllers/images/", "src/controllers/sources/"];
+/// The files of these kinds that may change a status: the list of steps, the frame of several kinds, and the status itself.
+const CHANGES_STATUS: [&str; 3] = ["mod.rs", "source.rs", "status.rs"];
+
 /// A crate of ours.
 struct Crate {
     name: String,
@@ -216,8 +221,25 @@ fn source_faults(path: &str, text: &str, faults: &mut Vec<String>) {
     if of_kind && text.contains(", Outcome>") {
         faults.push(format!("{path}: an outcome travels as an error"));
     }
+    status_faults(path, text, faults);
     if path.starts_with("src/controllers/") && text.contains("crate::cli") {
         faults.push(format!("{path}: the controllers know nothing of the command line"));
+    }
+}
+
+fn status_faults(path: &str, text: &str, faults: &mut Vec<String>) {
+    let is_checked = STEPS_RETURN_VALUES.iter().any(|folder| path.starts_with(folder));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if !is_checked || CHANGES_STATUS.contains(&name) {
+        return;
+    }
+    for (index, line) in text.lines().enumerate() {
+        if line.contains("&mut Status") {
+            let line = index + 1;
+            faults.push(format!(
+                "{path}:{line}: a step returns values; status.rs changes the status"
+            ));
+        }
     }
 }
 
@@ -406,6 +428,23 @@ mod checker {
             check(kind, &reconcile),
             [format!("{kind}:3: reconcile has 41 lines, 40 at most")]
         );
+    }
+
+    #[test]
+    fn refuses_steps_that_change_the_status() {
+        let step = "async fn store(\n    request: &Request,\n    status: &mut Status,\n) -> Result<(), Error>;\n";
+        for folder in STEPS_RETURN_VALUES {
+            let path = format!("{folder}bucket/store.rs");
+            assert_eq!(
+                check(&path, step),
+                [format!("{path}:4: a step returns values; status.rs changes the status")]
+            );
+            assert_eq!(check(&path, &step.replace("&mut ", "&")), Vec::<String>::new());
+            for name in CHANGES_STATUS {
+                assert_eq!(check(&format!("{folder}bucket/{name}"), step), Vec::<String>::new());
+            }
+        }
+        assert_eq!(check("src/controllers/process.rs", step), Vec::<String>::new());
     }
 
     #[test]
