@@ -9,7 +9,7 @@ use super::settings::Settings;
 use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::images::repository::scanned;
 use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
-use crate::controllers::kustomizations::build_slots::BuildSlots;
+use crate::controllers::kustomizations::build::slots::BuildSlots;
 use crate::controllers::kustomizations::target::Remotes;
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;

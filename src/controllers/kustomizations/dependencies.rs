@@ -1,7 +1,7 @@
 //! Whether the Kustomizations that another one depends on are ready (kustomize-controller, `checkDependencies`; K-062 … K-072).
 
+use super::dereference::Source;
 use super::error::Error;
-use super::source::Source;
 use crate::controllers::context::Context;
 use bumpwright_api::{Conditions, Dependency, Is, Kustomization, READY};
 use bumpwright_cel::Ready;

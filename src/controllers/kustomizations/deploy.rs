@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
+use super::Reconciliation;
 use super::apply::{self, Applying};
 use super::error::Error;
 use super::health::{self, Checked, Unhealthy, Waiting};
-use super::kustomization::Reconciliation;
 use super::report;
 use super::status::{self, HEALTHY};
 use super::takeover;

@@ -17,11 +17,7 @@ use bumpwright_source::{OciPick, OciRemote, oci_repository};
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn remote(
-    context: &Context,
-    repository: &OciRepository,
-    objects: &Objects,
-) -> Result<OciRemote, Error> {
+pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Error> {
     let (spec, settings) = (&repository.spec, OciRegistry::of(repository, objects));
     let timeout = settings.timeout();
     let deadline = Deadline::after(timeout);

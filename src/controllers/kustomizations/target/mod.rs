@@ -1,13 +1,15 @@
 //! The cluster that a Kustomization is applied to, and who applies it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
 //! docs/decisions.md C02).
 
+mod audiences;
+mod kubeconfig;
+
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
-use super::kubeconfig;
 use crate::controllers::context::Context;
 use crate::controllers::request_metrics;
 use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};

@@ -1,13 +1,16 @@
 //! From the files of an artifact to the objects of a Kustomization: what it refers to is read, then everything is built on a
 //! thread of its own.
 
+mod keys;
+pub(crate) mod slots;
+mod vault;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::artifact_trees::Unpacked;
-use super::keys;
 use crate::controllers::configs::Configs;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;

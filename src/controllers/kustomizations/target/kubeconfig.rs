@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 
+use super::RemoteKey;
 use super::audiences::{audiences_of, is_kept};
-use super::target::RemoteKey;
 use crate::controllers::context::Context;
 use crate::controllers::{request_metrics, tokens};
 use bumpwright_api::{Kustomization, ObjectName};

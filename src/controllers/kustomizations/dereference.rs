@@ -24,7 +24,7 @@ pub(crate) struct Source {
 ///
 /// # Errors
 /// When it may not be used, or there is none yet.
-pub(crate) async fn find(context: &Context, kustomization: &Kustomization) -> Result<Source, Error> {
+pub(crate) async fn source(context: &Context, kustomization: &Kustomization) -> Result<Source, Error> {
     let (reference, name) = (&kustomization.spec.source_ref, kustomization.source());
     let denied = |why: &str| Error::AccessDenied(format!("can't access '{}/{name}', {why}", reference.kind));
     let is_own = name.namespace == kustomization.metadata.namespace_or_default();
