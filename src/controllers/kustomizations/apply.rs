@@ -1,22 +1,17 @@
-//! Applying what was built: the settings that a Kustomization and the flags make, what is remembered between reconciliations, and an inventory
-//! that is in the cluster before the objects are.
+//! Applying what was built: the settings that a Kustomization and the flags make, and what is remembered between reconciliations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
-use super::status::{self, Stage};
-use super::target::Target;
+use super::deploy::Deployment;
 use crate::controllers::context::Context;
 use bumpwright_api::{Kustomization, ObjectName};
-use bumpwright_apply::{self as apply, ChangeSet, Desired, Inventory, InventoryStore, Memory, Settings};
-use bumpwright_diff::SecretMask;
+use bumpwright_apply::{self as flow, Applied, ChangeSet, Desired, Dropped, Failed, InventoryStore, Memory, Settings};
 use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
-use bumpwright_runtime::{ReconcileRequest, Status};
+use bumpwright_runtime::ReconcileRequest;
 
 /// What is known of the objects of each Kustomization.
 #[derive(Debug, Default, Clone)]
@@ -66,59 +61,37 @@ pub(crate) fn desired(built: Vec<Object>) -> Vec<Desired> {
     objects.collect()
 }
 
-/// One Kustomization's objects on their way into a cluster.
-pub(crate) struct Applying<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) request: &'a ReconcileRequest<'a>,
-    pub(crate) kustomization: &'a Kustomization,
-    /// Where they go.
-    pub(crate) target: &'a Target,
-    /// What is told of none of them.
-    pub(crate) mask: &'a SecretMask,
+/// Applies the objects of a Kustomization. `store` takes the inventory before objects are written that are not in it yet.
+///
+/// # Errors
+/// [`Failed`], with what was done until then.
+pub(super) async fn apply(
+    context: &Context,
+    kustomization: &Kustomization,
+    deployment: &Deployment,
+    objects: Vec<Desired>,
+    memory: &Mutex<Memory>,
+    store: &dyn InventoryStore,
+) -> Result<Applied, Failed> {
+    let settings = settings(context, kustomization);
+    let (cluster, before) = (&deployment.target.cluster, &deployment.before);
+    let mut memory = memory.lock().await;
+    flow::apply(cluster, objects, &settings, before, &mut memory, store).await
 }
 
-impl Applying<'_> {
-    /// Applies objects; `before` is what was applied until now. Fields that the cluster does not know are told of.
-    ///
-    /// # Errors
-    /// The message of Ready.
-    pub(crate) async fn apply(
-        &self,
-        status: &mut Status,
-        objects: Vec<Desired>,
-        memory: &Mutex<Memory>,
-        before: &Inventory,
-    ) -> Result<ChangeSet, String> {
-        let Self { request, target, .. } = self;
-        let settings = settings(self.context, self.kustomization);
-        let stage = Stage::new(request, status);
-        let mut memory = memory.lock().await;
-        let work = apply::apply(&target.cluster, objects, &settings, before, &mut memory, &stage);
-        let applied = stage.shown(work).await;
-        let dropped = match &applied {
-            Ok(applied) => &applied.dropped,
-            Err(failed) => &failed.dropped,
-        };
-        tell_dropped(request, dropped);
-        match applied {
-            Ok(applied) => {
-                log(self.context, request, &applied.changes);
-                Ok(applied.changes)
-            }
-            Err(failed) => {
-                let message = self.mask.hide(&failed.to_string());
-                // Stages before the failure may have brought new objects.
-                if !failed.inventory.entries.is_empty() {
-                    status::set_inventory(status, &failed.inventory);
-                }
-                Err(message)
-            }
+/// Reports what an apply did: fields that were not applied in an event, changes in the log.
+pub(crate) fn report(context: &Context, request: &ReconcileRequest<'_>, applied: &Result<Applied, Failed>) {
+    match applied {
+        Ok(applied) => {
+            warn_of_dropped(request, &applied.dropped);
+            log(context, request, &applied.changes);
         }
+        Err(failed) => warn_of_dropped(request, &failed.dropped),
     }
 }
 
-/// Fields that no kind of the cluster has are not applied: nobody should have to find that out.
-fn tell_dropped(request: &ReconcileRequest<'_>, dropped: &[apply::Dropped]) {
+/// Fields that no kind of the cluster has are not applied.
+fn warn_of_dropped(request: &ReconcileRequest<'_>, dropped: &[Dropped]) {
     if dropped.is_empty() {
         return;
     }
@@ -144,16 +117,4 @@ fn log(context: &Context, request: &ReconcileRequest<'_>, changes: &ChangeSet) {
         false => serde_json::json!(changes.by_subject()),
     };
     request.log.with("output", output).info("server-side apply completed");
-}
-
-/// Inventories go into the status while objects are applied.
-impl InventoryStore for Stage<'_, '_> {
-    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
-        async move {
-            let mut status = self.status.lock().await;
-            status::set_inventory(&mut status, inventory);
-            self.request.write_status(&mut status).await
-        }
-        .boxed()
-    }
 }

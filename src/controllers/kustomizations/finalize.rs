@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::apply;
-use super::status::{self, Revision};
+use super::status::{self, Before, Revision};
 use super::takeover;
 use super::target;
 use crate::controllers::context::Context;
@@ -31,16 +31,17 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
         }
     };
     let status = Status::of(request.object, request.now);
-    let known = status::inventory(&status).map_err(|error| error.to_string())?;
-    let known = known.unwrap_or_default();
-    let is_nothing = known.entries.is_empty() && !takeover::is_due(&status);
-    if is_nothing || !wants_deletion(&kustomization) {
+    let before = Before::of(&status).map_err(|error| error.to_string())?;
+    if before.is_nothing() || !wants_deletion(&kustomization) {
         return Ok(());
     }
     let revision = Revision::applied(&status);
-    let tell = |event_type, message: String| status::event(request, &status, event_type, message, &revision);
+    let tell = |event_type, message: String| {
+        let reason = status::reason(&status, event_type);
+        status::event(request, event_type, &reason, message, &revision);
+    };
     if !target::account_is_there(context, &kustomization).await {
-        let names: Vec<String> = known.entries.iter().map(|entry| entry.id.to_string()).collect();
+        let names: Vec<String> = before.entries().iter().map(|entry| entry.id.to_string()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
         request
             .log
@@ -49,8 +50,7 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
         return Ok(());
     }
     let target = target::of(context, &kustomization).await?;
-    let inventory = takeover::inventory(request, &status, &target.cluster).await?;
-    let inventory = inventory.unwrap_or_default();
+    let inventory = takeover::inventory(request, before, &target.cluster).await?;
     let settings = apply::settings(context, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
     let changes = deleted.map_err(|error| {

@@ -25,16 +25,17 @@ use std::time::{Duration, Instant};
 
 use crate::controllers::context::Context;
 use apply::Memories;
-use artifact_trees::{FetchError, Requester, Unpacked};
+use artifact_trees::{FetchError, Unpacked};
 use build::{BuildFailure, Built};
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName};
+use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;
 use bumpwright_kube::{Cache, KUSTOMIZATION, Kind};
-use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, blocking, clock};
+use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, clock};
 use deploy::Deployment;
 use dereference::Source;
 use error::Error;
-use status::{Revision, Stage};
+use status::Progress;
 use target::Target;
 
 /// Reconciles `Kustomization` objects.
@@ -77,11 +78,11 @@ impl Reconcile for Kustomizations {
             kustomization: &kustomization,
             annotations,
             began: Instant::now(),
-            revision: Revision::default(),
+            progress: Progress::new(request, kustomization.spec.timeout(), status),
         };
-        match reconciliation.run(status).await {
+        match reconciliation.run().await {
             Ok(outcome) => outcome,
-            Err(error) => reconciliation.failed(status, &error),
+            Err(error) => reconciliation.failed(&error),
         }
     }
 
@@ -122,74 +123,64 @@ struct Reconciliation<'a> {
     kustomization: &'a Kustomization,
     annotations: KustomizationAnnotations,
     began: Instant,
-    /// Of the source; empty until that is found.
-    revision: Revision,
+    progress: Progress<'a>,
 }
 
 impl Reconciliation<'_> {
     /// All steps.
-    async fn run(&mut self, status: &mut Status) -> Result<Outcome, Error> {
+    async fn run(&mut self) -> Result<Outcome, Error> {
         let (context, kustomization) = (self.context, self.kustomization);
         let checks = validate::check(kustomization, context.settings.gates)?;
         let source = dereference::source(context, kustomization).await?;
-        self.revision = source.revision.clone();
+        self.progress.set_revision(&source.revision);
         self.request.set_revision(&source.revision.revision);
         dependencies::check(context, self.request.object, kustomization, &source).await?;
-        let files = self.fetch(status, &source).await?;
-        let built = self.build(status, files).await;
+        let files = self.fetch(&source).await?;
+        let built = self.build(files).await;
         let target = target::of(context, kustomization).await;
         let (built, target) = built_for_target(built, target)?;
-        self.begin_stage(status, "Detecting drift");
-        let before = takeover::inventory(self.request, status, &target.cluster).await;
+        self.progress.begin("Detecting drift");
+        let before = self
+            .applied_before(&target)
+            .await
+            .map_err(Error::ReconciliationFailed)?;
         let deployment = Deployment {
             digest: built.digest,
             jobs_with_ttl: health::jobs_with_ttl(&built.objects),
             left_out: built.left_out,
-            before: before.map_err(Error::ReconciliationFailed)?.unwrap_or_default(),
+            before,
             target,
             mask: SecretMask::new(built.hidden.objects, built.hidden.texts),
         };
         let objects = apply::desired(built.objects);
         if self.annotations.reports {
-            return self.report(status, &deployment, objects).await;
+            return self.report(&deployment, objects).await;
         }
-        let deployed = self
-            .deploy(status, &deployment, objects, built.reservation, checks)
-            .await;
-        self.remember(status, &deployment.digest, &deployed);
+        let deployed = self.deploy(&deployment, objects, built.reservation, checks).await;
+        self.remember(&deployment.digest, &deployed);
         deployed?;
         Ok(self.succeeded(&report::left_out(&deployment.left_out)))
     }
 
-    async fn fetch(&self, status: &mut Status, source: &Source) -> Result<Unpacked, Error> {
-        self.begin_stage(status, "Fetching manifests");
-        let (trees, artifact) = (Arc::clone(&self.context.trees), source.artifact.clone());
-        let requester = Requester {
-            namespace: self.kustomization.metadata.namespace_or_default().to_owned(),
-            timeout: self.kustomization.spec.timeout(),
-        };
-        let fetching = blocking::ask(move || trees.get(&artifact, &requester));
-        match self.show(status, fetching).await {
-            Ok(Ok(unpacked)) => Ok(unpacked),
-            Ok(Err(FetchError::Absent)) => {
-                let what = "Source is not ready, artifact not found";
-                Err(dereference::not_ready(self.context, what))
-            }
-            Err(message) | Ok(Err(FetchError::Failed(message) | FetchError::NoRoom(message))) => {
-                Err(Error::ArtifactFailed(message))
-            }
-        }
+    async fn fetch(&mut self, source: &Source) -> Result<Unpacked, Error> {
+        self.progress.begin("Fetching manifests");
+        let fetching = artifact_trees::fetch(&self.context.trees, self.kustomization, &source.artifact);
+        let fetched = self.progress.shown(fetching).await;
+        fetched.map_err(|error| match error {
+            FetchError::Absent => dereference::not_ready(self.context, "Source is not ready, artifact not found"),
+            FetchError::Failed(message) | FetchError::NoRoom(message) => Error::ArtifactFailed(message),
+        })
     }
 
     /// Builds. A failure is judged later: some of them come after what is wrong with the target.
-    async fn build(&self, status: &mut Status, files: Unpacked) -> Result<Built, BuildFailure> {
-        let before = status.conditions.clone();
-        self.begin_stage(status, "Building manifests");
+    async fn build(&mut self, files: Unpacked) -> Result<Built, BuildFailure> {
+        let before = self.progress.conditions();
+        self.progress.begin("Building manifests");
         let building = build::build(self.context, self.kustomization, files);
-        let built = self.show(status, building).await;
+        let built = self.progress.shown(building).await;
         match &built {
-            Err(failure) if failure.is_missing_path => status.conditions = before,
-            _ => status::attempt(status, &self.revision),
+            Err(failure) if failure.is_missing_path => self.progress.restore(before),
+            _ => self.progress.attempted(),
         }
         for warning in built.iter().flat_map(|built| &built.warnings) {
             self.request.log.info(&format!("warning: {warning}"));
@@ -203,68 +194,49 @@ impl Reconciliation<'_> {
         built
     }
 
-    /// A stage begins.
-    fn begin_stage(&self, status: &mut Status, doing: &str) {
-        status::progress(status, &self.stage_message(doing));
-    }
-
-    fn stage_message(&self, doing: &str) -> String {
-        let timeout = clock::duration(self.kustomization.spec.timeout());
-        format!(
-            "{doing} for revision {} with a timeout of {timeout}",
-            self.revision.revision
-        )
-    }
-
-    /// Works on a stage. One that takes its time is shown in the cluster; writing each of them would take more requests than an
-    /// unchanged Kustomization needs otherwise.
-    async fn show<T>(&self, status: &mut Status, work: impl Future<Output = T>) -> T {
-        Stage::new(self.request, status).shown(work).await
+    /// The objects that were applied before.
+    async fn applied_before(&mut self, target: &Target) -> Result<Inventory, String> {
+        let before = self.progress.before().map_err(|error| error.to_string())?;
+        takeover::inventory(self.request, before, &target.cluster).await
     }
 
     /// Takes a deployment of what was built into the history of the status.
-    fn remember(&self, status: &mut Status, digest: &str, deployed: &Result<(), Error>) {
+    fn remember(&mut self, digest: &str, deployed: &Result<(), Error>) {
         let reason = match deployed {
             Ok(()) => status::SUCCEEDED,
             Err(error) if error.is_in_history() => error.reason(),
             Err(_) => return,
         };
-        let took = self.began.elapsed();
-        status::remember(status, self.request.now, digest, took, reason, &self.revision);
+        self.progress.remember(digest, self.began.elapsed(), reason);
     }
 
     /// Everything is applied and ready; `remarks` go below the message.
     fn succeeded(&self, remarks: &str) -> Outcome {
-        let interval = self.kustomization.spec.interval();
-        status::finished_event(self.request, self.began.elapsed(), interval, &self.revision);
+        let (interval, revision) = (self.kustomization.spec.interval(), self.progress.revision());
+        status::finished_event(self.request, self.began.elapsed(), interval, revision);
         Outcome::Ready {
-            message: format!("Applied revision: {}{remarks}", self.revision.revision),
+            message: format!("Applied revision: {}{remarks}", revision.revision),
             news: None,
             trace: String::new(),
             after: Some(interval),
         }
     }
 
-    /// A step failed: that shows in the status, and is worth an event and a line in the log.
-    fn failed(&self, status: &mut Status, error: &Error) -> Outcome {
+    /// What a step that failed comes to. Most failures are worth an event, and a line in the log.
+    fn failed(&self, error: &Error) -> Outcome {
         let outcome = error.outcome(self.kustomization.spec.retry_interval());
         let Some((event_type, message)) = error.event() else {
             return outcome;
         };
+        let revision = self.progress.revision();
         if let (Outcome::RequeueAfter { after, .. }, EventType::Warning) = (&outcome, event_type) {
             let (took, next) = (clock::duration(self.began.elapsed()), clock::duration(*after));
-            let log = self.request.log.with("revision", self.revision.revision.clone());
+            let log = self.request.log.with("revision", revision.revision.clone());
             let text = format!("Reconciliation failed after {took}, next try in {next}");
             log.error(&message, &text);
         }
-        self.conclude(status, &outcome, event_type, message);
+        status::event(self.request, event_type, error.reason(), message, revision);
         outcome
-    }
-
-    /// An outcome shows in the status, and is worth an event.
-    fn conclude(&self, status: &mut Status, outcome: &Outcome, event_type: EventType, message: String) {
-        status::conclude(status, outcome);
-        status::event(self.request, status, event_type, message, &self.revision);
     }
 }
 

@@ -3,7 +3,11 @@
 
 use std::fmt::Display;
 
-use bumpwright_apply::Preview;
+use super::apply;
+use super::deploy::Deployment;
+use crate::controllers::context::Context;
+use bumpwright_api::Kustomization;
+use bumpwright_apply::{ApplyError, Desired, Preview, Refusals, preview};
 use bumpwright_diff::to_text;
 use bumpwright_overlay::LeftOut;
 
@@ -12,6 +16,27 @@ const LINES: usize = 20;
 
 /// The ending that says why nothing was done.
 const REPORT: &str = "(bumpwright.dev/reconcile: report)";
+
+/// What applying would change. Nothing is applied, and nothing pruned.
+///
+/// # Errors
+/// The message of Ready.
+pub(super) async fn compare(
+    context: &Context,
+    kustomization: &Kustomization,
+    deployment: &Deployment,
+    objects: Vec<Desired>,
+) -> Result<Preview, String> {
+    let mut settings = apply::settings(context, kustomization);
+    settings.mask = deployment.mask.clone();
+    let (cluster, before) = (&deployment.target.cluster, deployment.deletable());
+    let compared = preview(cluster, objects, &settings, &before, kustomization.spec.prune).await;
+    let preview = compared.map_err(|error| deployment.mask.hide(&error.to_string()))?;
+    match preview.refused.is_empty() {
+        true => Ok(preview),
+        false => Err(ApplyError::from(Refusals(preview.refused)).to_string()),
+    }
+}
 
 /// What differs from a revision: the first lines of it.
 pub(crate) fn drift(preview: &Preview, revision: &str) -> String {
@@ -58,7 +83,7 @@ mod tests {
     use super::*;
     use bumpwright_diff::{Change, Difference, Named};
 
-    fn preview(objects: usize) -> Preview {
+    fn of(objects: usize) -> Preview {
         let differences = (0..objects).map(|at| Difference {
             object: Named {
                 group: String::new(),
@@ -76,11 +101,11 @@ mod tests {
 
     #[test]
     fn a_long_report_is_cut() {
-        let one = drift(&preview(1), "main@sha1:a");
+        let one = drift(&of(1), "main@sha1:a");
         let first =
             "1 object differs from revision main@sha1:a, nothing was changed (bumpwright.dev/reconcile: report)";
         assert_eq!(one, format!("{first}\n+ ConfigMap apps/map-0"));
-        let many = drift(&preview(30), "r");
+        let many = drift(&of(30), "r");
         assert_eq!(many.lines().count(), 22);
         assert!(many.ends_with("\n… and 10 more lines"), "{many}");
     }

@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use bumpwright_api::{HistoryEntry, Is, READY, RECONCILING};
-use bumpwright_apply::{InvalidId, Inventory};
+use bumpwright_api::{Conditions, HistoryEntry, Is, READY, RECONCILING};
+use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot};
 use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 
 /// Whether all objects that are waited for are ready.
-pub(crate) const HEALTHY: &str = "Healthy";
+const HEALTHY: &str = "Healthy";
 
 /// So many outcomes are kept.
 const HISTORY: usize = 5;
@@ -25,11 +27,11 @@ pub(crate) const DRIFT_DETECTED: &str = "DriftDetected";
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
-/// A stage begins.
-pub(crate) fn progress(status: &mut Status, message: &str) {
-    status.unsettle("Reconciliation in progress");
-    status.conditions.reconciling("Progressing", message);
-}
+/// The reason of Ready and Reconciling until the outcome is known.
+const PROGRESSING: &str = "Progressing";
+
+/// The field that controllers of the time of v1beta1 left in place of an inventory.
+const SNAPSHOT: &str = "snapshot";
 
 /// The reconciliation ends.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
@@ -93,24 +95,27 @@ impl Revision {
     }
 }
 
-/// Tells of something, under the reason that Ready has by now.
+/// The reason of events that come before an outcome: that of Ready.
+pub(crate) fn reason(status: &Status, event_type: EventType) -> String {
+    let ready = status.conditions.get(READY).map(|ready| ready.reason.clone());
+    ready.unwrap_or_else(|| match event_type {
+        EventType::Warning => "error".to_owned(),
+        _ => "info".to_owned(),
+    })
+}
+
+/// Records an event about a revision.
 pub(crate) fn event(
     request: &ReconcileRequest<'_>,
-    status: &Status,
     event_type: EventType,
+    reason: &str,
     message: String,
     revision: &Revision,
 ) {
-    let default = if event_type == EventType::Warning {
-        "error"
-    } else {
-        "info"
-    };
-    let reason = status.conditions.get(READY).map_or(default, |ready| &ready.reason);
     request.event(event_type, reason, message, revision.annotations());
 }
 
-/// Tells that all is done.
+/// Records that all is done.
 pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, interval: Duration, revision: &Revision) {
     let (took, interval) = (clock::duration(took), clock::duration(interval));
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
@@ -120,14 +125,7 @@ pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, int
 }
 
 /// Notes an outcome of a build in the history: the same one again is counted, and comes first.
-pub(crate) fn remember(
-    status: &mut Status,
-    now: &str,
-    digest: &str,
-    took: Duration,
-    reason: &str,
-    revision: &Revision,
-) {
+fn remember(status: &mut Status, now: &str, digest: &str, took: Duration, reason: &str, revision: &Revision) {
     let mut history = history(status);
     let same = |entry: &HistoryEntry| entry.digest == digest && entry.last_reconciled_status == reason;
     let mut entry = match history.iter().position(same) {
@@ -166,24 +164,43 @@ fn history(status: &Status) -> Vec<HistoryEntry> {
 ///
 /// # Errors
 /// When it cannot be read: nothing may be deleted then.
-pub(crate) fn inventory(status: &Status) -> Result<Option<Inventory>, InvalidId> {
+fn inventory(status: &Status) -> Result<Option<Inventory>, InvalidId> {
     status.fields.get("inventory").map(Inventory::of_status).transpose()
 }
 
-/// Puts an inventory into the status.
-pub(crate) fn set_inventory(status: &mut Status, inventory: &Inventory) {
-    status.fields.insert("inventory".to_owned(), inventory.to_status());
+/// What was applied before, as the status has it.
+pub(crate) enum Before {
+    /// By the inventory.
+    Inventory(Inventory),
+    /// By the snapshot of an older controller.
+    Snapshot(Snapshot),
+    /// Nothing ever was.
+    Nothing,
 }
 
-/// Notes which revision is tried.
-pub(crate) fn attempt(status: &mut Status, revision: &Revision) {
-    set_text(status, "lastAttemptedRevision", &revision.revision);
-}
+impl Before {
+    /// # Errors
+    /// As [`inventory`].
+    pub(crate) fn of(status: &Status) -> Result<Self, InvalidId> {
+        if let Some(inventory) = inventory(status)? {
+            return Ok(Self::Inventory(inventory));
+        }
+        let snapshot = status.fields.get(SNAPSHOT).map(Snapshot::of_status);
+        Ok(snapshot.map_or(Self::Nothing, Self::Snapshot))
+    }
 
-/// Notes which revision was applied.
-pub(crate) fn applied(status: &mut Status, revision: &Revision) {
-    set_text(status, "lastAppliedRevision", &revision.revision);
-    set_text(status, "lastAppliedOriginRevision", &revision.origin);
+    /// The objects of an inventory.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match self {
+            Self::Inventory(inventory) => &inventory.entries,
+            Self::Snapshot(_) | Self::Nothing => &[],
+        }
+    }
+
+    /// Whether no objects may be left.
+    pub(crate) fn is_nothing(&self) -> bool {
+        !matches!(self, Self::Snapshot(_)) && self.entries().is_empty()
+    }
 }
 
 fn set_text(status: &mut Status, field: &str, text: &str) {
@@ -197,34 +214,180 @@ fn set_text(status: &mut Status, field: &str, text: &str) {
     }
 }
 
-/// How long a stage may take before the cluster is told of it.
+/// How long a stage may take before it is shown in the cluster.
 const UNSEEN: Duration = Duration::from_millis(300);
 
-/// The status during a stage: the work on the stage may write it too.
-pub(crate) struct Stage<'a, 't> {
-    pub(crate) request: &'a ReconcileRequest<'t>,
-    pub(crate) status: Mutex<&'a mut Status>,
+/// The status while a Kustomization is reconciled: what it shows of the stages, and of what they found and did.
+pub(crate) struct Progress<'a> {
+    request: &'a ReconcileRequest<'a>,
+    timeout: Duration,
+    /// Of the source; empty until that is found.
+    revision: Revision,
+    /// Written by a stage and by the inventory of its objects at the same time.
+    status: Mutex<&'a mut Status>,
 }
 
-impl<'a, 't> Stage<'a, 't> {
-    /// A stage begins, as the status says.
-    pub(crate) fn new(request: &'a ReconcileRequest<'t>, status: &'a mut Status) -> Self {
-        let status = Mutex::new(status);
-        Self { request, status }
+impl<'a> Progress<'a> {
+    /// `timeout` is that of the spec.
+    pub(crate) fn new(request: &'a ReconcileRequest<'a>, timeout: Duration, status: &'a mut Status) -> Self {
+        Self {
+            request,
+            timeout,
+            revision: Revision::default(),
+            status: Mutex::new(status),
+        }
     }
 
-    /// Works on it. A stage that takes its time is shown in the cluster.
+    /// Of the source; empty until that is found.
+    pub(crate) fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    /// The source is found.
+    pub(crate) fn set_revision(&mut self, revision: &Revision) {
+        self.revision = revision.clone();
+    }
+
+    /// A stage begins.
+    pub(crate) fn begin(&mut self, doing: &str) {
+        let message = self.message(doing);
+        let status = self.status.get_mut();
+        status.unsettle("Reconciliation in progress");
+        status.conditions.reconciling(PROGRESSING, &message);
+    }
+
+    fn message(&self, doing: &str) -> String {
+        let timeout = clock::duration(self.timeout);
+        format!(
+            "{doing} for revision {} with a timeout of {timeout}",
+            self.revision.revision
+        )
+    }
+
+    /// Works on a stage. One that takes its time is shown in the cluster; writing each of them would take more requests than an
+    /// unchanged Kustomization needs otherwise.
     pub(crate) async fn shown<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         tokio::select! {
             done = &mut work => return done,
             () = tokio::time::sleep(UNSEEN) => {}
         }
-        // Both go on at the same time: either may have to wait for the other to let go of the status.
+        // Both go on at the same time: either may have to wait until the other has released the status.
         let (done, ()) = tokio::join!(work, async {
             let mut status = self.status.lock().await;
             self.request.try_write_status(&mut status).await;
         });
         done
     }
+
+    /// The conditions as they are now.
+    pub(crate) fn conditions(&mut self) -> Conditions {
+        self.status.get_mut().conditions.clone()
+    }
+
+    /// Takes a stage back.
+    pub(crate) fn restore(&mut self, conditions: Conditions) {
+        self.status.get_mut().conditions = conditions;
+    }
+
+    /// The revision is built, or cannot be.
+    pub(crate) fn attempted(&mut self) {
+        set_text(self.status.get_mut(), "lastAttemptedRevision", &self.revision.revision);
+    }
+
+    /// What was applied before.
+    ///
+    /// # Errors
+    /// As [`inventory`].
+    pub(crate) fn before(&mut self) -> Result<Before, InvalidId> {
+        Before::of(self.status.get_mut())
+    }
+
+    /// What is applied now.
+    pub(crate) fn inventory(&mut self) -> Inventory {
+        let known = inventory(self.status.get_mut());
+        known.ok().flatten().unwrap_or_default()
+    }
+
+    /// These objects are applied.
+    pub(crate) fn set_inventory(&mut self, inventory: &Inventory) {
+        set_inventory(self.status.get_mut(), inventory);
+    }
+
+    /// All that a snapshot names is in the inventory, or deleted.
+    pub(crate) fn take_over(&mut self) {
+        self.status.get_mut().fields.remove(SNAPSHOT);
+    }
+
+    /// There are no objects to wait for.
+    pub(crate) fn skip_health_checks(&mut self) {
+        self.status.get_mut().conditions.remove(HEALTHY);
+    }
+
+    /// Waits for objects begin.
+    pub(crate) fn begin_health_checks(&mut self) -> HealthBefore {
+        let message = self.message("Running health checks");
+        let status = self.status.get_mut();
+        let before = HealthBefore {
+            healthy: status.conditions.is(HEALTHY, Is::True),
+            same_revision: status.text("lastAppliedRevision") == self.revision.revision,
+        };
+        status.conditions.reconciling(PROGRESSING, &message);
+        status.conditions.set(HEALTHY, Is::Unknown, PROGRESSING, &message);
+        before
+    }
+
+    /// All objects are ready.
+    pub(crate) fn healthy(&mut self, message: &str) {
+        let conditions = &mut self.status.get_mut().conditions;
+        conditions.set(HEALTHY, Is::True, "Succeeded", message);
+    }
+
+    /// They are not.
+    pub(crate) fn unhealthy(&mut self, reason: &str, message: &str) {
+        let conditions = &mut self.status.get_mut().conditions;
+        conditions.set(HEALTHY, Is::False, reason, message);
+    }
+
+    /// The revision is applied.
+    pub(crate) fn applied(&mut self) {
+        let status = self.status.get_mut();
+        set_text(status, "lastAppliedRevision", &self.revision.revision);
+        set_text(status, "lastAppliedOriginRevision", &self.revision.origin);
+    }
+
+    /// Takes what was built, by its digest, into the history.
+    pub(crate) fn remember(&mut self, digest: &str, took: Duration, reason: &str) {
+        let now = self.request.now;
+        remember(self.status.get_mut(), now, digest, took, reason, &self.revision);
+    }
+
+    /// Records an event about something that was done.
+    pub(crate) fn record(&self, message: String) {
+        event(self.request, EventType::Normal, PROGRESSING, message, &self.revision);
+    }
+}
+
+/// Inventories are written while objects are applied.
+impl InventoryStore for Progress<'_> {
+    fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            let mut status = self.status.lock().await;
+            set_inventory(&mut status, inventory);
+            self.request.write_status(&mut status).await
+        }
+        .boxed()
+    }
+}
+
+fn set_inventory(status: &mut Status, inventory: &Inventory) {
+    status.fields.insert("inventory".to_owned(), inventory.to_status());
+}
+
+/// How the last reconciliation found the objects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HealthBefore {
+    pub(crate) healthy: bool,
+    /// Whether it has applied this revision too.
+    pub(crate) same_revision: bool,
 }

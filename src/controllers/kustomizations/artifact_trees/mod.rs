@@ -11,12 +11,13 @@ use std::time::Duration;
 use thiserror::Error;
 use url::Url;
 
-use bumpwright_api::Artifact;
+use bumpwright_api::{Artifact, Kustomization};
 use bumpwright_artifact::archive::{EntryKind, Links, unpack_within};
 use bumpwright_artifact::{Digest, Digester, ReadError};
 use bumpwright_budget::{Budget, Budgets, Counter, Exceeded, Held};
 use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::MemoryTree;
+use bumpwright_runtime::blocking;
 use bumpwright_storage::{Shared, SharedError, Storage};
 
 /// So many bytes of files are kept for the next Kustomization; what is larger is kept while somebody uses it.
@@ -42,11 +43,11 @@ fn failed(error: impl std::fmt::Display) -> FetchError {
 
 /// Who wants an artifact.
 #[derive(Clone, Debug)]
-pub(crate) struct Requester {
+struct Requester {
     /// The namespace of the Kustomization.
-    pub(crate) namespace: String,
+    namespace: String,
     /// The time limit of fetching.
-    pub(crate) timeout: Duration,
+    timeout: Duration,
 }
 
 /// Fetches, unpacks and shares artifacts. Its calls block.
@@ -59,6 +60,24 @@ pub(crate) struct ArtifactTrees {
     /// A host in place of the one that sources name (`SOURCE_CONTROLLER_LOCALHOST`).
     host: Option<String>,
     builds: Budgets,
+}
+
+/// The files of a Kustomization's artifact.
+///
+/// # Errors
+/// [`FetchError`]
+pub(crate) async fn fetch(
+    trees: &Arc<ArtifactTrees>,
+    kustomization: &Kustomization,
+    artifact: &Artifact,
+) -> Result<Unpacked, FetchError> {
+    let requester = Requester {
+        namespace: kustomization.metadata.namespace_or_default().to_owned(),
+        timeout: kustomization.spec.timeout(),
+    };
+    let (trees, artifact) = (Arc::clone(trees), artifact.clone());
+    let fetched = blocking::ask(move || trees.get(&artifact, &requester)).await;
+    fetched.map_err(FetchError::Failed)?
 }
 
 /// What is the same tree for all who ask. A digest alone says what somebody expects, and not what he was sent.
@@ -137,7 +156,7 @@ impl ArtifactTrees {
     ///
     /// # Errors
     /// [`FetchError`]
-    pub(crate) fn get(&self, artifact: &Artifact, requester: &Requester) -> Result<Unpacked, FetchError> {
+    fn get(&self, artifact: &Artifact, requester: &Requester) -> Result<Unpacked, FetchError> {
         let expected = digest_of(artifact)?;
         let budget = self.builds.of(&requester.namespace);
         let key = Key {
