@@ -18,6 +18,7 @@ use bumpwright_connect::git::GitIdentities;
 use bumpwright_kube::{Cache, Cluster, ClusterError, Object};
 use bumpwright_runtime::{Log, Metrics, blocking};
 use bumpwright_scan::{Scanner, TagStore};
+use bumpwright_storage::Storage;
 
 /// Shared by the reconcilers of one process.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) oci_sources: Arc<Cache>,
     pub(crate) bucket_sources: Arc<Cache>,
     pub(crate) external_artifacts: Arc<Cache>,
+    /// Where artifacts are kept; none when no source is reconciled.
+    pub(crate) storage: Option<Storage>,
     pub(crate) trees: Arc<ArtifactTrees>,
     pub(crate) remotes: Remotes,
     pub(crate) log: Log,

@@ -11,6 +11,7 @@ mod configs;
 mod context;
 mod dereference;
 mod images;
+mod kinds;
 mod kustomizations;
 mod mirror_uses;
 mod mirrors;

@@ -8,31 +8,29 @@ use tokio::task::JoinSet;
 
 use super::configs::Configs;
 use super::context::Context;
+use super::kinds::Workers;
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
 use super::tokens;
-use super::watching::{Caches, Queues};
-use crate::controllers::images::automation::ImageUpdateAutomations;
-use crate::controllers::images::policy::ImagePolicies;
+use super::watching::{Caches, Queued, Watch};
 use crate::controllers::images::policy::book::PolicyBook;
-use crate::controllers::images::repository::ImageRepositories;
-use crate::controllers::kustomizations::Kustomizations;
 use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
 use crate::controllers::kustomizations::build::slots::BuildSlots;
 use crate::controllers::sources::server as artifact_server;
-use crate::controllers::sources::source::Sources;
 use crate::controllers::webhooks::receiver::Webhooks;
-use bumpwright_api::{Bucket, GitRepository, OciRepository};
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
-use bumpwright_kube::{Cache, Cluster, ClusterError, Connect};
+use bumpwright_kube::{
+    BUCKET, Cluster, ClusterError, Connect, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
+    OCI_REPOSITORY,
+};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Driver, EventSink, Log, Metrics, ParkedRequests, Queue, Reconcile, Recorder, Redaction,
-    Retries, Server, Services, SinkOptions, blocking, bridge_tracing, host_name, metrics_page,
+    Checks, ClusterEvent, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
+    Services, SinkOptions, blocking, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
@@ -93,7 +91,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let mut background = JoinSet::new();
     let caches = Caches::new(&settings);
     let storage = artifact_storage(&settings)?;
-    serve(&settings, &metrics, caches.readiness(&settings), &mut background).await?;
+    serve(&settings, &metrics, caches.readiness(), &mut background).await?;
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
     let elected = Arc::new(Notify::new());
     artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
@@ -122,17 +120,18 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         ),
         identities: GitIdentities::sharing(token_cache.clone()),
         clouds: Clouds::new(token_cache),
-        policies: Arc::clone(&caches.policies),
-        policy_book: PolicyBook::new(Arc::clone(&caches.policies)),
-        repositories: Arc::clone(&caches.repositories),
-        sources: Arc::clone(&caches.sources),
-        oci_repositories: Arc::clone(&caches.oci_repositories),
-        oci_sources: Arc::clone(&caches.oci_sources),
-        bucket_sources: Arc::clone(&caches.bucket_sources),
-        external_artifacts: Arc::clone(&caches.external_artifacts),
+        policies: caches.of(Watch::ours_or_all(&IMAGE_POLICY)),
+        policy_book: PolicyBook::new(caches.of(Watch::ours_or_all(&IMAGE_POLICY))),
+        repositories: caches.of(Watch::ours(&IMAGE_REPOSITORY)),
+        sources: caches.of(Watch::all(&GIT_REPOSITORY)),
+        oci_repositories: caches.of(Watch::ours(&OCI_REPOSITORY)),
+        oci_sources: caches.of(Watch::all(&OCI_REPOSITORY)),
+        bucket_sources: caches.of(Watch::all(&BUCKET)),
+        external_artifacts: caches.of(Watch::all(&EXTERNAL_ARTIFACT)),
+        storage: storage.clone(),
         trees: Arc::new(ArtifactTrees::new(
             settings.kustomize.http_retry,
-            storage.clone(),
+            storage,
             settings.kustomize.source_host.clone(),
             settings.builds.clone(),
         )),
@@ -143,10 +142,10 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     });
     webhooks(&context, &mut background).await?;
     background.spawn(tidy(Arc::clone(&context)));
-    let queues = caches.wire(&context, &services);
+    let queued = caches.wire(&context.settings, &services);
     caches.watch(&context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
-    let mut groups = lead_all(&context, &services, &caches, &queues, storage.zip(Some(elected)), ended);
+    let mut groups = lead_all(&context, &services, &caches, &queued, &elected, &ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
@@ -270,50 +269,30 @@ fn warn(settings: &Settings, setup: &Log) {
     }
 }
 
-/// Each controller waits for its lease and works; one that ends with a name has lost it.
+/// Each controller waits for its lease and works; one that ends with a name has lost it. `elected` is notified when that of sources
+/// has its lease.
 fn lead_all(
     context: &Arc<Context>,
     services: &Arc<Services>,
     caches: &Caches,
-    queues: &Queues,
-    sources: Option<(Storage, Arc<Notify>)>,
-    ended: watch::Receiver<End>,
+    queued: &[Queued],
+    elected: &Arc<Notify>,
+    ended: &watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
+    let mut controllers: Vec<(&'static str, Vec<Workers>)> = Vec::new();
+    for (kind, queue) in queued {
+        let Some(workers) = (kind.workers)(context, services, caches, queue) else {
+            continue;
+        };
+        match controllers.iter_mut().find(|(name, _)| *name == kind.controller) {
+            Some((_, all)) => all.push(workers),
+            None => controllers.push((kind.controller, vec![workers])),
+        }
+    }
     let mut groups = JoinSet::new();
-    let mut add = |controller, drivers, elected| {
-        groups.spawn(lead(Arc::clone(context), controller, drivers, elected, ended.clone()));
-    };
-    let kinds = context.settings.kinds;
-    if kinds.reflector {
-        let images = ImageRepositories(Arc::clone(context));
-        let policies = ImagePolicies(Arc::clone(context));
-        let drivers = vec![
-            driver(services, images, &caches.repositories, &queues.repositories),
-            driver(services, policies, &caches.policies, &queues.policies),
-        ];
-        add(ImageRepositories::CONTROLLER, drivers, None);
-    }
-    if kinds.automation {
-        let automations = ImageUpdateAutomations(Arc::clone(context));
-        let drivers = vec![driver(services, automations, &caches.automations, &queues.automations)];
-        add(ImageUpdateAutomations::CONTROLLER, drivers, None);
-    }
-    if kinds.kustomize {
-        let (cache, queue) = (&caches.kustomizations, &queues.kustomizations);
-        let kustomizations = Kustomizations::new(Arc::clone(context), cache);
-        let drivers = vec![driver(services, kustomizations, cache, queue)];
-        add(Kustomizations::CONTROLLER, drivers, None);
-    }
-    if let Some((storage, elected)) = sources {
-        let git = Sources::<GitRepository>::new(context, &storage);
-        let oci = Sources::<OciRepository>::new(context, &storage);
-        let bucket = Sources::<Bucket>::new(context, &storage);
-        let drivers = vec![
-            driver(services, git, &caches.git_repositories, &queues.git_repositories),
-            driver(services, oci, &caches.oci_repositories, &queues.oci_repositories),
-            driver(services, bucket, &caches.buckets, &queues.buckets),
-        ];
-        add(Sources::<GitRepository>::CONTROLLER, drivers, Some(elected));
+    for (controller, workers) in controllers {
+        let elected = (controller == artifact_server::CONTROLLER).then(|| Arc::clone(elected));
+        groups.spawn(lead(Arc::clone(context), controller, workers, elected, ended.clone()));
     }
     groups
 }
@@ -351,15 +330,6 @@ async fn serve(
         background.spawn(server.run(move |request| checks.page(request), std::future::pending()));
     }
     Ok(())
-}
-
-/// Starts workers.
-type Start = dyn FnOnce(&mut JoinSet<()>) + Send;
-
-/// Workers of a kind, ready to begin.
-struct Workers {
-    queue: Arc<Queue>,
-    start: Box<Start>,
 }
 
 /// Runs the workers of a controller while it has its lease, and tells `elected` when it has it; gives the lease's name when it
@@ -428,19 +398,4 @@ async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running
     let _ = ended.wait_for(|end| *end != End::NotYet).await;
     queues.iter().for_each(|queue| queue.close());
     while running.join_next().await.is_some() {}
-}
-
-fn driver<R: Reconcile>(services: &Arc<Services>, reconciler: R, cache: &Arc<Cache>, queue: &Arc<Queue>) -> Workers {
-    let driver = Arc::new(Driver {
-        reconciler,
-        services: Arc::clone(services),
-        cache: Arc::clone(cache),
-        queue: Arc::clone(queue),
-    });
-    Workers {
-        queue: Arc::clone(queue),
-        start: Box::new(move |running| {
-            running.spawn(driver.work());
-        }),
-    }
 }

@@ -24,14 +24,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::controllers::context::Context;
+use crate::controllers::kinds::Registered;
+use crate::controllers::settings::{Kinds, Settings};
+use crate::controllers::watching::{Caches, Watch};
 use apply::Memories;
 use artifact_trees::{FetchError, Unpacked};
 use build::{BuildFailure, Built};
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName};
 use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;
-use bumpwright_kube::{Cache, KUSTOMIZATION, Kind};
-use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, clock};
+use bumpwright_kube::{
+    BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, SECRET,
+};
+use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
 use deploy::Deployment;
 use dereference::Source;
 use error::Error;
@@ -45,13 +50,43 @@ pub(crate) struct Kustomizations {
     memories: Memories,
 }
 
-impl Kustomizations {
-    /// `objects`: those that are watched.
-    pub(crate) fn new(context: Arc<Context>, objects: &Cache) -> Self {
-        Self {
-            context,
-            memories: Memories::forgetting(objects),
+/// The kinds of objects that Kustomizations are built from.
+const SOURCES: [&Kind; 4] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET, &EXTERNAL_ARTIFACT];
+
+/// The kinds of objects that Kustomizations read.
+const CONFIGS: [&Kind; 2] = [&CONFIG_MAP, &SECRET];
+
+impl Registered for Kustomizations {
+    fn is_enabled(kinds: Kinds) -> bool {
+        kinds.kustomize
+    }
+
+    fn watches(settings: &Settings) -> Vec<Watch> {
+        let is_wanted = |kind: &&Kind| **kind != EXTERNAL_ARTIFACT || settings.gates.external_artifact;
+        let sources = SOURCES.into_iter().filter(is_wanted).map(Watch::all);
+        let configs = CONFIGS.into_iter().filter(|_| !settings.gates.no_config_watchers);
+        sources
+            .chain([Watch::ours(Self::KIND)])
+            .chain(configs.map(Watch::configs))
+            .collect()
+    }
+
+    fn triggers(caches: &Caches, queue: &Arc<Queue>) {
+        let kustomizations = caches.of(Watch::ours(Self::KIND));
+        triggers::own(&kustomizations, queue);
+        for kind in SOURCES {
+            triggers::of_source(&caches.of(Watch::all(kind)), &kustomizations, queue);
         }
+        for kind in CONFIGS {
+            triggers::of_config(&caches.of(Watch::configs(kind)), &kustomizations, queue);
+        }
+    }
+
+    fn reconciler(context: &Arc<Context>, caches: &Caches) -> Option<Self> {
+        Some(Self {
+            context: Arc::clone(context),
+            memories: Memories::forgetting(&caches.of(Watch::ours(Self::KIND))),
+        })
     }
 }
 

@@ -12,6 +12,9 @@ use crate::controllers::settings::Settings;
 use bumpwright_runtime::Log;
 use bumpwright_storage::{self as storage, FileServer, Storage, StorageError};
 
+/// The controller that writes what is served.
+pub(crate) const CONTROLLER: &str = "source-controller";
+
 /// How soon an address is tried again that is taken.
 const PAUSE: Duration = Duration::from_secs(5);
 

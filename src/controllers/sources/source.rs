@@ -15,11 +15,16 @@ use serde_json::{Value, json};
 
 use super::artifacts::{self, Checked, InitialState};
 use super::error::{ArtifactError, SourceError};
+use super::server;
 use super::status;
 use crate::controllers::context::Context;
+use crate::controllers::kinds::Registered;
+use crate::controllers::settings::{Kinds, Settings};
+use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{Artifact, GoDuration, ObjectName};
 use bumpwright_kube::Kind;
-use bumpwright_runtime::{EventType, NewEvent, Outcome, Reconcile, ReconcileRequest, Status, blocking};
+use bumpwright_runtime::triggers::own;
+use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_storage::Storage;
 
 /// Where a spec says nothing.
@@ -54,19 +59,31 @@ pub(crate) struct Sources<S> {
     kind: PhantomData<fn() -> S>,
 }
 
-impl<S> Sources<S> {
-    pub(crate) fn new(context: &Arc<Context>, storage: &Storage) -> Self {
-        Self {
+impl<S: Source> Registered for Sources<S> {
+    fn is_enabled(kinds: Kinds) -> bool {
+        kinds.source
+    }
+
+    fn watches(_settings: &Settings) -> Vec<Watch> {
+        vec![Watch::ours(S::KIND)]
+    }
+
+    fn triggers(caches: &Caches, queue: &Arc<Queue>) {
+        own(&caches.of(Watch::ours(S::KIND)), queue);
+    }
+
+    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
+        Some(Self {
             context: Arc::clone(context),
-            storage: storage.clone(),
+            storage: context.storage.clone()?,
             kind: PhantomData,
-        }
+        })
     }
 }
 
 impl<S: Source> Reconcile for Sources<S> {
     const KIND: &'static Kind = S::KIND;
-    const CONTROLLER: &'static str = "source-controller";
+    const CONTROLLER: &'static str = server::CONTROLLER;
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         let object: S = match request.object.read(S::KIND) {

@@ -14,12 +14,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::triggers;
 use crate::controllers::context::Context;
+use crate::controllers::kinds::Registered;
 use crate::controllers::request_metrics;
+use crate::controllers::settings::{Kinds, Settings};
+use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_http::Job;
-use bumpwright_kube::{Cache, IMAGE_UPDATE_AUTOMATION, Kind};
-use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status, blocking};
+use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, Kind};
+use bumpwright_runtime::triggers::own;
+use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 use error::Error;
 use validate::{Valid, validate};
@@ -68,6 +73,31 @@ struct FinishedRun {
     /// `status.observedPolicies`
     observed: Value,
     dry_run: bool,
+}
+
+impl Registered for ImageUpdateAutomations {
+    fn is_enabled(kinds: Kinds) -> bool {
+        kinds.automation
+    }
+
+    fn watches(_settings: &Settings) -> Vec<Watch> {
+        vec![
+            Watch::ours_or_all(&IMAGE_POLICY),
+            Watch::ours(Self::KIND),
+            Watch::all(&GIT_REPOSITORY),
+        ]
+    }
+
+    fn triggers(caches: &Caches, queue: &Arc<Queue>) {
+        let automations = caches.of(Watch::ours(Self::KIND));
+        own(&automations, queue);
+        triggers::automations_of_policy(&caches.of(Watch::ours_or_all(&IMAGE_POLICY)), &automations, queue);
+        triggers::automations_of_source(&caches.of(Watch::all(&GIT_REPOSITORY)), &automations, queue);
+    }
+
+    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
+        Some(Self(Arc::clone(context)))
+    }
 }
 
 impl ImageUpdateAutomations {

@@ -12,13 +12,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::repository::scanned;
+use super::triggers;
 use crate::controllers::context::Context;
+use crate::controllers::kinds::Registered;
+use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::tokens;
+use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::ImagePolicy;
 use bumpwright_connect::ProviderAccount;
-use bumpwright_kube::{IMAGE_POLICY, Kind, Object};
+use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_policy::{Guards, LatestRef};
-use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
+use bumpwright_runtime::triggers::own;
+use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::repository_reference;
 use choose::{Candidates, Choice};
 use error::Error;
@@ -36,6 +41,26 @@ impl Reconcile for ImagePolicies {
             Ok(chosen) => status::ready(status, chosen),
             Err(error) => error.into(),
         }
+    }
+}
+
+impl Registered for ImagePolicies {
+    fn is_enabled(kinds: Kinds) -> bool {
+        kinds.reflector
+    }
+
+    fn watches(_settings: &Settings) -> Vec<Watch> {
+        vec![Watch::ours(Self::KIND), Watch::ours(&IMAGE_REPOSITORY)]
+    }
+
+    fn triggers(caches: &Caches, queue: &Arc<Queue>) {
+        let policies = caches.of(Watch::ours(Self::KIND));
+        own(&policies, queue);
+        triggers::policies_of_repository(&caches.of(Watch::ours(&IMAGE_REPOSITORY)), &policies, queue);
+    }
+
+    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
+        Some(Self(Arc::clone(context)))
     }
 }
 

@@ -8,12 +8,16 @@ use std::sync::Arc;
 
 use crate::controllers::context::Context;
 use crate::controllers::dereference;
+use crate::controllers::kinds::Registered;
 use crate::controllers::older_keys;
+use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::tokens;
+use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
-use bumpwright_runtime::{Outcome, Reconcile, ReconcileRequest, Status};
+use bumpwright_runtime::triggers::own;
+use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::{Scanned, repository_reference};
 use error::Error;
 use schedule::Schedule;
@@ -60,6 +64,24 @@ struct Scan {
     tags: Vec<String>,
     /// The checksum of the tags.
     revision: String,
+}
+
+impl Registered for ImageRepositories {
+    fn is_enabled(kinds: Kinds) -> bool {
+        kinds.reflector
+    }
+
+    fn watches(_settings: &Settings) -> Vec<Watch> {
+        vec![Watch::ours(Self::KIND)]
+    }
+
+    fn triggers(caches: &Caches, queue: &Arc<Queue>) {
+        own(&caches.of(Watch::ours(Self::KIND)), queue);
+    }
+
+    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
+        Some(Self(Arc::clone(context)))
+    }
 }
 
 impl ImageRepositories {
