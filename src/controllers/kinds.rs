@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::context::Context;
+use super::context::Parts;
 use super::images::automation::ImageUpdateAutomations;
 use super::images::policy::ImagePolicies;
 use super::images::repository::ImageRepositories;
@@ -14,7 +14,7 @@ use super::sources::source::Sources;
 use super::watching::{Caches, Watch};
 use bumpwright_api::{Bucket, GitRepository, OciRepository};
 use bumpwright_kube::Kind;
-use bumpwright_runtime::{Driver, Queue, Reconcile, Services};
+use bumpwright_runtime::{Driver, Queue, Reconcile, Services, Share};
 
 /// All kinds, in the order in which they are started.
 pub(crate) static KINDS: [Registration; 7] = [
@@ -39,7 +39,7 @@ pub(crate) trait Registered: Reconcile + Sized {
     fn triggers(caches: &Caches, queue: &Arc<Queue>);
 
     /// Its reconciler; none where the settings leave out what it needs.
-    fn reconciler(context: &Arc<Context>, caches: &Caches) -> Option<Self>;
+    fn reconciler(parts: &Parts) -> Option<Self>;
 }
 
 /// A row of the table.
@@ -50,7 +50,7 @@ pub(crate) struct Registration {
     pub(crate) is_enabled: fn(Kinds) -> bool,
     pub(crate) watches: fn(&Settings) -> Vec<Watch>,
     pub(crate) triggers: fn(&Caches, &Arc<Queue>),
-    pub(crate) workers: fn(&Arc<Context>, &Arc<Services>, &Caches, &Arc<Queue>) -> Option<Workers>,
+    pub(crate) workers: fn(&Parts, &Arc<Services>, &Arc<Queue>) -> Option<Workers>,
 }
 
 impl Registration {
@@ -71,6 +71,44 @@ pub(crate) fn enabled(kinds: Kinds) -> impl Iterator<Item = &'static Registratio
     KINDS.iter().filter(move |one| (one.is_enabled)(kinds))
 }
 
+/// A kind of the table, and which of its objects are to be reconciled.
+pub(crate) type Queued = (&'static Registration, Arc<Queue>);
+
+/// The queues of the kinds that are enabled. All kinds of the table have metrics of a queue.
+pub(crate) fn queues(settings: &Settings, services: &Services) -> Vec<Queued> {
+    let queue = |kind: &Kind| {
+        let workers = services.workers;
+        let metrics = services.metrics.controller(&kind.kind.to_lowercase(), workers);
+        let share = Share {
+            most: workers,
+            room: services.parked.clone(),
+        };
+        Arc::new(Queue::new(settings.backoff, share, metrics))
+    };
+    let mut queued: Vec<Queued> = KINDS.iter().map(|one| (one, queue(one.kind))).collect();
+    queued.retain(|(one, _)| (one.is_enabled)(settings.kinds));
+    queued
+}
+
+/// The workers of the kinds, by controller.
+pub(crate) fn controllers(
+    parts: &Parts,
+    services: &Arc<Services>,
+    queued: &[Queued],
+) -> Vec<(&'static str, Vec<Workers>)> {
+    let mut controllers: Vec<(&'static str, Vec<Workers>)> = Vec::new();
+    for (kind, queue) in queued {
+        let Some(workers) = (kind.workers)(parts, services, queue) else {
+            continue;
+        };
+        match controllers.iter_mut().find(|(name, _)| *name == kind.controller) {
+            Some((_, all)) => all.push(workers),
+            None => controllers.push((kind.controller, vec![workers])),
+        }
+    }
+    controllers
+}
+
 /// Workers of a kind, ready to begin.
 pub(crate) struct Workers {
     pub(crate) queue: Arc<Queue>,
@@ -80,16 +118,11 @@ pub(crate) struct Workers {
 /// Starts workers.
 type Start = dyn FnOnce(&mut JoinSet<()>) + Send;
 
-fn workers<R: Registered>(
-    context: &Arc<Context>,
-    services: &Arc<Services>,
-    caches: &Caches,
-    queue: &Arc<Queue>,
-) -> Option<Workers> {
+fn workers<R: Registered>(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Option<Workers> {
     let driver = Arc::new(Driver {
-        reconciler: R::reconciler(context, caches)?,
+        reconciler: R::reconciler(parts)?,
         services: Arc::clone(services),
-        cache: caches.of(Watch::ours(R::KIND)),
+        cache: parts.caches.of(Watch::ours(R::KIND)),
         queue: Arc::clone(queue),
     });
     Some(Workers {

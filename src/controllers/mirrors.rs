@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use super::mirror_uses::{MirrorUses, Owner};
 use super::request_metrics::CountedTransport;
+use bumpwright_api::ObjectName;
 use bumpwright_budget::Budgets;
 use bumpwright_git::{
     IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Remote, discard, mirrors_in, open, private_folder, size_on_disk,
 };
-use bumpwright_runtime::{Counter, clock};
+use bumpwright_runtime::{Counter, blocking, clock};
 use bumpwright_update::{Index, Lanes, Place};
 
 /// So many are kept open; beyond that, those that nobody uses are closed. On disk they stay. An open one takes a tenth of a
@@ -122,12 +123,12 @@ impl Mirrors {
     }
 
     /// Whether an object uses any.
-    pub(crate) fn knows(&self, owner: &Owner) -> bool {
+    fn knows(&self, owner: &Owner) -> bool {
         !locked(&self.uses).of(owner).is_empty()
     }
 
     /// An object has had a reconciliation: its mirrors may have grown.
-    pub(crate) fn settled(&self, owner: &Owner) {
+    fn settled(&self, owner: &Owner) {
         let used = locked(&self.uses).of(owner);
         for name in used {
             let size = size_on_disk(&self.folder, &name);
@@ -138,11 +139,28 @@ impl Mirrors {
     }
 
     /// An object is gone, and with it what only it has used.
-    pub(crate) fn left(&self, owner: &Owner) {
+    fn left(&self, owner: &Owner) {
         let used = locked(&self.uses).of(owner);
         locked(&self.uses).left(owner);
         let going = locked(&self.uses).unused(&used.into_iter().collect(), Instant::now());
         self.remove(going);
+    }
+
+    /// A reconciliation is over: mirrors that it used may have grown.
+    pub(crate) async fn measure(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
+        let (mirrors, owner) = (Arc::clone(self), Owner::new(kind, name.clone()));
+        if mirrors.knows(&owner) {
+            let _ = blocking::run(move || mirrors.settled(&owner)).await;
+        }
+    }
+
+    /// The object is gone, and with it the mirrors that only it has used.
+    pub(crate) async fn forget(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
+        let (mirrors, owner) = (Arc::clone(self), Owner::new(kind, name.clone()));
+        if mirrors.knows(&owner) {
+            // What cannot be removed now is removed when the folder is tidied.
+            let _ = blocking::run(move || mirrors.left(&owner)).await;
+        }
     }
 
     /// Takes away what nobody uses, among it what an earlier process has left.

@@ -7,26 +7,21 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::configs::Configs;
-use super::context::Context;
-use super::kinds::Workers;
+use super::context::{Context, Parts};
+use super::kinds::{self, Workers};
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
 use super::tokens;
-use super::watching::{Caches, Queued, Watch};
-use crate::controllers::images::policy::book::PolicyBook;
-use crate::controllers::kustomizations::artifact_trees::ArtifactTrees;
-use crate::controllers::kustomizations::build::slots::BuildSlots;
+use super::watching::{Caches, Watch};
+use crate::controllers::images::repository::scanned;
 use crate::controllers::sources::server as artifact_server;
 use crate::controllers::webhooks::receiver::Webhooks;
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
-use bumpwright_kube::{
-    BUCKET, Cluster, ClusterError, Connect, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
-    OCI_REPOSITORY,
-};
+use bumpwright_kube::{Cache, Cluster, ClusterError, Connect, IMAGE_REPOSITORY};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
     Checks, ClusterEvent, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
@@ -104,48 +99,39 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         workers: settings.concurrent.max(1),
         jitter: settings.jitter,
     });
-    let context = Arc::new(Context {
-        build_slots: BuildSlots::default(),
-        configs: Configs::new(&cluster, caches.known.clone()),
-        cluster,
-        accounts,
-        scanner: Scanner::within(Missing::Refused, options),
-        tags,
-        mirrors: Mirrors::new(
+    let parts = Parts {
+        scanner: Arc::new(Scanner::within(Missing::Refused, options)),
+        tags: Arc::new(tags),
+        mirrors: Arc::new(Mirrors::new(
             &settings.storage,
             settings.gates.shallow,
             metrics.git_requests(),
             settings.fetches.clone(),
             settings.mirrors_size,
-        ),
-        identities: GitIdentities::sharing(token_cache.clone()),
-        clouds: Clouds::new(token_cache),
-        policies: caches.of(Watch::ours_or_all(&IMAGE_POLICY)),
-        policy_book: PolicyBook::new(caches.of(Watch::ours_or_all(&IMAGE_POLICY))),
-        repositories: caches.of(Watch::ours(&IMAGE_REPOSITORY)),
-        sources: caches.of(Watch::all(&GIT_REPOSITORY)),
-        oci_repositories: caches.of(Watch::ours(&OCI_REPOSITORY)),
-        oci_sources: caches.of(Watch::all(&OCI_REPOSITORY)),
-        bucket_sources: caches.of(Watch::all(&BUCKET)),
-        external_artifacts: caches.of(Watch::all(&EXTERNAL_ARTIFACT)),
-        storage: storage.clone(),
-        trees: Arc::new(ArtifactTrees::new(
-            settings.kustomize.http_retry,
-            storage,
-            settings.kustomize.source_host.clone(),
-            settings.builds.clone(),
         )),
-        remotes: Default::default(),
-        log,
-        metrics,
-        settings,
-    });
-    webhooks(&context, &mut background).await?;
-    background.spawn(tidy(Arc::clone(&context)));
-    let queued = caches.wire(&context.settings, &services);
-    caches.watch(&context, &mut background);
+        storage,
+        shared: Arc::new(Context {
+            configs: Configs::new(&cluster, caches.known.clone()),
+            cluster,
+            accounts,
+            identities: GitIdentities::sharing(token_cache.clone()),
+            clouds: Clouds::new(token_cache),
+            log,
+            metrics,
+            settings,
+        }),
+        caches,
+    };
+    let context = &parts.shared;
+    webhooks(&parts, &mut background).await?;
+    background.spawn(tidy(Tidied::of(&parts)));
+    let queued = kinds::queues(&context.settings, &services);
+    // Reconcilers listen to caches as well, so they are there before anything is watched.
+    let controllers = kinds::controllers(&parts, &services, &queued);
+    parts.caches.wire(&queued);
+    parts.caches.watch(context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
-    let mut groups = lead_all(&context, &services, &caches, &queued, &elected, &ended);
+    let mut groups = lead_all(context, controllers, &elected, &ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
@@ -172,13 +158,44 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     Ok(())
 }
 
+/// What is kept for objects, on disk.
+#[derive(Clone)]
+struct Tidied {
+    mirrors: Arc<Mirrors>,
+    tags: Arc<TagStore>,
+    /// Those that are scanned here, if any are.
+    repositories: Option<Arc<Cache>>,
+}
+
+impl Tidied {
+    fn of(parts: &Parts) -> Self {
+        let repositories = || parts.caches.of(Watch::ours(&IMAGE_REPOSITORY));
+        Self {
+            mirrors: Arc::clone(&parts.mirrors),
+            tags: Arc::clone(&parts.tags),
+            repositories: parts.shared.settings.kinds.reflector.then(repositories),
+        }
+    }
+
+    /// Takes away what is kept for objects that are not there any more.
+    fn tidy(&self) {
+        self.mirrors.tidy();
+        if let Some(repositories) = self.repositories.as_ref().filter(|all| all.is_listed().is_ok()) {
+            let owners = repositories.list(|_| true);
+            let owners = owners.iter().map(|object| scanned(object, "").owner().to_owned());
+            // The next time is soon enough.
+            let _ = self.tags.keep(&owners.collect());
+        }
+    }
+}
+
 /// Removes what is not used any more, now and then: what an earlier process has left only after all objects had time to be reconciled.
-async fn tidy(context: Arc<Context>) {
+async fn tidy(kept: Tidied) {
     loop {
         tokio::time::sleep(TIDY).await;
-        let context = Arc::clone(&context);
+        let kept = kept.clone();
         // What fails is tried again the next time.
-        let _ = blocking::run(move || context.tidy()).await;
+        let _ = blocking::run(move || kept.tidy()).await;
     }
 }
 
@@ -273,22 +290,10 @@ fn warn(settings: &Settings, setup: &Log) {
 /// has its lease.
 fn lead_all(
     context: &Arc<Context>,
-    services: &Arc<Services>,
-    caches: &Caches,
-    queued: &[Queued],
+    controllers: Vec<(&'static str, Vec<Workers>)>,
     elected: &Arc<Notify>,
     ended: &watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
-    let mut controllers: Vec<(&'static str, Vec<Workers>)> = Vec::new();
-    for (kind, queue) in queued {
-        let Some(workers) = (kind.workers)(context, services, caches, queue) else {
-            continue;
-        };
-        match controllers.iter_mut().find(|(name, _)| *name == kind.controller) {
-            Some((_, all)) => all.push(workers),
-            None => controllers.push((kind.controller, vec![workers])),
-        }
-    }
     let mut groups = JoinSet::new();
     for (controller, workers) in controllers {
         let elected = (controller == artifact_server::CONTROLLER).then(|| Arc::clone(elected));
@@ -298,13 +303,13 @@ fn lead_all(
 }
 
 /// Serves webhooks, if the settings say so. Every replica does: who leads sees what they write.
-async fn webhooks(context: &Arc<Context>, background: &mut JoinSet<()>) -> Result<(), StartError> {
-    let Some(settings) = &context.settings.webhooks else {
+async fn webhooks(parts: &Parts, background: &mut JoinSet<()>) -> Result<(), StartError> {
+    let Some(settings) = &parts.shared.settings.webhooks else {
         return Ok(());
     };
     let bound = Server::bind(&settings.address, "webhooks", "--webhook-addr").await;
     if let Some(server) = bound.map_err(|e| StartError::Listen(e.to_string()))? {
-        let webhooks = Webhooks::new(Arc::clone(context), settings.secret.clone());
+        let webhooks = Webhooks::new(parts, settings.secret.clone());
         background.spawn(webhooks.serve(server.into_listener()));
     }
     Ok(())

@@ -6,10 +6,9 @@ use tokio::task::JoinSet;
 
 use super::configs::Known;
 use super::context::Context;
-use super::kinds::{self, KINDS, Registration};
+use super::kinds::{self, Queued};
 use super::settings::Settings;
 use bumpwright_kube::{CONFIG_MAP, Cache, Kind, SECRET, Scope};
-use bumpwright_runtime::{Queue, Services, Share};
 
 /// Objects that are watched for a kind of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +73,6 @@ pub(crate) struct Caches {
     pub(crate) known: Option<Known>,
 }
 
-/// A kind of the table, and which of its objects are to be reconciled.
-pub(crate) type Queued = (&'static Registration, Arc<Queue>);
-
 impl Caches {
     /// Those that the kinds need. Nothing is watched yet.
     pub(crate) fn new(settings: &Settings) -> Self {
@@ -123,24 +119,11 @@ impl Caches {
         }
     }
 
-    /// Makes changes lead to reconciliations. All kinds of the table have metrics of a queue, whether they are enabled or not.
-    pub(crate) fn wire(&self, settings: &Settings, services: &Services) -> Vec<Queued> {
-        let queue = |kind: &Kind| {
-            let workers = services.workers;
-            let metrics = services.metrics.controller(&kind.kind.to_lowercase(), workers);
-            let share = Share {
-                most: workers,
-                room: services.parked.clone(),
-            };
-            Arc::new(Queue::new(settings.backoff, share, metrics))
-        };
-        let all: Vec<Queued> = KINDS.iter().map(|one| (one, queue(one.kind))).collect();
-        let enabled = all.into_iter().filter(|(one, _)| (one.is_enabled)(settings.kinds));
-        let enabled: Vec<Queued> = enabled.collect();
-        for (one, queue) in &enabled {
-            (one.triggers)(self, queue);
+    /// Makes changes lead to reconciliations.
+    pub(crate) fn wire(&self, queued: &[Queued]) {
+        for (kind, queue) in queued {
+            (kind.triggers)(self, queue);
         }
-        enabled
     }
 
     /// Returns whether all that is watched has been listed, and what has not.

@@ -76,11 +76,11 @@ impl Reconciliation<'_> {
     }
 
     async fn apply(&mut self, deployment: &Deployment, objects: Vec<Desired>) -> Result<ChangeSet, Error> {
-        let (context, kustomization) = (self.context, self.kustomization);
+        let (shared, kustomization) = (self.shared, self.kustomization);
         let memory = self.memories.of(&self.request.object.name);
-        let applying = apply::apply(context, kustomization, deployment, objects, &memory, &self.progress);
+        let applying = apply::apply(shared, kustomization, deployment, objects, &memory, &self.progress);
         let applied = self.progress.shown(applying).await;
-        apply::report(context, self.request, &applied);
+        apply::report(shared, self.request, &applied);
         let changes = match applied {
             Ok(applied) => applied.changes,
             Err(failed) => {
@@ -101,7 +101,7 @@ impl Reconciliation<'_> {
 
     /// Reports what differs. Nothing is applied, and nothing pruned.
     pub(super) async fn report(&mut self, deployment: &Deployment, objects: Vec<Desired>) -> Result<Outcome, Error> {
-        let comparing = report::compare(self.context, self.kustomization, deployment, objects);
+        let comparing = report::compare(self.shared, self.kustomization, deployment, objects);
         let preview = self
             .progress
             .shown(comparing)
@@ -140,7 +140,7 @@ impl Reconciliation<'_> {
         if let Some(message) = self.annotations.refuses_prune(count, before, revision) {
             return Err(Error::PruneRefused(message));
         }
-        let settings = apply::settings(self.context, self.kustomization);
+        let settings = apply::settings(self.shared, self.kustomization);
         let deleting = prune(&deployment.target.cluster, stale, &settings);
         let deleted = self.progress.shown(deleting).await;
         if let Err(error) = &deleted {
@@ -174,7 +174,7 @@ impl Reconciliation<'_> {
         let began = Instant::now();
         self.request.release_worker();
         let objects = deployment.waiting(objects, checks);
-        let waiting = health::wait(self.context, self.request, self.kustomization, objects);
+        let waiting = health::wait(self.shared, self.request, self.kustomization, objects);
         let waited = self.progress.shown(waiting).await;
         let took = clock::duration(began.elapsed());
         match waited {

@@ -1,12 +1,12 @@
 //! The source of a Kustomization: which object, whether it may be used, what it has made (kustomize-controller, `getSource`;
 //! K-015 … K-020).
 
+use super::context::KustomizationsContext;
 use super::error::Error;
 use super::status::Revision;
 use crate::controllers::context::Context;
 use crate::controllers::sources::artifacts;
 use bumpwright_api::{Artifact, Kustomization};
-use bumpwright_kube::Cache;
 
 /// The annotation of an OCI artifact that names what it was made from.
 const ORIGIN: &str = "org.opencontainers.image.revision";
@@ -24,23 +24,25 @@ pub(crate) struct Source {
 ///
 /// # Errors
 /// When it may not be used, or there is none yet.
-pub(crate) async fn source(context: &Context, kustomization: &Kustomization) -> Result<Source, Error> {
+pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kustomization) -> Result<Source, Error> {
+    let shared = &context.shared;
     let (reference, name) = (&kustomization.spec.source_ref, kustomization.source());
     let denied = |why: &str| Error::AccessDenied(format!("can't access '{}/{name}', {why}", reference.kind));
     let is_own = name.namespace == kustomization.metadata.namespace_or_default();
-    if context.settings.no_cross_namespace_refs && !is_own {
+    if shared.settings.no_cross_namespace_refs && !is_own {
         return Err(denied("cross-namespace references have been blocked"));
     }
-    if reference.kind == "ExternalArtifact" && !context.settings.gates.external_artifact {
+    if reference.kind == "ExternalArtifact" && !shared.settings.gates.external_artifact {
         return Err(denied("ExternalArtifact feature gate is disabled"));
     }
-    let Some(cache) = cache(context, &reference.kind) else {
+    let mut sources = context.sources.iter();
+    let Some(cache) = sources.find(|cache| cache.kind().kind == reference.kind) else {
         let message = format!("source `{}` kind '{}' not supported", reference.name, reference.kind);
         return Err(Error::SourceUnreadable(message));
     };
-    let found = match context.settings.gates.direct_source_fetch {
-        true => context.cluster.get(cache.kind(), &name).await.map(std::sync::Arc::new),
-        false => context.watched(cache, &name).await,
+    let found = match shared.settings.gates.direct_source_fetch {
+        true => shared.cluster.get(cache.kind(), &name).await.map(std::sync::Arc::new),
+        false => shared.watched(cache, &name).await,
     };
     let source = found.map_err(|error| match error.is_not_found() {
         true => Error::SourceNotFound(error.to_string()),
@@ -48,7 +50,7 @@ pub(crate) async fn source(context: &Context, kustomization: &Kustomization) -> 
     })?;
     let artifact = source.status().get("artifact").and_then(artifacts::read);
     let Some(artifact) = artifact else {
-        return Err(not_ready(context, "Source artifact not found"));
+        return Err(not_ready(shared, "Source artifact not found"));
     };
     let revision = Revision {
         revision: artifact.revision.clone(),
@@ -61,15 +63,4 @@ pub(crate) async fn source(context: &Context, kustomization: &Kustomization) -> 
 pub(crate) fn not_ready(context: &Context, what: &'static str) -> Error {
     let after = context.settings.requeue_dependency;
     Error::SourceNotReady { what, after }
-}
-
-fn cache<'a>(context: &'a Context, kind: &str) -> Option<&'a Cache> {
-    let caches = [
-        &context.sources,
-        &context.oci_sources,
-        &context.bucket_sources,
-        &context.external_artifacts,
-    ];
-    let found = caches.into_iter().find(|cache| cache.kind().kind == kind);
-    found.map(|cache| &**cache)
 }

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::apply;
+use super::context::KustomizationsContext;
 use super::status::{self, Before, Revision};
 use super::takeover;
 use super::target;
-use crate::controllers::context::Context;
 use bumpwright_api::{DeletionPolicy, Kustomization};
 use bumpwright_apply::{Inventory, prune, terminated};
 use bumpwright_kube::KUSTOMIZATION;
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// In words for the log; it is tried again.
-pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> Result<(), String> {
+pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRequest<'_>) -> Result<(), String> {
     let kustomization: Kustomization = match request.object.read(&KUSTOMIZATION) {
         Ok(kustomization) => kustomization,
         Err(error) => {
@@ -40,7 +40,7 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
         let reason = status::reason(&status, event_type);
         status::event(request, event_type, &reason, message, &revision);
     };
-    if !target::account_is_there(context, &kustomization).await {
+    if !target::account_is_there(&context.shared, &kustomization).await {
         let names: Vec<String> = before.entries().iter().map(|entry| entry.id.to_string()).collect();
         let message = format!("unable to prune objects: \n{}", names.join("\n"));
         request
@@ -51,7 +51,7 @@ pub(crate) async fn leave(context: &Context, request: &ReconcileRequest<'_>) -> 
     }
     let target = target::of(context, &kustomization).await?;
     let inventory = takeover::inventory(request, before, &target.cluster).await?;
-    let settings = apply::settings(context, &kustomization);
+    let settings = apply::settings(&context.shared, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
     let changes = deleted.map_err(|error| {
         tell(EventType::Warning, "pruning for deleted resource failed".to_owned());

@@ -7,6 +7,7 @@
 pub(crate) mod apply;
 pub(crate) mod artifact_trees;
 pub(crate) mod build;
+mod context;
 mod dependencies;
 mod deploy;
 mod dereference;
@@ -23,7 +24,7 @@ mod validate;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::controllers::context::Context;
+use crate::controllers::context::{Context, Parts};
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
@@ -37,6 +38,7 @@ use bumpwright_kube::{
     BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, SECRET,
 };
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
+use context::KustomizationsContext;
 use deploy::Deployment;
 use dereference::Source;
 use error::Error;
@@ -46,7 +48,7 @@ use target::Target;
 /// Reconciles `Kustomization` objects.
 #[derive(Debug)]
 pub(crate) struct Kustomizations {
-    context: Arc<Context>,
+    context: Arc<KustomizationsContext>,
     memories: Memories,
 }
 
@@ -82,10 +84,10 @@ impl Registered for Kustomizations {
         }
     }
 
-    fn reconciler(context: &Arc<Context>, caches: &Caches) -> Option<Self> {
+    fn reconciler(parts: &Parts) -> Option<Self> {
         Some(Self {
-            context: Arc::clone(context),
-            memories: Memories::forgetting(&caches.of(Watch::ours(Self::KIND))),
+            context: KustomizationsContext::of(parts),
+            memories: Memories::forgetting(&parts.caches.of(Watch::ours(Self::KIND))),
         })
     }
 }
@@ -108,6 +110,7 @@ impl Reconcile for Kustomizations {
         };
         let mut reconciliation = Reconciliation {
             context: &self.context,
+            shared: &self.context.shared,
             memories: &self.memories,
             request,
             kustomization: &kustomization,
@@ -142,17 +145,18 @@ impl Reconcile for Kustomizations {
     }
 
     async fn finished(&self, name: &ObjectName) {
-        self.context.measure_mirrors(Self::KIND.kind, name).await;
+        self.context.mirrors.measure(Self::KIND.kind, name).await;
     }
 
     async fn forgotten(&self, name: &ObjectName) {
-        self.context.forget_mirrors(Self::KIND.kind, name).await;
+        self.context.mirrors.forget(Self::KIND.kind, name).await;
     }
 }
 
 /// One reconciliation of one Kustomization.
 struct Reconciliation<'a> {
-    context: &'a Arc<Context>,
+    context: &'a Arc<KustomizationsContext>,
+    shared: &'a Context,
     memories: &'a Memories,
     request: &'a ReconcileRequest<'a>,
     kustomization: &'a Kustomization,
@@ -164,12 +168,12 @@ struct Reconciliation<'a> {
 impl Reconciliation<'_> {
     /// All steps.
     async fn run(&mut self) -> Result<Outcome, Error> {
-        let (context, kustomization) = (self.context, self.kustomization);
-        let checks = validate::check(kustomization, context.settings.gates)?;
+        let (context, shared, kustomization) = (self.context, self.shared, self.kustomization);
+        let checks = validate::check(kustomization, shared.settings.gates)?;
         let source = dereference::source(context, kustomization).await?;
         self.progress.set_revision(&source.revision);
         self.request.set_revision(&source.revision.revision);
-        dependencies::check(context, self.request.object, kustomization, &source).await?;
+        dependencies::check(shared, self.request.object, kustomization, &source).await?;
         let files = self.fetch(&source).await?;
         let built = self.build(files).await;
         let target = target::of(context, kustomization).await;
@@ -202,7 +206,7 @@ impl Reconciliation<'_> {
         let fetching = artifact_trees::fetch(&self.context.trees, self.kustomization, &source.artifact);
         let fetched = self.progress.shown(fetching).await;
         fetched.map_err(|error| match error {
-            FetchError::Absent => dereference::not_ready(self.context, "Source is not ready, artifact not found"),
+            FetchError::Absent => dereference::not_ready(self.shared, "Source is not ready, artifact not found"),
             FetchError::Failed(message) | FetchError::NoRoom(message) => Error::ArtifactFailed(message),
         })
     }

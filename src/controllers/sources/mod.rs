@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod artifacts;
 pub(crate) mod bucket;
 pub(crate) mod bucket_remote;
+mod context;
 pub(crate) mod error;
 pub(crate) mod git_remote;
 pub(crate) mod git_repository;

@@ -1,7 +1,7 @@
 //! The registry of an OCIRepository, with source-controller's refusals in its order (v1.9, `reconcileSource`).
 
+use super::context::SourcesContext;
 use super::oci_repository::Error;
-use crate::controllers::context::Context;
 use crate::controllers::tokens;
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_cloud::CloudError;
@@ -17,7 +17,7 @@ use bumpwright_source::{OciPick, OciRemote, oci_repository};
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Error> {
+pub(crate) fn remote(sources: &SourcesContext, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Error> {
     let (spec, settings) = (&repository.spec, OciRegistry::of(repository, objects));
     let timeout = settings.timeout();
     let deadline = Deadline::after(timeout);
@@ -25,7 +25,7 @@ pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Ob
     let name = oci_repository(&spec.url);
     let login = match (&keychain, &name) {
         (Some(keychain), Ok(name)) => keychain.login(name),
-        (None, Ok(name)) => cloud_login(context, repository, settings, (name, proxy.as_ref()), deadline)?,
+        (None, Ok(name)) => cloud_login(sources, repository, settings, (name, proxy.as_ref()), deadline)?,
         (_, Err(_)) => Login::Anonymous,
     };
     let tls = settings.tls()?;
@@ -37,7 +37,7 @@ pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Ob
         ..Peer::default()
     };
     Ok(OciRemote {
-        registry: context.scanner.registries().of(&name, &peer, spec.insecure),
+        registry: sources.scanner.registries().of(&name, &peer, spec.insecure),
         login,
         repository: name,
         deadline,
@@ -46,7 +46,7 @@ pub(crate) fn remote(context: &Context, repository: &OciRepository, objects: &Ob
 
 /// The login of the cloud that is the provider; without one there is no login.
 fn cloud_login(
-    context: &Context,
+    sources: &SourcesContext,
     repository: &OciRepository,
     settings: OciRegistry<'_>,
     (name, proxy): (&Reference, Option<&Proxy>),
@@ -56,12 +56,12 @@ fn cloud_login(
     let Some(provider) = account.provider() else {
         return Ok(Login::Anonymous);
     };
-    tokens::check_gate(context.settings.gates, account.given(), "spec.serviceAccountName")?;
+    tokens::check_gate(sources.shared.settings.gates, account.given(), "spec.serviceAccountName")?;
     let login = settings
-        .cloud(provider, &context.accounts)
+        .cloud(provider, &sources.shared.accounts)
         .and_then(|(cloud, identity)| {
             let requester = requester(OCI_REPOSITORY.kind, &repository.metadata);
-            let registries = context.scanner.registries();
+            let registries = sources.scanner.registries();
             registries.cloud_login((cloud, name), identity.as_ref(), proxy, requester, deadline)
         });
     login.map_err(|error| without_login(repository, &error))

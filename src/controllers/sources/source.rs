@@ -14,10 +14,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::artifacts::{self, Checked, InitialState};
+use super::context::SourcesContext;
 use super::error::{ArtifactError, SourceError};
 use super::server;
 use super::status;
-use crate::controllers::context::Context;
+use crate::controllers::context::{Context, Parts};
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
@@ -54,8 +55,7 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
 /// Reconciles the sources of a kind.
 #[derive(Debug)]
 pub(crate) struct Sources<S> {
-    context: Arc<Context>,
-    storage: Storage,
+    sources: Arc<SourcesContext>,
     kind: PhantomData<fn() -> S>,
 }
 
@@ -72,10 +72,9 @@ impl<S: Source> Registered for Sources<S> {
         own(&caches.of(Watch::ours(S::KIND)), queue);
     }
 
-    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
+    fn reconciler(parts: &Parts) -> Option<Self> {
         Some(Self {
-            context: Arc::clone(context),
-            storage: context.storage.clone()?,
+            sources: SourcesContext::of(parts)?,
             kind: PhantomData,
         })
     }
@@ -92,7 +91,7 @@ impl<S: Source> Reconcile for Sources<S> {
         };
         let initial = InitialState::of(status);
         status::begin(status);
-        match artifacts::check(request, artifacts::current(status), &self.storage).await {
+        match artifacts::check(request, artifacts::current(status), &self.sources.storage).await {
             Checked::Intact(artifact) => status::set_artifact(status, &artifact),
             Checked::Lost => {
                 status::lose_artifact(status);
@@ -104,8 +103,9 @@ impl<S: Source> Reconcile for Sources<S> {
             }
         }
         let source = SourceRequest {
-            context: &self.context,
-            storage: &self.storage,
+            context: &self.sources.shared,
+            sources: &self.sources,
+            storage: &self.sources.storage,
             request,
             object,
             observed: serde_json::from_value(Value::Object(status.fields.clone())).unwrap_or_default(),
@@ -129,20 +129,21 @@ impl<S: Source> Reconcile for Sources<S> {
     }
 
     async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
-        artifacts::remove_all(request, S::KIND, &self.storage).await
+        artifacts::remove_all(request, S::KIND, &self.sources.storage).await
     }
     async fn finished(&self, name: &ObjectName) {
-        self.context.measure_mirrors(Self::KIND.kind, name).await;
+        self.sources.mirrors.measure(Self::KIND.kind, name).await;
     }
 
     async fn forgotten(&self, name: &ObjectName) {
-        self.context.forget_mirrors(Self::KIND.kind, name).await;
+        self.sources.mirrors.forget(Self::KIND.kind, name).await;
     }
 }
 
 /// One reconciliation of one source.
 pub(crate) struct SourceRequest<'a, S: Source> {
     pub(crate) context: &'a Arc<Context>,
+    pub(crate) sources: &'a Arc<SourcesContext>,
     pub(crate) storage: &'a Storage,
     pub(crate) request: &'a ReconcileRequest<'a>,
     /// The source.

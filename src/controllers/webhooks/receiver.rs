@@ -8,7 +8,8 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::server::{self as webhook_server, Call, Reply};
-use crate::controllers::context::Context;
+use crate::controllers::context::{Context, Parts};
+use crate::controllers::watching::Watch;
 use bumpwright_api::{GitRepository, ImageRepository, Metadata, ObjectName, OciRepository, Secret};
 use bumpwright_kube::{Cache, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, OCI_REPOSITORY};
 use bumpwright_runtime::{Log, REQUESTED_AT, clock};
@@ -25,6 +26,9 @@ const MANAGER: &str = "bumpwright-webhooks";
 /// Answers the requests of forges and registries.
 pub(crate) struct Webhooks {
     context: Arc<Context>,
+    git_repositories: Arc<Cache>,
+    oci_repositories: Arc<Cache>,
+    image_repositories: Arc<Cache>,
     /// The Secret with the tokens.
     secret: ObjectName,
     log: Log,
@@ -32,10 +36,14 @@ pub(crate) struct Webhooks {
 }
 
 impl Webhooks {
-    pub(crate) fn new(context: Arc<Context>, secret: ObjectName) -> Self {
+    pub(crate) fn new(parts: &Parts, secret: ObjectName) -> Self {
+        let (context, caches) = (Arc::clone(&parts.shared), &parts.caches);
         Self {
             log: context.log.named("webhooks"),
             context,
+            git_repositories: caches.of(Watch::all(&GIT_REPOSITORY)),
+            oci_repositories: caches.of(Watch::ours(&OCI_REPOSITORY)),
+            image_repositories: caches.of(Watch::ours(&IMAGE_REPOSITORY)),
             secret,
             tokens: RwLock::default(),
         }
@@ -124,9 +132,9 @@ impl Webhooks {
     }
 
     fn select(&self, events: &[Event]) -> Vec<Id> {
-        let git: Vec<GitRepository> = read(&self.context.sources);
-        let oci: Vec<OciRepository> = read(&self.context.oci_repositories);
-        let images: Vec<ImageRepository> = read(&self.context.repositories);
+        let git: Vec<GitRepository> = read(&self.git_repositories);
+        let oci: Vec<OciRepository> = read(&self.oci_repositories);
+        let images: Vec<ImageRepository> = read(&self.image_repositories);
         let git = git.iter().map(|repository| {
             let target = Target::Git(&repository.spec.url, git_reference(repository));
             object(&repository.metadata, repository.spec.suspend, target)

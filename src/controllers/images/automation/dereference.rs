@@ -1,22 +1,25 @@
 //! What an automation names: the GitRepository, and the Secrets and ServiceAccounts that both name.
 
+use super::context::AutomationContext;
 use super::error::Error;
 use super::job;
-use crate::controllers::context::Context;
 use crate::controllers::dereference;
 use bumpwright_api::{GitRepository, ImageUpdateAutomation, Objects};
 use bumpwright_connect::{ProviderAccount, References};
 use bumpwright_kube::GIT_REPOSITORY;
 
 /// The repository that the automation works on, if it may be used.
-pub(super) async fn repository(context: &Context, automation: &ImageUpdateAutomation) -> Result<GitRepository, Error> {
+pub(super) async fn repository(
+    context: &AutomationContext,
+    automation: &ImageUpdateAutomation,
+) -> Result<GitRepository, Error> {
     let name = automation.source_name();
-    if context.settings.no_cross_namespace_refs && name.namespace != automation.metadata.namespace_or_default() {
+    if context.shared.settings.no_cross_namespace_refs && name.namespace != automation.metadata.namespace_or_default() {
         return Err(Error::AccessDenied(format!(
             "can't access 'GitRepository/{name}', cross-namespace references have been blocked"
         )));
     }
-    let found = context.watched(&context.sources, &name).await;
+    let found = context.shared.watched(&context.sources, &name).await;
     let found = found.map_err(|error| match error.is_not_found() {
         true => format!("referenced git repository does not exist: {error}"),
         false => error.to_string(),
@@ -27,7 +30,7 @@ pub(super) async fn repository(context: &Context, automation: &ImageUpdateAutoma
 
 /// The Secrets and ServiceAccounts that the automation and its repository name.
 pub(super) async fn objects(
-    context: &Context,
+    context: &AutomationContext,
     automation: &ImageUpdateAutomation,
     repository: &GitRepository,
 ) -> Result<Objects, Error> {
@@ -36,9 +39,9 @@ pub(super) async fn objects(
         .chain(job::pull_request_secret(automation));
     let account = ProviderAccount::of(repository).within(automation.metadata.namespace_or_default());
     let references = References {
-        provider_account: account.name(&context.accounts),
-        ..References::of(repository, &context.accounts)
+        provider_account: account.name(&context.shared.accounts),
+        ..References::of(repository, &context.shared.accounts)
     };
-    let objects = dereference::read(context, references.with_secrets(secrets)).await;
+    let objects = dereference::read(&context.shared, references.with_secrets(secrets)).await;
     Ok(objects.map_err(|error| error.to_string())?)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::context::AutomationContext;
 use super::error::Error;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
@@ -30,7 +31,7 @@ pub(crate) fn signing_secret(automation: &ImageUpdateAutomation) -> Option<Objec
 
 /// The run of an automation. `policies` are those of its namespace.
 pub(crate) fn make(
-    context: &Context,
+    context: &AutomationContext,
     automation: &ImageUpdateAutomation,
     repository: &GitRepository,
     objects: &Objects,
@@ -39,16 +40,16 @@ pub(crate) fn make(
     let Some(git) = &automation.spec.git else {
         return Err(Error::SourceManagerFailed("spec.git is required".to_owned()));
     };
-    let remote = remote(context, automation, repository, objects)?;
+    let remote = remote(&context.shared, automation, repository, objects)?;
     let reference = automation.checkout_ref(repository.spec.reference.as_ref());
     let (start, branch) = settings::start(reference).map_err(|e| e.to_string())?;
     let mut push = settings::push(automation).map_err(|e| e.to_string())?;
-    push.other_branch = other_branch(context.settings.gates);
-    push.drop_options = context.settings.gates.allow_dropped_push_options;
+    push.other_branch = other_branch(context.shared.settings.gates);
+    push.drop_options = context.shared.settings.gates.allow_dropped_push_options;
     if settings::names_no_branch(reference, &push) {
         return Err(Error::SourceManagerFailed(DestinationError::NoBranch.to_string()));
     }
-    if context.settings.gates.refspec_also_pushes_branch && !push.refspecs.is_empty() && push.branch.is_none() {
+    if context.shared.settings.gates.refspec_also_pushes_branch && !push.refspecs.is_empty() && push.branch.is_none() {
         push.branch = match &start {
             Start::Branch(branch) => Some(branch.clone()),
             _ => branch.clone(),
@@ -79,7 +80,7 @@ pub(crate) fn make(
         url: remote.url.to_string(),
         start,
         branch,
-        sparse: context.settings.gates.sparse,
+        sparse: context.shared.settings.gates.sparse,
         push,
         author,
         message: CommitMessage::of(automation),

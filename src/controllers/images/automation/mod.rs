@@ -1,6 +1,7 @@
 //! `ImageUpdateAutomation`: runs when policies, its repository or its spec say so (image-automation-controller v1.2;
 //! IUA v1, IUA-*; docs/behaviour/image-automation-controller.md, *Status* and *Reasons and messages*).
 
+mod context;
 mod dereference;
 mod error;
 mod job;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::triggers;
-use crate::controllers::context::Context;
+use crate::controllers::context::Parts;
 use crate::controllers::kinds::Registered;
 use crate::controllers::request_metrics;
 use crate::controllers::settings::{Kinds, Settings};
@@ -26,12 +27,13 @@ use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATI
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
+use context::AutomationContext;
 use error::Error;
 use validate::{Valid, validate};
 
 /// Reconciles `ImageUpdateAutomation` objects.
 #[derive(Debug)]
-pub(crate) struct ImageUpdateAutomations(pub(crate) Arc<Context>);
+pub(crate) struct ImageUpdateAutomations(Arc<AutomationContext>);
 
 /// The timeout of a GitRepository that has none.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -58,11 +60,11 @@ impl Reconcile for ImageUpdateAutomations {
     }
 
     async fn finished(&self, name: &ObjectName) {
-        self.0.measure_mirrors(Self::KIND.kind, name).await;
+        self.0.mirrors.measure(Self::KIND.kind, name).await;
     }
 
     async fn forgotten(&self, name: &ObjectName) {
-        self.0.forget_mirrors(Self::KIND.kind, name).await;
+        self.0.mirrors.forget(Self::KIND.kind, name).await;
     }
 }
 
@@ -95,8 +97,8 @@ impl Registered for ImageUpdateAutomations {
         triggers::automations_of_source(&caches.of(Watch::all(&GIT_REPOSITORY)), &automations, queue);
     }
 
-    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
-        Some(Self(Arc::clone(context)))
+    fn reconciler(parts: &Parts) -> Option<Self> {
+        Some(Self(AutomationContext::of(parts)))
     }
 }
 
@@ -119,8 +121,8 @@ impl ImageUpdateAutomations {
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job.edits.dry_run = annotations.dry_run;
         let run = run(job, place, limit).await.map_err(Error::Failed)?;
-        request_metrics::run(&context.metrics, &run);
-        skips::count(context, request, &run);
+        request_metrics::run(&context.shared.metrics, &run);
+        skips::count(&context.shared.metrics, request, &run);
         skips::warn(request, &run.skips, before);
         match &run.failure {
             Some(failure) => Err(Error::Run(failure.clone())),

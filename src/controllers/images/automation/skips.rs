@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::controllers::context::Context;
 use bumpwright_edit::{Reason, Skip};
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
-use bumpwright_runtime::ReconcileRequest;
+use bumpwright_runtime::{Metrics, ReconcileRequest};
 use bumpwright_update::Run;
 
 /// So many are named in a message.
@@ -52,16 +51,14 @@ fn is_meant(reason: Reason) -> bool {
 }
 
 /// Tells metrics what a run skipped.
-pub(crate) fn count(context: &Context, request: &ReconcileRequest<'_>, run: &Run) {
+pub(crate) fn count(metrics: &Metrics, request: &ReconcileRequest<'_>, run: &Run) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for skip in &run.skips {
         *counts.entry(format!("{:?}", skip.reason)).or_default() += 1;
     }
     let name = &request.object.name;
     let counts = counts.iter().map(|(reason, count)| (reason.as_str(), *count));
-    context
-        .metrics
-        .skipped_markers(IMAGE_UPDATE_AUTOMATION.kind, &name.namespace, &name.name, counts);
+    metrics.skipped_markers(IMAGE_UPDATE_AUTOMATION.kind, &name.namespace, &name.name, counts);
 }
 
 #[cfg(test)]

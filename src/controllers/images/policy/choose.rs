@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::Error;
-use crate::controllers::context::Context;
 use crate::controllers::dereference;
+use crate::controllers::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::{blocking, clock};
@@ -34,14 +34,14 @@ impl Candidates {
     /// The choice of `policy`.
     pub(super) async fn choose(
         self,
-        context: &Arc<Context>,
+        context: &Arc<ImagesContext>,
         policy: &ImagePolicy,
         guards: &Guards,
     ) -> Result<Choice, Error> {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
             return Ok(Choice::Kept(kept.clone(), refusal.to_string()));
         }
-        let objects = dereference::of(context, &self.repository)
+        let objects = dereference::of(&context.shared, &self.repository)
             .await
             .map_err(|error| Error::Failed(format!("failed to configure authentication options: {error}")))?;
         let before = self.before.clone();
@@ -62,7 +62,7 @@ impl Candidates {
             (Err(error @ NoImage::Refused { .. }), Some(before)) => Ok(Choice::Kept(before, error.to_string())),
             (Err(error @ NoImage::Refused { .. }), None) => Err(Error::ImageRefused {
                 message: error.to_string(),
-                retry: context.settings.requeue_dependency.max(REFUSED),
+                retry: context.shared.settings.requeue_dependency.max(REFUSED),
             }),
             (Err(error @ NoImage::Digest { .. }), _) => Err(Error::Failed(error.to_string())),
             (Err(error), _) => Err(Error::Failure(error.to_string())),
@@ -72,7 +72,7 @@ impl Candidates {
     /// The newest image that the policy allows. Registries are asked for digests and ages, so this has a thread of its own.
     async fn newest(
         self,
-        context: &Arc<Context>,
+        context: &Arc<ImagesContext>,
         policy: ImagePolicy,
         objects: Objects,
     ) -> Result<Result<LatestRef, NoImage>, String> {

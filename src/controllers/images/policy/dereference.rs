@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::access_from::{self, Denied};
 use super::error::Error;
-use crate::controllers::context::Context;
+use crate::controllers::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository};
 use bumpwright_kube::{IMAGE_REPOSITORY, Object};
 use bumpwright_scan::{Scanned, Tags};
@@ -15,27 +15,33 @@ const ATTEMPTS: u32 = 4;
 
 /// The repository that the policy names, if it may be used.
 pub(super) async fn repository(
-    context: &Context,
+    context: &ImagesContext,
     policy: &ImagePolicy,
 ) -> Result<(Arc<Object>, ImageRepository), Error> {
     let own = policy.metadata.namespace_or_default();
     let name = policy
         .repository()
         .ok_or_else(|| Error::InvalidPolicy("spec.imageRepositoryRef is required".to_owned()))?;
-    if context.settings.no_cross_namespace_refs && name.namespace != own {
+    if context.shared.settings.no_cross_namespace_refs && name.namespace != own {
         return Err(Error::AccessDenied(format!(
             "cannot access 'ImageRepository/{name}', cross-namespace references have been blocked"
         )));
     }
     let failure =
         |error: &dyn std::fmt::Display| Error::Failure(format!("failed to get the referred ImageRepository: {error}"));
-    let found = context.watched(&context.repositories, &name).await;
+    let found = context.shared.watched(&context.repositories, &name).await;
     let object = found.map_err(|error| match error.is_not_found() {
         true => Error::DependencyNotReady(error.to_string()),
         false => failure(&error),
     })?;
     let repository: ImageRepository = object.read(&IMAGE_REPOSITORY).map_err(|error| failure(&error))?;
-    let access = access_from::check(&context.cluster, own, &name, repository.spec.access_from.as_ref()).await;
+    let access = access_from::check(
+        &context.shared.cluster,
+        own,
+        &name,
+        repository.spec.access_from.as_ref(),
+    )
+    .await;
     access.map_err(|denied| {
         Error::AccessDenied(match denied {
             Denied::Denied(why) => format!("access denied: {why}"),
@@ -47,7 +53,7 @@ pub(super) async fn repository(
 
 /// The tags that were scanned last. Right after a scan was asked for they may still be on their way.
 pub(super) async fn tags(
-    context: &Context,
+    context: &ImagesContext,
     repository: &ImageRepository,
     canonical: String,
     scanned: &Scanned,
@@ -70,5 +76,5 @@ pub(super) async fn tags(
             pause = pause.mul_f64(1.5);
         }
     }
-    Err(Error::DependencyNotScanned(context.settings.requeue_dependency))
+    Err(Error::DependencyNotScanned(context.shared.settings.requeue_dependency))
 }

@@ -11,9 +11,10 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::context::ImagesContext;
 use super::repository::scanned;
 use super::triggers;
-use crate::controllers::context::Context;
+use crate::controllers::context::Parts;
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::tokens;
@@ -30,7 +31,7 @@ use error::Error;
 
 /// Reconciles `ImagePolicy` objects.
 #[derive(Debug)]
-pub(crate) struct ImagePolicies(pub(crate) Arc<Context>);
+pub(crate) struct ImagePolicies(Arc<ImagesContext>);
 
 impl Reconcile for ImagePolicies {
     const KIND: &'static Kind = &IMAGE_POLICY;
@@ -59,8 +60,8 @@ impl Registered for ImagePolicies {
         triggers::policies_of_repository(&caches.of(Watch::ours(&IMAGE_REPOSITORY)), &policies, queue);
     }
 
-    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
-        Some(Self(Arc::clone(context)))
+    fn reconciler(parts: &Parts) -> Option<Self> {
+        Some(Self(ImagesContext::of(parts)))
     }
 }
 
@@ -91,7 +92,7 @@ impl ImagePolicies {
             .context();
         let account = ProviderAccount::of(&repository).given();
         let field = "spec.serviceAccountName in the ImageRepository";
-        tokens::check_gate(context.settings.gates, account, field)?;
+        tokens::check_gate(context.shared.settings.gates, account, field)?;
         let rule = valid.policy.chooser();
         rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
         let scanned = scanned(&object, &canonical);

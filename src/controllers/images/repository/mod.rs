@@ -6,7 +6,8 @@ mod status;
 
 use std::sync::Arc;
 
-use crate::controllers::context::Context;
+use super::context::ImagesContext;
+use crate::controllers::context::Parts;
 use crate::controllers::dereference;
 use crate::controllers::kinds::Registered;
 use crate::controllers::older_keys;
@@ -24,7 +25,7 @@ use schedule::Schedule;
 
 /// Reconciles `ImageRepository` objects.
 #[derive(Debug)]
-pub(crate) struct ImageRepositories(pub(crate) Arc<Context>);
+pub(crate) struct ImageRepositories(Arc<ImagesContext>);
 
 impl Reconcile for ImageRepositories {
     const KIND: &'static Kind = &IMAGE_REPOSITORY;
@@ -79,8 +80,8 @@ impl Registered for ImageRepositories {
         own(&caches.of(Watch::ours(Self::KIND)), queue);
     }
 
-    fn reconciler(context: &Arc<Context>, _caches: &Caches) -> Option<Self> {
-        Some(Self(Arc::clone(context)))
+    fn reconciler(parts: &Parts) -> Option<Self> {
+        Some(Self(ImagesContext::of(parts)))
     }
 }
 
@@ -107,7 +108,7 @@ impl ImageRepositories {
             .read(&IMAGE_REPOSITORY)
             .map_err(|error| Error::InvalidSpec(error.to_string()))?;
         let account = ProviderAccount::of(&repository).given();
-        tokens::check_gate(self.0.settings.gates, account, "spec.serviceAccountName")?;
+        tokens::check_gate(self.0.shared.settings.gates, account, "spec.serviceAccountName")?;
         let canonical = repository_reference(&repository.spec.image)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
             .context();
@@ -120,7 +121,7 @@ impl ImageRepositories {
         request: &ReconcileRequest<'_>,
         repository: &ImageRepository,
     ) -> Result<Objects, Error> {
-        let objects = dereference::of(&self.0, repository).await.map_err(|error| {
+        let objects = dereference::of(&self.0.shared, repository).await.map_err(|error| {
             Error::AuthenticationFailed(format!("failed to configure authentication options: {error}"))
         })?;
         older_keys::tell(request, &objects, &repository.spec.cert_secret_ref);

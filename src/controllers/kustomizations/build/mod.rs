@@ -11,9 +11,11 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::artifact_trees::Unpacked;
+use super::context::KustomizationsContext;
 use crate::controllers::configs::Configs;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
+use crate::controllers::mirrors::Mirrors as MirrorFolder;
 use bumpwright_api::{Kustomization, ObjectName, PostBuild, SubstituteReference};
 use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Referred, Substitution};
 use bumpwright_git::{Mirror, Remote, RemoteUrl};
@@ -57,19 +59,19 @@ impl From<String> for BuildFailure {
 /// # Errors
 /// [`BuildFailure`]
 pub(crate) async fn build(
-    context: &Arc<Context>,
+    context: &Arc<KustomizationsContext>,
     kustomization: &Kustomization,
     unpacked: Unpacked,
 ) -> Result<Built, BuildFailure> {
-    let settings = &context.settings;
+    let (shared, settings) = (&context.shared, &context.shared.settings);
     let substitution = match &kustomization.spec.post_build {
-        Some(post_build) => Some(substitution(context, kustomization, post_build).await),
+        Some(post_build) => Some(substitution(shared, kustomization, post_build).await),
         None => None,
     };
-    let decryption = keys::decryption(context, kustomization).await?;
+    let decryption = keys::decryption(shared, kustomization).await?;
     let overlay = pipeline::overlay(&kustomization.spec, settings.kustomize.no_remote_bases);
     let bases = RemoteBases {
-        context: Arc::clone(context),
+        mirrors: Arc::clone(&context.mirrors),
         owner: Owner::new(KUSTOMIZATION.kind, kustomization.metadata.object_name()),
     };
     let timeout = kustomization.spec.timeout();
@@ -146,7 +148,7 @@ async fn find(configs: &Configs, reference: &SubstituteReference, name: &ObjectN
 
 /// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.
 struct RemoteBases {
-    context: Arc<Context>,
+    mirrors: Arc<MirrorFolder>,
     /// The Kustomization.
     owner: Owner,
 }
@@ -162,6 +164,6 @@ impl Mirrors for RemoteBases {
         }
         let mut remote = Remote::new(parsed);
         remote.timeout = timeout;
-        self.context.mirrors.mirror(&remote, &self.owner)
+        self.mirrors.mirror(&remote, &self.owner)
     }
 }

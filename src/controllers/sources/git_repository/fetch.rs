@@ -49,10 +49,10 @@ pub(super) async fn commit(
         observed: made.clone().filter(|_| status.conditions.is(IN_STORAGE, Is::True)),
         made,
     };
-    let context = Arc::clone(request.context);
+    let mirrors = Arc::clone(&request.sources.mirrors);
     // Once for waiting until another fetch of the same repository is over, and once for its own, submodules and all.
     let limit = remote.timeout.saturating_mul(2);
-    run_on_network(move || Ok(Job::within(limit, || fetch(&context.mirrors, &wanted))?)).await
+    run_on_network(move || Ok(Job::within(limit, || fetch(&mirrors, &wanted))?)).await
 }
 
 /// Records that nothing had to be fetched. Returns the revision of the artifact.

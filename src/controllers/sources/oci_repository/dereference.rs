@@ -27,6 +27,6 @@ pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Resul
 
 /// The registry that the spec and these objects describe.
 pub(super) async fn remote(request: &SourceRequest<'_, OciRepository>, objects: &Objects) -> Result<OciRemote, Error> {
-    let (context, repository, objects) = (Arc::clone(request.context), request.object.clone(), objects.clone());
-    run_on_network(move || oci_remote::remote(&context, &repository, &objects)).await
+    let (sources, repository, objects) = (Arc::clone(request.sources), request.object.clone(), objects.clone());
+    run_on_network(move || oci_remote::remote(&sources, &repository, &objects)).await
 }

@@ -1,0 +1,32 @@
+//! What ImageUpdateAutomations work with.
+
+use std::sync::Arc;
+
+use crate::controllers::context::{Context, Parts};
+use crate::controllers::images::policy::book::PolicyBook;
+use crate::controllers::mirrors::Mirrors;
+use crate::controllers::watching::Watch;
+use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY};
+
+/// Of the kind.
+#[derive(Debug)]
+pub(crate) struct AutomationContext {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) mirrors: Arc<Mirrors>,
+    pub(crate) policies: Arc<Cache>,
+    pub(crate) policy_book: PolicyBook,
+    pub(crate) sources: Arc<Cache>,
+}
+
+impl AutomationContext {
+    pub(crate) fn of(parts: &Parts) -> Arc<Self> {
+        let policies = parts.caches.of(Watch::ours_or_all(&IMAGE_POLICY));
+        Arc::new(Self {
+            shared: Arc::clone(&parts.shared),
+            mirrors: Arc::clone(&parts.mirrors),
+            policy_book: PolicyBook::new(Arc::clone(&policies)),
+            policies,
+            sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
+        })
+    }
+}

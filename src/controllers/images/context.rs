@@ -1,0 +1,28 @@
+//! What ImageRepositories and ImagePolicies work with.
+
+use std::sync::Arc;
+
+use crate::controllers::context::{Context, Parts};
+use crate::controllers::watching::Watch;
+use bumpwright_kube::{Cache, IMAGE_REPOSITORY};
+use bumpwright_scan::{Scanner, TagStore};
+
+/// Of both kinds.
+#[derive(Debug)]
+pub(crate) struct ImagesContext {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) scanner: Arc<Scanner>,
+    pub(crate) tags: Arc<TagStore>,
+    pub(crate) repositories: Arc<Cache>,
+}
+
+impl ImagesContext {
+    pub(crate) fn of(parts: &Parts) -> Arc<Self> {
+        Arc::new(Self {
+            shared: Arc::clone(&parts.shared),
+            scanner: Arc::clone(&parts.scanner),
+            tags: Arc::clone(&parts.tags),
+            repositories: parts.caches.of(Watch::ours(&IMAGE_REPOSITORY)),
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! What Kustomizations work with.
+
+use std::sync::Arc;
+
+use super::SOURCES;
+use super::artifact_trees::ArtifactTrees;
+use super::build::slots::BuildSlots;
+use super::target::Remotes;
+use crate::controllers::context::{Context, Parts};
+use crate::controllers::mirrors::Mirrors;
+use crate::controllers::watching::Watch;
+use bumpwright_kube::Cache;
+
+/// Of the kind.
+#[derive(Debug)]
+pub(crate) struct KustomizationsContext {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) mirrors: Arc<Mirrors>,
+    pub(crate) sources: [Arc<Cache>; SOURCES.len()],
+    pub(crate) trees: Arc<ArtifactTrees>,
+    pub(crate) build_slots: BuildSlots,
+    pub(crate) remotes: Remotes,
+}
+
+impl KustomizationsContext {
+    pub(crate) fn of(parts: &Parts) -> Arc<Self> {
+        let settings = &parts.shared.settings;
+        Arc::new(Self {
+            shared: Arc::clone(&parts.shared),
+            mirrors: Arc::clone(&parts.mirrors),
+            sources: SOURCES.map(|kind| parts.caches.of(Watch::all(kind))),
+            trees: Arc::new(ArtifactTrees::new(
+                settings.kustomize.http_retry,
+                parts.storage.clone(),
+                settings.kustomize.source_host.clone(),
+                settings.builds.clone(),
+            )),
+            build_slots: BuildSlots::default(),
+            remotes: Remotes::default(),
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! What sources work with.
+
+use std::sync::Arc;
+
+use crate::controllers::context::{Context, Parts};
+use crate::controllers::mirrors::Mirrors;
+use crate::controllers::watching::Watch;
+use bumpwright_kube::{Cache, GIT_REPOSITORY};
+use bumpwright_scan::Scanner;
+use bumpwright_storage::Storage;
+
+/// Of all kinds of them.
+#[derive(Debug)]
+pub(crate) struct SourcesContext {
+    pub(crate) shared: Arc<Context>,
+    pub(crate) storage: Storage,
+    pub(crate) mirrors: Arc<Mirrors>,
+    pub(crate) scanner: Arc<Scanner>,
+    /// Those that others include.
+    pub(crate) git_repositories: Arc<Cache>,
+}
+
+impl SourcesContext {
+    /// None without a storage of artifacts.
+    pub(crate) fn of(parts: &Parts) -> Option<Arc<Self>> {
+        Some(Arc::new(Self {
+            shared: Arc::clone(&parts.shared),
+            storage: parts.storage.clone()?,
+            mirrors: Arc::clone(&parts.mirrors),
+            scanner: Arc::clone(&parts.scanner),
+            git_repositories: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
+        }))
+    }
+}
