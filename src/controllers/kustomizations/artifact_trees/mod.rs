@@ -3,6 +3,9 @@
 //! A tree is held in the memory of builds as long as one of them uses it, on the account of the namespace that was first to ask.
 //! Trees that nobody uses are kept for the next one within a bound of their own.
 
+mod download;
+mod unpack;
+
 use std::fmt;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,13 +15,14 @@ use thiserror::Error;
 use url::Url;
 
 use bumpwright_api::{Artifact, Kustomization};
-use bumpwright_artifact::archive::{EntryKind, Links, unpack_within};
-use bumpwright_artifact::{Digest, Digester, ReadError};
-use bumpwright_budget::{Budget, Budgets, Counter, Exceeded, Held};
+use bumpwright_artifact::{Digest, ReadError};
+use bumpwright_budget::{Budget, Budgets, Exceeded, Held};
 use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::MemoryTree;
 use bumpwright_runtime::blocking;
 use bumpwright_storage::{Shared, SharedError, Storage};
+use download::{Download, copying, digest_of, other_bytes};
+use unpack::unpacked;
 
 /// So many bytes of files are kept for the next Kustomization; what is larger is kept while somebody uses it.
 const KEPT: u64 = 32 << 20;
@@ -309,101 +313,6 @@ const EXTRACT: &str = "failed to extract archive (check whether file size exceed
 
 fn no_room(error: &Exceeded) -> FetchError {
     FetchError::NoRoom(format!("{EXTRACT}: {error}"))
-}
-
-fn digest_of(artifact: &Artifact) -> Result<Digest, FetchError> {
-    let digest = match artifact.digest.as_str() {
-        "" => return Err(FetchError::Failed("failed to verify archive: empty digest".to_owned())),
-        hex if !hex.contains(':') => format!("sha256:{hex}"),
-        digest => digest.to_owned(),
-    };
-    let read = digest.parse();
-    read.map_err(|error| {
-        FetchError::Failed(format!(
-            "failed to verify archive: failed to parse digest '{digest}': {error}"
-        ))
-    })
-}
-
-/// The bytes of an archive as they come in, no more of them than a build may come by. Their end is an error when they are not those of
-/// the digest.
-struct Download<R> {
-    body: R,
-    /// None once the end was seen and was right.
-    digester: Option<Digester>,
-    expected: Digest,
-    bytes: Counter,
-}
-
-/// That the bytes are not those of the digest.
-#[derive(Debug, Error)]
-#[error("other bytes")]
-struct OtherBytes;
-
-impl<R: Read> Read for Download<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() {
-            return Ok(0);
-        }
-        let count = self.body.read(buffer)?;
-        self.bytes.take(count as u64).map_err(io::Error::other)?;
-        match (count, buffer.get(..count)) {
-            (1.., Some(read)) => self.digester.iter_mut().for_each(|digester| digester.update(read)),
-            _ => {
-                let found = self.digester.take().map(Digester::finish);
-                if found.is_some_and(|found| found != self.expected) {
-                    return Err(io::Error::other(OtherBytes));
-                }
-            }
-        }
-        Ok(count)
-    }
-}
-
-/// Why an archive did not come in.
-fn copying(expected: &Digest, error: &io::Error) -> FetchError {
-    match error.get_ref().is_some_and(|inner| inner.is::<OtherBytes>()) {
-        true => other_bytes(expected),
-        false => FetchError::Failed(format!("failed to copy temp contents: {error}")),
-    }
-}
-
-fn other_bytes(expected: &Digest) -> FetchError {
-    FetchError::Failed(format!(
-        "failed to verify archive: computed digest doesn't match provided '{expected}' (check whether file size exceeds max \
-         download size)"
-    ))
-}
-
-/// The tree of an archive, and what it takes: room for a file is taken before it is read.
-fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(MemoryTree, Held), ReadError> {
-    let mut tree = MemoryTree::new();
-    let taken = budget.memory.hold(tree.weight());
-    let mut held = taken.map_err(|cause| ReadError::Exceeded {
-        name: "the start".to_owned(),
-        cause,
-    })?;
-    unpack_within(reader, budget, Links::Skip, |entry| {
-        let path = String::from_utf8_lossy(&entry.path).into_owned();
-        match &entry.kind {
-            EntryKind::Directory => tree.add_directory(&path),
-            EntryKind::File { size, .. } => {
-                let size = *size;
-                held.grow(size).map_err(io::Error::other)?;
-                let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-                entry.read_to_end(&mut content)?;
-                tree.add_file(&path, content);
-            }
-            EntryKind::HardLink { target, .. } => {
-                let target = String::from_utf8_lossy(target);
-                tree.add_hard_link(&path, &target).map_err(io::Error::other)?;
-            }
-        }
-        let (weight, known) = (tree.weight(), held.bytes());
-        held.shrink(known.saturating_sub(weight));
-        held.grow(weight.saturating_sub(known)).map_err(io::Error::other)
-    })?;
-    Ok((tree, held))
 }
 
 #[cfg(test)]

@@ -1,0 +1,75 @@
+//! The bytes of an archive from a server: bounded while they come in, and compared with their digest at the end.
+
+use std::io::{self, Read};
+
+use thiserror::Error;
+
+use super::FetchError;
+use bumpwright_api::Artifact;
+use bumpwright_artifact::{Digest, Digester};
+use bumpwright_budget::Counter;
+
+/// The digest that a source says its archive has.
+pub(super) fn digest_of(artifact: &Artifact) -> Result<Digest, FetchError> {
+    let digest = match artifact.digest.as_str() {
+        "" => return Err(FetchError::Failed("failed to verify archive: empty digest".to_owned())),
+        hex if !hex.contains(':') => format!("sha256:{hex}"),
+        digest => digest.to_owned(),
+    };
+    let read = digest.parse();
+    read.map_err(|error| {
+        FetchError::Failed(format!(
+            "failed to verify archive: failed to parse digest '{digest}': {error}"
+        ))
+    })
+}
+
+/// The bytes of an archive as they come in, no more of them than a build may come by. Their end is an error when they are not those of
+/// the digest.
+pub(super) struct Download<R> {
+    pub(super) body: R,
+    /// None once the end was seen and was right.
+    pub(super) digester: Option<Digester>,
+    pub(super) expected: Digest,
+    pub(super) bytes: Counter,
+}
+
+/// That the bytes are not those of the digest.
+#[derive(Debug, Error)]
+#[error("other bytes")]
+struct OtherBytes;
+
+impl<R: Read> Read for Download<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let count = self.body.read(buffer)?;
+        self.bytes.take(count as u64).map_err(io::Error::other)?;
+        match (count, buffer.get(..count)) {
+            (1.., Some(read)) => self.digester.iter_mut().for_each(|digester| digester.update(read)),
+            _ => {
+                let found = self.digester.take().map(Digester::finish);
+                if found.is_some_and(|found| found != self.expected) {
+                    return Err(io::Error::other(OtherBytes));
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// Why an archive did not come in.
+pub(super) fn copying(expected: &Digest, error: &io::Error) -> FetchError {
+    match error.get_ref().is_some_and(|inner| inner.is::<OtherBytes>()) {
+        true => other_bytes(expected),
+        false => FetchError::Failed(format!("failed to copy temp contents: {error}")),
+    }
+}
+
+pub(super) fn other_bytes(expected: &Digest) -> FetchError {
+    FetchError::Failed(format!(
+        "failed to verify archive: computed digest doesn't match provided '{expected}' (check whether file size exceeds max \
+         download size)"
+    ))
+}
