@@ -75,13 +75,6 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let cluster = Cluster::connect(connect, request_metrics::of_cluster(&metrics)).await?;
     let storage = log.named("storage");
     let tags = TagStore::open(&settings.storage, move |what| storage.error(&what, "tags are lost"))?;
-    let token_cache = request_metrics::token_cache(settings.tokens, &metrics);
-    let accounts = tokens::accounts(&cluster, settings.default_account.clone());
-    let options = ScannerOptions {
-        accounts: Some(accounts.clone()),
-        tokens: token_cache.clone(),
-        sent: request_metrics::of_registries(&metrics),
-    };
     let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
     let mut background = JoinSet::new();
     let caches = Caches::new(&settings);
@@ -91,37 +84,15 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let elected = Arc::new(Notify::new());
     artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
     let services = Arc::new(Services {
-        cluster: cluster.clone(),
+        cluster,
         recorder,
-        metrics: metrics.clone(),
-        log: log.clone(),
+        metrics,
+        log,
         parked: ParkedRequests::default(),
         workers: settings.concurrent.max(1),
         jitter: settings.jitter,
     });
-    let parts = Parts {
-        scanner: Arc::new(Scanner::within(Missing::Refused, options)),
-        tags: Arc::new(tags),
-        mirrors: Arc::new(Mirrors::new(
-            &settings.storage,
-            settings.gates.shallow,
-            metrics.git_requests(),
-            settings.fetches.clone(),
-            settings.mirrors_size,
-        )),
-        storage,
-        shared: Arc::new(Context {
-            configs: Configs::new(&cluster, caches.known.clone()),
-            cluster,
-            accounts,
-            identities: GitIdentities::sharing(token_cache.clone()),
-            clouds: Clouds::new(token_cache),
-            log,
-            metrics,
-            settings,
-        }),
-        caches,
-    };
+    let parts = parts(settings, &services, caches, tags, storage);
     let context = &parts.shared;
     webhooks(&parts, &mut background).await?;
     background.spawn(tidy(Tidied::of(&parts)));
@@ -156,6 +127,41 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     setup.info("stopped");
     context.log.flush(DRAIN);
     Ok(())
+}
+
+/// What the kinds work with.
+fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore, storage: Option<Storage>) -> Parts {
+    let (cluster, metrics) = (services.cluster.clone(), services.metrics.clone());
+    let token_cache = request_metrics::token_cache(settings.tokens, &metrics);
+    let accounts = tokens::accounts(&cluster, settings.default_account.clone());
+    let options = ScannerOptions {
+        accounts: Some(accounts.clone()),
+        tokens: token_cache.clone(),
+        sent: request_metrics::of_registries(&metrics),
+    };
+    Parts {
+        scanner: Arc::new(Scanner::within(Missing::Refused, options)),
+        tags: Arc::new(tags),
+        mirrors: Arc::new(Mirrors::new(
+            &settings.storage,
+            settings.gates.shallow,
+            metrics.git_requests(),
+            settings.fetches.clone(),
+            settings.mirrors_size,
+        )),
+        storage,
+        shared: Arc::new(Context {
+            configs: Configs::new(&cluster, caches.known.clone()),
+            cluster,
+            accounts,
+            identities: GitIdentities::sharing(token_cache.clone()),
+            clouds: Clouds::new(token_cache),
+            log: services.log.clone(),
+            metrics,
+            settings,
+        }),
+        caches,
+    }
 }
 
 /// What is kept for objects, on disk.

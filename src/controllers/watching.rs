@@ -163,3 +163,39 @@ impl Caches {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bumpwright_kube::{GIT_REPOSITORY, IMAGE_POLICY};
+
+    fn caches(is_labelled: bool) -> Caches {
+        Caches {
+            reconciled: vec![&IMAGE_POLICY],
+            is_labelled,
+            watched: Vec::new(),
+            known: None,
+        }
+    }
+
+    #[test]
+    fn without_labels_all_objects_of_a_kind_are_ours() {
+        for watch in [Watch::all, Watch::ours, Watch::ours_or_all] {
+            assert_eq!(caches(false).resolved(watch(&IMAGE_POLICY)), Watch::all(&IMAGE_POLICY));
+        }
+        let configs = Watch::configs(&CONFIG_MAP);
+        assert_eq!(caches(false).resolved(configs), configs);
+    }
+
+    #[test]
+    fn with_labels_only_kinds_that_are_reconciled_here_have_objects_that_are_ours() {
+        for (watch, resolved) in [
+            (Watch::all(&GIT_REPOSITORY), Watch::all(&GIT_REPOSITORY)),
+            (Watch::ours(&GIT_REPOSITORY), Watch::ours(&GIT_REPOSITORY)),
+            (Watch::ours_or_all(&GIT_REPOSITORY), Watch::all(&GIT_REPOSITORY)),
+            (Watch::ours_or_all(&IMAGE_POLICY), Watch::ours(&IMAGE_POLICY)),
+        ] {
+            assert_eq!(caches(true).resolved(watch), resolved, "{watch:?}");
+        }
+    }
+}
