@@ -7,7 +7,7 @@ use crate::controllers::watching::Watch;
 use bumpwright_kube::{Cache, IMAGE_REPOSITORY};
 use bumpwright_scan::{Scanner, TagStore};
 
-/// Of both kinds.
+/// For the reconcilers of both kinds.
 #[derive(Debug)]
 pub(crate) struct ImagesContext {
     pub(crate) shared: Arc<Context>,

@@ -11,7 +11,7 @@ use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
 use bumpwright_kube::Cache;
 
-/// Of the kind.
+/// For the reconciler of the kind.
 #[derive(Debug)]
 pub(crate) struct KustomizationsContext {
     pub(crate) shared: Arc<Context>,

@@ -9,7 +9,7 @@ use bumpwright_kube::{Cache, GIT_REPOSITORY};
 use bumpwright_scan::Scanner;
 use bumpwright_storage::Storage;
 
-/// Of all kinds of them.
+/// For the reconcilers of all kinds of sources.
 #[derive(Debug)]
 pub(crate) struct SourcesContext {
     pub(crate) shared: Arc<Context>,

@@ -8,7 +8,7 @@ use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY};
 
-/// Of the kind.
+/// For the reconciler of the kind.
 #[derive(Debug)]
 pub(crate) struct AutomationContext {
     pub(crate) shared: Arc<Context>,
