@@ -30,7 +30,11 @@ const KINDS: [&str; 3] = [
 ];
 
 /// Kinds whose steps return values: the status is changed in one place of each.
-const STEPS_RETURN_VALUES: [&str; 2] = ["src/controllers/images/", "src/controllers/sources/"];
+const STEPS_RETURN_VALUES: [&str; 3] = [
+    "src/controllers/images/",
+    "src/controllers/sources/",
+    "src/controllers/kustomizations/",
+];
 /// The files of these kinds that may change a status: the list of steps, the frame of several kinds, and the status itself.
 const CHANGES_STATUS: [&str; 3] = ["mod.rs", "source.rs", "status.rs"];
 

@@ -17,7 +17,11 @@ use bumpwright_source::{OciPick, OciRemote, oci_repository};
 ///
 /// # Errors
 /// What refuses the reconciliation.
-pub(crate) fn remote(sources: &SourcesContext, repository: &OciRepository, objects: &Objects) -> Result<OciRemote, Error> {
+pub(crate) fn remote(
+    sources: &SourcesContext,
+    repository: &OciRepository,
+    objects: &Objects,
+) -> Result<OciRemote, Error> {
     let (spec, settings) = (&repository.spec, OciRegistry::of(repository, objects));
     let timeout = settings.timeout();
     let deadline = Deadline::after(timeout);
@@ -56,7 +60,11 @@ fn cloud_login(
     let Some(provider) = account.provider() else {
         return Ok(Login::Anonymous);
     };
-    tokens::check_gate(sources.shared.settings.gates, account.given(), "spec.serviceAccountName")?;
+    tokens::check_gate(
+        sources.shared.settings.gates,
+        account.given(),
+        "spec.serviceAccountName",
+    )?;
     let login = settings
         .cloud(provider, &sources.shared.accounts)
         .and_then(|(cloud, identity)| {

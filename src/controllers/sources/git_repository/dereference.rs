@@ -39,7 +39,10 @@ pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Resu
     let mut found = Vec::new();
     for include in &request.object.spec.include {
         let include = include.repository.name.clone();
-        let other = match context.watched(&request.sources.git_repositories, &request.beside(&include)).await {
+        let other = match context
+            .watched(&request.sources.git_repositories, &request.beside(&include))
+            .await
+        {
             Ok(other) => other,
             Err(error) => {
                 let why = match error.is_not_found() {
