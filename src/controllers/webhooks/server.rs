@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use bumpwright_door::Door;
+use bumpwright_http_server::Door;
 
 /// The most connections at a time; more let those go whose request is not there yet.
 const CONNECTIONS: usize = 64;

@@ -17,7 +17,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::{ListenAddress, Page, PageRequest};
-use bumpwright_door::{Door, Guest};
+use bumpwright_http_server::{Door, Guest};
 
 /// The most connections at a time; more let idle ones go.
 const CONNECTIONS: usize = 64;

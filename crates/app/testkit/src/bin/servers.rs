@@ -11,7 +11,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::collections::BTreeMap;
-use std::io::BufRead as _;
 use std::path::Path;
 
 use bumpwright_testkit::apiserver::Cluster;

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bumpwright_door::Door;
+use bumpwright_http_server::Door;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;

@@ -4,8 +4,6 @@
 //! those who do not: the connection goes that has been idle for longest, of the peer that has most of them. A connection whose
 //! request is being answered goes only to make room for a peer that has far fewer.
 
-#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
-
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
