@@ -181,8 +181,8 @@ impl Cloud {
 
     /// Drops a token that a cluster refused from the cache, with the tokens that it was made from.
     pub fn forget_cluster_login(&self, token: &Secret) {
-        self.kept.let_go(|kept: &ClusterLogin| kept.token == *token);
-        self.kept.let_go(|kept: &super::AccessToken| kept.token == *token);
+        self.kept.discard(|kept: &ClusterLogin| kept.token == *token);
+        self.kept.discard(|kept: &super::AccessToken| kept.token == *token);
     }
 }
 

@@ -272,13 +272,13 @@ impl Cloud {
 
     /// Drops a login that a server refused from the cache, with the tokens that it was made from.
     pub(super) fn forget_login(&self, refused: &Login) {
-        self.kept.let_go(|kept: &ExpiringLogin| kept.login == *refused);
+        self.kept.discard(|kept: &ExpiringLogin| kept.login == *refused);
         match refused {
-            Login::Bearer { token } => self.kept.let_go(|kept: &AccessToken| kept.token == *token),
+            Login::Bearer { token } => self.kept.discard(|kept: &AccessToken| kept.token == *token),
             Login::Basic { username, password } => {
-                self.kept.let_go(|kept: &AccessToken| kept.token == *password);
+                self.kept.discard(|kept: &AccessToken| kept.token == *password);
                 let id = username.expose().split('%').next().unwrap_or_default();
-                self.kept.let_go(|kept: &AwsCredentials| kept.access_key_id == id);
+                self.kept.discard(|kept: &AwsCredentials| kept.access_key_id == id);
             }
         }
     }

@@ -1,15 +1,16 @@
-//! Tokens that are kept while they are fresh, and asked for once however many callers want them. One cache serves a whole
-//! process; what its users keep is apart from each other by who they are and how they reach servers.
+//! Tokens that are kept while they are fresh, and requested once for all callers that need them. One cache serves a whole
+//! process; its users keep their tokens apart by who they are and how they reach servers.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::CloudError;
 use bumpwright_http::Deadline;
+use bumpwright_single_flight::{Joined, SingleFlight};
 
 /// The longest that anything is kept, whatever its life and the settings (Flux, `fluxcd/pkg/cache`, `TokenMaxDuration`).
 pub const TOKEN_MAX_DURATION: Duration = Duration::from_secs(3600);
@@ -17,7 +18,7 @@ pub const TOKEN_MAX_DURATION: Duration = Duration::from_secs(3600);
 /// How much is kept, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenCacheLimits {
-    /// So many tokens; what was not used for longest goes first (`--token-cache-max-size`). None are kept with 0.
+    /// So many tokens; the least recently used are evicted first (`--token-cache-max-size`). With 0 none are kept.
     pub items: usize,
     /// The longest that one is kept, an hour at most (`--token-cache-max-duration`).
     pub duration: Duration,
@@ -43,13 +44,13 @@ pub struct Requester {
     pub name: String,
 }
 
-/// Is told what happens in a cache. It must not block, nor use the cache.
+/// Receives what happens in a cache. It must not block, nor use the cache.
 pub trait TokenCacheEvents: Send + Sync {
     /// A token was looked up for an object, and was there or not.
     fn looked_up(&self, found: bool, requester: &Requester);
-    /// A token was had, or could not be.
+    /// A token was requested; whether that worked.
     fn requested(&self, worked: bool);
-    /// A token was pushed out by another one.
+    /// A token was evicted by another one.
     fn evicted(&self);
     /// So many tokens are kept now.
     fn items(&self, count: usize);
@@ -57,14 +58,14 @@ pub trait TokenCacheEvents: Send + Sync {
 
 /// Tokens by key. A token is kept for 80 % of its life, an hour at most, as Flux keeps tokens (`fluxcd/pkg/cache`,
 /// `TokenCache`); one without an end is not kept, as it costs no request to make it again. A clone shares them.
-#[derive(Clone, Default)]
-pub struct TokenCache(Arc<Shared>);
+#[derive(Clone)]
+pub struct TokenCache(Arc<Inner>);
 
-#[derive(Default)]
-struct Shared {
+struct Inner {
     limits: TokenCacheLimits,
     events: Option<Arc<dyn TokenCacheEvents>>,
     entries: Mutex<Entries>,
+    requests: SingleFlight<String, Result<Value, CloudError>>,
     scopes: AtomicU64,
 }
 
@@ -76,39 +77,31 @@ struct Entries {
 }
 
 struct Entry {
-    slot: Arc<Slot>,
+    value: Value,
+    /// Until when it is returned; none once it was discarded.
+    fresh: Option<(Instant, SystemTime)>,
     used: u64,
-    /// Whether a token is in it.
-    kept: bool,
 }
 
 /// A value of any type: each key has one type only.
 type Value = Arc<dyn Any + Send + Sync>;
 
-#[derive(Default)]
-struct Slot {
-    state: Mutex<State>,
-    done: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// Whether somebody is making the value.
-    running: bool,
-    /// How often it was made, so that those who wait know that they need not.
-    made: u64,
-    last: Option<Result<Value, CloudError>>,
-    fresh: Option<(Instant, SystemTime)>,
+impl Default for TokenCache {
+    fn default() -> Self {
+        Self::new(TokenCacheLimits::default(), None)
+    }
 }
 
 impl TokenCache {
-    /// An empty cache. `events` is told of what happens in it.
+    /// An empty cache that reports to `events`.
     #[must_use]
     pub fn new(limits: TokenCacheLimits, events: Option<Arc<dyn TokenCacheEvents>>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Inner {
             limits,
             events: events.filter(|_| limits.items > 0),
-            ..Shared::default()
+            entries: Mutex::default(),
+            requests: SingleFlight::new(Duration::MAX),
+            scopes: AtomicU64::default(),
         }))
     }
 
@@ -128,7 +121,7 @@ impl fmt::Debug for TokenCache {
     }
 }
 
-/// The part of a cache that belongs to one way to reach servers, and the object that looks into it.
+/// The part of a cache for one way to reach servers, and the object that looks into it.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     cache: TokenCache,
@@ -145,11 +138,11 @@ impl Scope {
         }
     }
 
-    /// The value of `key`, kept or made. `what` names the type of the value. `ends` tells when a value ends. Callers that come
-    /// while it is being made wait for it and share it, its failure too, which nobody else gets to see.
+    /// The value of `key`, kept or made. `what` names the type of the value, `ends` returns when a value ends. Callers that come
+    /// while it is being made wait for it and share it, its failure too, which no later caller gets.
     ///
     /// # Errors
-    /// What `make` failed with; [`CloudError::Waited`] when the deadline passed while another caller was at it.
+    /// What `make` failed with; [`CloudError::Waited`] when the deadline passed while another caller made it.
     pub(super) fn get<T: Clone + Send + Sync + 'static>(
         &self,
         (what, key): (&'static str, &str),
@@ -158,51 +151,51 @@ impl Scope {
         make: impl FnOnce() -> Result<T, CloudError>,
     ) -> Result<T, CloudError> {
         let key = format!("{} {what} {key}", self.number);
-        let slot = self.cache.0.slot(&key);
-        let mut state = held(&slot.state);
-        if let Some(kept) = state.kept() {
-            drop(state);
-            self.tell(true, true);
+        let limit = deadline.limit();
+        if let Some(kept) = self.cache.0.kept(&key) {
+            self.report(true, true);
             return Ok(kept);
         }
-        if state.running {
-            let shared = slot.shared(state, deadline);
-            self.tell(shared.is_ok(), shared.is_ok());
-            return shared;
-        }
-        (state.running, state.last, state.fresh) = (true, None, None);
-        drop(state);
-        let turn = Turn(&slot);
-        let result = make();
-        let mut state = held(&slot.state);
-        let end = result.as_ref().ok().and_then(ends);
-        state.fresh = fresh_until(end, self.cache.0.limits.duration);
-        let is_kept = state.fresh.is_some();
-        state.last = Some(result.clone().map(|value| Arc::new(value) as Value));
-        drop(state);
-        drop(turn);
-        self.cache.0.settle(&key, &slot, is_kept);
-        self.tell(false, result.is_ok());
-        result
-    }
-
-    /// Lets go what turned out to be of no use; it is made again when it is wanted.
-    pub(super) fn let_go<T: 'static>(&self, is_it: impl Fn(&T) -> bool) {
-        let own = format!("{} ", self.number);
-        let entries = held(&self.cache.0.entries);
-        let own = entries.by_key.iter().filter(|(key, _)| key.starts_with(&own));
-        let slots: Vec<_> = own.map(|(_, entry)| Arc::clone(&entry.slot)).collect();
-        drop(entries);
-        for slot in slots {
-            let mut state = held(&slot.state);
-            let value = state.last.as_ref().and_then(|last| last.as_ref().ok());
-            if value.and_then(|value| value.downcast_ref()).is_some_and(&is_it) {
-                state.fresh = None;
+        match self.cache.0.requests.join(&key, || deadline.left()) {
+            Joined::Leader(leader) => {
+                if let Some(kept) = self.cache.0.kept::<T>(&key) {
+                    self.report(true, true);
+                    drop(leader.finish(Ok(Arc::new(kept.clone()))));
+                    return Ok(kept);
+                }
+                let result = make();
+                let end = result.as_ref().ok().and_then(ends);
+                let value = result.clone().map(|value| Arc::new(value) as Value);
+                self.cache.0.settle(&key, value.as_ref().ok(), end);
+                drop(leader.finish(value));
+                self.report(false, result.is_ok());
+                result
+            }
+            Joined::Result(shared) => {
+                let waited = || CloudError::Waited { limit };
+                let shared = shared.and_then(|value| value.downcast_ref().cloned().ok_or_else(waited));
+                self.report(shared.is_ok(), shared.is_ok());
+                shared
+            }
+            Joined::Late => {
+                self.report(false, false);
+                Err(CloudError::Waited { limit })
             }
         }
     }
 
-    fn tell(&self, found: bool, worked: bool) {
+    /// Discards values that turned out to be of no use; they are made again when they are needed.
+    pub(super) fn discard<T: 'static>(&self, is_useless: impl Fn(&T) -> bool) {
+        let own = format!("{} ", self.number);
+        let mut entries = lock(&self.cache.0.entries);
+        for (_, entry) in entries.by_key.iter_mut().filter(|(key, _)| key.starts_with(&own)) {
+            if entry.value.downcast_ref().is_some_and(&is_useless) {
+                entry.fresh = None;
+            }
+        }
+    }
+
+    fn report(&self, found: bool, worked: bool) {
         let Some(events) = &self.cache.0.events else { return };
         events.requested(worked);
         if let Some(requester) = &self.requester {
@@ -211,34 +204,34 @@ impl Scope {
     }
 }
 
-impl Shared {
-    fn slot(&self, key: &str) -> Arc<Slot> {
-        let mut entries = held(&self.entries);
+impl Inner {
+    /// The fresh value of a key, which counts as used.
+    fn kept<T: Clone + 'static>(&self, key: &str) -> Option<T> {
+        let mut entries = lock(&self.entries);
         entries.clock += 1;
         let used = entries.clock;
-        let entry = entries.by_key.entry(key.to_owned()).or_insert_with(|| Entry {
-            slot: Arc::default(),
-            used,
-            kept: false,
-        });
+        let entry = entries.by_key.get_mut(key)?;
         entry.used = used;
-        Arc::clone(&entry.slot)
+        let (monotonic, wall) = entry.fresh?;
+        let is_fresh = Instant::now() < monotonic && SystemTime::now() < wall;
+        entry.value.downcast_ref().filter(|_| is_fresh).cloned()
     }
 
-    /// A value was made, to be kept or not. Whoever waits for it has the slot already.
-    fn settle(&self, key: &str, slot: &Arc<Slot>, is_kept: bool) {
-        let mut entries = held(&self.entries);
-        match entries
-            .by_key
-            .get_mut(key)
-            .filter(|entry| Arc::ptr_eq(&entry.slot, slot))
-        {
-            Some(entry) if is_kept && self.limits.items > 0 => entry.kept = true,
-            Some(_) => drop(entries.by_key.remove(key)),
-            None => {}
+    /// Keeps a value that was made if it can be kept, in place of an older one.
+    fn settle(&self, key: &str, value: Option<&Value>, end: Option<SystemTime>) {
+        let fresh = fresh_until(end, self.limits.duration);
+        let mut entries = lock(&self.entries);
+        entries.clock += 1;
+        let used = entries.clock;
+        match value.filter(|_| fresh.is_some() && self.limits.items > 0) {
+            Some(value) => {
+                let value = Arc::clone(value);
+                entries.by_key.insert(key.to_owned(), Entry { value, fresh, used });
+            }
+            None => drop(entries.by_key.remove(key)),
         }
         let evicted = entries.shrink(self.limits.items);
-        let items = entries.by_key.values().filter(|entry| entry.kept).count();
+        let items = entries.by_key.len();
         drop(entries);
         if let Some(events) = &self.events {
             (0..evicted).for_each(|_| events.evicted());
@@ -248,69 +241,22 @@ impl Shared {
 }
 
 impl Entries {
-    /// Lets go what was not used for longest until no more than `most` tokens are left; gives how many went.
+    /// Evicts the least recently used tokens until no more than `most` are left, and returns how many.
     fn shrink(&mut self, most: usize) -> usize {
         let mut evicted = 0;
-        loop {
-            let kept = self.by_key.iter().filter(|(_, entry)| entry.kept);
-            let count = kept.clone().count();
-            let oldest = kept.min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
-            match oldest.filter(|_| count > most) {
-                Some(oldest) => drop(self.by_key.remove(&oldest)),
-                None => return evicted,
-            }
+        while self.by_key.len() > most {
+            let oldest = self.by_key.iter().min_by_key(|(_, entry)| entry.used);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                break;
+            };
+            self.by_key.remove(&oldest);
             evicted += 1;
         }
+        evicted
     }
 }
 
-impl Slot {
-    fn shared<T: Clone + 'static>(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        deadline: Deadline,
-    ) -> Result<T, CloudError> {
-        let made = state.made;
-        while state.made == made {
-            if deadline.passed() {
-                let limit = deadline.limit();
-                return Err(CloudError::Waited { limit });
-            }
-            let waited = self.done.wait_timeout(state, deadline.left());
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        let limit = deadline.limit();
-        let none = || Err(CloudError::Waited { limit });
-        match &state.last {
-            Some(Ok(value)) => value.downcast_ref().cloned().map_or_else(none, Ok),
-            Some(Err(error)) => Err(error.clone()),
-            None => none(),
-        }
-    }
-}
-
-impl State {
-    fn kept<T: Clone + 'static>(&self) -> Option<T> {
-        let (monotonic, wall) = self.fresh?;
-        let fresh = Instant::now() < monotonic && SystemTime::now() < wall;
-        let value = self.last.as_ref().filter(|_| fresh)?.as_ref().ok()?;
-        value.downcast_ref().cloned()
-    }
-}
-
-/// Ends a turn, also when the maker panics, so that those who wait go on.
-struct Turn<'a>(&'a Slot);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut state = held(&self.0.state);
-        state.running = false;
-        state.made = state.made.wrapping_add(1);
-        self.0.done.notify_all();
-    }
-}
-
-/// By both clocks: one of them stands still while the machine sleeps, the other one can be set back.
+/// By both clocks: one stops while the machine sleeps, the other can be set back.
 fn fresh_until(end: Option<SystemTime>, most: Duration) -> Option<(Instant, SystemTime)> {
     let (now, wall) = (Instant::now(), SystemTime::now());
     let life = end?.duration_since(wall).ok()?;
@@ -318,7 +264,7 @@ fn fresh_until(end: Option<SystemTime>, most: Duration) -> Option<(Instant, Syst
     Some((now.checked_add(kept)?, wall.checked_add(kept)?)).filter(|_| !kept.is_zero())
 }
 
-fn held<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -391,43 +337,43 @@ mod tests {
         }
     }
 
-    /// What a cache told, in order.
+    /// What a cache reported, in order.
     #[derive(Default)]
-    struct Told(Mutex<Vec<String>>);
+    struct Reported(Mutex<Vec<String>>);
 
-    impl TokenCacheEvents for Told {
+    impl TokenCacheEvents for Reported {
         fn looked_up(&self, found: bool, requester: &Requester) {
             let (kind, namespace, name) = (requester.kind, &requester.namespace, &requester.name);
-            held(&self.0).push(format!("{kind} {namespace}/{name} {found}"));
+            lock(&self.0).push(format!("{kind} {namespace}/{name} {found}"));
         }
 
         fn requested(&self, worked: bool) {
-            held(&self.0).push(format!("worked {worked}"));
+            lock(&self.0).push(format!("worked {worked}"));
         }
 
         fn evicted(&self) {
-            held(&self.0).push("evicted".to_owned());
+            lock(&self.0).push("evicted".to_owned());
         }
 
         fn items(&self, count: usize) {
-            held(&self.0).push(format!("items {count}"));
+            lock(&self.0).push(format!("items {count}"));
         }
     }
 
-    /// A cache for so many, and what it tells.
-    fn watched(items: usize) -> (TokenCache, Arc<Told>) {
-        let told = Arc::new(Told::default());
+    /// A cache for so many, and what it reports.
+    fn watched(items: usize) -> (TokenCache, Arc<Reported>) {
+        let reported = Arc::new(Reported::default());
         let limits = TokenCacheLimits { items, duration: MOST };
-        (TokenCache::new(limits, Some(Arc::clone(&told) as _)), told)
+        (TokenCache::new(limits, Some(Arc::clone(&reported) as _)), reported)
     }
 
-    fn take(told: &Told) -> Vec<String> {
-        std::mem::take(&mut *held(&told.0))
+    fn take(reported: &Reported) -> Vec<String> {
+        std::mem::take(&mut *lock(&reported.0))
     }
 
     #[test]
-    fn n_037_what_was_not_used_for_longest_makes_room_and_all_is_told() {
-        let (cache, told) = watched(2);
+    fn n_037_the_least_recently_used_is_evicted_and_all_is_reported() {
+        let (cache, reported) = watched(2);
         let scope = cache.scope().asked_by(Requester {
             kind: "ImageRepository",
             namespace: "apps".to_owned(),
@@ -437,7 +383,7 @@ mod tests {
         assert_eq!((get("a", 1), get("b", 2), get("a", 3)), (Ok(1), Ok(2), Ok(1)));
         let (miss, hit) = ("ImageRepository apps/app false", "ImageRepository apps/app true");
         assert_eq!(
-            take(&told),
+            take(&reported),
             [
                 "items 1",
                 "worked true",
@@ -450,25 +396,25 @@ mod tests {
             ]
         );
         assert_eq!(get("c", 4), Ok(4));
-        assert_eq!(take(&told), ["evicted", "items 2", "worked true", miss]);
+        assert_eq!(take(&reported), ["evicted", "items 2", "worked true", miss]);
         assert_eq!((get("a", 5), get("b", 6)), (Ok(1), Ok(6)), "b was not used for longest");
-        take(&told);
+        take(&reported);
         let failed: Result<i32, _> = scope.get(("number", "d"), soon(), |_| None, || Err(refused()));
         assert_eq!(failed, Err(refused()));
         assert_eq!(
-            take(&told),
+            take(&reported),
             ["items 2", "worked false", miss],
             "a failure pushes nothing out"
         );
     }
 
     #[test]
-    fn n_037_with_no_size_nothing_is_kept_or_told() {
-        let (cache, told) = watched(0);
+    fn n_037_with_no_size_nothing_is_kept_or_reported() {
+        let (cache, reported) = watched(0);
         let scope = cache.scope();
         let get = |value: i32| kept(&scope, "a", value);
         assert_eq!((get(1), get(2)), (Ok(1), Ok(2)));
-        assert!(take(&told).is_empty() && held(&cache.0.entries).by_key.is_empty());
+        assert!(take(&reported).is_empty() && lock(&cache.0.entries).by_key.is_empty());
     }
 
     #[test]
@@ -490,18 +436,18 @@ mod tests {
         let (one, two) = (cache.scope(), cache.scope());
         let get = |scope: &Scope, value: i32| kept(scope, "a", value);
         assert_eq!((get(&one, 1), get(&two, 2), get(&one, 3)), (Ok(1), Ok(2), Ok(1)));
-        one.let_go(|_: &i32| true);
+        one.discard(|_: &i32| true);
         assert_eq!((get(&one, 4), get(&two, 5)), (Ok(4), Ok(2)));
     }
 
     #[test]
-    fn what_is_let_go_is_made_again_and_nothing_else() {
+    fn what_is_discard_is_made_again_and_nothing_else() {
         let cache = TokenCache::default().scope();
         let get = |key: &str, value: i32| kept(&cache, key, value);
         assert_eq!((get("a", 1), get("b", 2)), (Ok(1), Ok(2)));
-        cache.let_go(|value: &i32| *value == 1);
+        cache.discard(|value: &i32| *value == 1);
         assert_eq!((get("a", 3), get("b", 4)), (Ok(3), Ok(2)));
-        cache.let_go(|value: &i32| *value == 1);
+        cache.discard(|value: &i32| *value == 1);
         assert_eq!(get("a", 5), Ok(3), "somebody else made another one meanwhile");
     }
 

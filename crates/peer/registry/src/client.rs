@@ -1,9 +1,8 @@
 //! The client of registries.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::flight::Flight;
+use super::cache::Cache;
 use super::ping::{Access, ping};
 use super::session::Session;
 use super::token::Tokens;
@@ -19,7 +18,7 @@ use bumpwright_policy::Reference;
 pub struct Registry {
     client: Arc<Client>,
     insecure: bool,
-    hosts: Mutex<HashMap<String, Arc<Flight<Access>>>>,
+    hosts: Cache<String, Access>,
     tokens: Tokens,
 }
 
@@ -47,7 +46,7 @@ impl Registry {
         Self {
             client: Arc::new(client),
             insecure,
-            hosts: Mutex::default(),
+            hosts: Cache::default(),
             tokens: Tokens::default(),
         }
     }
@@ -157,20 +156,15 @@ impl Registry {
                 limit: deadline.limit(),
             })
         };
-        let fly = |_| ping(&self.client, registry, local, deadline);
-        self.host(registry).get(deadline, |_| true, fly, late)
+        let fetch = |_| ping(&self.client, registry, local, deadline);
+        self.hosts.get(&registry.to_owned(), deadline, |_| true, fetch, late)
     }
 
     pub(super) fn remember(&self, registry: &str, access: Access) {
-        self.host(registry).put(Some(access));
+        self.hosts.put(registry.to_owned(), access);
     }
 
     pub(super) fn forget(&self, registry: &str) {
-        self.host(registry).put(None);
-    }
-
-    fn host(&self, registry: &str) -> Arc<Flight<Access>> {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(hosts.entry(registry.to_owned()).or_default())
+        self.hosts.remove(&registry.to_owned());
     }
 }

@@ -1,7 +1,7 @@
 //! A client of OCI registries: tags of a repository, digests, ages and layers of its images; and logins.
 //!
 //! [`Registry`] is the client. Requests go through a `session`, which authenticates as the registry demands: `ping` ▶
-//! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one `flight`.
+//! `challenge` ▶ `realm` ▶ `token`. Threads that need the same answer wait for one fetch (`cache`).
 //!
 //! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of image-reflector-controller;
 //! [`UserKeychain`] holds the user's own from docker's and podman's files and from credential helpers.
@@ -11,6 +11,7 @@ mod age;
 mod auth_field;
 mod auth_json;
 mod blob;
+mod cache;
 mod challenge;
 mod client;
 mod config_fault;
@@ -19,7 +20,6 @@ mod detail;
 mod digest;
 mod docker_config;
 mod error;
-mod flight;
 mod image;
 mod keychain;
 mod link;

@@ -1,8 +1,6 @@
 //! Tokens: requested once, shared by all threads, renewed shortly before they expire (distribution, "Token
 //! Authentication Specification" and "Docker Registry v2 authentication using OAuth2").
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -10,7 +8,7 @@ use ureq::http::Method;
 use url::Url;
 
 use super::address::{parameters, query};
-use super::flight::Flight;
+use super::cache::Cache;
 use super::realm::Realm;
 use super::refusal::unanswered;
 use super::token_answer::TokenAnswer;
@@ -64,9 +62,7 @@ type Key = [u8; 32];
 
 /// The tokens of this process.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
-    flights: Mutex<HashMap<Key, Arc<Flight<Token>>>>,
-}
+pub(super) struct Tokens(Cache<Key, Token>);
 
 impl Tokens {
     /// Gets a token that is valid for some seconds at least.
@@ -85,18 +81,11 @@ impl Tokens {
                 limit: deadline.limit(),
             })
         };
-        let fly = |old: Option<Token>| fetch(client, wanted, old, deadline);
-        self.flight(wanted)
-            .get(deadline, |token| token.is_good(wanted), fly, late)
-    }
-
-    fn flight(&self, wanted: &TokenRequest<'_>) -> Arc<Flight<Token>> {
-        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        if flights.len() >= KEPT {
-            let now = Instant::now();
-            flights.retain(|_, flight| Arc::strong_count(flight) > 1 || flight.is_wanted(|token| token.until > now));
-        }
-        Arc::clone(flights.entry(key(wanted)).or_default())
+        let fetch = |old: Option<Token>| fetch(client, wanted, old, deadline);
+        let now = Instant::now();
+        self.0.prune(KEPT, |token| token.until > now);
+        self.0
+            .get(&key(wanted), deadline, |token| token.is_good(wanted), fetch, late)
     }
 }
 
