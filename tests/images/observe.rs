@@ -609,7 +609,7 @@ mod pages {
         }
         let mut stream = server.connect();
         stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
             .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
@@ -638,7 +638,8 @@ mod pages {
             "/panic" => panic!("on purpose"),
             path => Page::text(200, path),
         });
-        let both = server.talk("GET /a HTTP/1.1\r\n\r\nHEAD /bc HTTP/1.1\r\nConnection: close\r\n\r\n");
+        let both =
+            server.talk("GET /a HTTP/1.1\r\nHost: x\r\n\r\nHEAD /bc HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         let statuses: Vec<&str> = both.lines().filter(|line| line.contains("HTTP/1.1 ")).collect();
         assert_eq!(statuses, ["HTTP/1.1 200 OK", "/aHTTP/1.1 200 OK"], "{both}");
         assert!(
@@ -646,10 +647,18 @@ mod pages {
             "{both}"
         );
         for (bytes, status) in [
-            ("POST /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405 "),
-            ("GET /panic HTTP/1.1\r\nConnection: close\r\n\r\n", "HTTP/1.1 500 "),
+            (
+                "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
+                "HTTP/1.1 405 ",
+            ),
+            (
+                "GET /panic HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                "HTTP/1.1 500 ",
+            ),
             ("\u{16}\u{3}\u{1}\r\n\r\n", "HTTP/1.1 400 "),
-            ("GET /a HTTP/1.0\r\n\r\n", "HTTP/1.1 200 "),
+            ("GET /a HTTP/1.0\r\n\r\n", "HTTP/1.0 200 "),
+            // As Go's server has it.
+            ("GET /a HTTP/1.1\r\n\r\n", "HTTP/1.1 400 "),
         ] {
             let answer = server.talk(bytes);
             assert!(answer.starts_with(status), "{bytes:?}: {answer}");
@@ -677,7 +686,7 @@ mod pages {
         });
         let mut idle = server.connect();
         let mut busy = server.connect();
-        busy.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        busy.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         enter.recv().unwrap();
         let stopping = thread::spawn(move || server.stop());
         let mut nothing = Vec::new();

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::controllers::process::StartError;
 use crate::controllers::settings::Settings;
 use bumpwright_runtime::Log;
-use bumpwright_storage::{self as storage, FileServer, Storage, StorageError};
+use bumpwright_storage::{self as storage, Storage, StorageError};
 
 /// The controller that writes what is served.
 pub(crate) const CONTROLLER: &str = "source-controller";
@@ -55,9 +55,8 @@ pub(crate) async fn serve(
                 },
             }
         };
-        let told = move |fault: &StorageError| log.error(fault, "unable to serve an artifact");
-        let server = FileServer::new(listener, storage, storage::Limits::default(), told);
-        server.run(std::future::pending()).await;
+        let on_fault = move |fault: &StorageError| log.error(fault, "unable to serve an artifact");
+        storage::serve(listener, storage, storage::limits(), on_fault, std::future::pending()).await;
     });
     Ok(())
 }

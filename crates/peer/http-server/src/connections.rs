@@ -1,8 +1,8 @@
-//! The door of a server: a bound on the connections that are open at once, and the choice of the one that is closed when more come.
+//! The bound on connections that are open at once, and the choice of the one that is closed when more arrive.
 //!
-//! Whoever opens connections and says nothing must not keep out those who have something to ask. So nobody who asks waits for
-//! those who do not: the connection goes that has been idle for longest, of the peer that has most of them. A connection whose
-//! request is being answered goes only to make room for a peer that has far fewer.
+//! Connections that send nothing must not keep out those with a request. So a request never waits for idle connections: of the peer
+//! that has most connections the one that has been idle for longest is closed. A connection that is busy with a request is closed
+//! only to make room for a peer that has far fewer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -10,174 +10,174 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// The door of one server. A clone is the same one.
+/// The bound of one server. A clone is the same one.
 #[derive(Clone, Debug)]
-pub struct Door(Arc<Inner>);
+pub(super) struct ConnectionLimit(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     most: usize,
-    guests: Mutex<Guests>,
-    /// Somebody has left, or has become idle.
+    open: Mutex<Open>,
+    /// A connection was closed or has become idle.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Guests {
-    /// Counts what happens: less is longer ago.
-    count: u64,
-    inside: BTreeMap<u64, Inside>,
+struct Open {
+    /// Counts events: less is longer ago.
+    clock: u64,
+    connections: BTreeMap<u64, Connection>,
 }
 
 #[derive(Debug)]
-struct Inside {
+struct Connection {
     peer: IpAddr,
-    /// Since when, by the count; none while a request is answered.
+    /// Since when, by the clock; none while it is busy.
     idle: Option<u64>,
-    away: Arc<Notify>,
+    evicted: Arc<Notify>,
 }
 
-impl Door {
-    /// A door that lets so many connections in, at least one.
-    #[must_use]
-    pub fn new(most: usize) -> Self {
+impl ConnectionLimit {
+    /// Allows so many connections, at least one.
+    pub(super) fn new(most: usize) -> Self {
         Self(Arc::new(Inner {
             most: most.max(1),
-            guests: Mutex::default(),
+            open: Mutex::default(),
             changed: Notify::new(),
         }))
     }
 
-    /// Lets a connection in, which is idle at first. It waits only while all others are being answered.
-    pub async fn enter(&self, peer: IpAddr) -> Guest {
+    /// A slot for a new connection, which is idle at first. It is waited for only while all others are busy.
+    pub(super) async fn acquire(&self, peer: IpAddr) -> Slot {
         loop {
             let changed = self.0.changed.notified();
-            if let Some(guest) = self.try_enter(peer.to_canonical()) {
-                return guest;
+            if let Some(slot) = self.try_acquire(peer.to_canonical()) {
+                return slot;
             }
             changed.await;
         }
     }
 
-    /// Sends one away that is idle: what connections take may be short although there is room for more.
-    pub fn relieve(&self) {
-        let mut guests = self.0.lock();
-        if let Some(id) = guests.idlest() {
-            guests.send_away(id);
+    /// Evicts an idle connection: what connections need may be short although there are free slots.
+    pub(super) fn evict_idle(&self) {
+        let mut open = self.0.lock();
+        if let Some(id) = open.idlest() {
+            open.evict(id);
         }
     }
 
-    fn try_enter(&self, peer: IpAddr) -> Option<Guest> {
-        let mut guests = self.0.lock();
-        if guests.inside.len() >= self.0.most {
-            let id = guests.idlest().or_else(|| guests.greediest(peer))?;
-            guests.send_away(id);
+    fn try_acquire(&self, peer: IpAddr) -> Option<Slot> {
+        let mut open = self.0.lock();
+        if open.connections.len() >= self.0.most {
+            let id = open.idlest().or_else(|| open.oldest_of_most(peer))?;
+            open.evict(id);
         }
-        guests.count += 1;
-        let (id, away) = (guests.count, Arc::new(Notify::new()));
-        let inside = Inside {
+        open.clock += 1;
+        let (id, evicted) = (open.clock, Arc::new(Notify::new()));
+        let connection = Connection {
             peer,
             idle: Some(id),
-            away: Arc::clone(&away),
+            evicted: Arc::clone(&evicted),
         };
-        guests.inside.insert(id, inside);
-        Some(Guest {
-            door: self.clone(),
+        open.connections.insert(id, connection);
+        Some(Slot {
+            limit: self.clone(),
             id,
-            away,
+            evicted,
         })
     }
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, Guests> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Guests {
+impl Open {
     fn by_peer(&self) -> HashMap<IpAddr, usize> {
         let mut count = HashMap::new();
-        for inside in self.inside.values() {
-            *count.entry(inside.peer).or_default() += 1;
+        for connection in self.connections.values() {
+            *count.entry(connection.peer).or_default() += 1;
         }
         count
     }
 
-    /// Of the peer that has most connections among those with idle ones: the one that has been idle for longest.
+    /// Of the peer with most connections among those with idle ones: the connection that has been idle for longest.
     fn idlest(&self) -> Option<u64> {
         let count = self.by_peer();
         let idle = self
-            .inside
+            .connections
             .iter()
-            .filter_map(|(id, inside)| Some((id, inside, inside.idle?)));
-        let crowd = |peer: IpAddr| count.get(&peer).copied().unwrap_or_default();
-        let idlest = idle.max_by_key(|(_, inside, since)| (crowd(inside.peer), std::cmp::Reverse(*since)))?;
+            .filter_map(|(id, connection)| Some((id, connection.peer, connection.idle?)));
+        let number = |peer: IpAddr| count.get(&peer).copied().unwrap_or_default();
+        let idlest = idle.max_by_key(|(_, peer, since)| (number(*peer), std::cmp::Reverse(*since)))?;
         Some(*idlest.0)
     }
 
-    /// The oldest of the peer that has most connections, when it has two more than another one.
-    fn greediest(&self, other: IpAddr) -> Option<u64> {
+    /// The oldest connection of the peer with most, if that has at least two more than another one.
+    fn oldest_of_most(&self, other: IpAddr) -> Option<u64> {
         let count = self.by_peer();
         let own = count.get(&other).copied().unwrap_or_default();
         let (peer, _) = count
             .iter()
             .filter(|(_, count)| **count > own + 1)
             .max_by_key(|(_, count)| **count)?;
-        let mut inside = self.inside.iter();
-        inside.find(|(_, inside)| inside.peer == *peer).map(|(id, _)| *id)
+        let mut connections = self.connections.iter();
+        connections
+            .find(|(_, connection)| connection.peer == *peer)
+            .map(|(id, _)| *id)
     }
 
-    fn send_away(&mut self, id: u64) {
-        if let Some(inside) = self.inside.remove(&id) {
-            inside.away.notify_one();
+    fn evict(&mut self, id: u64) {
+        if let Some(connection) = self.connections.remove(&id) {
+            connection.evicted.notify_one();
         }
     }
 }
 
-/// A connection that was let in. It leaves when it is dropped.
+/// The slot of an open connection. It is free again when this is dropped.
 #[derive(Debug)]
-pub struct Guest {
-    door: Door,
+pub(super) struct Slot {
+    limit: ConnectionLimit,
     id: u64,
-    away: Arc<Notify>,
+    evicted: Arc<Notify>,
 }
 
-impl Guest {
-    /// Its request is being answered from now on.
-    pub fn busy(&self) {
-        if let Some(inside) = self.door.0.lock().inside.get_mut(&self.id) {
-            inside.idle = None;
+impl Slot {
+    /// A request is being answered from now on.
+    pub(super) fn busy(&self) {
+        if let Some(connection) = self.limit.0.lock().connections.get_mut(&self.id) {
+            connection.idle = None;
         }
     }
 
-    /// It waits for a request, or for the rest of one.
-    pub fn idle(&self) {
-        let mut guests = self.door.0.lock();
-        guests.count += 1;
-        let now = guests.count;
-        if let Some(inside) = guests.inside.get_mut(&self.id) {
-            inside.idle = Some(now);
+    /// The connection waits for a request, or for the rest of one.
+    pub(super) fn idle(&self) {
+        let mut open = self.limit.0.lock();
+        open.clock += 1;
+        let now = open.clock;
+        if let Some(connection) = open.connections.get_mut(&self.id) {
+            connection.idle = Some(now);
         }
-        drop(guests);
-        self.door.0.changed.notify_one();
+        drop(open);
+        self.limit.0.changed.notify_one();
     }
 
-    /// Waits until its place is somebody else's: then it has to go.
-    pub async fn sent_away(&self) {
-        self.away.notified().await;
+    /// Waits until another connection has the slot: then this one has to be closed.
+    pub(super) async fn evicted(&self) {
+        self.evicted.notified().await;
     }
 }
 
-impl Drop for Guest {
+impl Drop for Slot {
     fn drop(&mut self) {
-        self.door.0.lock().inside.remove(&self.id);
-        self.door.0.changed.notify_one();
+        self.limit.0.lock().connections.remove(&self.id);
+        self.limit.0.changed.notify_one();
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::indexing_slicing)]
 mod tests {
     use std::time::Duration;
 
@@ -187,72 +187,72 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    async fn is_away(guest: &Guest) -> bool {
-        tokio::time::timeout(Duration::from_millis(20), guest.sent_away())
+    async fn is_evicted(slot: &Slot) -> bool {
+        tokio::time::timeout(Duration::from_millis(20), slot.evicted())
             .await
             .is_ok()
     }
 
-    async fn waits(door: &Door, from: u8) -> bool {
-        tokio::time::timeout(Duration::from_millis(20), door.enter(peer(from)))
+    async fn waits(limit: &ConnectionLimit, from: u8) -> bool {
+        tokio::time::timeout(Duration::from_millis(20), limit.acquire(peer(from)))
             .await
             .is_err()
     }
 
     #[tokio::test]
-    async fn who_has_been_silent_for_longest_goes() {
-        let door = Door::new(2);
-        let (first, second) = (door.enter(peer(1)).await, door.enter(peer(1)).await);
+    async fn the_longest_idle_connection_is_evicted() {
+        let limit = ConnectionLimit::new(2);
+        let (first, second) = (limit.acquire(peer(1)).await, limit.acquire(peer(1)).await);
         first.busy();
         first.idle();
-        let third = door.enter(peer(1)).await;
-        assert!(is_away(&second).await && !is_away(&first).await && !is_away(&third).await);
+        let third = limit.acquire(peer(1)).await;
+        assert!(is_evicted(&second).await && !is_evicted(&first).await && !is_evicted(&third).await);
         drop(second);
-        let fourth = door.enter(peer(1)).await;
-        assert!(is_away(&first).await && !is_away(&fourth).await);
+        let fourth = limit.acquire(peer(1)).await;
+        assert!(is_evicted(&first).await && !is_evicted(&fourth).await);
     }
 
     #[tokio::test]
     async fn a_peer_with_many_makes_room_for_one_with_few() {
-        let door = Door::new(3);
-        let few = door.enter(peer(1)).await;
-        let many = [door.enter(peer(2)).await, door.enter(peer(2)).await];
-        let other = door.enter(peer(3)).await;
-        assert!(is_away(&many[0]).await && !is_away(&few).await && !is_away(&other).await);
+        let limit = ConnectionLimit::new(3);
+        let few = limit.acquire(peer(1)).await;
+        let many = [limit.acquire(peer(2)).await, limit.acquire(peer(2)).await];
+        let other = limit.acquire(peer(3)).await;
+        assert!(is_evicted(&many[0]).await && !is_evicted(&few).await && !is_evicted(&other).await);
     }
 
     #[tokio::test]
-    async fn who_is_being_answered_stays_unless_it_is_one_of_many() {
-        let door = Door::new(3);
+    async fn a_busy_connection_stays_unless_it_is_one_of_many() {
+        let limit = ConnectionLimit::new(3);
         let mut all = Vec::new();
         for _ in 0..3 {
-            let guest = door.enter(peer(1)).await;
-            guest.busy();
-            all.push(guest);
+            let slot = limit.acquire(peer(1)).await;
+            slot.busy();
+            all.push(slot);
         }
-        assert!(waits(&door, 1).await);
-        let other = door.enter(peer(2)).await;
+        assert!(waits(&limit, 1).await);
+        let other = limit.acquire(peer(2)).await;
         other.busy();
-        assert!(is_away(&all[0]).await && !is_away(&all[1]).await);
-        assert!(waits(&door, 2).await, "two each is fair enough");
+        assert!(is_evicted(&all[0]).await && !is_evicted(&all[1]).await);
+        assert!(waits(&limit, 2).await, "two each is fair enough");
         all.remove(0);
         all.remove(0);
-        assert!(!waits(&door, 2).await);
+        assert!(!waits(&limit, 2).await);
     }
 
     #[tokio::test]
-    async fn who_waits_comes_in_when_somebody_falls_silent() {
-        let door = Door::new(1);
-        let first = door.enter(peer(1)).await;
+    async fn a_slot_that_is_waited_for_is_free_when_a_connection_falls_idle() {
+        let limit = ConnectionLimit::new(1);
+        let first = limit.acquire(peer(1)).await;
         first.busy();
-        let entering = tokio::spawn({
-            let door = door.clone();
-            async move { door.enter(peer(1)).await }
+        let acquiring = tokio::spawn({
+            let limit = limit.clone();
+            async move { limit.acquire(peer(1)).await }
         });
         tokio::task::yield_now().await;
         first.idle();
-        assert!(is_away(&first).await);
+        assert!(is_evicted(&first).await);
         drop(first);
-        assert!(entering.await.is_ok());
+        assert!(acquiring.await.is_ok());
     }
 }

@@ -1,10 +1,10 @@
-//! Serves a folder of artifacts until it is ended: `cargo run -p bumpwright-storage --example serve -- FOLDER HOST:PORT`.
+//! Serves a folder of artifacts until it is stopped: `cargo run -p bumpwright-storage --example serve -- FOLDER HOST:PORT`.
 #![allow(clippy::print_stderr)]
 
 use std::error::Error;
 
 use bumpwright_storage::{
-    Algorithm, FileServer, Limits, Retention, Settings, Storage, advertised_host, host_name, listen,
+    Algorithm, Retention, Settings, Storage, StorageError, advertised_host, host_name, limits, listen, serve,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -23,9 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = listen(&address).await?;
-        let server = FileServer::new(listener, storage, Limits::default(), |fault| eprintln!("{fault}"));
-        eprintln!("serving at {}", server.address()?);
-        server.run(std::future::pending()).await;
+        eprintln!("serving at {}", listener.local_addr()?);
+        let on_fault = |fault: &StorageError| eprintln!("{fault}");
+        serve(listener, storage, limits(), on_fault, std::future::pending()).await;
         Ok(())
     })
 }

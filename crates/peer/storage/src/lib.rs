@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! write ─▶ KIND/NAMESPACE/NAME/FILE ─▶ open (our own readers) ─▶ Shared (unpacked once)
-//!                 │        ▲        └▶ FileServer (everybody else)
+//!                 │        ▲        └▶ serve (everybody else)
 //!                 └ garbage ┘
 //! ```
 //!
@@ -36,12 +36,13 @@ mod write;
 
 pub use address::{AddressError, advertised_host, host_name};
 pub use bumpwright_artifact::{Algorithm, Digest, DigestError};
+pub use bumpwright_http_server::Limits;
 pub use collect::Collected;
 pub use error::StorageError;
 pub use garbage::{FolderEntry, GARBAGE_COUNT_LIMIT, Retention, garbage};
 pub use layout::{ArtifactPath, Folder, LATEST, NameError};
 pub use read::VerifiedReader;
-pub use server::{FileServer, Limits, ListenError, listen};
+pub use server::{ListenError, limits, listen, serve};
 pub use shared::{Shared, SharedError};
 pub use storage::{Settings, Storage};
 pub use write::{FillError, Metadata};

@@ -12,7 +12,7 @@ mod support;
 use std::io::Read;
 use std::time::Duration;
 
-use bumpwright_storage::Limits;
+use bumpwright_storage::{Limits, limits};
 use support::server::Serving;
 use support::world;
 
@@ -28,7 +28,7 @@ fn a_client_that_asks_for_nothing_is_sent_away() {
     let world = world();
     let limits = Limits {
         idle_time: SOON,
-        ..Limits::default()
+        ..limits()
     };
     let serving = Serving::with_limits(&world.storage, limits);
     assert!(serving.connect().is_over());
@@ -39,7 +39,7 @@ fn a_client_that_does_not_finish_its_request_is_sent_away() {
     let world = world();
     let limits = Limits {
         head_time: SOON,
-        ..Limits::default()
+        ..limits()
     };
     let serving = Serving::with_limits(&world.storage, limits);
     let mut client = serving.connect();
@@ -65,7 +65,7 @@ fn a_client_that_does_not_read_is_cut_off() {
     let limits = Limits {
         stall_time: SOON,
         connections: 1,
-        ..Limits::default()
+        ..limits()
     };
     let serving = Serving::with_limits(&world.storage, limits);
     let mut client = serving.connect();
@@ -86,7 +86,7 @@ fn a_client_that_reads_slower_than_the_least_rate_is_cut_off() {
         stall_time: SOON,
         least_rate: u64::MAX,
         connections: 1,
-        ..Limits::default()
+        ..limits()
     };
     let serving = Serving::with_limits(&world.storage, limits);
     let mut client = serving.connect();
@@ -122,7 +122,7 @@ fn those_beyond_the_limit_take_the_places_of_idle_ones() {
     let world = world();
     let limits = Limits {
         connections: 2,
-        ..Limits::default()
+        ..limits()
     };
     let serving = Serving::with_limits(&world.storage, limits);
     let mut served = [serving.connect(), serving.connect()];
@@ -146,7 +146,7 @@ fn the_end_waits_for_answers_and_not_for_idle_clients() {
     let written = world.write("a.tar.gz", &contents);
     let limits = Limits {
         end_time: Duration::from_secs(60),
-        ..Limits::default()
+        ..limits()
     };
     let mut serving = Serving::with_limits(&world.storage, limits);
     let mut idle = serving.connect();

@@ -55,9 +55,22 @@ const DIFFERENCES: &[(&str, u16, &str)] = &[
         400,
         "no client sends them, and proxies interpret them in different ways",
     ),
+    ("http-2.0", 400, GARBAGE),
+    ("http-9", 400, GARBAGE),
+    ("no-version", 400, GARBAGE),
+    ("bad-header", 400, GARBAGE),
+    ("space-before-colon", 400, GARBAGE),
+    ("no-slash", 400, GARBAGE),
+    (
+        "fragment",
+        200,
+        "hyper cuts fragments off; clients do not send them (RFC 9112, section 3.2)",
+    ),
 ];
 const METHOD: &str = "Go's file server answers all methods as GET";
 const LISTING: &str = "folders are not listed";
+const GARBAGE: &str =
+    "hyper answers what is not HTTP/1 with a status alone, Go with a text that names it; http-2.0 is 505 there";
 const CLEAN: &str = "paths are not normalized; Go redirects, or resolves what is encoded";
 
 /// The files of the recording.

@@ -1,69 +1,51 @@
-//! Requests of probes and scrapers, and pages for them: the subset of HTTP/1.1 that they use.
+//! Requests of probes and scrapers, and their pages.
 
 use std::io::Write;
 
+use bumpwright_http_server::Body;
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use http::{Method, Request, Response, StatusCode};
 
 /// Smaller pages are not compressed, in bytes.
 const WORTH_COMPRESSING: usize = 2 << 10;
 
-/// A request without a body.
+/// A request for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
     /// The path as sent, without the query.
     pub path: String,
     /// Names and values of the query, as sent.
     pub query: Vec<(String, String)>,
-    pub(super) method: String,
     /// Whether the client accepts gzip.
     pub(super) gzip: bool,
-    /// Whether the connection may serve another request.
-    pub(super) keep: bool,
 }
 
 impl PageRequest {
-    /// Parses a head up to its empty line; none when it is not HTTP/1.
-    pub(super) fn parse(head: &str) -> Option<Self> {
-        let mut lines = head.split("\r\n");
-        let mut words = lines.next()?.split(' ');
-        let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-        if words.next().is_some() || !target.starts_with('/') || !["HTTP/1.1", "HTTP/1.0"].contains(&version) {
+    /// Reads a request; none when its method is not for pages.
+    pub(super) fn read(request: &Request<Bytes>) -> Option<Self> {
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
             return None;
         }
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let query = query.split('&').filter(|pair| !pair.is_empty());
+        let query = request.uri().query().unwrap_or_default().split('&');
+        let query = query.filter(|pair| !pair.is_empty());
         let query = query.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        let mut request = Self {
-            path: path.to_owned(),
+        let encodings = request.headers().get_all(ACCEPT_ENCODING).iter();
+        let mut codings = encodings
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|coding| coding.split(';').next());
+        Some(Self {
+            path: request.uri().path().to_owned(),
             query: query.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            method: method.to_owned(),
-            gzip: false,
-            keep: version == "HTTP/1.1",
-        };
-        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
-            request.heed(&name.to_ascii_lowercase(), value.trim());
-        }
-        Some(request)
-    }
-
-    fn heed(&mut self, name: &str, value: &str) {
-        let has = |word: &str| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word));
-        match name {
-            "connection" if has("close") => self.keep = false,
-            // Bodies are not read, so no request can follow them.
-            "transfer-encoding" => self.keep = false,
-            "content-length" if value != "0" => self.keep = false,
-            "accept-encoding" => {
-                let codings = value.split(',').filter_map(|coding| coding.split(';').next());
-                self.gzip = codings.map(str::trim).any(|coding| coding == "gzip");
-            }
-            _ => {}
-        }
+            gzip: codings.any(|coding| coding.trim() == "gzip"),
+        })
     }
 }
 
-/// An answer.
+/// A page, or an error in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The status code.
@@ -91,46 +73,31 @@ impl Page {
         Self::text(404, "404 page not found\n")
     }
 
-    /// Encodes the answer to a request.
-    pub(super) fn encode(&self, request: &PageRequest, keep: bool) -> Vec<u8> {
-        let packed = if request.gzip && self.body.len() > WORTH_COMPRESSING {
-            packed(&self.body)
-        } else {
-            None
+    /// The response to a request.
+    pub(super) fn response(self, request: &PageRequest) -> Response<Body> {
+        let compressed = match request.gzip && self.body.len() > WORTH_COMPRESSING {
+            true => compressed(&self.body),
+            false => None,
         };
-        let body = packed.as_deref().unwrap_or(self.body.as_bytes());
-        let reason = match self.status {
-            200 => "OK",
-            400 => "Bad Request",
-            404 => "Not Found",
-            405 => "Method Not Allowed",
-            408 => "Request Timeout",
-            431 => "Request Header Fields Too Large",
-            _ => "Internal Server Error",
-        };
-        let mut head = format!(
-            "HTTP/1.1 {} {reason}\r\nContent-Type: {}\r\nX-Content-Type-Options: nosniff\r\nContent-Length: {}\r\n",
-            self.status,
-            self.media_type,
-            body.len()
-        );
-        for (present, line) in [
-            (packed.is_some(), "Content-Encoding: gzip\r\n"),
-            (self.status == 405, "Allow: GET, HEAD\r\n"),
-            (!keep, "Connection: close\r\n"),
-        ] {
-            head.push_str(if present { line } else { "" });
+        let is_compressed = compressed.is_some();
+        let body = compressed.map_or_else(|| Body::from(self.body), Body::from);
+        let mut response = Response::new(body);
+        *response.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let is_method_wrong = response.status() == StatusCode::METHOD_NOT_ALLOWED;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media_type));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if is_compressed {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        head.push_str("\r\n");
-        let mut bytes = head.into_bytes();
-        if request.method != "HEAD" {
-            bytes.extend_from_slice(body);
+        if is_method_wrong {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
-        bytes
+        response
     }
 }
 
-fn packed(body: &str) -> Option<Vec<u8>> {
+fn compressed(body: &str) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(body.as_bytes()).ok()?;
     encoder.finish().ok()
@@ -140,33 +107,47 @@ fn packed(body: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
+    fn request(method: Method, target: &'static str, encodings: &'static str) -> Request<Bytes> {
+        let mut request = Request::new(Bytes::new());
+        *request.method_mut() = method;
+        *request.uri_mut() = http::Uri::from_static(target);
+        let encodings = HeaderValue::from_static(encodings);
+        request.headers_mut().insert(ACCEPT_ENCODING, encodings);
+        request
+    }
+
     #[test]
-    fn reads_heads() {
-        let read = PageRequest::parse(
-            "GET /healthz?verbose&exclude=a HTTP/1.1\r\nHost: x\r\nAccept-Encoding: br, gzip;q=0.5\r\n",
-        );
+    fn reads_requests() {
         let pairs = [("verbose", ""), ("exclude", "a")];
         let expected = PageRequest {
             path: "/healthz".to_owned(),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            method: "GET".to_owned(),
             gzip: true,
-            keep: true,
         };
+        let read = PageRequest::read(&request(Method::GET, "/healthz?verbose&exclude=a", "br, gzip;q=0.5"));
         assert_eq!(read, Some(expected));
-        for (head, keep) in [
-            ("GET / HTTP/1.1\r\nConnection: Close", Some(false)),
-            ("GET / HTTP/1.0\r\n", Some(false)),
-            ("POST / HTTP/1.1\r\nContent-Length: 4", Some(false)),
-            ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked", Some(false)),
-            ("GET / HTTP/1.1", Some(true)),
-            ("GET / HTTP/2", None),
-            ("GET  / HTTP/1.1", None),
-            ("GET http://x/ HTTP/1.1", None),
-            ("\u{16}\u{3}\u{1}", None),
-            ("", None),
-        ] {
-            assert_eq!(PageRequest::parse(head).map(|request| request.keep), keep, "{head:?}");
+        for (encodings, gzip) in [("gzip", true), ("br", false), ("gzipped, x", false), ("", false)] {
+            let read = PageRequest::read(&request(Method::HEAD, "/", encodings));
+            assert_eq!(read.map(|read| read.gzip), Some(gzip), "{encodings:?}");
         }
+        assert_eq!(PageRequest::read(&request(Method::POST, "/healthz", "")), None);
+    }
+
+    #[test]
+    fn large_pages_are_compressed_for_clients_that_can_read_that() {
+        for (size, gzip, compressed) in [(3_000, true, true), (3_000, false, false), (1_000, true, false)] {
+            let page = Page::text(200, "a".repeat(size));
+            let response = page.response(&PageRequest {
+                gzip,
+                ..PageRequest::default()
+            });
+            let encoding = response.headers().get(CONTENT_ENCODING);
+            assert_eq!(encoding.is_some(), compressed, "{size} {gzip}");
+        }
+        let refused = Page::text(405, "").response(&PageRequest::default());
+        assert_eq!(
+            refused.headers().get(ALLOW),
+            Some(&HeaderValue::from_static("GET, HEAD"))
+        );
     }
 }

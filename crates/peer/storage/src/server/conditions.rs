@@ -1,47 +1,46 @@
 //! Requests that depend on what the client has: `If-Match` and the like (RFC 9110, section 13), as Go's
 //! `http.ServeContent` reads them.
 
-use super::http_date;
-use super::request::Request;
+use http::HeaderMap;
 
-/// What the conditions of a request come to.
+use super::{header, http_date};
+
+/// The result of a request's conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Send it; and if `whole`, all of it, whatever range was asked for.
+    /// Send it; if `whole`, all of it despite its `Range`.
     Send { whole: bool },
     /// The client has it.
     NotModified,
-    /// The client wanted another one.
+    /// It is not the one that the client requires.
     Failed,
 }
 
-/// Holds the conditions of a request against a file's tag and when it was modified, in seconds since 1970.
-pub(super) fn verdict(request: &Request, tag: &str, modified: i64) -> Verdict {
-    let date = |name: &str| request.header(name).and_then(http_date::seconds);
-    let is_wanted = match request.header("if-match") {
-        Some(tags) => any_matches(tags, |other| other == tag),
+/// Compares the conditions of a request with a file's tag and when it was modified, in seconds since 1970.
+pub(super) fn verdict(headers: &HeaderMap, tag: &str, modified: i64) -> Verdict {
+    let date = |name: &str| header(headers, name).and_then(|date| http_date::seconds(&date));
+    let is_wanted = match header(headers, "if-match") {
+        Some(tags) => any_matches(&tags, |other| other == tag),
         None => date("if-unmodified-since").is_none_or(|date| modified <= date),
     };
     if !is_wanted {
         return Verdict::Failed;
     }
-    let is_there = match request.header("if-none-match") {
-        Some(tags) => any_matches(tags, |other| other.strip_prefix("W/").unwrap_or(other) == tag),
+    let is_there = match header(headers, "if-none-match") {
+        Some(tags) => any_matches(&tags, |other| other.strip_prefix("W/").unwrap_or(other) == tag),
         None => date("if-modified-since").is_some_and(|date| modified <= date),
     };
     if is_there {
         return Verdict::NotModified;
     }
-    let whole = request
-        .header("if-range")
-        .is_some_and(|wanted| match first_tag(wanted) {
-            Some((other, _)) => other != tag,
-            None => http_date::seconds(wanted) != Some(modified),
-        });
+    let whole = header(headers, "if-range").is_some_and(|wanted| match first_tag(&wanted) {
+        Some((other, _)) => other != tag,
+        None => http_date::seconds(&wanted) != Some(modified),
+    });
     Verdict::Send { whole }
 }
 
-/// Whether a list of tags has one that matches, or is `*`. What follows a tag that is none is not read.
+/// Whether a list of tags has one that matches, or is `*`. What follows an invalid tag is not read.
 fn any_matches(tags: &str, matches: impl Fn(&str) -> bool) -> bool {
     let mut rest = tags;
     loop {

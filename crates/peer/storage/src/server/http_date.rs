@@ -1,7 +1,5 @@
 //! Dates of HTTP: `Fri, 02 Jan 2026 03:04:05 GMT`, and the two older spellings (RFC 9110, section 5.6.7).
 
-use std::time::SystemTime;
-
 use bumpwright_gostd::{HTTP_DATE, Time};
 
 /// What Go's `http.ParseTime` reads.
@@ -11,20 +9,15 @@ const READ: [&[u8]; 3] = [
     b"Mon Jan _2 15:04:05 2006",
 ];
 
-/// Seconds since 1970 as a date.
+/// The date of seconds since 1970.
 pub(super) fn spelled(seconds: i64) -> String {
     Time::unix(seconds, 0).written(HTTP_DATE)
 }
 
-/// A date in seconds since 1970.
+/// The seconds since 1970 of a date.
 pub(super) fn seconds(date: &str) -> Option<i64> {
     let read = |layout: &&[u8]| Time::parse(layout, date.as_bytes()).ok();
     Some(READ.iter().find_map(read)?.unix_seconds())
-}
-
-/// This moment.
-pub(super) fn now() -> String {
-    Time::from(SystemTime::now()).written(HTTP_DATE)
 }
 
 #[cfg(test)]

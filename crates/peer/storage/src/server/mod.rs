@@ -1,15 +1,20 @@
 //! The HTTP server of artifacts: as Go's file server answers for them, and no more than that.
 
 mod conditions;
-mod connection;
 mod http_date;
-mod limits;
 mod listen;
+mod path;
 mod ranges;
-mod reply;
-mod request;
 mod resource;
-mod send;
 
-pub use limits::Limits;
-pub use listen::{FileServer, ListenError, listen};
+pub use listen::{ListenError, limits, listen, serve};
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+
+/// The first header of a name; an empty one counts as none.
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<Cow<'h, str>> {
+    let value = String::from_utf8_lossy(headers.get(name)?.as_bytes());
+    Some(value).filter(|value| !value.is_empty())
+}

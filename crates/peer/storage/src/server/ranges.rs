@@ -1,6 +1,6 @@
-//! The pieces of a file that a `Range` asks for, as Go's `http.ServeContent` reads it (RFC 9110, section 14).
+//! The ranges of a file that a `Range` header names, as Go's `http.ServeContent` reads it (RFC 9110, section 14).
 
-/// A piece of a file, in bytes.
+/// A range of a file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) start: u64,
@@ -10,22 +10,22 @@ pub(super) struct Range {
 impl Range {
     /// `bytes 0-9/1000`
     pub(super) fn content_range(&self, size: u64) -> String {
-        // As Go has it: a range of nothing at the end of the file ends before it begins.
+        // As Go has it: an empty range at the end of the file ends before it begins.
         let end = i128::from(self.start) + i128::from(self.length) - 1;
         format!("bytes {}-{end}/{size}", self.start)
     }
 }
 
-/// Why no pieces can be sent.
+/// Why no ranges can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RangeError {
-    /// It is no range.
+    /// The header is not valid.
     Invalid,
-    /// All begin after the end of the file.
+    /// All of them begin after the end of the file.
     Beyond,
 }
 
-/// The ranges that are asked for of a file of this size; none when all of it is to be sent.
+/// The ranges that a header names of a file of this size; none when all of it is to be sent.
 pub(super) fn ranges(header: Option<&str>, size: u64) -> Result<Vec<Range>, RangeError> {
     let Some(header) = header else {
         return Ok(Vec::new());
@@ -45,7 +45,7 @@ pub(super) fn ranges(header: Option<&str>, size: u64) -> Result<Vec<Range>, Rang
     if ranges.is_empty() && is_beyond && size > 0 {
         return Err(RangeError::Beyond);
     }
-    // Who asks for more than there is gets all of it once.
+    // Ranges that overlap to more than the file has are answered with the file.
     let sum = ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.length));
     if sum > size {
         ranges.clear();

@@ -1,147 +1,176 @@
-//! What a path gets: the file of an artifact, as Go's file server sends it, and nothing else.
+//! The response to a request: the file of an artifact, as Go's file server sends it, and nothing else.
 //!
-//! Folders are not listed, and are told from nothing by nobody: who does not know the name of a file learns nothing of
-//! other tenants. source-controller lists them all. Only `/` answers, since readiness probes ask for it.
+//! Folders are not listed, and get the response of a path that does not exist: without the name of a file a client learns nothing
+//! about other tenants. source-controller lists them all. Only `/` is answered, since readiness probes request it.
+
+use bumpwright_http_server::{Body, Piece, refusal};
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_RANGES, ALLOW, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LAST_MODIFIED,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{Method, Request, Response, StatusCode};
 
 use super::conditions::{Verdict, verdict};
-use super::http_date;
+use super::path::decoded;
 use super::ranges::{Range, RangeError, ranges};
-use super::reply::{Piece, Reply};
-use super::request::Request;
+use super::{header, http_date};
 use crate::error::StorageError;
 use crate::layout::ArtifactPath;
 use crate::storage::Storage;
 use crate::verify::Served;
 
-/// The answer to a request, and what is wrong with the file if something is. It may read a whole file.
-pub(super) fn answer(storage: &Storage, request: &Request) -> (Reply, Option<StorageError>) {
-    if !["GET", "HEAD"].contains(&request.method.as_str()) {
-        let mut reply = Reply::error(405, "405 method not allowed\n");
-        reply.headers.push(("Allow", "GET, HEAD".to_owned()));
-        return (reply, None);
+/// The response to a request, and the file's fault if it has one. It may read a whole file.
+pub(super) fn respond(storage: &Storage, request: &Request<Bytes>) -> (Response<Body>, Option<StorageError>) {
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        let response = error(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");
+        return (with(response, [(ALLOW, "GET, HEAD")]), None);
     }
-    if request.path == "/" {
+    let Some(path) = decoded(request.uri().path()) else {
+        return (refusal(StatusCode::BAD_REQUEST, "400 Bad Request"), None);
+    };
+    if path == "/" {
         return (front_page(), None);
     }
-    let Some(path) = asked_for(&request.path) else {
-        return (Reply::not_found(), None);
+    let Some(path) = artifact_path(&path) else {
+        return (not_found(), None);
     };
     match storage.served(&path) {
         Ok(served) => (file(request, &path, served), None),
-        Err(error) if error.is_absent() => (Reply::not_found(), None),
-        // The next reconciliation makes it anew: clients ask for what is not there again.
-        Err(error @ StorageError::Damaged { .. }) => (Reply::not_found(), Some(error)),
-        Err(error) => (Reply::error(500, "500 Internal Server Error\n"), Some(error)),
+        Err(error) if error.is_absent() => (not_found(), None),
+        // The next reconciliation makes it anew: clients retry what is not found.
+        Err(error @ StorageError::Damaged { .. }) => (not_found(), Some(error)),
+        Err(fault) => {
+            let response = error(StatusCode::INTERNAL_SERVER_ERROR, "500 Internal Server Error\n");
+            (response, Some(fault))
+        }
     }
 }
 
-/// The place of a file; none for folders, locks, and what is no clean path.
-fn asked_for(path: &str) -> Option<ArtifactPath> {
+/// The path of a file; none for folders, locks, and paths that are not clean.
+fn artifact_path(path: &str) -> Option<ArtifactPath> {
     let path = path.strip_prefix('/').filter(|path| !path.starts_with('/'))?;
     ArtifactPath::parse(path).ok()
 }
 
-fn front_page() -> Reply {
-    let mut reply = Reply::empty(200);
-    reply
-        .headers
-        .push(("Content-Type", "text/html; charset=utf-8".to_owned()));
-    reply
-        .body
-        .push(Piece::Text(b"<!doctype html>\n<pre>\n</pre>\n".to_vec()));
-    reply
+fn front_page() -> Response<Body> {
+    let response = Response::new(Body::from("<!doctype html>\n<pre>\n</pre>\n"));
+    with(response, [(CONTENT_TYPE, "text/html; charset=utf-8")])
 }
 
-fn file(request: &Request, path: &ArtifactPath, served: Served) -> Reply {
+fn not_found() -> Response<Body> {
+    error(StatusCode::NOT_FOUND, "404 page not found\n")
+}
+
+/// An error as Go's `http.Error` writes it.
+fn error(status: StatusCode, text: &'static str) -> Response<Body> {
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    with(of_status(status, Body::from(text)), headers)
+}
+
+fn of_status(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+}
+
+fn with<'v>(mut response: Response<Body>, headers: impl IntoIterator<Item = (HeaderName, &'v str)>) -> Response<Body> {
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+fn file(request: &Request<Bytes>, path: &ArtifactPath, served: Served) -> Response<Body> {
     let (size, modified) = (served.identity.size(), served.identity.modified());
     let tag = format!("\"{}\"", served.digest);
-    let last_modified = ("Last-Modified", http_date::spelled(modified));
-    let whole = match verdict(request, &tag, modified) {
+    let last_modified = http_date::spelled(modified);
+    let tagged = [(ETAG, tag.as_str()), (LAST_MODIFIED, last_modified.as_str())];
+    let whole = match verdict(request.headers(), &tag, modified) {
         Verdict::Send { whole } => whole,
         Verdict::NotModified => {
-            let mut reply = Reply::empty(304);
-            reply.headers.push(("Etag", tag));
-            return reply;
+            return with(
+                of_status(StatusCode::NOT_MODIFIED, Body::default()),
+                [(ETAG, tag.as_str())],
+            );
         }
-        Verdict::Failed => {
-            let mut reply = Reply::empty(412);
-            reply.headers.extend([("Etag", tag), last_modified]);
-            return reply;
-        }
+        Verdict::Failed => return with(of_status(StatusCode::PRECONDITION_FAILED, Body::default()), tagged),
     };
-    let ranges = match ranges(request.header("range").filter(|_| !whole), size) {
+    let range = header(request.headers(), "range").filter(|_| !whole);
+    let ranges = match ranges(range.as_deref(), size) {
         Ok(ranges) => ranges,
         Err(error) => return no_range(error, size),
     };
-    let mut reply = Reply::empty(if ranges.is_empty() { 200 } else { 206 });
-    reply
-        .headers
-        .extend([("Accept-Ranges", "bytes".to_owned()), ("Etag", tag), last_modified]);
-    reply.file = Some(served.file);
     let media_type = media_type(path.file());
-    match ranges[..] {
-        [] => put(&mut reply, media_type, Range { start: 0, length: size }),
+    let file = |pieces| Body::of_file(served.file, pieces);
+    let response = match ranges[..] {
+        [] => {
+            let response = Response::new(file(vec![piece(Range { start: 0, length: size })]));
+            with(response, [(CONTENT_TYPE, media_type)])
+        }
         [range] => {
-            put(&mut reply, media_type, range);
-            reply.headers.push(("Content-Range", range.content_range(size)));
+            let response = of_status(StatusCode::PARTIAL_CONTENT, file(vec![piece(range)]));
+            let content_range = range.content_range(size);
+            with(response, [(CONTENT_TYPE, media_type), (CONTENT_RANGE, &content_range)])
         }
-        _ => put_parts(&mut reply, media_type, &ranges, size),
-    }
-    reply
+        _ => {
+            let boundary = boundary();
+            let parts = parts(&boundary, media_type, &ranges, size);
+            let response = of_status(StatusCode::PARTIAL_CONTENT, file(parts));
+            let media_type = format!("multipart/byteranges; boundary={boundary}");
+            with(response, [(CONTENT_TYPE, media_type.as_str())])
+        }
+    };
+    with(with(response, tagged), [(ACCEPT_RANGES, "bytes")])
 }
 
-fn no_range(error: RangeError, size: u64) -> Reply {
-    match error {
-        RangeError::Invalid => Reply::error(416, "invalid range\n"),
+fn no_range(reason: RangeError, size: u64) -> Response<Body> {
+    match reason {
+        RangeError::Invalid => error(StatusCode::RANGE_NOT_SATISFIABLE, "invalid range\n"),
         RangeError::Beyond => {
-            let mut reply = Reply::error(416, "invalid range: failed to overlap\n");
-            reply.headers.push(("Content-Range", format!("bytes */{size}")));
-            reply
+            let response = error(StatusCode::RANGE_NOT_SATISFIABLE, "invalid range: failed to overlap\n");
+            with(response, [(CONTENT_RANGE, format!("bytes */{size}").as_str())])
         }
     }
-}
-
-fn put(reply: &mut Reply, media_type: &str, range: Range) {
-    reply.headers.push(("Content-Type", media_type.to_owned()));
-    reply.body.push(cut(range));
 }
 
 /// Several ranges, as parts of `multipart/byteranges`.
-fn put_parts(reply: &mut Reply, media_type: &str, ranges: &[Range], size: u64) {
-    let boundary = boundary();
+fn parts(boundary: &str, media_type: &str, ranges: &[Range], size: u64) -> Vec<Piece> {
+    let mut pieces = Vec::new();
     let mut before = format!("--{boundary}\r\n");
     for range in ranges {
         let content_range = range.content_range(size);
         before.push_str(&format!(
             "Content-Range: {content_range}\r\nContent-Type: {media_type}\r\n\r\n"
         ));
-        reply.body.push(Piece::Text(before.into_bytes()));
-        reply.body.push(cut(*range));
+        pieces.extend([Piece::Bytes(before.into()), piece(*range)]);
         before = format!("\r\n--{boundary}\r\n");
     }
-    reply
-        .body
-        .push(Piece::Text(format!("\r\n--{boundary}--\r\n").into_bytes()));
-    let media_type = format!("multipart/byteranges; boundary={boundary}");
-    reply.headers.push(("Content-Type", media_type));
+    pieces.push(Piece::Bytes(format!("\r\n--{boundary}--\r\n").into()));
+    pieces
 }
 
-fn cut(range: Range) -> Piece {
-    Piece::Cut {
+fn piece(range: Range) -> Piece {
+    Piece::Range {
         start: range.start,
         length: range.length,
     }
 }
 
-/// What no file has in it: 30 random bytes, as Go's.
+/// A line that no file contains: 30 random bytes, as Go's.
 fn boundary() -> String {
     let mut bytes = [0; 30];
-    // Without chance it is still a boundary; artifacts are compressed, so zeros do not come in rows.
+    // Without random bytes it is still a boundary: artifacts are compressed, so they have no rows of zeros.
     let _ = getrandom::fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What Go says of these names; others are never taken for pages.
+/// As Go has it for these names; browsers never show others as pages.
 fn media_type(file: &str) -> &'static str {
     match file.ends_with(".gz") {
         true => "application/gzip",

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use bumpwright_storage::{FileServer, Limits, Storage, listen};
+use bumpwright_storage::{Limits, Storage, limits, listen, serve};
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
@@ -25,7 +25,7 @@ pub struct Serving {
 
 impl Serving {
     pub fn start(world: &World) -> Self {
-        Self::with_limits(&world.storage, Limits::default())
+        Self::with_limits(&world.storage, limits())
     }
 
     pub fn with_limits(storage: &Storage, limits: Limits) -> Self {
@@ -42,9 +42,9 @@ impl Serving {
                 let listener = listen("127.0.0.1:0").await.unwrap();
                 let on_fault =
                     move |fault: &bumpwright_storage::StorageError| told.lock().unwrap().push(fault.to_string());
-                let server = FileServer::new(listener, storage, limits, on_fault);
-                ready.send(server.address().unwrap()).unwrap();
-                server.run(async { drop(stopped.await) }).await;
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                let stop = async { drop(stopped.await) };
+                serve(listener, storage, limits, on_fault, stop).await;
             });
         });
         Self {
