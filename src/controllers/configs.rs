@@ -1,5 +1,4 @@
-//! Secrets and ConfigMaps that objects name: each is asked for when it is needed, unless the gate `CacheSecretsAndConfigMaps` has
-//! all of them watched.
+//! Secrets and ConfigMaps that objects refer to: read on demand, or from watches with the gate `CacheSecretsAndConfigMaps`.
 
 use std::sync::Arc;
 
@@ -7,10 +6,10 @@ use super::settings::Settings;
 use bumpwright_api::{ObjectName, Secret};
 use bumpwright_kube::{CONFIG_MAP, Cache, Cluster, ClusterError, Kind, Object, SECRET};
 
-/// So many bytes of Secrets are kept, and of ConfigMaps: anybody may make large ones. Others are asked for.
+/// Cache limit for Secrets, and for ConfigMaps, in bytes: anybody may create large ones. Others are read on demand.
 const ROOM: usize = 64 << 20;
 
-/// All Secrets and ConfigMaps that are watched.
+/// The watched Secrets and ConfigMaps.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) secrets: Arc<Cache>,
@@ -18,7 +17,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// None where the gate leaves them to requests.
+    /// None without the gate.
     pub(crate) fn of(settings: &Settings) -> Option<Self> {
         settings.gates.cache_configs.then(|| Self {
             secrets: Arc::new(Cache::with_room(&SECRET, ROOM)),
@@ -27,7 +26,7 @@ impl Known {
     }
 }
 
-/// Reads them.
+/// Reads Secrets and ConfigMaps.
 #[derive(Clone, Debug)]
 pub(crate) struct Configs {
     cluster: Cluster,
@@ -65,7 +64,8 @@ impl Configs {
         self.get(known, &CONFIG_MAP, name).await
     }
 
-    /// What the watch has not brought (yet), or never brings, be it elsewhere, too large or not ours to watch, is asked for.
+    /// Objects that the watch lacks, because it is not there yet or they are elsewhere, too large or not watched, are read from
+    /// the API server.
     async fn get(
         &self,
         known: Option<&Arc<Cache>>,

@@ -1,4 +1,4 @@
-//! What the kinds of a process share, and the parts that some of them take into contexts of their own.
+//! State shared by the kinds of a process, and the parts from which kinds build their contexts.
 
 use std::sync::Arc;
 
@@ -28,23 +28,23 @@ pub(crate) struct Context {
     pub(crate) metrics: Metrics,
 }
 
-/// What a process has for its kinds; each takes what it needs.
+/// Parts of a process; each kind takes what it needs.
 pub(crate) struct Parts {
     pub(crate) shared: Arc<Context>,
     pub(crate) caches: Caches,
     pub(crate) scanner: Arc<Scanner>,
     pub(crate) tags: Arc<TagStore>,
     pub(crate) mirrors: Arc<Mirrors>,
-    /// Of artifacts; none when no source is reconciled.
+    /// Storage of artifacts; none when no source is reconciled.
     pub(crate) storage: Option<Storage>,
 }
 
 impl Context {
-    /// An object of a kind that is watched. The API server is asked only for what the watch has not brought (yet): it may
-    /// lie outside of what is watched.
+    /// An object of a watched kind. The API server is asked only for objects that the watch does not have (yet): they may be
+    /// outside of its scope.
     ///
     /// # Errors
-    /// As [`Cluster::get`]. What is not there is named as Go's cache of watched objects does it, by its kind.
+    /// As [`Cluster::get`]. A missing object is named by its kind, as in Go's cache of watched objects.
     pub(crate) async fn watched(&self, cache: &Cache, name: &ObjectName) -> Result<Arc<Object>, ClusterError> {
         if let Some(object) = cache.get(name) {
             return Ok(object);

@@ -1,4 +1,4 @@
-//! The kinds that are reconciled, in one table. Each registers what it needs in its own folder.
+//! The table of reconciled kinds. Each registers its needs in its own folder.
 
 use std::sync::Arc;
 
@@ -27,25 +27,25 @@ pub(crate) static KINDS: [Registration; 7] = [
     Registration::of::<Kustomizations>(),
 ];
 
-/// A kind of the table.
+/// A kind.
 pub(crate) trait Registered: Reconcile + Sized {
     /// Whether this process reconciles it.
     fn is_enabled(kinds: Kinds) -> bool;
 
-    /// What is watched for it, its own objects among them.
+    /// The watches that it needs, including that of its own objects.
     fn watches(settings: &Settings) -> Vec<Watch>;
 
-    /// Fills the queue by the changes that are worth a reconciliation.
+    /// Connects triggers to the queue.
     fn triggers(caches: &Caches, queue: &Arc<Queue>);
 
-    /// Its reconciler; none where the settings leave out what it needs.
+    /// Its reconciler; none if a setting that it needs is missing.
     fn reconciler(parts: &Parts) -> Option<Self>;
 }
 
 /// A row of the table.
 pub(crate) struct Registration {
     pub(crate) kind: &'static Kind,
-    /// The name of its lease. Kinds with the same one are led together.
+    /// The name of its lease. Kinds with the same name are led together.
     pub(crate) controller: &'static str,
     pub(crate) is_enabled: fn(Kinds) -> bool,
     pub(crate) watches: fn(&Settings) -> Vec<Watch>,
@@ -71,10 +71,10 @@ pub(crate) fn enabled(kinds: Kinds) -> impl Iterator<Item = &'static Registratio
     KINDS.iter().filter(move |one| (one.is_enabled)(kinds))
 }
 
-/// A kind of the table, and which of its objects are to be reconciled.
+/// A kind of the table, and the queue of its objects.
 pub(crate) type Queued = (&'static Registration, Arc<Queue>);
 
-/// The queues of the kinds that are enabled. All kinds of the table have metrics of a queue.
+/// Creates the queues of the enabled kinds. All kinds of the table have metrics of a queue.
 pub(crate) fn queues(settings: &Settings, services: &Services) -> Vec<Queued> {
     let queue = |kind: &Kind| {
         let workers = services.workers;
@@ -109,7 +109,7 @@ pub(crate) fn controllers(
     controllers
 }
 
-/// Workers of a kind, ready to begin.
+/// Workers of a kind, ready to start.
 pub(crate) struct Workers {
     pub(crate) queue: Arc<Queue>,
     pub(crate) start: Box<Start>,

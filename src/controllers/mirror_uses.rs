@@ -1,18 +1,18 @@
-//! Which objects use which mirrors, and which mirrors have to go: those that nobody uses any more, and, when all together take too
-//! much room, the ones that were not used for the longest time of the namespace that takes the most.
+//! Uses of mirrors by objects, and the mirrors to remove: unused ones, and, above the limit on disk space, the least recently
+//! used ones of the namespace that takes the most.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use bumpwright_api::ObjectName;
 
-/// What an object has not used for so long, it does not use any more: submodules are asked for only when a commit is new.
+/// A use expires after this time: submodules are requested only for new commits.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
-/// Who uses a mirror.
+/// The user of a mirror.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner {
-    /// `GitRepository` for one.
+    /// `GitRepository`, for example.
     pub(crate) kind: &'static str,
     /// The object.
     pub(crate) name: ObjectName,
@@ -24,7 +24,7 @@ impl Owner {
     }
 }
 
-/// What is known of the mirrors of a folder.
+/// Uses of the mirrors of a folder.
 #[derive(Debug, Default)]
 pub(crate) struct MirrorUses {
     /// When an object last used a mirror.
@@ -34,7 +34,7 @@ pub(crate) struct MirrorUses {
 }
 
 impl MirrorUses {
-    /// An object uses a mirror.
+    /// Records that an object uses a mirror.
     pub(crate) fn used(&mut self, owner: &Owner, mirror: &str, now: Instant) {
         let mirrors = self.owners.entry(owner.clone()).or_default();
         mirrors.insert(mirror.to_owned(), now);
@@ -48,25 +48,25 @@ impl MirrorUses {
             .unwrap_or_default()
     }
 
-    /// An object is gone.
+    /// Removes a deleted object.
     pub(crate) fn left(&mut self, owner: &Owner) {
         self.owners.remove(owner);
     }
 
-    /// A mirror has this size.
+    /// Sets the size of a mirror.
     pub(crate) fn sized(&mut self, mirror: &str, bytes: u64) {
         self.sizes.insert(mirror.to_owned(), bytes);
     }
 
-    /// A mirror is gone.
+    /// Removes a mirror.
     pub(crate) fn removed(&mut self, mirror: &str) {
         self.sizes.remove(mirror);
     }
 
-    /// Those of `there` that nobody uses.
+    /// The unused mirrors among `there`.
     pub(crate) fn unused(&mut self, there: &BTreeSet<String>, now: Instant) -> Vec<String> {
         for mirrors in self.owners.values_mut() {
-            // Whoever used nothing lately has a long interval, or fails; what it used last stays.
+            // An object without recent uses has a long interval, or fails; its last mirrors stay.
             let last = mirrors.values().max().copied();
             mirrors.retain(|_, used| {
                 now.saturating_duration_since(*used) < FORGOTTEN
@@ -78,7 +78,7 @@ impl MirrorUses {
         there.iter().filter(|mirror| !used.contains(mirror)).cloned().collect()
     }
 
-    /// Those that have to go so that all together take `most` bytes, in the order in which they do.
+    /// The mirrors to remove, in order, so that all together take at most `most` bytes.
     pub(crate) fn too_many(&self, most: u64) -> Vec<String> {
         let mut sizes = self.sizes.clone();
         let mut going = Vec::new();
@@ -91,7 +91,7 @@ impl MirrorUses {
         going
     }
 
-    /// Of the namespace whose mirrors take the most, the one whose last use is the longest ago.
+    /// The least recently used mirror of the namespace whose mirrors take the most.
     fn next_to_go(&self, sizes: &BTreeMap<String, u64>) -> Option<String> {
         let mut of_namespaces: HashMap<&str, u64> = HashMap::new();
         let mut last: BTreeMap<&String, (Instant, BTreeSet<&str>)> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Mirrors of remotes in the storage folder, one for each identity that reaches a remote (`git/src/identity.rs`), shared by all objects
-//! that have it.
+//! Mirrors of remotes in the storage folder, one for each identity at a remote (`git/src/identity.rs`), shared by all objects
+//! with that identity.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,25 +16,25 @@ use bumpwright_git::{
 use bumpwright_runtime::{Counter, blocking, clock};
 use bumpwright_update::{Index, Lanes, Place};
 
-/// So many are kept open; beyond that, those that nobody uses are closed. On disk they stay. An open one takes a tenth of a
-/// megabyte and what its index knows; to open it again takes a moment.
+/// Number of open mirrors; beyond it unused ones are closed, and stay on disk. An open mirror takes a tenth of a megabyte and
+/// its index; opening it is quick.
 const MOST: usize = 8;
 
-/// The mirrors that are open.
+/// The open mirrors.
 #[derive(Debug)]
 pub(crate) struct Mirrors {
     folder: PathBuf,
     options: MirrorOptions,
     requests: Counter,
     fetches: Budgets,
-    /// The most bytes that all of them may take on disk.
+    /// Limit on disk space, in bytes.
     most: u64,
     key: OnceLock<IdentityKey>,
     open: Mutex<HashMap<String, Arc<Slot>>>,
     uses: Mutex<MirrorUses>,
 }
 
-/// A mirror that is open, or about to be: whoever opens it keeps nobody else from another one.
+/// An open mirror, or one being opened; opening does not block other mirrors.
 type Slot = Mutex<Option<Opened>>;
 
 #[derive(Clone)]
@@ -45,7 +45,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// Whether somebody reads, fetches or pushes here: to open the folder once more meanwhile would fetch twice.
+    /// Returns whether it is in use: opening the folder a second time meanwhile would fetch twice.
     fn is_used(&self) -> bool {
         self.mirror.is_used() || Arc::strong_count(&self.index) > 1
     }
@@ -57,14 +57,14 @@ impl std::fmt::Debug for Opened {
     }
 }
 
-/// Nobody uses it, and nobody is about to.
+/// Returns whether it is unused.
 fn is_idle(slot: &Arc<Slot>) -> bool {
     Arc::strong_count(slot) == 1 && !locked(slot).as_ref().is_some_and(Opened::is_used)
 }
 
 impl Mirrors {
-    /// Mirrors below the storage folder, whose requests to servers are counted; `shallow` ones hold tips without their
-    /// history. All together they take `most` bytes on disk.
+    /// Mirrors below the storage folder, with counted requests; `shallow` ones fetch tips without history. All together may
+    /// take `most` bytes on disk.
     pub(crate) fn new(storage: &Path, shallow: bool, requests: Counter, fetches: Budgets, most: u64) -> Self {
         Self {
             folder: storage.join("mirrors"),
@@ -78,7 +78,7 @@ impl Mirrors {
         }
     }
 
-    /// The mirror of a remote, for those who only read.
+    /// The mirror of a remote, for reading only.
     ///
     /// # Errors
     /// As [`Mirrors::place`].
@@ -86,18 +86,18 @@ impl Mirrors {
         self.place(remote, owner).map(|place| place.mirror)
     }
 
-    /// The mirror of a remote, to be reached as the remote says, within the budget of the owner's namespace. Each run has a
-    /// transport of its own, and the mirror is used only once the server has accepted it.
+    /// The mirror of a remote with its connection settings, within the budget of the owner's namespace. Each run has a
+    /// transport of its own, and the mirror is used only once the server has accepted its credentials.
     ///
     /// # Errors
-    /// When the settings cannot work or the storage folder cannot be used, in words for the user.
+    /// Invalid settings or an unusable storage folder, in words for the user.
     pub(crate) fn place(&self, remote: &Remote, owner: &Owner) -> Result<Place, String> {
         let transport = Arc::new(CountedTransport {
             inner: open(remote).map_err(|e| e.to_string())?,
             requests: self.requests.clone(),
         });
         let name = remote.mirror_name(self.key()?);
-        // Before it is opened: what is used is not tidied away.
+        // Recorded before it is opened, so that it is not removed meanwhile.
         locked(&self.uses).used(owner, &name, Instant::now());
         let slot = self.slot(&name);
         let mut opened = locked(&slot);
@@ -122,12 +122,12 @@ impl Mirrors {
         })
     }
 
-    /// Whether an object uses any.
+    /// Returns whether an object uses any mirror.
     fn knows(&self, owner: &Owner) -> bool {
         !locked(&self.uses).of(owner).is_empty()
     }
 
-    /// An object has had a reconciliation: its mirrors may have grown.
+    /// Updates the sizes of an object's mirrors.
     fn settled(&self, owner: &Owner) {
         let used = locked(&self.uses).of(owner);
         for name in used {
@@ -138,7 +138,7 @@ impl Mirrors {
         self.remove(going);
     }
 
-    /// An object is gone, and with it what only it has used.
+    /// Removes a deleted object, and mirrors that only it has used.
     fn left(&self, owner: &Owner) {
         let used = locked(&self.uses).of(owner);
         locked(&self.uses).left(owner);
@@ -146,7 +146,7 @@ impl Mirrors {
         self.remove(going);
     }
 
-    /// A reconciliation is over: mirrors that it used may have grown.
+    /// Updates the sizes of mirrors after a reconciliation.
     pub(crate) async fn measure(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
         let (mirrors, owner) = (Arc::clone(self), Owner::new(kind, name.clone()));
         if mirrors.knows(&owner) {
@@ -154,23 +154,23 @@ impl Mirrors {
         }
     }
 
-    /// The object is gone, and with it the mirrors that only it has used.
+    /// Removes the mirrors of a deleted object.
     pub(crate) async fn forget(self: &Arc<Self>, kind: &'static str, name: &ObjectName) {
         let (mirrors, owner) = (Arc::clone(self), Owner::new(kind, name.clone()));
         if mirrors.knows(&owner) {
-            // What cannot be removed now is removed when the folder is tidied.
+            // Failures are retried by the next cleanup.
             let _ = blocking::run(move || mirrors.left(&owner)).await;
         }
     }
 
-    /// Takes away what nobody uses, among it what an earlier process has left.
+    /// Removes unused mirrors, including those of earlier processes.
     pub(crate) fn tidy(&self) {
         let there: BTreeSet<String> = mirrors_in(&self.folder).into_iter().collect();
         let going = locked(&self.uses).unused(&there, Instant::now());
         self.remove(going);
     }
 
-    /// Those that somebody is at stay until the next time.
+    /// Mirrors in use are kept until the next cleanup.
     fn remove(&self, names: Vec<String>) {
         for name in names {
             let mut open = locked(&self.open);
@@ -192,7 +192,7 @@ impl Mirrors {
         Arc::clone(open.entry(name.to_owned()).or_default())
     }
 
-    /// The key of the folder, which has to be there by now.
+    /// The key of the folder, which exists by now.
     fn key(&self) -> Result<&IdentityKey, String> {
         let failed = |error| format!("{}: {error}", self.folder.display());
         private_folder(&self.folder).map_err(failed)?;
@@ -267,7 +267,7 @@ mod tests {
         let run = mirrors.place(&remote(1), &owner(1)).unwrap();
         mirrors.tidy();
         assert_eq!(mirrors_in(&folder), [remote(1).mirror_name(mirrors.key().unwrap())]);
-        // Not while somebody is at it.
+        // Not while it is in use.
         mirrors.left(&owner(1));
         assert_eq!(mirrors_in(&folder).len(), 1);
         drop(run);

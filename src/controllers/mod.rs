@@ -4,8 +4,8 @@
 //! watches ─▶ cache ─▶ queue ─▶ reconcile (finalizer, status, event) ─▶ one file for each kind
 //! ```
 //!
-//! A kind's file says what its objects ask for and gives an [`status::Outcome`]; conditions, events, retries and requeues follow
-//! from that in one place.
+//! A kind's reconciler returns an [`bumpwright_runtime::Outcome`]; conditions, events, retries and requeues follow from it in
+//! one place.
 
 mod configs;
 mod context;

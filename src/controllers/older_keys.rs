@@ -1,5 +1,5 @@
-//! Certificates that a Secret has under keys of older versions of Flux: they count, and the log says so in each reconciliation (fluxcd/pkg
-//! `runtime/secrets`, `getSecretData`; N-048).
+//! Certificates under keys of older Flux versions are accepted with a log message (fluxcd/pkg `runtime/secrets`,
+//! `getSecretData`; N-048).
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use bumpwright_api::{LocalRef, ObjectName, Objects};
 use bumpwright_connect::older_keys;
 use bumpwright_runtime::ReconcileRequest;
 
-/// Says which older keys are used of the Secrets that a spec names for certificates.
+/// Logs the older keys in the Secrets that a spec refers to for certificates.
 pub(crate) fn tell<'a>(
     request: &ReconcileRequest<'_>,
     objects: &Objects,

@@ -1,4 +1,4 @@
-//! Starts what the settings ask for, and ends it in order.
+//! Starts and stops the controllers of the settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,45 +30,45 @@ use bumpwright_runtime::{
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
-/// How long what is begun may take after the process was asked to end.
+/// Time limit for work in progress after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often unused mirrors are looked for.
+/// The interval of cleanups.
 const TIDY: Duration = Duration::from_secs(600);
 
-/// How long the last events and lines may take to leave.
+/// Time limit for sending the last events and log lines.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// Why the controllers cannot start.
+/// Why the controllers cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No way to the cluster.
+    /// The cluster cannot be reached.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The storage folder.
+    /// The storage folder is unusable.
     #[error("--storage-path: {0}")]
     Tags(#[from] TagsError),
-    /// The folder of artifacts.
+    /// The folder of artifacts is unusable.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// An address to listen at.
+    /// An address cannot be listened at.
     #[error("{0}")]
     Listen(String),
-    /// The log.
+    /// The log cannot be written.
     #[error("cannot write a log: {0}")]
     Log(String),
-    /// Another process leads now.
+    /// The lease was lost to another process.
     #[error("leader election lost: {0}")]
     Lost(String),
 }
 
-/// Runs the controllers until `stop` is ready, or the lease of one is lost; then finishes what is begun.
+/// Runs the controllers until `stop` is ready or a lease is lost; then waits for work in progress.
 ///
 /// # Errors
 /// [`StartError`]
 pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output = ()>) -> Result<(), StartError> {
     let log = Log::stderr(settings.log.clone()).map_err(|e| StartError::Log(e.to_string()))?;
-    // Another listener in this process would be a library's own: nothing is lost without ours.
+    // A second subscriber would be a library's own, so failing to install ours loses nothing.
     let _ = bridge_tracing(&log);
     let setup = log.named("setup");
     let metrics = Metrics::new();
@@ -97,7 +97,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     webhooks(&parts, &mut background).await?;
     background.spawn(tidy(Tidied::of(&parts)));
     let queued = kinds::queues(&context.settings, &services);
-    // Reconcilers listen to caches as well, so they are there before anything is watched.
+    // Reconcilers subscribe to caches, so they are created before the watches begin.
     let controllers = kinds::controllers(&parts, &services, &queued);
     parts.caches.wire(&queued);
     parts.caches.watch(context, &mut background);
@@ -111,7 +111,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         Some(Ok(Some(name))) = groups.join_next() => Some(name),
     };
     if let Some(name) = lost {
-        // Somebody else may act by now: nothing is finished, nobody is waited for.
+        // Another process may be active by now: work in progress is dropped.
         end.send_replace(End::AtOnce);
         setup.error(&"leader election lost", "problem running manager");
         context.log.flush(DRAIN);
@@ -129,7 +129,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     Ok(())
 }
 
-/// What the kinds work with.
+/// Creates the shared parts of the kinds.
 fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore, storage: Option<Storage>) -> Parts {
     let (cluster, metrics) = (services.cluster.clone(), services.metrics.clone());
     let token_cache = request_metrics::token_cache(settings.tokens, &metrics);
@@ -164,12 +164,12 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
     }
 }
 
-/// What is kept for objects, on disk.
+/// State of objects on disk.
 #[derive(Clone)]
 struct Tidied {
     mirrors: Arc<Mirrors>,
     tags: Arc<TagStore>,
-    /// Those that are scanned here, if any are.
+    /// Stored scans, if repositories are scanned here.
     repositories: Option<Arc<Cache>>,
 }
 
@@ -183,29 +183,30 @@ impl Tidied {
         }
     }
 
-    /// Takes away what is kept for objects that are not there any more.
+    /// Removes the state of deleted objects.
     fn tidy(&self) {
         self.mirrors.tidy();
         if let Some(repositories) = self.repositories.as_ref().filter(|all| all.is_listed().is_ok()) {
             let owners = repositories.list(|_| true);
             let owners = owners.iter().map(|object| scanned(object, "").owner().to_owned());
-            // The next time is soon enough.
+            // Failures are retried by the next cleanup.
             let _ = self.tags.keep(&owners.collect());
         }
     }
 }
 
-/// Removes what is not used any more, now and then: what an earlier process has left only after all objects had time to be reconciled.
+/// Cleans up periodically; first after all objects had time to be reconciled, since earlier processes may have left their
+/// state.
 async fn tidy(kept: Tidied) {
     loop {
         tokio::time::sleep(TIDY).await;
         let kept = kept.clone();
-        // What fails is tried again the next time.
+        // Failures are retried by the next cleanup.
         let _ = blocking::run(move || kept.tidy()).await;
     }
 }
 
-/// Where artifacts are kept, if any are made: beside mirrors and tags, which nobody is served.
+/// The storage of artifacts, if any are made: beside mirrors and tags, which are not served.
 fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> {
     let Some(artifacts) = &settings.artifacts else {
         return Ok(None);
@@ -226,7 +227,7 @@ fn artifact_storage(settings: &Settings) -> Result<Option<Storage>, StartError> 
     Ok(Some(storage))
 }
 
-/// The way of events: to the receiver that the settings name, and into the cluster.
+/// Connects events to the receiver of the settings, and to the cluster.
 fn recorder(settings: &Settings, log: &Log, metrics: &Metrics) -> Result<Recording, StartError> {
     let (tell, told) = mpsc::channel(announce::WAITING);
     let sink = settings.events.as_ref().map(|address| {
@@ -243,28 +244,28 @@ fn recorder(settings: &Settings, log: &Log, metrics: &Metrics) -> Result<Recordi
         Redaction::none(),
         log.clone(),
         sink.clone(),
-        // Events are a courtesy: those that an API server is too slow for are lost, and at the end nobody listens any more.
+        // Events are best effort: some are dropped when the API server is slow or the process ends.
         move |event| drop(tell.try_send(event)),
     );
     Ok((recorder, sink, told))
 }
 
-/// What takes events, what posts them, and those for the cluster.
+/// The recorder, the sink, and the channel of events for the cluster.
 type Recording = (Recorder, Option<EventSink>, mpsc::Receiver<ClusterEvent>);
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     NotYet,
-    /// What is begun is finished.
+    /// Work in progress is finished.
     InOrder,
     /// The lease is lost.
     AtOnce,
 }
 
-/// What an operator who comes from Flux may not expect.
+/// Warnings for operators who come from Flux.
 fn warn(settings: &Settings, setup: &Log) {
-    // Flux' image controllers read the flag so.
+    // Flux's image controllers give the flag this meaning.
     if settings.kustomize.default_account.is_some() && settings.default_account.is_none() {
         setup.error(
             &"images and Git repositories that name no ServiceAccount use this process' own identity at clouds",
@@ -292,8 +293,8 @@ fn warn(settings: &Settings, setup: &Log) {
     }
 }
 
-/// Each controller waits for its lease and works; one that ends with a name has lost it. `elected` is notified when that of sources
-/// has its lease.
+/// Each controller waits for its lease and works; one that ends with a name has lost it. `elected` is notified when the
+/// sources' controller has its lease.
 fn lead_all(
     context: &Arc<Context>,
     controllers: Vec<(&'static str, Vec<Workers>)>,
@@ -308,7 +309,7 @@ fn lead_all(
     groups
 }
 
-/// Serves webhooks, if the settings say so. Every replica does: who leads sees what they write.
+/// Serves webhooks, if enabled. Every replica does: the leader sees their annotations.
 async fn webhooks(parts: &Parts, background: &mut JoinSet<()>) -> Result<(), StartError> {
     let Some(settings) = &parts.shared.settings.webhooks else {
         return Ok(());
@@ -343,8 +344,7 @@ async fn serve(
     Ok(())
 }
 
-/// Runs the workers of a controller while it has its lease, and tells `elected` when it has it; gives the lease's name when it
-/// was lost.
+/// Runs the workers of a controller while it has its lease, and notifies `elected`; returns the lease's name if it was lost.
 async fn lead(
     context: Arc<Context>,
     controller: &'static str,
@@ -377,7 +377,7 @@ async fn lead(
     if let Some(elected) = elected {
         elected.notify_one();
     }
-    // The lease is kept until the last of what was begun is finished.
+    // The lease is kept until work in progress is finished.
     let lost = async {
         match &lease {
             Some(lease) => lease.keep(&context.cluster, failed).await,
@@ -391,7 +391,7 @@ async fn lead(
         () = finish(&mut ended, &queues, &mut running) => false,
     };
     leads(false);
-    // Dropping the workers ends them where they wait.
+    // Dropping the workers cancels them at their next await.
     let lease = lease?;
     if lost {
         return Some(lease.name.to_string());
@@ -404,7 +404,7 @@ async fn lead(
     None
 }
 
-/// Waits for the end of the process, and then for what was begun.
+/// Waits for the end of the process, and then for work in progress.
 async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running: &mut JoinSet<()>) {
     let _ = ended.wait_for(|end| *end != End::NotYet).await;
     queues.iter().for_each(|queue| queue.close());

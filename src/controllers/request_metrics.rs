@@ -1,4 +1,4 @@
-//! From what crates tell of their work to the counters of `bumpwright_runtime`.
+//! Adapters from callbacks of crates to the counters of `bumpwright_runtime`.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) fn run(metrics: &Metrics, run: &Run) {
     }
 }
 
-/// A cache for tokens with `gotk_token_*`; a cache that keeps nothing has no metrics, as with Flux.
+/// A token cache with the metrics `gotk_token_*`; without capacity it has none, as in Flux.
 pub(crate) fn token_cache(limits: TokenCacheLimits, metrics: &Metrics) -> TokenCache {
     let events = (limits.items > 0).then(|| Arc::new(Tokens(metrics.token_cache())) as Arc<dyn TokenCacheEvents>);
     TokenCache::new(limits, events)
@@ -58,8 +58,8 @@ impl TokenCacheEvents for Tokens {
     }
 }
 
-/// A way to a Git server whose requests are counted: over HTTP each question but the repetition of one with credentials, over
-/// SSH each message that waits for an answer.
+/// A transport with counted requests: over HTTP each request except its repetition with credentials, over SSH each message with
+/// an answer.
 pub(crate) struct CountedTransport {
     pub(crate) inner: Box<dyn Transport>,
     pub(crate) requests: Counter,

@@ -1,4 +1,4 @@
-//! What flags and feature gates say, resolved.
+//! Settings from flags and feature gates.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,103 +11,103 @@ use bumpwright_kube::{Lease, Scope, lease_name};
 use bumpwright_runtime::{Backoff, ListenAddress, LogOptions};
 use bumpwright_storage::{Algorithm, Retention};
 
-/// Everything that can be set about the controllers.
+/// All settings of the controllers.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which kinds are reconciled.
     pub kinds: Kinds,
-    /// Where mirrors and tags are kept.
+    /// The folder for mirrors and tags.
     pub storage: PathBuf,
-    /// Which objects are watched.
+    /// The watched objects.
     pub scope: Scope,
-    /// How many objects of a kind are worked on at once.
+    /// Concurrent reconciliations per kind.
     pub concurrent: usize,
-    /// The pauses between attempts that fail.
+    /// Backoff of failed reconciliations.
     pub backoff: Backoff,
-    /// How soon an object is looked at again whose dependency is not ready.
+    /// The interval for checking dependencies.
     pub requeue_dependency: Duration,
-    /// How much intervals vary, in percent.
+    /// Random variation of intervals, in percent.
     pub jitter: u8,
-    /// Whether objects of other namespaces may be named.
+    /// Whether references to other namespaces are allowed.
     pub no_cross_namespace_refs: bool,
     /// Feature gates.
     pub gates: Gates,
-    /// The ServiceAccount whose identity at a cloud counts for objects that name none (`--default-workload-service-account`).
+    /// The ServiceAccount of objects that name none, for identities at clouds (`--default-workload-service-account`).
     pub default_account: Option<String>,
-    /// How many tokens of clouds and forges are kept, and for how long.
+    /// Limits of the cache of cloud and forge tokens.
     pub tokens: TokenCacheLimits,
     /// Leader election; without it this process acts at once.
     pub election: Option<Election>,
-    /// How much is logged, and how.
+    /// Log level and format.
     pub log: LogOptions,
-    /// Where metrics are served.
+    /// The address of metrics.
     pub metrics_addr: ListenAddress,
-    /// Where probes are answered.
+    /// The address of probes.
     pub health_addr: ListenAddress,
-    /// What fetches may use up, and unpacking what they bring.
+    /// Budgets of fetches and unpacking.
     pub fetches: Budgets,
-    /// The most bytes that mirrors may take on disk.
+    /// Limit on the disk space of mirrors, in bytes.
     pub mirrors_size: u64,
-    /// What builds may use up.
+    /// Budgets of builds.
     pub builds: Budgets,
-    /// Webhooks; without it none are served.
+    /// Webhooks, if enabled.
     pub webhooks: Option<WebhookSettings>,
-    /// How artifacts are kept and served; None when no source is reconciled.
+    /// Artifacts; None when no source is reconciled.
     pub artifacts: Option<ArtifactSettings>,
-    /// How Kustomizations are reconciled.
+    /// Kustomizations.
     pub kustomize: KustomizeSettings,
-    /// Where events are posted to.
+    /// The address of the events receiver.
     pub events: Option<String>,
     /// Key exchange algorithms for SSH.
     pub ssh_kex: Option<Vec<String>>,
     /// Host key algorithms for SSH.
     pub ssh_host_keys: Option<Vec<String>>,
-    /// Flags of Flux's controllers that were given and mean nothing here.
+    /// Given flags of Flux's controllers that have no effect here.
     pub without_effect: Vec<&'static str>,
 }
 
 impl Settings {
-    /// Whether objects come from tenants who are kept apart: what belongs to this process alone is not theirs to send anywhere.
+    /// Returns whether tenants are isolated: then secrets of this process are never sent at a tenant's request.
     #[must_use]
     pub fn keeps_tenants_apart(&self) -> bool {
         self.no_cross_namespace_refs || self.kustomize.default_account.is_some()
     }
 }
 
-/// How webhooks are served.
+/// Settings of webhooks.
 #[derive(Clone, Debug)]
 pub struct WebhookSettings {
-    /// Where.
+    /// The address.
     pub address: ListenAddress,
-    /// The Secret with the tokens that prove them.
+    /// The Secret with their tokens.
     pub secret: ObjectName,
 }
 
-/// How artifacts are kept and served.
+/// Settings of artifacts.
 #[derive(Clone, Debug)]
 pub struct ArtifactSettings {
     /// The address to listen at (`--storage-addr`).
     pub listen: String,
-    /// The host in the addresses of artifacts.
+    /// The host in the URLs of artifacts.
     pub host: String,
-    /// Which old artifacts are kept.
+    /// The retention of old artifacts.
     pub retention: Retention,
-    /// How digests are made.
+    /// The algorithm of digests.
     pub algorithm: Algorithm,
-    /// The most bytes that an artifact may have.
+    /// Size limit of an artifact, in bytes.
     pub max_size: Option<u64>,
-    /// The most bytes that all artifacts may take.
+    /// Limit on the disk space of artifacts, in bytes.
     pub room: u64,
 }
 
-/// How Kustomizations are reconciled.
+/// Settings of Kustomizations.
 #[derive(Clone, Debug, Default)]
 pub struct KustomizeSettings {
-    /// How many objects of a Kustomization are applied at once (`--concurrent-ssa`).
+    /// Concurrent requests per Kustomization (`--concurrent-ssa`).
     pub concurrent_apply: usize,
-    /// How often an artifact is asked for again when its server fails (`--http-retry`).
+    /// Retries of a failing artifact download (`--http-retry`).
     pub http_retry: u32,
-    /// The host that artifacts are fetched from in place of the one that sources name (`SOURCE_CONTROLLER_LOCALHOST`).
+    /// The host of artifacts in place of the one in sources (`SOURCE_CONTROLLER_LOCALHOST`).
     pub source_host: Option<String>,
     /// Whether bases outside of the artifact are refused (`--no-remote-bases`).
     pub no_remote_bases: bool,
@@ -119,9 +119,9 @@ pub struct KustomizeSettings {
     pub default_kubeconfig_account: Option<String>,
     /// The Secret with age keys for Kustomizations that have none (`--sops-age-secret`).
     pub age_secret: Option<ObjectName>,
-    /// The ConfigMap with servers of Vault that ServiceAccounts may log in at (`--sops-vault-configmap`).
+    /// The ConfigMap with Vault servers at which ServiceAccounts may log in (`--sops-vault-configmap`).
     pub vault_config_map: Option<ObjectName>,
-    /// Field managers whose changes are undone (`--override-manager`).
+    /// Field managers whose changes are reverted (`--override-manager`).
     pub overridden_managers: Vec<String>,
     /// Group and kind of objects that are applied after definitions and classes, and before the rest
     /// (`--custom-apply-stage-kinds`).

@@ -16,7 +16,7 @@ use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
 use bumpwright_runtime::Outcome;
 use bumpwright_secret::Secret;
 
-/// The ServiceAccounts of a cluster. Their tokens are asked for on threads that may block, never on the runtime's own.
+/// The ServiceAccounts of a cluster. Their tokens are requested on threads that may block, never on the runtime's own.
 pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {
     let (cluster, runtime) = (cluster.clone(), Handle::current());
     let issue = move |request: &TokenRequest<'_>, deadline: Deadline| {
@@ -33,22 +33,21 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
     }
 }
 
-/// What Flux says before an error of the token of this process.
+/// Flux's prefix for errors of this process's token.
 pub(crate) const OWN: &str = "failed to create provider access token for the controller";
 
-/// The ServiceAccount that this process is. Flux reads its name out of the Pod's token; the API server knows it as well outside of
-/// Pods. `field` is where another one can be named.
+/// The ServiceAccount of this process. Flux reads its name from the Pod's token; the API server also knows it outside of Pods.
+/// `field` can name another one.
 pub(crate) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, String> {
     let own = cluster.own_account().await;
     let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
     own.ok_or_else(|| format!("{OWN}: it is no ServiceAccount; name one by {field}"))
 }
 
-/// The identity of the ServiceAccount of an object of `namespace` that names `given`, as its annotations have it now; as
-/// [`ServiceAccounts::identity`].
+/// The identity of the ServiceAccount `given` in `namespace`, by its current annotations; as [`ServiceAccounts::identity`].
 ///
 /// # Errors
-/// What `unread` makes of an answer of the API server that does not tell whether there is such a ServiceAccount.
+/// The error `unread` for an answer that does not tell whether the ServiceAccount exists.
 pub(crate) async fn identity(
     context: &Context,
     accounts: &ServiceAccounts,
@@ -70,7 +69,7 @@ pub(crate) async fn identity(
     Ok(accounts.identity(namespace, given, annotations.as_ref(), wanted))
 }
 
-/// An object names a ServiceAccount for its provider while the gate is off.
+/// A ServiceAccount is named for a provider while the gate is off.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "to use {field} for {purpose} authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
@@ -83,7 +82,7 @@ pub(crate) struct GateClosed {
 impl GateClosed {
     pub(crate) const REASON: &str = "FeatureGateDisabled";
 
-    /// The ServiceAccount is not for the provider but for the keys of encrypted files.
+    /// The same for the keys of encrypted files.
     pub(crate) fn for_decryption(self) -> Self {
         Self {
             purpose: "decryption",
@@ -98,8 +97,7 @@ impl From<GateClosed> for Outcome {
     }
 }
 
-/// Refuses an object that names the ServiceAccount `given` for its provider while the gate is off. `field` is what its message
-/// calls the field.
+/// Refuses the ServiceAccount `given` of a provider while the gate is off. `field` is its name in the message.
 pub(crate) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Result<(), GateClosed> {
     match given.is_empty() || gates.object_level_identity {
         true => Ok(()),
@@ -110,16 +108,16 @@ pub(crate) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Resu
     }
 }
 
-/// Why the identity of a Git repository gives no credentials.
+/// Why the identity of a Git repository has no credentials.
 pub(crate) enum NoGitLogin {
-    /// A feature is not switched on.
+    /// A feature gate is off.
     Gate(GateClosed),
-    /// In Flux' words.
+    /// Any other failure, in Flux's words.
     Failed(String),
 }
 
-/// The remote of a Git repository with the login of its identity, if it has one, for the object that connects. This blocks. The
-/// ServiceAccount is one of the namespace of that object.
+/// The remote of a Git repository with the login of its identity, if it has one, for the connecting object. Blocks. The
+/// ServiceAccount is in the namespace of that object.
 ///
 /// # Errors
 /// [`NoGitLogin`]

@@ -1,4 +1,4 @@
-//! What is watched for the kinds of the table, and what its changes lead to.
+//! The watches of the kinds, and the caches that they fill.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use super::kinds::{self, Queued};
 use super::settings::Settings;
 use bumpwright_kube::{CONFIG_MAP, Cache, Kind, SECRET, Scope};
 
-/// Objects that are watched for a kind of the table.
+/// A watch that a kind needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Watch {
     kind: &'static Kind,
     selection: Selection,
 }
 
-/// Which objects of a kind are watched.
+/// The objects of a kind that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Selection {
     All,
     /// Those with the labels of `--watch-label-selector`.
     Ours,
-    /// Those that this process reconciles; all of them where it does not reconcile the kind.
+    /// Those that this process reconciles; all of them if it does not reconcile the kind.
     OursOrAll,
     /// The metadata of those with the labels of `--watch-configs-label-selector`.
     Configs,
@@ -36,19 +36,19 @@ impl Watch {
         Self { kind, selection }
     }
 
-    /// Those that are to be reconciled, by their labels.
+    /// Those to reconcile, by their labels.
     pub(crate) fn ours(kind: &'static Kind) -> Self {
         let selection = Selection::Ours;
         Self { kind, selection }
     }
 
-    /// Those that this process reconciles; all of them where it does not reconcile the kind.
+    /// Those that this process reconciles; all of them if it does not reconcile the kind.
     pub(crate) fn ours_or_all(kind: &'static Kind) -> Self {
         let selection = Selection::OursOrAll;
         Self { kind, selection }
     }
 
-    /// The metadata of ConfigMaps or Secrets whose changes count at once.
+    /// The metadata of ConfigMaps or Secrets whose changes trigger reconciliations.
     pub(crate) fn configs(kind: &'static Kind) -> Self {
         let selection = Selection::Configs;
         Self { kind, selection }
@@ -62,19 +62,19 @@ impl Watch {
     }
 }
 
-/// The objects that are watched.
+/// The caches.
 pub(crate) struct Caches {
     /// The kinds that are reconciled.
     reconciled: Vec<&'static Kind>,
-    /// Whether only objects with certain labels are ours.
+    /// Whether a label selector restricts the reconciled objects.
     is_labelled: bool,
     watched: Vec<(Watch, Arc<Cache>)>,
-    /// Whole ones, to be read without a request.
+    /// Whole objects, for reads without requests.
     pub(crate) known: Option<Known>,
 }
 
 impl Caches {
-    /// Those that the kinds need. Nothing is watched yet.
+    /// Creates the caches that the kinds need; watches begin later.
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut caches = Self {
             reconciled: kinds::enabled(settings.kinds).map(|one| one.kind).collect(),
@@ -97,7 +97,7 @@ impl Caches {
         caches
     }
 
-    /// The objects of a watch; always none when no kind that is enabled has that watch.
+    /// The cache of a watch; always empty when no enabled kind has that watch.
     pub(crate) fn of(&self, watch: Watch) -> Arc<Cache> {
         let found = self.find(self.resolved(watch));
         found.map_or_else(|| Arc::new(watch.cache()), Arc::clone)
@@ -108,7 +108,7 @@ impl Caches {
         watched.find(|(known, _)| *known == watch).map(|(_, cache)| cache)
     }
 
-    /// The same objects are watched once.
+    /// Equal watches share a cache.
     fn resolved(&self, watch: Watch) -> Watch {
         let Watch { kind, selection } = watch;
         match selection {
@@ -119,14 +119,14 @@ impl Caches {
         }
     }
 
-    /// Makes changes lead to reconciliations.
+    /// Connects triggers to queues.
     pub(crate) fn wire(&self, queued: &[Queued]) {
         for (kind, queue) in queued {
             (kind.triggers)(self, queue);
         }
     }
 
-    /// Returns whether all that is watched has been listed, and what has not.
+    /// Returns whether all watches have been listed, and the missing ones.
     pub(crate) fn readiness(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
         let caches: Vec<Arc<Cache>> = self.watched.iter().map(|(_, cache)| Arc::clone(cache)).collect();
         move || {
@@ -139,7 +139,7 @@ impl Caches {
         }
     }
 
-    /// Begins to watch what the kinds need.
+    /// Begins the watches that the kinds need.
     pub(crate) fn watch(&self, context: &Arc<Context>, background: &mut JoinSet<()>) {
         let settings = &context.settings;
         for (watch, cache) in &self.watched {

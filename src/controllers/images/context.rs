@@ -1,4 +1,4 @@
-//! What ImageRepositories and ImagePolicies work with.
+//! The context of ImageRepositories and ImagePolicies.
 
 use std::sync::Arc;
 

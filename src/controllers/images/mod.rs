@@ -1,4 +1,4 @@
-//! Images: repositories are scanned, policies choose, automations write what they chose into Git.
+//! Images: repositories are scanned, policies choose tags, automations write the choices to Git.
 
 pub(crate) mod automation;
 mod context;

@@ -1,4 +1,4 @@
-//! Which changes of which objects are worth a reconciliation (predicates and mappings of Flux's controllers; C35).
+//! Triggers of the image kinds (predicates and mappings of Flux's controllers; C35).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use bumpwright_api::{AutomationAnnotations, ObjectName};
 use bumpwright_kube::{Cache, Change, Object};
 use bumpwright_runtime::Queue;
 
-/// Policies are looked at again when the tags of their repository change.
+/// Policies are reconciled when the tags of their repository change.
 pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
     let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
     let revision = |object: &Object| object.status().pointer("/lastScanResult/revision").cloned();
@@ -21,8 +21,8 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
     });
 }
 
-/// All automations of a namespace run when a policy there chooses another image: which of them have its markers only Git
-/// tells. Those that want the changes to settle first wait for more of them.
+/// All automations of a namespace run when a policy there chooses another image: only Git has the markers. Those with `settle`
+/// wait for further changes.
 pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
     let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
     let image = |object: &Object| {
@@ -43,7 +43,7 @@ pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, 
 
 fn settle(automation: &Object, queue: &Queue) {
     let name = automation.name.clone();
-    // What does not parse is told by the reconciliation.
+    // Invalid annotations are reported by the reconciliation.
     let annotations = AutomationAnnotations::read(&automation.annotations).unwrap_or_default();
     match annotations.pause(queue.unsettled(&name)) {
         Some(pause) => queue.add_after(name, pause),
@@ -94,7 +94,7 @@ struct Reference {
 }
 
 impl Reference {
-    /// The object that is named, in the namespace of the object itself when it says no other.
+    /// The referenced object, by default in the namespace of the object itself.
     fn within(self, object: &Object) -> ObjectName {
         ObjectName::referred_from(&object.name.namespace, Some(&self.namespace), &self.name)
     }

@@ -1,4 +1,4 @@
-//! Applying what was built: the settings that a Kustomization and the flags make, and what is remembered between reconciliations.
+//! Applying built objects: settings from a Kustomization and flags, and the memory between reconciliations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
@@ -13,12 +13,12 @@ use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::ReconcileRequest;
 
-/// What is known of the objects of each Kustomization.
+/// The memory of applied objects, by Kustomization.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Memories(Arc<StdMutex<HashMap<ObjectName, Arc<Mutex<Memory>>>>>);
 
 impl Memories {
-    /// Nothing is known yet; what is known of a Kustomization goes with it.
+    /// Creates an empty memory; the entries of deleted Kustomizations are dropped.
     pub(crate) fn forgetting(kustomizations: &Cache) -> Self {
         let memories = Self::default();
         let known = memories.clone();
@@ -30,7 +30,7 @@ impl Memories {
         memories
     }
 
-    /// What is known of one.
+    /// The memory of one Kustomization.
     pub(crate) fn of(&self, name: &ObjectName) -> Arc<Mutex<Memory>> {
         Arc::clone(self.lock().entry(name.clone()).or_default())
     }
@@ -40,7 +40,7 @@ impl Memories {
     }
 }
 
-/// How the objects of a Kustomization are applied and deleted.
+/// The settings by which the objects of a Kustomization are applied and deleted.
 pub(crate) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {
     let flags = &context.settings.kustomize;
     let mut settings = Settings::of(kustomization);
@@ -52,7 +52,7 @@ pub(crate) fn settings(context: &Context, kustomization: &Kustomization) -> Sett
     settings
 }
 
-/// What was built, as it is to be.
+/// Built objects in the form in which they are applied.
 pub(crate) fn desired(built: Vec<Object>) -> Vec<Desired> {
     let objects = built.into_iter().map(|object| Desired {
         object: object.value,
@@ -61,10 +61,10 @@ pub(crate) fn desired(built: Vec<Object>) -> Vec<Desired> {
     objects.collect()
 }
 
-/// Applies the objects of a Kustomization. `store` takes the inventory before objects are written that are not in it yet.
+/// Applies the objects of a Kustomization. `store` receives the inventory before new objects are written.
 ///
 /// # Errors
-/// [`Failed`], with what was done until then.
+/// [`Failed`], with the actions until then.
 pub(super) async fn apply(
     context: &Context,
     kustomization: &Kustomization,
@@ -79,7 +79,7 @@ pub(super) async fn apply(
     flow::apply(cluster, objects, &settings, before, &mut memory, store).await
 }
 
-/// Reports what an apply did: fields that were not applied in an event, changes in the log.
+/// Reports the result of an apply: unknown fields in an event, changes in the log.
 pub(crate) fn report(context: &Context, request: &ReconcileRequest<'_>, applied: &Result<Applied, Failed>) {
     match applied {
         Ok(applied) => {
@@ -90,7 +90,7 @@ pub(crate) fn report(context: &Context, request: &ReconcileRequest<'_>, applied:
     }
 }
 
-/// Fields that no kind of the cluster has are not applied.
+/// Records an event about fields that the cluster does not have.
 fn warn_of_dropped(request: &ReconcileRequest<'_>, dropped: &[Dropped]) {
     if dropped.is_empty() {
         return;

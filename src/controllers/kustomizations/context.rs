@@ -1,4 +1,4 @@
-//! What Kustomizations work with.
+//! The context of Kustomizations.
 
 use std::sync::Arc;
 

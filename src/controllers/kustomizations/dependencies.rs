@@ -1,4 +1,4 @@
-//! Whether the Kustomizations that another one depends on are ready (kustomize-controller, `checkDependencies`; K-062 … K-072).
+//! Readiness of the Kustomizations that another one depends on (kustomize-controller, `checkDependencies`; K-062 … K-072).
 
 use super::dereference::Source;
 use super::error::Error;
@@ -10,7 +10,7 @@ use bumpwright_kube::{KUSTOMIZATION, Object};
 /// Checks all dependencies, in their order.
 ///
 /// # Errors
-/// The first that is not ready.
+/// The first one that is not ready.
 pub(crate) async fn check(
     context: &Context,
     object: &Object,
@@ -22,14 +22,14 @@ pub(crate) async fn check(
     for dependency in &kustomization.spec.depends_on {
         let name = kustomization.dependency(dependency);
         let expression = dependency.ready_expr.as_deref().filter(|text| !text.is_empty());
-        // An expression reads the whole object, which may be another tenant's: Flux lets it.
+        // An expression may read the whole object of another tenant, which Flux allows.
         let is_own = name.namespace == object.name.namespace;
         if expression.is_some() && context.settings.no_cross_namespace_refs && !is_own {
             return Err(Error::AccessDenied(format!(
                 "can't access 'Kustomization/{name}' by a readyExpr, cross-namespace references have been blocked"
             )));
         }
-        // Others may just have written to it: the API server knows, the watch may not yet.
+        // The watch may lag behind writes to it, so the API server is asked.
         let found = context.cluster.get(&KUSTOMIZATION, &name).await;
         let found = found.map_err(|error| not_ready(format!("dependency '{name}' not found: {error}")))?;
         if let Some(expression) = expression {
@@ -43,7 +43,7 @@ pub(crate) async fn check(
     Ok(())
 }
 
-/// Why `other` is not ready by an expression; one that cannot be compiled is an error of the spec.
+/// Why `other` is not ready by an expression; an invalid expression is an error of the spec.
 fn by_expression(
     text: &str,
     dependency: &Dependency,

@@ -1,5 +1,4 @@
-//! The second half of a reconciliation, with the objects on their way into a cluster: apply, prune, health; or a report of what would
-//! change.
+//! The second half of a reconciliation: apply, prune, health; or a report of the changes.
 
 use std::time::Instant;
 
@@ -17,28 +16,28 @@ use bumpwright_diff::SecretMask;
 use bumpwright_overlay::{LeftOut, may_lack};
 use bumpwright_runtime::{EventType, Outcome, clock};
 
-/// What is being applied. The objects themselves are not kept: they are many, and waits are long.
+/// A deployment. The objects themselves are not kept: they are many, and waits are long.
 pub(super) struct Deployment {
-    /// Of what was built.
+    /// The digest of the build.
     pub(super) digest: String,
-    /// The Jobs among the objects that are deleted some time after they ended.
+    /// The Jobs that are deleted some time after they end.
     pub(super) jobs_with_ttl: Vec<ObjectId>,
-    /// What was an object before its variables were replaced.
+    /// Objects that lost their names by substitution.
     pub(super) left_out: Vec<LeftOut>,
     pub(super) target: Target,
-    /// What was applied before.
+    /// The previous inventory.
     pub(super) before: Inventory,
-    /// What is told of no object.
+    /// Values that are never printed.
     pub(super) mask: SecretMask,
 }
 
 impl Deployment {
-    /// Whether an object that is not built any more may only have lost its name.
+    /// Returns whether an object that is not built any more may only have lost its name.
     fn may_lack(&self, entry: &Entry) -> bool {
         may_lack(&self.left_out, &entry.id.group, &entry.id.kind)
     }
 
-    /// What was applied before, and would be deleted where it is not built any more.
+    /// The objects of the previous inventory that are not built any more.
     pub(super) fn deletable(&self) -> Inventory {
         let entries = self.before.entries.iter().filter(|entry| !self.may_lack(entry));
         Inventory {
@@ -57,7 +56,7 @@ impl Deployment {
 }
 
 impl Reconciliation<'_> {
-    /// Applies the objects, prunes what is not built any more, and waits until all are ready. `room` is the memory that they take.
+    /// Applies the objects, prunes, and waits until all are ready. `room` is the memory of the objects.
     pub(super) async fn deploy<Room>(
         &mut self,
         deployment: &Deployment,
@@ -66,7 +65,7 @@ impl Reconciliation<'_> {
         checks: HealthChecks,
     ) -> Result<(), Error> {
         let changes = self.apply(deployment, objects).await?;
-        // Waits are long, and the objects are gone.
+        // Waits are long, and the objects are not needed any more.
         drop(room);
         self.prune(deployment).await?;
         self.progress.take_over();
@@ -84,7 +83,7 @@ impl Reconciliation<'_> {
         let changes = match applied {
             Ok(applied) => applied.changes,
             Err(failed) => {
-                // Stages before the failure may have brought new objects.
+                // Stages before the failure may have created new objects.
                 if !failed.inventory.entries.is_empty() {
                     self.progress.set_inventory(&failed.inventory);
                 }
@@ -99,7 +98,7 @@ impl Reconciliation<'_> {
         Ok(changes)
     }
 
-    /// Reports what differs. Nothing is applied, and nothing pruned.
+    /// Reports the changes that an apply would make, without applying or pruning.
     pub(super) async fn report(&mut self, deployment: &Deployment, objects: Vec<Desired>) -> Result<Outcome, Error> {
         let comparing = report::compare(self.shared, self.kustomization, deployment, objects);
         let preview = self
@@ -131,7 +130,7 @@ impl Reconciliation<'_> {
         if !self.kustomization.spec.prune || stale.is_empty() {
             return Ok(());
         }
-        // Until they are gone they are ours: the status may be written meanwhile, and this process may end.
+        // They stay in the inventory until they are gone: the status may be written meanwhile, and this process may end.
         let mut known = now.clone();
         known.merge(stale.iter().cloned());
         self.progress.set_inventory(&known);
@@ -144,7 +143,7 @@ impl Reconciliation<'_> {
         let deleting = prune(&deployment.target.cluster, stale, &settings);
         let deleted = self.progress.shown(deleting).await;
         if let Err(error) = &deleted {
-            // What is not known to be gone stays ours, or nobody would ever delete it.
+            // Objects whose deletion is uncertain stay in the inventory, so that they are not orphaned.
             now.merge(error.survivors.iter().cloned());
         }
         self.progress.set_inventory(&now);

@@ -1,5 +1,4 @@
-//! The source of a Kustomization: which object, whether it may be used, what it has made (kustomize-controller, `getSource`;
-//! K-015 … K-020).
+//! The source of a Kustomization and its artifact (kustomize-controller, `getSource`; K-015 … K-020).
 
 use super::context::KustomizationsContext;
 use super::error::Error;
@@ -8,22 +7,22 @@ use crate::controllers::context::Context;
 use crate::controllers::sources::artifacts;
 use bumpwright_api::{Artifact, Kustomization};
 
-/// The annotation of an OCI artifact that names what it was made from.
+/// The annotation with the origin revision of an OCI artifact.
 const ORIGIN: &str = "org.opencontainers.image.revision";
 
 /// The source of a Kustomization.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// Its archive of files.
+    /// Its archive.
     pub(crate) artifact: Artifact,
-    /// The revision of that.
+    /// The revision of the archive.
     pub(crate) revision: Revision,
 }
 
 /// The artifact of the source that a Kustomization names.
 ///
 /// # Errors
-/// When it may not be used, or there is none yet.
+/// The source may not be used, or has no artifact yet.
 pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kustomization) -> Result<Source, Error> {
     let shared = &context.shared;
     let (reference, name) = (&kustomization.spec.source_ref, kustomization.source());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::controllers::tokens::GateClosed;
 use bumpwright_runtime::{EventType, Outcome, clock};
 
-/// What is wrong. The text is the message of the Ready condition, [`Error::reason`] its reason.
+/// Errors of a reconciliation. The text is the message of the Ready condition, [`Error::reason`] its reason.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{0}")]
@@ -18,10 +18,10 @@ pub(crate) enum Error {
     AccessDenied(String),
     #[error(transparent)]
     FeatureGateDisabled(#[from] GateClosed),
-    /// The API server does not give the source.
+    /// The source cannot be read.
     #[error("{0}")]
     SourceUnreadable(String),
-    /// There is no such source.
+    /// The source does not exist.
     #[error("{0}")]
     SourceNotFound(String),
     /// The source has no artifact yet.
@@ -33,7 +33,7 @@ pub(crate) enum Error {
     DependencyNotReady { message: String, after: Duration },
     #[error("{0}")]
     BuildFailed(String),
-    /// There is no way to the cluster that the objects are for.
+    /// The target cluster cannot be reached.
     #[error("{0}")]
     NoClient(String),
     #[error("{0}")]
@@ -44,7 +44,7 @@ pub(crate) enum Error {
     PruneFailed(String),
     #[error("{0}")]
     HealthCheckFailed(String),
-    /// A change that came meanwhile counts: what has changed.
+    /// A change during the reconciliation: health checks of the old state are cancelled.
     #[error("New reconciliation triggered by {0}")]
     HealthCheckCanceled(String),
     /// The process ends while it waits for objects.
@@ -76,7 +76,7 @@ impl Error {
         }
     }
 
-    /// What the reconciliation comes to, for a Kustomization with this `spec.retryInterval`.
+    /// The outcome, for a Kustomization with this `spec.retryInterval`.
     pub(crate) fn outcome(&self, retry_interval: Duration) -> Outcome {
         let (reason, message) = (self.reason(), self.to_string());
         let after = match self {
@@ -101,7 +101,7 @@ impl Error {
         Outcome::RequeueAfter { reason, message, after }
     }
 
-    /// The event that it is worth.
+    /// The event about it.
     pub(crate) fn event(&self) -> Option<(EventType, String)> {
         match self {
             Self::InvalidSpec(_)
@@ -124,7 +124,7 @@ impl Error {
         }
     }
 
-    /// Whether the history of the status has an entry for it. Only what was built can have one.
+    /// Returns whether it gets an entry in the history of the status: only after a build.
     pub(crate) fn is_in_history(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What becomes of the objects of a Kustomization that is deleted (kustomize-controller, `finalize`; K-020 … K-031,
+//! Deletion of a Kustomization's objects (kustomize-controller, `finalize`; K-020 … K-031,
 //! docs/behaviour/kustomize-controller.md, *Deletion*).
 
 use std::time::Duration;
@@ -13,13 +13,13 @@ use bumpwright_apply::{Inventory, prune, terminated};
 use bumpwright_kube::KUSTOMIZATION;
 use bumpwright_runtime::{EventType, ReconcileRequest, Status};
 
-/// How often it is looked whether objects are gone.
+/// The interval between checks whether objects are gone.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Deletes what its policy wants deleted.
+/// Deletes objects by the deletion policy.
 ///
 /// # Errors
-/// In words for the log; it is tried again.
+/// Messages for the log; the deletion is retried.
 pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRequest<'_>) -> Result<(), String> {
     let kustomization: Kustomization = match request.object.read(&KUSTOMIZATION) {
         Ok(kustomization) => kustomization,

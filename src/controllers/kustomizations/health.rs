@@ -15,24 +15,24 @@ use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{ReconcileRequest, clock};
 
-/// The pauses between two looks grow from the first to the last, which is Flux's only one.
+/// Pauses between checks grow from the first to the last, which is Flux's fixed one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
-/// So many objects are looked at at once.
+/// Number of objects checked concurrently.
 const LOOKS: usize = 8;
 
-/// Why the objects are not ready.
+/// Why the wait failed.
 pub(crate) enum Unhealthy {
     /// They failed, or took too long.
     Failed(String),
-    /// Something changed meanwhile, and the new state counts (`CancelHealthCheckOnNewRevision`).
+    /// A change during the wait (`CancelHealthCheckOnNewRevision`).
     Overtaken(String),
     /// The process ends, or the Kustomization is deleted.
     Ending,
 }
 
-/// The health checks of a Kustomization for kinds of its own.
+/// The custom health checks of a Kustomization.
 ///
 /// # Errors
 /// In Flux's words.
@@ -47,7 +47,7 @@ pub(crate) fn checks(spec: &KustomizationSpec) -> Result<HealthChecks, String> {
     HealthChecks::new(&checks.collect::<Vec<_>>()).map_err(|error| error.to_string())
 }
 
-/// An object to wait for, at the version that is known of it.
+/// An object to wait for, at its known version.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
     id: ObjectId,
@@ -64,7 +64,7 @@ impl Checked {
     }
 }
 
-/// The objects that a Kustomization waits for; never itself.
+/// The objects that a Kustomization waits for, without itself.
 ///
 /// # Errors
 /// In Flux's words, for a reference that cannot be read.
@@ -110,7 +110,7 @@ fn named(reference: &bumpwright_api::ObjectReference) -> Result<Checked, String>
     })
 }
 
-/// The Jobs that are deleted some time after they ended: those that are gone have ended.
+/// The Jobs that are deleted some time after they end: a missing one has ended.
 pub(crate) fn jobs_with_ttl(built: &[Object]) -> Vec<ObjectId> {
     let objects = built.iter().map(|object| &object.value);
     let jobs = objects.filter(|object| {
@@ -122,10 +122,10 @@ pub(crate) fn jobs_with_ttl(built: &[Object]) -> Vec<ObjectId> {
     jobs.map(ObjectId::of).filter(|id| id.group == "batch").collect()
 }
 
-/// What is waited for.
+/// The objects to wait for.
 pub(crate) struct Waiting<'a> {
     pub(crate) cluster: &'a Cluster,
-    /// Those of the Jobs that are deleted some time after they ended.
+    /// Those among the Jobs that are deleted some time after they end.
     pub(crate) jobs_with_ttl: &'a [ObjectId],
     pub(crate) objects: Vec<Checked>,
     pub(crate) checks: HealthChecks,
@@ -174,7 +174,7 @@ pub(crate) async fn wait(
     }
 }
 
-/// Refuses what can never be found. A kind that is not known yet may come meanwhile (fluxcd/cli-utils, `validateIdentifiers`).
+/// Refuses objects that can never exist. An unknown kind may be defined meanwhile (fluxcd/cli-utils, `validateIdentifiers`).
 async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), String> {
     for checked in objects.iter().filter(|checked| checked.id.name.namespace.is_empty()) {
         let resource = cluster.resource_at_any_version(&checked.kind()).await;
@@ -190,7 +190,7 @@ async fn have_namespaces(cluster: &Cluster, objects: &[Checked]) -> Result<(), S
     Ok(())
 }
 
-/// One look at each object that was not ready before.
+/// Checks each object that was not ready before.
 async fn look(
     cluster: &Cluster,
     objects: &[Checked],

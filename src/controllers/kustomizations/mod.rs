@@ -52,10 +52,10 @@ pub(crate) struct Kustomizations {
     memories: Memories,
 }
 
-/// The kinds of objects that Kustomizations are built from.
+/// Kinds of sources.
 const SOURCES: [&Kind; 4] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET, &EXTERNAL_ARTIFACT];
 
-/// The kinds of objects that Kustomizations read.
+/// Kinds whose changes trigger a reconciliation.
 const CONFIGS: [&Kind; 2] = [&CONFIG_MAP, &SECRET];
 
 impl Registered for Kustomizations {
@@ -95,10 +95,10 @@ impl Registered for Kustomizations {
 impl Reconcile for Kustomizations {
     const KIND: &'static Kind = &KUSTOMIZATION;
     const CONTROLLER: &'static str = "kustomize-controller";
-    /// Not the manager of the objects that are applied: a Kustomization may be one of them.
+    /// Differs from the manager of applied objects: a Kustomization may be one of them.
     const MANAGER: &'static str = "gotk-kustomize-controller";
 
-    /// What is done shows with its first stage.
+    /// Conditions change with the first stage.
     fn begin(&self, _status: &mut Status) -> bool {
         false
     }
@@ -124,7 +124,7 @@ impl Reconcile for Kustomizations {
         }
     }
 
-    /// All events are recorded where they happen.
+    /// All events are recorded where they occur.
     fn conclude(&self, status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
         status::conclude(status, outcome);
         None
@@ -211,7 +211,7 @@ impl Reconciliation<'_> {
         })
     }
 
-    /// Builds. A failure is judged later: some of them come after what is wrong with the target.
+    /// Builds. A failure is evaluated later, since some errors of the target take precedence.
     async fn build(&mut self, files: Unpacked) -> Result<Built, BuildFailure> {
         let before = self.progress.conditions();
         self.progress.begin("Building manifests");
@@ -233,13 +233,13 @@ impl Reconciliation<'_> {
         built
     }
 
-    /// The objects that were applied before.
+    /// The previous inventory.
     async fn applied_before(&mut self, target: &Target) -> Result<Inventory, String> {
         let before = self.progress.before().map_err(|error| error.to_string())?;
         takeover::inventory(self.request, before, &target.cluster).await
     }
 
-    /// Takes a deployment of what was built into the history of the status.
+    /// Adds a build to the history of the status.
     fn remember(&mut self, digest: &str, deployed: &Result<(), Error>) {
         let reason = match deployed {
             Ok(()) => status::SUCCEEDED,
@@ -249,7 +249,7 @@ impl Reconciliation<'_> {
         self.progress.remember(digest, self.began.elapsed(), reason);
     }
 
-    /// Everything is applied and ready; `remarks` go below the message.
+    /// Everything is applied and ready; `remarks` follow the message.
     fn succeeded(&self, remarks: &str) -> Outcome {
         let (interval, revision) = (self.kustomization.spec.interval(), self.progress.revision());
         status::finished_event(self.request, self.began.elapsed(), interval, revision);
@@ -261,7 +261,7 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// What a step that failed comes to. Most failures are worth an event, and a line in the log.
+    /// The outcome of a failed step. Most failures get an event and a log line.
     fn failed(&self, error: &Error) -> Outcome {
         let outcome = error.outcome(self.kustomization.spec.retry_interval());
         let Some((event_type, message)) = error.event() else {
@@ -279,8 +279,8 @@ impl Reconciliation<'_> {
     }
 }
 
-/// What was built, and the cluster that it is for. A source without the path counts before a cluster that cannot be reached, that
-/// before all else that a build says.
+/// The build and its target cluster. A missing path takes precedence over an unreachable cluster, and that over all other build
+/// errors.
 fn built_for_target(
     built: Result<Built, BuildFailure>,
     target: Result<Target, String>,

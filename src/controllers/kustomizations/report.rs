@@ -1,5 +1,5 @@
-//! What messages say beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`),
-//! and objects that are left out.
+//! Messages beyond Flux's first line: drift, for a Kustomization that only reports it (`bumpwright.dev/reconcile: report`), and
+//! objects that are left out.
 
 use std::fmt::Display;
 
@@ -11,13 +11,13 @@ use bumpwright_apply::{ApplyError, Desired, Preview, Refusals, preview};
 use bumpwright_diff::to_text;
 use bumpwright_overlay::LeftOut;
 
-/// So many lines go into a condition and an event.
+/// Number of lines in a condition and an event.
 const LINES: usize = 20;
 
-/// The ending that says why nothing was done.
+/// The last line, which says why nothing was done.
 const REPORT: &str = "(bumpwright.dev/reconcile: report)";
 
-/// What applying would change. Nothing is applied, and nothing pruned.
+/// Reports the changes of an apply, without applying or pruning.
 ///
 /// # Errors
 /// The message of Ready.
@@ -38,7 +38,7 @@ pub(super) async fn compare(
     }
 }
 
-/// What differs from a revision: the first lines of it.
+/// The differences from a revision: the first lines.
 pub(crate) fn drift(preview: &Preview, revision: &str) -> String {
     let count = preview.differences.len();
     let objects = if count == 1 { "object differs" } else { "objects differ" };
@@ -47,12 +47,12 @@ pub(crate) fn drift(preview: &Preview, revision: &str) -> String {
     text
 }
 
-/// The first of what was left out, each on a line of its own; empty when that is nothing.
+/// The first objects that are left out, one per line; empty without any.
 pub(crate) fn names_left_out(objects: &[LeftOut]) -> String {
     first_of(objects.iter(), "objects")
 }
 
-/// What was left out; empty when that is nothing. None of it is deleted.
+/// The objects that are left out; empty without any. None of them is deleted.
 pub(crate) fn left_out(objects: &[LeftOut]) -> String {
     let mut text = names_left_out(objects);
     if !objects.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn left_out(objects: &[LeftOut]) -> String {
     text
 }
 
-/// The first of some lines, and how many more there are, each on a line of its own.
+/// The first lines, and the number of further ones.
 fn first_of<L: Display>(mut lines: impl Iterator<Item = L>, what: &str) -> String {
     let mut text = String::new();
     for line in lines.by_ref().take(LINES) {
@@ -73,7 +73,7 @@ fn first_of<L: Display>(mut lines: impl Iterator<Item = L>, what: &str) -> Strin
     }
 }
 
-/// That nothing differs.
+/// The message without differences.
 pub(crate) fn none(revision: &str) -> String {
     format!("No object differs from revision {revision} {REPORT}")
 }

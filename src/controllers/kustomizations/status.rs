@@ -1,4 +1,4 @@
-//! How the reconciliation of a Kustomization shows (kustomize-controller, `finalizeStatus`; K-197 … K-217,
+//! The status of a Kustomization (kustomize-controller, `finalizeStatus`; K-197 … K-217,
 //! docs/behaviour/kustomize-controller.md, *Status*).
 
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use bumpwright_api::{Conditions, HistoryEntry, Is, READY, RECONCILING};
 use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot};
 use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 
-/// Whether all objects that are waited for are ready.
+/// Whether all objects to wait for are ready.
 const HEALTHY: &str = "Healthy";
 
-/// So many outcomes are kept.
+/// Number of history entries.
 const HISTORY: usize = 5;
 
 /// The reason of success.
 pub(crate) const SUCCEEDED: &str = "ReconciliationSucceeded";
 
-/// The reason of a Kustomization that only reports (`bumpwright.dev/reconcile: report`), and has something to.
+/// The reason of a Kustomization that only reports drift (`bumpwright.dev/reconcile: report`), when there is some.
 pub(crate) const DRIFT_DETECTED: &str = "DriftDetected";
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
@@ -30,10 +30,10 @@ const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 /// The reason of Ready and Reconciling until the outcome is known.
 const PROGRESSING: &str = "Progressing";
 
-/// The field that controllers of the time of v1beta1 left in place of an inventory.
+/// The field of v1beta1 controllers in place of an inventory.
 const SNAPSHOT: &str = "snapshot";
 
-/// The reconciliation ends.
+/// Ends the reconciliation.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
     match outcome {
         Outcome::Ready { message, .. } => {
@@ -53,7 +53,7 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
     settle(status);
 }
 
-/// What follows from Ready, also for an object that is suspended.
+/// Fields derived from Ready, also for suspended objects.
 pub(crate) fn settle(status: &mut Status) {
     if status.conditions.is(READY, Is::True) {
         status.conditions.remove(RECONCILING);
@@ -68,17 +68,17 @@ pub(crate) fn settle(status: &mut Status) {
     status.mark_handled();
 }
 
-/// What the objects of a source are called: its revision, and where that came from.
+/// The revision of a source, and its origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Revision {
     /// `main@sha1:…`
     pub(crate) revision: String,
-    /// Of an OCI artifact, from its annotations; empty when it has none.
+    /// The origin revision of an OCI artifact; empty without one.
     pub(crate) origin: String,
 }
 
 impl Revision {
-    /// The last one that was applied.
+    /// The last applied revision.
     pub(crate) fn applied(status: &Status) -> Self {
         Self {
             revision: status.text("lastAppliedRevision").to_owned(),
@@ -95,7 +95,7 @@ impl Revision {
     }
 }
 
-/// The reason of events that come before an outcome: that of Ready.
+/// The reason of events before the outcome: that of Ready.
 pub(crate) fn reason(status: &Status, event_type: EventType) -> String {
     let ready = status.conditions.get(READY).map(|ready| ready.reason.clone());
     ready.unwrap_or_else(|| match event_type {
@@ -115,7 +115,7 @@ pub(crate) fn event(
     request.event(event_type, reason, message, revision.annotations());
 }
 
-/// Records that all is done.
+/// Records success.
 pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, interval: Duration, revision: &Revision) {
     let (took, interval) = (clock::duration(took), clock::duration(interval));
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
@@ -124,7 +124,7 @@ pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, int
     request.event(EventType::Normal, SUCCEEDED, message, annotations);
 }
 
-/// Notes an outcome of a build in the history: the same one again is counted, and comes first.
+/// Adds a build to the history: an equal entry is counted and moved to the front.
 fn remember(status: &mut Status, now: &str, digest: &str, took: Duration, reason: &str, revision: &Revision) {
     let mut history = history(status);
     let same = |entry: &HistoryEntry| entry.digest == digest && entry.last_reconciled_status == reason;
@@ -160,21 +160,21 @@ fn history(status: &Status) -> Vec<HistoryEntry> {
         .unwrap_or_default()
 }
 
-/// What was applied, as the status has it; None when nothing ever was.
+/// The inventory in the status; None if nothing was ever applied.
 ///
 /// # Errors
-/// When it cannot be read: nothing may be deleted then.
+/// It cannot be parsed: nothing may be deleted then.
 fn inventory(status: &Status) -> Result<Option<Inventory>, InvalidId> {
     status.fields.get("inventory").map(Inventory::of_status).transpose()
 }
 
-/// What was applied before, as the status has it.
+/// The record of applied objects in the status.
 pub(crate) enum Before {
-    /// By the inventory.
+    /// An inventory.
     Inventory(Inventory),
-    /// By the snapshot of an older controller.
+    /// A snapshot of an older controller.
     Snapshot(Snapshot),
-    /// Nothing ever was.
+    /// None.
     Nothing,
 }
 
@@ -197,7 +197,7 @@ impl Before {
         }
     }
 
-    /// Whether no objects may be left.
+    /// Returns whether the inventory is empty.
     pub(crate) fn is_nothing(&self) -> bool {
         !matches!(self, Self::Snapshot(_)) && self.entries().is_empty()
     }
@@ -214,16 +214,16 @@ fn set_text(status: &mut Status, field: &str, text: &str) {
     }
 }
 
-/// How long a stage may take before it is shown in the cluster.
+/// A stage is written to the cluster when it takes longer than this.
 const UNSEEN: Duration = Duration::from_millis(300);
 
-/// The status while a Kustomization is reconciled: what it shows of the stages, and of what they found and did.
+/// The status during a reconciliation: stages and their results.
 pub(crate) struct Progress<'a> {
     request: &'a ReconcileRequest<'a>,
     timeout: Duration,
-    /// Of the source; empty until that is found.
+    /// The source's revision; empty until it is known.
     revision: Revision,
-    /// Written by a stage and by the inventory of its objects at the same time.
+    /// Shared by a stage and the inventory that is stored during it.
     status: Mutex<&'a mut Status>,
 }
 
@@ -238,17 +238,17 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Of the source; empty until that is found.
+    /// The source's revision; empty until it is known.
     pub(crate) fn revision(&self) -> &Revision {
         &self.revision
     }
 
-    /// The source is found.
+    /// Records the source.
     pub(crate) fn set_revision(&mut self, revision: &Revision) {
         self.revision = revision.clone();
     }
 
-    /// A stage begins.
+    /// Begins a stage.
     pub(crate) fn begin(&mut self, doing: &str) {
         let message = self.message(doing);
         let status = self.status.get_mut();
@@ -264,15 +264,15 @@ impl<'a> Progress<'a> {
         )
     }
 
-    /// Works on a stage. One that takes its time is shown in the cluster; writing each of them would take more requests than an
-    /// unchanged Kustomization needs otherwise.
+    /// Runs a stage. A slow one is written to the cluster; writing each would take more requests than an unchanged
+    /// Kustomization needs otherwise.
     pub(crate) async fn shown<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         tokio::select! {
             done = &mut work => return done,
             () = tokio::time::sleep(UNSEEN) => {}
         }
-        // Both go on at the same time: either may have to wait until the other has released the status.
+        // They run concurrently, and either may have to wait for the lock on the status.
         let (done, ()) = tokio::join!(work, async {
             let mut status = self.status.lock().await;
             self.request.try_write_status(&mut status).await;
@@ -280,22 +280,22 @@ impl<'a> Progress<'a> {
         done
     }
 
-    /// The conditions as they are now.
+    /// The current conditions.
     pub(crate) fn conditions(&mut self) -> Conditions {
         self.status.get_mut().conditions.clone()
     }
 
-    /// Takes a stage back.
+    /// Removes a stage.
     pub(crate) fn restore(&mut self, conditions: Conditions) {
         self.status.get_mut().conditions = conditions;
     }
 
-    /// The revision is built, or cannot be.
+    /// Records that the revision is built, or cannot be.
     pub(crate) fn attempted(&mut self) {
         set_text(self.status.get_mut(), "lastAttemptedRevision", &self.revision.revision);
     }
 
-    /// What was applied before.
+    /// The record of applied objects.
     ///
     /// # Errors
     /// As [`inventory`].
@@ -303,28 +303,28 @@ impl<'a> Progress<'a> {
         Before::of(self.status.get_mut())
     }
 
-    /// What is applied now.
+    /// Sets the inventory.
     pub(crate) fn inventory(&mut self) -> Inventory {
         let known = inventory(self.status.get_mut());
         known.ok().flatten().unwrap_or_default()
     }
 
-    /// These objects are applied.
+    /// Records applied objects.
     pub(crate) fn set_inventory(&mut self, inventory: &Inventory) {
         set_inventory(self.status.get_mut(), inventory);
     }
 
-    /// All that a snapshot names is in the inventory, or deleted.
+    /// Removes the snapshot, once its objects are in the inventory or deleted.
     pub(crate) fn take_over(&mut self) {
         self.status.get_mut().fields.remove(SNAPSHOT);
     }
 
-    /// There are no objects to wait for.
+    /// Records that there are no objects to wait for.
     pub(crate) fn skip_health_checks(&mut self) {
         self.status.get_mut().conditions.remove(HEALTHY);
     }
 
-    /// Waits for objects begin.
+    /// Begins to wait for objects.
     pub(crate) fn begin_health_checks(&mut self) -> HealthBefore {
         let message = self.message("Running health checks");
         let status = self.status.get_mut();
@@ -337,38 +337,38 @@ impl<'a> Progress<'a> {
         before
     }
 
-    /// All objects are ready.
+    /// Records that all objects are ready.
     pub(crate) fn healthy(&mut self, message: &str) {
         let conditions = &mut self.status.get_mut().conditions;
         conditions.set(HEALTHY, Is::True, "Succeeded", message);
     }
 
-    /// They are not.
+    /// Records that some are not ready.
     pub(crate) fn unhealthy(&mut self, reason: &str, message: &str) {
         let conditions = &mut self.status.get_mut().conditions;
         conditions.set(HEALTHY, Is::False, reason, message);
     }
 
-    /// The revision is applied.
+    /// Records the applied revision.
     pub(crate) fn applied(&mut self) {
         let status = self.status.get_mut();
         set_text(status, "lastAppliedRevision", &self.revision.revision);
         set_text(status, "lastAppliedOriginRevision", &self.revision.origin);
     }
 
-    /// Takes what was built, by its digest, into the history.
+    /// Adds a build, by its digest, to the history.
     pub(crate) fn remember(&mut self, digest: &str, took: Duration, reason: &str) {
         let now = self.request.now;
         remember(self.status.get_mut(), now, digest, took, reason, &self.revision);
     }
 
-    /// Records an event about something that was done.
+    /// Records an event.
     pub(crate) fn record(&self, message: String) {
         event(self.request, EventType::Normal, PROGRESSING, message, &self.revision);
     }
 }
 
-/// Inventories are written while objects are applied.
+/// Stores inventories while objects are applied.
 impl InventoryStore for Progress<'_> {
     fn store<'a>(&'a self, inventory: &'a Inventory) -> BoxFuture<'a, Result<(), String>> {
         async move {
@@ -384,10 +384,10 @@ fn set_inventory(status: &mut Status, inventory: &Inventory) {
     status.fields.insert("inventory".to_owned(), inventory.to_status());
 }
 
-/// How the last reconciliation found the objects.
+/// The health at the end of the last reconciliation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HealthBefore {
     pub(crate) healthy: bool,
-    /// Whether it has applied this revision too.
+    /// Whether that reconciliation has applied this revision.
     pub(crate) same_revision: bool,
 }

@@ -1,15 +1,15 @@
-//! Kustomizations that a controller of the time of v1beta1 has reconciled last: what it applied is looked up once, as it left a
-//! snapshot of kinds and no inventory (KB-050, docs/decisions.md C03).
+//! Takeover from controllers of v1beta1, which left a snapshot of kinds instead of an inventory: their objects are looked up
+//! once (KB-050, docs/decisions.md C03).
 
 use super::status::Before;
 use bumpwright_apply::Inventory;
 use bumpwright_kube::Cluster;
 use bumpwright_runtime::ReconcileRequest;
 
-/// What was applied before: by the inventory, or else by the snapshot.
+/// The objects applied before: from the inventory, or from the snapshot.
 ///
 /// # Errors
-/// In words; nothing may be deleted then.
+/// A message; nothing may be deleted then.
 pub(crate) async fn inventory(
     request: &ReconcileRequest<'_>,
     before: Before,

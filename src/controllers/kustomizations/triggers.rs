@@ -1,5 +1,4 @@
-//! Which changes are worth a reconciliation of which Kustomizations (kustomize-controller, `kustomization_indexers.go`;
-//! K-005, K-186 … K-189).
+//! Triggers of Kustomizations (kustomize-controller, `kustomization_indexers.go`; K-005, K-186 … K-189).
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use bumpwright_api::{
 use bumpwright_kube::{Cache, Change, Object};
 use bumpwright_runtime::{Queue, triggers};
 
-/// Kustomizations themselves: new ones, changed specs, wishes. Those that wait for one that changed are looked at too.
+/// Kustomizations: new ones, changed specs, reconcile requests. Dependents of a changed one are triggered too.
 pub(crate) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
     let (all, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
     kustomizations.listen(move |change| match change {
@@ -37,7 +36,7 @@ pub(crate) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
     });
 }
 
-/// Those that wait for a Kustomization are looked at now and not when their pause is over.
+/// Dependents are reconciled at once and not after their pause.
 fn wake(all: &Cache, name: &ObjectName, queue: &Queue) {
     let waiting = all.list(|other| waits_for(other, name));
     waiting.iter().for_each(|other| queue.add(other.name.clone()));
@@ -64,7 +63,7 @@ pub(crate) fn of_source(sources: &Arc<Cache>, kustomizations: &Arc<Cache>, queue
     });
 }
 
-/// ConfigMaps and Secrets that are watched.
+/// Watched ConfigMaps and Secrets.
 pub(crate) fn of_config(configs: &Arc<Cache>, kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
     let (kustomizations, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
     let kind = configs.kind().kind;
@@ -81,7 +80,7 @@ fn revision(source: &Object) -> Option<String> {
     Some(artifact.revision)
 }
 
-/// What of a Kustomization's spec refers to others.
+/// The references of a Kustomization's spec.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
@@ -99,18 +98,18 @@ impl References {
     }
 }
 
-/// Whether a reference of an object means another one.
+/// Returns whether a reference of an object means another one.
 fn means(one: &Object, namespace: Option<&str>, name: &str, other: &ObjectName) -> bool {
     ObjectName::referred_from(&one.name.namespace, namespace, name) == *other
 }
 
-/// Whether a Kustomization is built from a source.
+/// Returns whether a Kustomization is built from a source.
 fn uses(one: &Object, kind: &str, source: &ObjectName) -> bool {
     let reference = References::of(one).source_ref;
     reference.kind == kind && means(one, reference.namespace.as_deref(), &reference.name, source)
 }
 
-/// Whether a Kustomization has tried a revision.
+/// Returns whether a Kustomization has attempted a revision.
 fn is_settled(one: &Object, revision: &str) -> bool {
     let status = one.status();
     let conditions = Conditions::of(&status, one.generation, "");
@@ -118,7 +117,7 @@ fn is_settled(one: &Object, revision: &str) -> bool {
     goes_on && text(Some(&status), "lastAttemptedRevision") == Some(revision)
 }
 
-/// Whether a Kustomization reads a ConfigMap or Secret.
+/// Returns whether a Kustomization reads a ConfigMap or Secret.
 fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
     if one.name.namespace != config.namespace {
         return false;
@@ -141,7 +140,7 @@ fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
         || substitutes.any(|from| from.kind == kind && from.name == config.name)
 }
 
-/// Whether a Kustomization may have been unable to go on because of another one.
+/// Returns whether a Kustomization may be waiting for another one.
 fn waits_for(one: &Object, other: &ObjectName) -> bool {
     let mut dependencies = References::of(one).depends_on.into_iter();
     let names_it = dependencies.any(|dependency| means(one, dependency.namespace.as_deref(), &dependency.name, other));
@@ -152,7 +151,7 @@ fn is_ready(one: &Object) -> bool {
     Conditions::of(&one.status(), one.generation, "").ready()
 }
 
-/// What others may wait for.
+/// The state that dependents wait for.
 fn state(one: &Object) -> (bool, i64, Option<Value>) {
     let status = one.status();
     let observed = status.get("observedGeneration").and_then(Value::as_i64);

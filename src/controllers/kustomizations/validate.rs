@@ -1,4 +1,4 @@
-//! What a Kustomization asks for.
+//! Validation of Kustomizations.
 
 use super::error::Error;
 use super::health;
@@ -18,7 +18,7 @@ pub(super) fn read(object: &Object) -> Result<(Kustomization, KustomizationAnnot
     Ok((kustomization, annotations))
 }
 
-/// Compiles the health checks, and checks what the feature gates allow.
+/// Compiles the health checks, and checks the spec against the feature gates.
 pub(super) fn check(kustomization: &Kustomization, gates: Gates) -> Result<HealthChecks, Error> {
     let checks = health::checks(&kustomization.spec).map_err(Error::InvalidCelExpression)?;
     let decryption = kustomization.spec.decryption.as_ref();

@@ -13,10 +13,10 @@ use bumpwright_policy::Reference;
 use bumpwright_registry::Login;
 use bumpwright_source::{OciPick, OciRemote, oci_repository};
 
-/// The registry. Clouds are asked for a login, so this blocks.
+/// Connects to the registry. Blocks on logins at clouds.
 ///
 /// # Errors
-/// What refuses the reconciliation.
+/// Errors that end the reconciliation.
 pub(crate) fn remote(
     sources: &SourcesContext,
     repository: &OciRepository,
@@ -48,7 +48,7 @@ pub(crate) fn remote(
     })
 }
 
-/// The login of the cloud that is the provider; without one there is no login.
+/// The login at the provider's cloud; anonymous without a provider.
 fn cloud_login(
     sources: &SourcesContext,
     repository: &OciRepository,
@@ -75,7 +75,7 @@ fn cloud_login(
     login.map_err(|error| without_login(repository, &error))
 }
 
-/// Upstream logs in at the cloud in the middle of its first request to the registry, and says so.
+/// Upstream logs in at the cloud during its first request to the registry, and words errors accordingly.
 fn without_login(repository: &OciRepository, error: &CloudError) -> Error {
     let url = &repository.spec.url;
     match OciPick::of(repository.spec.reference.as_ref()) {

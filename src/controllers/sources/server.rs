@@ -1,5 +1,5 @@
-//! Serves artifacts, from the moment on at which this process leads (source-controller v1.9, `main.go`): another one may still write
-//! to the folder before.
+//! Serves artifacts once this process leads (source-controller v1.9, `main.go`): before that another one may still write to the
+//! folder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::controllers::settings::Settings;
 use bumpwright_runtime::Log;
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
-/// The controller that writes what is served.
+/// The controller that writes the artifacts.
 pub(crate) const CONTROLLER: &str = "source-controller";
 
-/// How soon an address is tried again that is taken.
+/// The pause before another attempt at an address in use.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Serves what is in the storage, once `elected` is told. A process without leader election has its address at once.
+/// Serves the storage once `elected` is notified. Without leader election it listens at once.
 ///
 /// # Errors
 /// [`StartError::Listen`]

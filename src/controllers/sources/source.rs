@@ -1,8 +1,8 @@
-//! A reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): check the artifact that is
-//! there, run the steps of the kind, record the event of a change.
+//! The reconciliation of a source, the same for all kinds (source-controller v1.9, `Reconcile` of each): check the existing
+//! artifact, run the steps of the kind, record an event.
 //!
-//! The steps of a kind are in its folder and return values; [`Source::run`] lists them. What they find is put into the status by
-//! `status.rs` here and in the folder, and by [`SourceRequest`].
+//! The steps of a kind are in its folder and return values; [`Source::run`] lists them. Their results are put into the status
+//! by `status.rs` here and in the folder, and by [`SourceRequest`].
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -28,24 +28,24 @@ use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_storage::Storage;
 
-/// Where a spec says nothing.
+/// The default interval.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// A kind of sources, by the type of its objects.
+/// A kind of source, by the type of its objects.
 pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     /// The kind.
     const KIND: &'static Kind;
-    /// The name of the link to the newest artifact, which `status.url` names; none for kinds without that field.
+    /// The name of the link to the newest artifact, for `status.url`; none for kinds without that field.
     const LINK: Option<&'static str>;
-    /// What the artifact was made from, as the status has it.
+    /// The input of the artifact as recorded in the status.
     type Observed: DeserializeOwned + Serialize + Default + Send + Sync;
-    /// Why a step fails.
+    /// Errors of steps.
     type Error: SourceError;
 
     /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
-    /// All steps from the spec to an artifact that is in storage. Returns the message of the event about it.
+    /// All steps from the spec to a stored artifact. Returns the message of the event about it.
     fn run(
         request: &SourceRequest<'_, Self>,
         status: &mut Status,
@@ -148,11 +148,11 @@ pub(crate) struct SourceRequest<'a, S: Source> {
     pub(crate) request: &'a ReconcileRequest<'a>,
     /// The source.
     pub(crate) object: S,
-    /// What the artifact was made from, as the status said when the reconciliation began.
+    /// The input of the artifact as recorded in the status at the beginning.
     pub(crate) observed: S::Observed,
 }
 
-/// An artifact that a reconciliation made, and what it was made from.
+/// A new artifact and its input.
 pub(crate) struct NewArtifact<S: Source> {
     pub(crate) artifact: Artifact,
     pub(crate) observed: S::Observed,
@@ -164,17 +164,17 @@ impl<S: Source> SourceRequest<'_, S> {
         &self.request.object.name
     }
 
-    /// The name of an object of the same namespace.
+    /// An object name in the same namespace.
     pub(crate) fn beside(&self, name: &str) -> ObjectName {
         ObjectName::new(&self.name().namespace, name)
     }
 
-    /// Records an event that is not worth more than a trace.
+    /// Records a trace event.
     pub(crate) fn trace(&self, reason: &str, message: String) {
         self.request.event(EventType::Trace, reason, message, BTreeMap::new());
     }
 
-    /// Writes a status that says what is built, and why the artifact is outdated if it is (`outdated` is the reason).
+    /// Writes a status with the current step, and the reason why the artifact is outdated, if it is (`outdated`).
     pub(crate) async fn rebuild(&self, status: &mut Status, outdated: Option<&str>, message: &str) {
         if let Some(reason) = outdated {
             status::set_outdated(status, reason, message);
@@ -189,7 +189,7 @@ impl<S: Source> SourceRequest<'_, S> {
         self.rebuild(status, outdated, message).await;
     }
 
-    /// Puts a new artifact into the status, with what it was made from. Without one, the artifact that is there has this revision.
+    /// Puts a new artifact and its input into the status. Without one, the existing artifact has this revision.
     pub(crate) fn finish(&self, status: &mut Status, new: Option<NewArtifact<S>>, revision: &str) {
         let Some(new) = new else {
             let message = format!("artifact up-to-date with remote revision: '{revision}'");

@@ -1,4 +1,4 @@
-//! Where files are kept from when they are fetched until they are archived: one temporary file, which has no name.
+//! Temporary storage of fetched files until they are archived: an unnamed file.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -9,10 +9,10 @@ use super::error::ArtifactError;
 use bumpwright_budget::{BudgetedWriter, Held, Share};
 use bumpwright_source::{ContentStore, Keeping};
 
-/// A file without a name in `folder`: nothing is left of it, whatever happens.
+/// An unnamed file in `folder`, which leaves nothing behind.
 ///
 /// # Errors
-/// What refuses the reconciliation.
+/// Errors that end the reconciliation.
 pub(crate) fn temporary_file(folder: &Path) -> Result<File, ArtifactError> {
     tempfile::tempfile_in(folder).map_err(|error| ArtifactError::DirectoryCreationFailed {
         folder: folder.to_owned(),
@@ -20,7 +20,7 @@ pub(crate) fn temporary_file(folder: &Path) -> Result<File, ArtifactError> {
     })
 }
 
-/// The bytes of files, one after the other, and the room that they take.
+/// The contents of files, one after the other, and the disk space that they hold.
 #[derive(Debug)]
 pub(crate) struct Spooled {
     file: File,
@@ -28,10 +28,10 @@ pub(crate) struct Spooled {
 }
 
 impl Spooled {
-    /// All that was written to a file.
+    /// Everything that was written to a file.
     ///
     /// # Errors
-    /// The last of it cannot be written.
+    /// Flushing failed.
     pub(crate) fn of(out: BufWriter<BudgetedWriter<File>>) -> io::Result<Self> {
         let budgeted_writer = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         let (file, room) = budgeted_writer.into_parts();
@@ -39,7 +39,7 @@ impl Spooled {
     }
 }
 
-/// Where bytes of files are kept, as far as there is room for them.
+/// Storage for the contents of files, within the limit on disk space.
 pub(crate) fn keeping(file: File, room: &Share) -> Keeping<BufWriter<BudgetedWriter<File>>> {
     Keeping::new(BufWriter::with_capacity(128 << 10, BudgetedWriter::new(file, room)))
 }

@@ -1,5 +1,5 @@
-//! How a reconciliation of a source shows in its status (source-controller v1.9, `internal/reconcile/summarize`): Ready sums up the
-//! other conditions, in place of being set.
+//! The status of a source (source-controller v1.9, `internal/reconcile/summarize`): Ready summarises the other conditions
+//! instead of being set.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ pub(crate) const OUTDATED: &str = "ArtifactOutdated";
 pub(crate) const IN_STORAGE: &str = "ArtifactInStorage";
 pub(crate) const VERIFIED: &str = "SourceVerified";
 
-/// What Ready sums up, the weightier first. Not every kind sets all of them.
+/// The conditions that Ready summarises, in order of precedence. Not every kind has all of them.
 const SUMMARISED: [&str; 8] = [
     STORAGE_FAILED,
     FETCH_FAILED,
@@ -26,7 +26,7 @@ const SUMMARISED: [&str; 8] = [
     RECONCILING,
 ];
 
-/// Those that are bad news when they hold.
+/// Those that are negative when true.
 const BAD: [&str; 6] = [
     STORAGE_FAILED,
     FETCH_FAILED,
@@ -36,66 +36,66 @@ const BAD: [&str; 6] = [
     RECONCILING,
 ];
 
-/// Those that say that something failed.
+/// Those that report failures.
 const FAILURES: [&str; 3] = [FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED];
 
-/// Whether a condition says that something failed.
+/// Returns whether a condition reports a failure.
 pub(crate) fn has_failed(status: &Status) -> bool {
     FAILURES.iter().any(|kind| status.conditions.get(kind).is_some())
 }
 
-/// A reconciliation begins.
+/// Begins a reconciliation.
 pub(crate) fn begin(status: &mut Status) {
     status.conditions.remove(STORAGE_FAILED);
 }
 
-/// A signature that was refused is verified again.
+/// Removes the result of a failed verification, which is repeated.
 pub(crate) fn begin_verification(status: &mut Status) {
     if status.conditions.is(VERIFIED, Is::False) {
         status.conditions.remove(VERIFIED);
     }
 }
 
-/// The artifact in the status is this one.
+/// Sets the artifact.
 pub(crate) fn set_artifact(status: &mut Status, artifact: &Artifact) {
     status.fields.insert("artifact".to_owned(), json!(artifact));
 }
 
-/// The artifact in the status is not in storage any more.
+/// Removes an artifact that is missing from storage.
 pub(crate) fn lose_artifact(status: &mut Status) {
     status.fields.remove("artifact");
     set_building(status, "building artifact: disappeared from storage");
     status.conditions.remove(IN_STORAGE);
 }
 
-/// There is no artifact yet.
+/// Records that there is no artifact yet.
 pub(crate) fn build_first_artifact(status: &mut Status) {
     set_building(status, "building artifact");
     status.conditions.remove(IN_STORAGE);
 }
 
-/// The artifact is not the newest any more.
+/// Marks the artifact as outdated.
 pub(crate) fn set_outdated(status: &mut Status, reason: &str, message: &str) {
     status.conditions.set(OUTDATED, Is::True, reason, message);
 }
 
-/// The artifact counts as outdated no longer than until the status was written.
+/// Removes the mark of an outdated artifact, which lasts until the status was written.
 pub(crate) fn clear_outdated(status: &mut Status) {
     status.conditions.remove(OUTDATED);
 }
 
-/// The message of what is done now; whether the object is ready is unknown meanwhile (`ProgressiveStatus` with drift).
+/// Sets the message of the current step; Ready is unknown meanwhile (`ProgressiveStatus` with drift).
 pub(crate) fn set_building(status: &mut Status, message: &str) {
     status.conditions.reconciling("Progressing", message);
     status.unsettle(message);
 }
 
-/// The source was fetched, or had not to be.
+/// Records a successful fetch.
 pub(crate) fn fetched(status: &mut Status) {
     status.conditions.remove(FETCH_FAILED);
 }
 
-/// The newest artifact is in storage.
+/// Records that the newest artifact is in storage.
 pub(crate) fn stored(status: &mut Status, message: &str) {
     clear_outdated(status);
     status.conditions.set(IN_STORAGE, Is::True, "Succeeded", message);
@@ -109,13 +109,14 @@ pub(crate) fn show(status: &mut Status, error: &impl SourceError) {
     }
 }
 
-/// Sets the condition of the error that ends a reconciliation, and returns the outcome.
+/// Sets the condition of an error that ends the reconciliation, and returns the outcome.
 pub(crate) fn failed(status: &mut Status, error: &impl SourceError) -> Outcome {
     show(status, error);
     error.failure().outcome(error.to_string())
 }
 
-/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure;
+/// Ends a reconciliation (`ComputeReconcileResult`, then `SummarizeAndPatch`). Returns the event of a failure; that of a
+/// success is recorded already.
 /// that of a success is recorded already.
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEvent> {
     status.mark_handled();
@@ -151,7 +152,7 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEven
     }
 }
 
-/// A suspended source was seen, and its spec.
+/// Marks a suspended source as observed.
 pub(crate) fn suspend(status: &mut Status) {
     status.mark_handled();
     mark_retrying(status);
@@ -162,7 +163,7 @@ pub(crate) fn suspend(status: &mut Status) {
     summarise(status);
 }
 
-/// What was being done is tried again.
+/// Marks the current step as retrying.
 fn mark_retrying(status: &mut Status) {
     if status.conditions.get(RECONCILING).is_some() {
         let doing = status.conditions.message(RECONCILING).to_owned();

@@ -1,4 +1,4 @@
-//! Webhooks: what forges and registries tell makes objects reconcile at once.
+//! Webhooks: events of forges and registries trigger reconciliations.
 
 pub(crate) mod receiver;
 pub(crate) mod server;

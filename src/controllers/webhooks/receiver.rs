@@ -1,4 +1,4 @@
-//! Webhooks: who proves itself makes the objects look at once that its event is for (`docs/webhooks.md`).
+//! Webhooks: an authenticated event triggers the reconciliation of the objects concerned (`docs/webhooks.md`).
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -17,13 +17,13 @@ use bumpwright_webhook::{
     self as webhook, Event, GitReference, Id, MAX_BODY, OciReference, Rejection, Request, Target, Tokens,
 };
 
-/// So long the tokens are good that were read, so that strangers cannot make us ask the API server.
+/// Tokens are cached this long, so that strangers cannot cause requests to the API server.
 const TOKENS_KEPT: Duration = Duration::from_secs(10);
 
-/// Who writes the annotation, as `metadata.managedFields` have it.
+/// The field manager of the annotation.
 const MANAGER: &str = "bumpwright-webhooks";
 
-/// Answers the requests of forges and registries.
+/// Answers requests of forges and registries.
 pub(crate) struct Webhooks {
     context: Arc<Context>,
     git_repositories: Arc<Cache>,
@@ -49,7 +49,7 @@ impl Webhooks {
         }
     }
 
-    /// Serves for ever.
+    /// Serves until the process ends.
     pub(crate) async fn serve(self, listener: TcpListener) {
         let webhooks = Arc::new(self);
         let answer = move |call| {
@@ -70,7 +70,7 @@ impl Webhooks {
         match received(call, &tokens) {
             Ok(events) => self.follow(&events).await,
             Err(rejection) => {
-                // The path may be a secret, the body is a stranger's.
+                // The path may be a secret, and the body is untrusted.
                 self.log.info(&format!("refused a webhook: {rejection}"));
                 Reply::new(rejection.status(), rejection.answer())
             }
@@ -104,7 +104,7 @@ impl Webhooks {
         Ok(tokens)
     }
 
-    /// Asks for a reconciliation of all objects that the events are for.
+    /// Requests the reconciliation of all objects concerned.
     async fn follow(&self, events: &[Event]) -> Reply {
         let ids = self.select(events);
         let mut failed = 0;
@@ -123,7 +123,7 @@ impl Webhooks {
         self.log.info(&text);
         match failed {
             0 => Reply::new(202, text),
-            // The sender may try again.
+            // The sender may retry.
             _ => Reply::new(
                 500,
                 format!("{failed} of {} objects could not be asked to look", ids.len()),
@@ -190,7 +190,7 @@ fn entries(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
     secret.keys().filter_map(move |key| Some((key, value(key)?)))
 }
 
-/// The objects of a kind, but for those that the schema of their kind should have kept out.
+/// The objects of a kind, without those that violate its schema.
 fn read<T: DeserializeOwned>(cache: &Cache) -> Vec<T> {
     let objects = cache.list(|_| true);
     objects

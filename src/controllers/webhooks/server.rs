@@ -14,7 +14,7 @@ use bumpwright_http_server::{self as http_server, Body, Limits};
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) method: String,
-    /// Without the query. It may be a secret.
+    /// Without the query. May be a secret.
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
@@ -34,7 +34,7 @@ impl Reply {
     }
 }
 
-/// Answers requests for ever. Bodies of more than `most` bytes are not read to their end.
+/// Answers requests until the process ends. Bodies of more than `most` bytes are rejected.
 pub(crate) async fn serve<F, A>(listener: TcpListener, most: usize, answer: F)
 where
     F: Fn(Call) -> A + Send + Sync + 'static,

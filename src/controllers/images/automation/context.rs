@@ -1,4 +1,4 @@
-//! What ImageUpdateAutomations work with.
+//! The context of ImageUpdateAutomations.
 
 use std::sync::Arc;
 

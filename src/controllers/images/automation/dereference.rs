@@ -1,4 +1,4 @@
-//! What an automation names: the GitRepository, and the Secrets and ServiceAccounts that both name.
+//! The objects that an automation refers to: its GitRepository, and the Secrets and ServiceAccounts of both.
 
 use super::context::AutomationContext;
 use super::error::Error;
@@ -8,7 +8,7 @@ use bumpwright_api::{GitRepository, ImageUpdateAutomation, Objects};
 use bumpwright_connect::{ProviderAccount, References};
 use bumpwright_kube::GIT_REPOSITORY;
 
-/// The repository that the automation works on, if it may be used.
+/// The automation's repository, if it may be used.
 pub(super) async fn repository(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,
@@ -28,7 +28,7 @@ pub(super) async fn repository(
     Ok(repository.map_err(|error| format!("GitRepository/{name}: {error}"))?)
 }
 
-/// The Secrets and ServiceAccounts that the automation and its repository name.
+/// The Secrets and ServiceAccounts of the automation and its repository.
 pub(super) async fn objects(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,

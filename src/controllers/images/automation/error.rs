@@ -21,13 +21,13 @@ pub(super) enum Error {
     AccessDenied(String),
     #[error(transparent)]
     FeatureGateDisabled(#[from] GateClosed),
-    /// What the spec names cannot be used now.
+    /// An object that the spec refers to cannot be used now.
     #[error("failed configuring source manager: {0}")]
     SourceManagerFailed(String),
-    /// The mirror of the repository.
+    /// The mirror of the repository is unusable.
     #[error("failed to checkout source: unable to clone '{url}': {message}")]
     GitOperationFailed { url: String, message: String },
-    /// A step of the run, which has a reason and a message of its own.
+    /// A step of the run failed, with a reason and a message of its own.
     #[error("{}", .0.message)]
     Run(Failure),
     #[error("{0}")]
@@ -52,7 +52,7 @@ impl Error {
     }
 }
 
-/// What a helper says in words is about the source.
+/// Plain messages are errors of the source.
 impl From<String> for Error {
     fn from(message: String) -> Self {
         Self::SourceManagerFailed(message)

@@ -20,7 +20,7 @@ use bumpwright_update::{
     settings,
 };
 
-/// The Secret with the signing key, beside the automation (IUA-040).
+/// The Secret with the signing key, in the automation's namespace (IUA-040).
 pub(crate) fn signing_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
     let key = automation.spec.git.as_ref()?.commit.signing_key.as_ref()?;
     Some(ObjectName::new(
@@ -29,7 +29,7 @@ pub(crate) fn signing_secret(automation: &ImageUpdateAutomation) -> Option<Objec
     ))
 }
 
-/// The run of an automation. `policies` are those of its namespace.
+/// The job of an automation. `policies` are those of its namespace.
 pub(crate) fn make(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,
@@ -98,7 +98,7 @@ pub(crate) fn make(
     Ok((job, place))
 }
 
-/// What the gates make of a push branch that is there already (C30).
+/// How an existing push branch is updated, by the gates (C30).
 fn other_branch(gates: Gates) -> OtherBranch {
     match (gates.force_push_branch, gates.all_branches) {
         (true, _) => OtherBranch::Replaced,
@@ -107,7 +107,7 @@ fn other_branch(gates: Gates) -> OtherBranch {
     }
 }
 
-/// The remote, with everything that its GitRepository says (C33).
+/// The remote with all settings of its GitRepository (C33).
 fn remote(
     context: &Context,
     automation: &ImageUpdateAutomation,
@@ -141,13 +141,13 @@ fn remote(
     })
 }
 
-/// The Secret with a token for pull requests, beside the automation.
+/// The Secret with a token for pull requests, in the automation's namespace.
 pub(crate) fn pull_request_secret(automation: &ImageUpdateAutomation) -> Option<ObjectName> {
     let name = automation.pull_request().ok()?.secret?;
     Some(ObjectName::new(automation.metadata.namespace_or_default(), name))
 }
 
-/// The pull request that annotations ask for.
+/// The pull request settings of the annotations.
 fn pull_request(
     automation: &ImageUpdateAutomation,
     remote: &Remote,

@@ -45,7 +45,7 @@ impl Reconcile for ImageUpdateAutomations {
     const KIND: &'static Kind = &IMAGE_UPDATE_AUTOMATION;
     const CONTROLLER: &'static str = "image-automation-controller";
 
-    /// A run before the policies are known would find none.
+    /// A run before the policies are listed would find none.
     fn needs(&self) -> Vec<&Cache> {
         vec![&self.0.policies]
     }
@@ -103,7 +103,7 @@ impl Registered for ImageUpdateAutomations {
 }
 
 impl ImageUpdateAutomations {
-    /// `before` is the message that Ready had before.
+    /// `before` is the previous message of Ready.
     async fn run(&self, request: &ReconcileRequest<'_>, before: &str) -> Result<FinishedRun, Error> {
         let context = &self.0;
         let Valid {
@@ -135,7 +135,7 @@ impl ImageUpdateAutomations {
         }
     }
 
-    /// What is to be run. Identities are asked for, and disks read, on a thread of its own.
+    /// The job and its mirror. Blocks on identities and disks, so it has a thread of its own.
     async fn job(
         &self,
         automation: &Arc<ImageUpdateAutomation>,

@@ -1,4 +1,4 @@
-//! What an automation with `bumpwright.dev/dry-run: "true"` reports instead of pushing.
+//! The report of an automation with `bumpwright.dev/dry-run: "true"`, in place of a push.
 
 use super::skips;
 use bumpwright_api::ImageUpdateAutomation;
@@ -6,10 +6,10 @@ use bumpwright_edit::unified;
 use bumpwright_runtime::Outcome;
 use bumpwright_update::Run;
 
-/// So many bytes of the diff are shown: a condition's message has an end.
+/// Limit on the diff in a condition's message, in bytes.
 const SHOWN: usize = 8 << 10;
 
-/// The outcome of a dry run: the diff in the message, and an event whenever it is another one.
+/// The outcome of a dry run: the diff in the message, and an event when it differs from the previous one.
 pub(crate) fn outcome(automation: &ImageUpdateAutomation, run: &Run) -> Outcome {
     let mut message = match &run.commit {
         None => "dry run: repository up-to-date".to_owned(),

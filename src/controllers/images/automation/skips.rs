@@ -1,4 +1,4 @@
-//! Skipped markers, which Flux passes over in silence (docs/decisions.md, *silence*): in the Ready message, in an event and in
+//! Skipped markers, which Flux ignores in silence (docs/decisions.md, *silence*): in the Ready message, in an event and in
 //! metrics.
 
 use std::collections::BTreeMap;
@@ -8,18 +8,18 @@ use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
 use bumpwright_runtime::{Metrics, ReconcileRequest};
 use bumpwright_update::Run;
 
-/// So many are named in a message.
+/// Number of skips named in a message.
 const NAMED: usize = 3;
 
-/// So many are named in an event.
+/// Number of skips named in an event.
 const NAMED_IN_EVENT: usize = 10;
 
-/// The first skips, one on each line, and how many more there are; none when nothing was skipped.
+/// The first skips, one on each line, and the number of further ones; none when nothing was skipped.
 pub(crate) fn summary(skips: &[Skip]) -> Option<String> {
     first(skips, NAMED)
 }
 
-/// Tells of skips that the message `before` of Ready does not tell of.
+/// Records an event about skips that the previous message `before` of Ready does not have.
 pub(crate) fn warn(request: &ReconcileRequest<'_>, skips: &[Skip], before: &str) {
     let Some(summary) = summary(skips).filter(|summary| !before.ends_with(summary)) else {
         return;
@@ -44,13 +44,12 @@ fn first(skips: &[Skip], count: usize) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Markers of other automations on the same repository are where they belong, and those of fields that are commented out bother
-/// nobody; metrics count them.
+/// Markers of other automations on the same repository are expected, and so are commented-out fields; only metrics count them.
 fn is_meant(reason: Reason) -> bool {
     reason.is_dormant() || matches!(reason, Reason::NotSelected | Reason::OtherNamespace)
 }
 
-/// Tells metrics what a run skipped.
+/// Counts the skips of a run in metrics.
 pub(crate) fn count(metrics: &Metrics, request: &ReconcileRequest<'_>, run: &Run) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for skip in &run.skips {

@@ -11,13 +11,13 @@ use bumpwright_update::Run;
 
 const READY: &str = "repository up-to-date";
 
-/// A run begins at the time `now` (RFC 3339).
+/// Marks the beginning of a run at the time `now` (RFC 3339).
 pub(super) fn begin(status: &mut Status, now: &str) {
     let fields = &mut status.fields;
     fields.insert("lastAutomationRunTime".to_owned(), json!(now));
 }
 
-/// Whether a run found what the status has already: these policies (`observed`), at this revision.
+/// Returns whether the status has the result of a run already: these policies (`observed`), at this revision.
 fn is_unchanged(status: &Status, automation: &ImageUpdateAutomation, run: &Run, observed: &Value) -> bool {
     let none = Value::Object(Map::new());
     !is_switched(automation, run)
@@ -25,7 +25,7 @@ fn is_unchanged(status: &Status, automation: &ImageUpdateAutomation, run: &Run, 
         && Revision::parse(status.text("observedSourceRevision")) == run.revision
 }
 
-/// Whether the automation pushes elsewhere than where it starts: what is there, only a whole run finds out.
+/// Returns whether the push branch differs from the start branch: then only a full run sees its state.
 fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
     let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
     push.is_some_and(|push| {
@@ -36,7 +36,7 @@ fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
     })
 }
 
-/// Notes what a run at the time `now` did.
+/// Records the result of a run at the time `now`.
 pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Outcome {
     let (automation, run, observed) = (&finished.automation, &finished.run, finished.observed);
     let unchanged = is_unchanged(status, automation, run, &observed);
@@ -99,7 +99,7 @@ fn summary(run: &Run, refspec: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    /// A push branch is another one also when its name is the first part of the other's, up to an `@`.
+    /// Branches are compared in full: one may have the name of another up to an `@`.
     #[test]
     fn an_automation_is_switched_when_it_pushes_to_another_branch() {
         let run = |branch: &str| Run {

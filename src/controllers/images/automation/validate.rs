@@ -1,4 +1,4 @@
-//! What an automation asks for.
+//! Validation of automations.
 
 use serde::Deserialize as _;
 
@@ -6,7 +6,7 @@ use super::error::Error;
 use bumpwright_api::{AutomationAnnotations, ImageUpdateAutomation, Strategy};
 use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
 
-/// An automation that can be run.
+/// A valid automation.
 pub(super) struct Valid {
     pub(super) automation: ImageUpdateAutomation,
     pub(super) annotations: AutomationAnnotations,
@@ -38,7 +38,7 @@ pub(super) fn validate(object: &Object) -> Result<Valid, Error> {
     })
 }
 
-/// A strategy that nobody knows, which a definition of the kind other than ours may let through (N-022).
+/// An unknown strategy, which a definition of the kind other than ours may allow (N-022).
 fn unknown_strategy(object: &Object) -> Option<String> {
     let spec = object.field("spec");
     let strategy = spec.pointer("/update/strategy")?;

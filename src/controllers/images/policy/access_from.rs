@@ -1,18 +1,18 @@
-//! Who may use an object of another namespace (`spec.accessFrom`; fluxcd/pkg `runtime/acl`).
+//! Access to objects of other namespaces (`spec.accessFrom`; fluxcd/pkg `runtime/acl`).
 
 use bumpwright_api::{AccessFrom, LabelSelector, ObjectName};
 use bumpwright_kube::{Cluster, ClusterError, NAMESPACE};
 
-/// Why not.
+/// Why access is denied.
 #[derive(Debug)]
 pub(crate) enum Denied {
     /// The object does not allow it.
     Denied(String),
-    /// It could not be found out.
+    /// The namespace could not be read.
     Unknown(ClusterError),
 }
 
-/// Whether objects of the namespace `from` may use the object `name`.
+/// Checks whether objects of the namespace `from` may use the object `name`.
 ///
 /// # Errors
 /// [`Denied`]

@@ -1,7 +1,7 @@
 //! The policies of each namespace as automations see them, kept from run to run.
 //!
-//! Every automation sees every policy of its namespace. Reading 500 of them anew costs more than a run that finds nothing,
-//! so a page for each namespace is brought up to date by the policies that are not what they were.
+//! Every automation sees every policy of its namespace. Decoding 500 of them costs more than a run that finds nothing, so the
+//! decoded policies of a namespace are kept and updated when single ones change.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use bumpwright_policy::PolicyName;
 use bumpwright_runtime::clock;
 use bumpwright_update::Policies;
 
-/// Annotations with this prefix may say something else at another time.
+/// The meaning of annotations with this prefix may depend on the time.
 const TIMED: &str = "bumpwright.dev/";
 
 /// Pages by namespace.
@@ -28,9 +28,9 @@ pub(crate) struct PolicyBook {
 #[derive(Debug)]
 struct Page {
     policies: Arc<Policies>,
-    /// Their images, as statuses of automations name them.
+    /// Their images, in the form of automations' statuses.
     images: Arc<Map<String, Value>>,
-    /// What was read, by name.
+    /// Decoded policies by name.
     read: HashMap<String, Arc<Object>>,
 }
 
@@ -42,7 +42,7 @@ impl PolicyBook {
         }
     }
 
-    /// The policies of a namespace, and the images of those that the selector wants, by name.
+    /// The policies of a namespace, and the images of those that match the selector, by name.
     pub(crate) fn of(&self, namespace: &str, selector: Option<&LabelSelector>) -> (Arc<Policies>, Value) {
         let objects = self.cache.list(|object| object.name.namespace == namespace);
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,27 +11,27 @@ use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_scan::{Asked, NoImage, Tags, choose};
 
-/// The least time until an image is looked at again that a guard refused.
+/// The least pause before an image is checked again that a guard refused.
 const REFUSED: Duration = Duration::from_secs(60);
 
 /// The image of a policy.
 #[derive(Debug)]
 pub(super) enum Choice {
     Chosen(LatestRef),
-    /// A guard keeps the image of before, for this reason.
+    /// A guard keeps the previous image, for this reason.
     Kept(LatestRef, String),
 }
 
-/// What a policy chooses from.
+/// The input of a choice.
 pub(super) struct Candidates {
     pub(super) repository: ImageRepository,
     pub(super) tags: Tags,
-    /// The image that was chosen before.
+    /// The previous image.
     pub(super) before: Option<LatestRef>,
 }
 
 impl Candidates {
-    /// The choice of `policy`.
+    /// Chooses for `policy`.
     pub(super) async fn choose(
         self,
         context: &Arc<ImagesContext>,
@@ -69,7 +69,7 @@ impl Candidates {
         }
     }
 
-    /// The newest image that the policy allows. Registries are asked for digests and ages, so this has a thread of its own.
+    /// The newest image that the policy allows. Blocks on registries for digests and ages, so it has a thread of its own.
     async fn newest(
         self,
         context: &Arc<ImagesContext>,

@@ -1,4 +1,4 @@
-//! The ImageRepository that a policy names, and its tags.
+//! The ImageRepository that a policy refers to, and its tags.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use bumpwright_scan::{Scanned, Tags};
 /// The number of attempts to read the tags before the policy waits for another reconciliation.
 const ATTEMPTS: u32 = 4;
 
-/// The repository that the policy names, if it may be used.
+/// The policy's repository, if it may be used.
 pub(super) async fn repository(
     context: &ImagesContext,
     policy: &ImagePolicy,
@@ -51,7 +51,7 @@ pub(super) async fn repository(
     Ok((object, repository))
 }
 
-/// The tags that were scanned last. Right after a scan was asked for they may still be on their way.
+/// The tags of the last scan. Right after a requested scan they may not be stored yet.
 pub(super) async fn tags(
     context: &ImagesContext,
     repository: &ImageRepository,

@@ -1,4 +1,4 @@
-//! Why an ImagePolicy chooses nothing.
+//! Why an ImagePolicy has no image.
 
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ pub(super) enum Error {
     AccessDenied(String),
     #[error("failed to get the referred ImageRepository: referenced ImageRepository does not exist: {0}")]
     DependencyNotReady(String),
-    /// The repository was not scanned yet.
+    /// The repository has not been scanned yet.
     #[error("retrying in {} error: no tags in database", duration(*.0))]
     DependencyNotScanned(Duration),
-    /// A guard refuses the image, and none was chosen before.
+    /// A guard refuses the image, and there is no previous one.
     #[error("{message}")]
     ImageRefused { message: String, retry: Duration },
     #[error("{0}")]

@@ -65,20 +65,20 @@ impl Registered for ImagePolicies {
     }
 }
 
-/// A policy that can be followed.
+/// A valid policy.
 struct Valid {
     policy: ImagePolicy,
     guards: Guards,
-    /// How often the digest of the image is looked up.
+    /// The interval for refreshing the digest.
     interval: Option<Duration>,
 }
 
 /// The choice of a policy.
 struct Chosen {
     choice: Choice,
-    /// The image that was chosen before.
+    /// The previous image.
     before: Option<LatestRef>,
-    /// How often the digest of the image is looked up.
+    /// The interval for refreshing the digest.
     interval: Option<Duration>,
 }
 

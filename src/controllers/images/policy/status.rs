@@ -7,7 +7,7 @@ use super::choose::Choice;
 use bumpwright_policy::LatestRef;
 use bumpwright_runtime::{Outcome, Status};
 
-/// Notes the choice.
+/// Records the choice.
 pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
     let (before, after) = (chosen.before, chosen.interval);
     let (image, kept) = match chosen.choice {
@@ -22,7 +22,7 @@ pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
         };
     }
     fields.insert("latestRef".to_owned(), json!(image));
-    // What v1beta1 and v1beta2 readers look at (C36).
+    // Fields for readers of v1beta1 and v1beta2 (C36).
     fields.insert("latestImage".to_owned(), json!(image.to_string()));
     let message = message(&image, fields.get("observedPreviousRef"), kept.as_deref());
     Outcome::Ready {
@@ -33,8 +33,8 @@ pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
     }
 }
 
-/// The message of Ready (image-reflector-controller v1.2, `composeImagePolicyReadyMessage`), with our reason for keeping an
-/// older image after it.
+/// The message of Ready (image-reflector-controller v1.2, `composeImagePolicyReadyMessage`), followed by our reason for keeping
+/// an older image.
 fn message(image: &LatestRef, previous: Option<&Value>, kept: Option<&str>) -> String {
     let mut message = format!("Latest image tag for {} resolved to {}", image.name, image.tag);
     if let Some(digest) = &image.digest {

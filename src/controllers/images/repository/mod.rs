@@ -1,4 +1,4 @@
-//! `ImageRepository`: scans when it is time to (image-reflector-controller v1.2, *ImageRepository*; N-048 to N-064).
+//! `ImageRepository`: scans when a scan is due (image-reflector-controller v1.2, *ImageRepository*; N-048 to N-064).
 
 mod error;
 mod schedule;
@@ -50,7 +50,7 @@ impl Reconcile for ImageRepositories {
     }
 }
 
-/// What is scanned, how and when.
+/// The input and the schedule of a scan.
 struct Plan {
     repository: ImageRepository,
     /// The canonical name of the image.
@@ -115,7 +115,7 @@ impl ImageRepositories {
         Ok((repository, canonical))
     }
 
-    /// The Secrets and ServiceAccounts that the spec names.
+    /// The Secrets and ServiceAccounts that the spec refers to.
     async fn dereference(
         &self,
         request: &ReconcileRequest<'_>,
@@ -152,7 +152,7 @@ impl ImageRepositories {
     }
 }
 
-/// What an ImageRepository scans.
+/// The key of an ImageRepository's scan.
 pub(crate) fn scanned(object: &Object, canonical: &str) -> Scanned {
     Scanned::new(&object.name.namespace, &object.name.name, &object.uid, canonical)
 }

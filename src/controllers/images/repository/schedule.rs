@@ -10,13 +10,13 @@ use bumpwright_runtime::Status;
 use bumpwright_runtime::clock::seconds_between;
 use bumpwright_scan::{Scanned, TagStore, TagsError};
 
-/// Nothing was ever stored for this repository, or what was stored is lost.
+/// No scan of this repository is stored, or the stored one is lost.
 pub(super) const NO_TAGS: &str = "no tags in database";
 
-/// Whether to scan now, and how long the result is good for.
+/// Whether a scan is due, and how long its result is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
-    /// Why to scan now; none when the last scan is still good.
+    /// Why a scan is due; none while the last one is valid.
     pub(super) due: Option<&'static str>,
     /// Until the next scan.
     pub(super) next: Duration,
@@ -48,7 +48,7 @@ impl Schedule {
         if status.is_requested() {
             return at_once("reconcile requested");
         }
-        // A request counts as handled although its scan failed; nothing else would make up for it before the interval is over.
+        // A request counts as handled even if its scan failed, which is repeated only after the interval.
         if status.conditions.is(READY, Is::False) {
             return at_once("last reconciliation failed");
         }

@@ -11,17 +11,17 @@ use bumpwright_runtime::{Outcome, ReconcileRequest, Status};
 /// The number of tags that the status shows.
 const SHOWN_TAGS: usize = 10;
 
-/// A scan begins.
+/// Marks the beginning of a scan.
 pub(super) async fn scanning(request: &ReconcileRequest<'_>, status: &mut Status, why: &str) {
     status.progress(&format!("scanning: {why}"));
     if why == NO_TAGS {
-        // Policies wait for a change of state to look at the tags again.
+        // Policies wait for a change of state before they read the tags again.
         status.unsettle(&format!("scanning: {why}"));
         request.try_write_status(status).await;
     }
 }
 
-/// Notes the result of a scan at the time `now`. Returns whether it differs from the one before.
+/// Records the result of a scan at the time `now`. Returns whether it differs from the previous one.
 fn scanned(status: &mut Status, Scan { tags, revision }: &Scan, now: &str) -> bool {
     let changed = status.text_at("lastScanResult", "revision") != revision;
     let mut result = json!({ "revision": revision, "scanTime": now, "tagCount": tags.len() });
@@ -33,7 +33,7 @@ fn scanned(status: &mut Status, Scan { tags, revision }: &Scan, now: &str) -> bo
     changed
 }
 
-/// Notes the result of a scan at the time `now`, if there was one. The tags in the status are good until the next one.
+/// Records the result of a scan at the time `now`, if there was one. The tags in the status are valid until the next scan.
 pub(super) fn ready(status: &mut Status, plan: &Plan, scan: Option<&Scan>, now: &str) -> Outcome {
     let next = duration(plan.schedule.next);
     let trace = match scan.map(|scan| scanned(status, scan, now)) {
@@ -62,7 +62,7 @@ pub(super) fn ready(status: &mut Status, plan: &Plan, scan: Option<&Scan>, now: 
     }
 }
 
-/// The patterns of tags that are left out.
+/// The exclusion patterns.
 pub(super) fn exclusions(repository: &ImageRepository) -> Vec<&str> {
     repository.exclusions().collect()
 }

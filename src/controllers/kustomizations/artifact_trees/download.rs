@@ -1,4 +1,4 @@
-//! The bytes of an archive from a server: bounded while they come in, and compared with their digest at the end.
+//! Download of an archive: bounded while it is read, and verified by its digest at the end.
 
 use std::io::{self, Read};
 
@@ -9,7 +9,7 @@ use bumpwright_api::Artifact;
 use bumpwright_artifact::{Digest, Digester};
 use bumpwright_budget::Counter;
 
-/// The digest that a source says its archive has.
+/// The digest of a source's archive.
 pub(super) fn digest_of(artifact: &Artifact) -> Result<Digest, FetchError> {
     let digest = match artifact.digest.as_str() {
         "" => return Err(FetchError::Failed("failed to verify archive: empty digest".to_owned())),
@@ -24,17 +24,16 @@ pub(super) fn digest_of(artifact: &Artifact) -> Result<Digest, FetchError> {
     })
 }
 
-/// The bytes of an archive as they come in, no more of them than a build may come by. Their end is an error when they are not those of
-/// the digest.
+/// A reader of an archive that fails beyond the limit of a build, and at the end if the digest differs.
 pub(super) struct Download<R> {
     pub(super) body: R,
-    /// None once the end was seen and was right.
+    /// None once the digest was verified.
     pub(super) digester: Option<Digester>,
     pub(super) expected: Digest,
     pub(super) bytes: Counter,
 }
 
-/// That the bytes are not those of the digest.
+/// The content does not have the digest.
 #[derive(Debug, Error)]
 #[error("other bytes")]
 struct OtherBytes;

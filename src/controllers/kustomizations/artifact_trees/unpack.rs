@@ -7,7 +7,7 @@ use bumpwright_artifact::archive::{EntryKind, Links, unpack_within};
 use bumpwright_budget::{Budget, Held};
 use bumpwright_kustomize::tree::MemoryTree;
 
-/// The tree of an archive, and what it takes: room for a file is taken before it is read.
+/// The tree of an archive, and the memory that it holds, which is reserved before a file is read.
 pub(super) fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(MemoryTree, Held), ReadError> {
     let mut tree = MemoryTree::new();
     let taken = budget.memory.hold(tree.weight());

@@ -1,5 +1,5 @@
-//! The keys that a Kustomization decrypts with: those of its Secret, else those of the controller (kustomize-controller,
-//! `ImportKeys`; K-130 … K-148).
+//! The decryption keys of a Kustomization: those of its Secret, or those of the controller (kustomize-controller, `ImportKeys`;
+//! K-130 … K-148).
 
 use super::vault;
 use crate::controllers::context::Context;
@@ -11,7 +11,7 @@ use bumpwright_http::Deadline;
 use bumpwright_kms::{Services, StaticCredentials};
 use bumpwright_sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
 
-/// The decryption of a Kustomization; None when it wants none.
+/// The decryption of a Kustomization; None without one.
 ///
 /// # Errors
 /// In Flux's words.
@@ -52,8 +52,7 @@ pub(crate) async fn decryption(context: &Context, kustomization: &Kustomization)
     })))
 }
 
-/// The ServiceAccount that stands for the Kustomization at key services, or why it cannot; none when this process does
-/// itself.
+/// The identity of the Kustomization at key services, or why it has none; none for the identity of this process.
 async fn account(
     context: &Context,
     kustomization: &Kustomization,

@@ -1,5 +1,5 @@
-//! From the files of an artifact to the objects of a Kustomization: what it refers to is read, then everything is built on a
-//! thread of its own.
+//! From the files of an artifact to the objects of a Kustomization: references are read first, then the build runs on a thread
+//! of its own.
 
 mod keys;
 pub(crate) mod slots;
@@ -27,7 +27,7 @@ use bumpwright_substitute::Variables;
 
 pub(crate) use bumpwright_overlay::Built;
 
-/// Why there are no objects.
+/// Why a build failed.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct BuildFailure {
@@ -88,7 +88,7 @@ pub(crate) async fn build(
                 decrypt: decryption.as_ref().map(|one| one as &dyn overlay::Decrypt),
                 substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
             };
-            // However many bases and key services there are to ask.
+            // One deadline, whatever the number of bases and key services.
             Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
         };
         let (turns, deadline) = (&context.build_slots, Deadline::after(timeout));
@@ -100,7 +100,7 @@ pub(crate) async fn build(
             done => return done,
         };
         drop(request);
-        // There may be room without the others.
+        // There may be enough memory without concurrent builds.
         match turns.alone(&namespace, deadline) {
             Some(_request) => attempt(),
             None => Err(failure),
@@ -137,8 +137,8 @@ async fn variables(
     Ok(variables)
 }
 
-/// ConfigMaps and Secrets are read as ourselves, whoever the objects are applied as (docs/behaviour/kustomize-controller.md,
-/// *Service accounts*).
+/// ConfigMaps and Secrets are read as the controller, whichever account the objects are applied as
+/// (docs/behaviour/kustomize-controller.md, *Service accounts*).
 async fn find(configs: &Configs, reference: &SubstituteReference, name: &ObjectName) -> Result<Referred, ClusterError> {
     Ok(match reference.kind == "Secret" {
         true => Referred::Secret(configs.secret(name).await?),
@@ -146,7 +146,7 @@ async fn find(configs: &Configs, reference: &SubstituteReference, name: &ObjectN
     })
 }
 
-/// Repositories that kustomizations name as bases: nobody's credentials are used for them, and none on this machine.
+/// Remote bases: fetched without credentials, and never from this machine.
 struct RemoteBases {
     mirrors: Arc<MirrorFolder>,
     /// The Kustomization.

@@ -1,12 +1,11 @@
-//! Builds of a namespace go on at the same time, as far as its memory lasts; one that finds no room beside the others is built
-//! again by itself.
+//! Builds of a namespace run concurrently within its memory limit; one that runs out of memory beside others is repeated alone.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use bumpwright_http::Deadline;
 
-/// Who builds now, by namespace.
+/// The running builds, by namespace.
 #[derive(Debug, Default)]
 pub(crate) struct BuildSlots {
     building: Mutex<HashMap<String, Building>>,
@@ -16,25 +15,25 @@ pub(crate) struct BuildSlots {
 #[derive(Debug, Default)]
 struct Building {
     together: usize,
-    /// How often one began beside another.
+    /// Number of builds that began beside another one.
     meetings: u64,
     is_alone: bool,
-    /// How many want to be alone: nobody begins beside the others then.
+    /// Number of builds waiting to run alone, which holds back others.
     wanting: usize,
 }
 
-/// A build goes on for as long as this is there.
+/// Guard of a running build.
 #[derive(Debug)]
 pub(crate) struct BuildSlot<'a> {
     turns: &'a BuildSlots,
     namespace: &'a str,
     is_alone: bool,
-    /// How many meetings there were before it began.
+    /// The count of concurrent builds when it began.
     before: u64,
 }
 
 impl BuildSlot<'_> {
-    /// Whether another build of the namespace went on at the same time, at least for a while.
+    /// Returns whether another build of the namespace ran at the same time.
     pub(crate) fn met_others(&self) -> bool {
         let all = self.turns.lock();
         let building = all.get(self.namespace);
@@ -43,7 +42,7 @@ impl BuildSlot<'_> {
 }
 
 impl BuildSlots {
-    /// Begins beside other builds of the namespace. None when the deadline passes before.
+    /// Waits until it may run beside other builds of the namespace. None when the deadline passes.
     pub(crate) fn together<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildSlot<'a>> {
         let mut all = self.wait(namespace, deadline, |building| {
             !building.is_alone && building.wanting == 0
@@ -60,7 +59,7 @@ impl BuildSlots {
         })
     }
 
-    /// Begins when no other build of the namespace goes on. None when the deadline passes before.
+    /// Waits until no other build of the namespace runs. None when the deadline passes.
     pub(crate) fn alone<'a>(&'a self, namespace: &'a str, deadline: Deadline) -> Option<BuildSlot<'a>> {
         self.lock().entry(namespace.to_owned()).or_default().wanting += 1;
         let got = self.wait(namespace, deadline, |building| {
@@ -135,10 +134,10 @@ mod tests {
         let first = turns.together("a", within(0)).unwrap();
         assert!(!first.met_others());
         let second = turns.together("a", within(0)).unwrap();
-        // The one that began beside another, and the one that was there.
+        // Both the one that began beside another, and that other one.
         assert!(first.met_others() && second.met_others());
         assert!(turns.alone("a", within(5)).is_none());
-        // Other namespaces, and those who come after somebody gave up, are not kept.
+        // Other namespaces are independent, and waiting builds that gave up hold nobody back.
         drop(turns.alone("b", within(0)).unwrap());
         drop(turns.together("a", within(0)).unwrap());
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! What decryption needs of the cluster to log in at Vault as a ServiceAccount (`--sops-vault-configmap`; N-061).
+//! Logins at Vault as a ServiceAccount (`--sops-vault-configmap`; N-061).
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use bumpwright_http::Deadline;
 use bumpwright_kms::VaultLogins;
 use bumpwright_secret::Secret;
 
-/// Where a Kustomization names whose token is sent.
+/// The field that names the ServiceAccount.
 const FIELD: &str = "spec.decryption.serviceAccountName";
 
-/// The logins of `account`, or of this process where that is none; None when there is no ConfigMap of servers.
+/// The logins of `account`, or of this process without one; None without a ConfigMap of servers.
 pub(crate) fn logins(context: &Context, account: &Result<Option<WorkloadIdentity>, CloudError>) -> Option<VaultLogins> {
     let name = context.settings.kustomize.vault_config_map.clone()?;
     // Both are called on threads that may block, never on the runtime's own.

@@ -1,10 +1,10 @@
-//! Whom tokens of this process are for, and for whom none are issued on a tenant's word.
+//! Audiences of tokens, and audiences for which no token is issued at a tenant's request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-/// Who takes tokens of ServiceAccounts in exchange for identities at AWS, Azure and Google.
+/// Audiences of the token services of AWS, Azure and Google.
 const CLOUDS: [&str; 4] = [
     "sts.amazonaws.com",
     "api://azureadtokenexchange",
@@ -15,8 +15,8 @@ const CLOUDS: [&str; 4] = [
 /// The API server from inside its cluster.
 const API_SERVER: &str = "kubernetes.default.svc";
 
-/// Whom a token is for, and who issued it, which is the same where nobody says otherwise (RFC 7519, *"aud" (Audience) Claim*). None for
-/// what is no token, or is for nobody.
+/// The audience and the issuer of a token, which stands in for a missing audience (RFC 7519, *"aud" (Audience) Claim*). None
+/// for other texts, and for a token without either.
 pub(crate) fn audiences_of(token: &str) -> Option<Vec<String>> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
@@ -33,8 +33,8 @@ pub(crate) fn audiences_of(token: &str) -> Option<Vec<String>> {
     Some(audiences)
 }
 
-/// Whether an audience is the API server, which takes `taken`, or a cloud. Spellings that a lenient server might take for the same
-/// are the same here.
+/// Returns whether an audience is the API server, which accepts `taken`, or a cloud. Spellings that a lenient server might
+/// accept as the same count as the same.
 pub(crate) fn is_kept(audience: &str, taken: &[String]) -> bool {
     let plain = |text: &str| {
         let text = text.trim().to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! Other clusters without a Secret: what a ConfigMap says of them, and whose identity reaches them (fluxcd/pkg `auth/utils`,
-//! `GetRESTConfig`; K-105, K-112 … K-121).
+//! Target clusters described by a ConfigMap, and the identity used for them (fluxcd/pkg `auth/utils`, `GetRESTConfig`; K-105,
+//! K-112 … K-121).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use bumpwright_kube::{Cluster, ServerToken, TokenSource, kubeconfig_place};
 use bumpwright_runtime::blocking;
 use bumpwright_secret::Secret;
 
-/// What Flux says before an error of whose identity is used.
+/// Flux's prefix for errors of the identity.
 const DOING: &str = "failed to get access token for cluster";
 
-/// How long a request of ours to the cluster waits for its token.
+/// How long a request to the cluster waits for its token.
 const TOKEN: Duration = Duration::from_secs(30);
 
 /// The cluster of a ConfigMap.
@@ -55,7 +55,7 @@ pub(crate) async fn cluster(
     Ok(cluster)
 }
 
-/// What the ConfigMap says.
+/// Reads the ConfigMap.
 async fn settings(context: &Context, name: &ObjectName) -> Result<BTreeMap<String, String>, String> {
     let map = context.configs.config_map(name).await;
     let map = map.map_err(|error| format!("failed to get configmap {name}: {error}"))?;
@@ -93,8 +93,8 @@ async fn request(
     }))
 }
 
-/// Whether this process may go with its own identity to a place that a ConfigMap describes. Where tenants are kept apart it goes only
-/// where a cloud says that its cluster is: another server would keep the token.
+/// Returns whether this process may use its own identity at a place that a ConfigMap describes. With tenant isolation only an
+/// address from a cloud counts: another server would keep the token.
 fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
     let told_by_cloud = place.provider != ClusterProvider::Generic && (place.address.is_empty() || place.ca.is_empty());
     match told_by_cloud || !context.settings.keeps_tenants_apart() {
@@ -107,9 +107,8 @@ fn keep_own(context: &Context, place: &ClusterPlace) -> Result<(), String> {
     }
 }
 
-/// Refuses to issue a token of this process that could be used elsewhere than at the cluster that it is for: at this cluster's own API
-/// server, or at a cloud for this process' identity there. What the API server takes it says itself: a token that is for nobody is
-/// for it.
+/// Refuses to issue a token of this process that is valid at places other than the target cluster: at this cluster's own API
+/// server, or at a cloud for this process's identity. The API server itself defines its audiences, including the default one.
 async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &str) -> Result<(), String> {
     let name = ObjectName::new(&own.namespace, &own.name);
     let failed =
@@ -131,7 +130,7 @@ async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &s
     }
 }
 
-/// The ServiceAccount whose identity is used; none when it is this process'.
+/// The ServiceAccount of the identity; none for this process.
 async fn account(context: &Context, namespace: &str, given: &str) -> Result<Option<WorkloadIdentity>, String> {
     let accounts = ServiceAccounts {
         default: context.settings.kustomize.default_kubeconfig_account.clone(),
@@ -170,7 +169,7 @@ async fn login(cloud: Cloud, request: Arc<ClusterRequest>, timeout: Duration) ->
     blocking::ask(ask).await?.map_err(|error| error.to_string())
 }
 
-/// Where the tokens of the cluster's requests come from: a health check may wait for longer than one lasts.
+/// Source of the tokens for requests: a health check may outlast a token.
 fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
     Arc::new(move |refused: Option<Secret>| {
         if let Some(token) = refused {
@@ -187,7 +186,7 @@ fn source(cloud: Cloud, request: Arc<ClusterRequest>) -> TokenSource {
     })
 }
 
-/// What a connected cluster is kept by: the place, and who is there.
+/// The key of a connected cluster: its place and the identity.
 fn key(request: &ClusterRequest, login: &ClusterLogin) -> RemoteKey {
     let account = request.account.as_ref().map(|account| {
         (

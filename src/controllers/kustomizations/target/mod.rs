@@ -1,4 +1,4 @@
-//! The cluster that a Kustomization is applied to, and who applies it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
+//! The target cluster of a Kustomization and the account for it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
 //! docs/decisions.md C02).
 
 mod audiences;
@@ -17,23 +17,23 @@ use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
 use bumpwright_connect::cluster;
 use bumpwright_kube::{Cluster, RemoteRules, SERVICE_ACCOUNT};
 
-/// So many other clusters are kept connected.
+/// Number of other clusters that stay connected.
 const REMOTES: usize = 64;
 
-/// Where objects are applied.
+/// The target of objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// The cluster, asked as whoever applies.
+    /// A client with the identity of the applying account.
     pub(crate) cluster: Cluster,
 }
 
-/// What a connected cluster is known by: a hash that nobody can find another input for, since who could would get a cluster that is
-/// connected as somebody else.
+/// The key of a connected cluster: a collision-resistant hash, since a collision would give access to a cluster with another
+/// identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RemoteKey([u8; 32]);
 
 impl RemoteKey {
-    /// That of all that decides where a cluster is and who asks. Values are told apart from each other as [`Hash`] does it.
+    /// Hashes everything that determines the cluster and the identity. Values are separated as in [`Hash`].
     pub(crate) fn of(said: &impl Hash) -> Self {
         let mut hashing = Hashing(Sha256::new());
         said.hash(&mut hashing);
@@ -48,13 +48,13 @@ impl Hasher for Hashing {
         self.0.update(bytes);
     }
 
-    /// Nobody asks for the short one.
+    /// The short form is not used.
     fn finish(&self) -> u64 {
         0
     }
 }
 
-/// Other clusters that are connected, by what their kubeconfigs or ConfigMaps say.
+/// Connected clusters, by the content of their kubeconfigs or ConfigMaps.
 #[derive(Debug, Default)]
 pub(crate) struct Remotes(Mutex<HashMap<RemoteKey, Cluster>>);
 
@@ -96,7 +96,7 @@ pub(crate) async fn of(context: &KustomizationsContext, kustomization: &Kustomiz
     }
 }
 
-/// The account that objects are applied as; our own without one.
+/// The account that objects are applied as; None for our own.
 pub(crate) fn account(context: &Context, kustomization: &Kustomization) -> Option<ObjectName> {
     let own = kustomization.spec.service_account_name.as_deref();
     let own = own.filter(|name| !name.is_empty());
@@ -104,7 +104,7 @@ pub(crate) fn account(context: &Context, kustomization: &Kustomization) -> Optio
     Some(ObjectName::new(kustomization.metadata.namespace_or_default(), name))
 }
 
-/// Whether the account that objects are applied as is there.
+/// Returns whether the account exists.
 pub(crate) async fn account_is_there(context: &Context, kustomization: &Kustomization) -> bool {
     match account(context, kustomization) {
         None => true,

@@ -1,4 +1,4 @@
-//! The commit that a GitRepository points to, with its files.
+//! Fetching the commit of a GitRepository, with its files.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub(super) struct FetchedCommit {
     pub(super) files: Option<Files>,
 }
 
-/// The commit with its files, without them when the artifact is of the same commit and spec already. None when the reference did
-/// not move and nothing else has changed.
+/// Fetches the commit with its files, or without them when the artifact has the same commit and spec already. None when neither
+/// the reference nor anything else has changed.
 pub(super) async fn commit(
     request: &SourceRequest<'_, GitRepository>,
     status: &Status,
@@ -50,7 +50,8 @@ pub(super) async fn commit(
         made,
     };
     let mirrors = Arc::clone(&request.sources.mirrors);
-    // Once for waiting until another fetch of the same repository is over, and once for its own, submodules and all.
+    // One timeout for waiting until another fetch of the same repository is over, and one for the fetch itself, including
+    // submodules.
     let limit = remote.timeout.saturating_mul(2);
     run_on_network(move || Ok(Job::within(limit, || fetch(&mirrors, &wanted))?)).await
 }
@@ -64,7 +65,7 @@ pub(super) fn report_unchanged(request: &SourceRequest<'_, GitRepository>, statu
     revision
 }
 
-/// Fetches from the repository; none when it is as it was observed.
+/// Fetches from the repository; none for the observed revision.
 fn fetch(mirrors: &Mirrors, request: &FetchRequest) -> Result<Option<FetchedCommit>, CheckoutError> {
     let (spec, remote) = (&request.repository.spec, &request.remote);
     let owner = Owner::new(GIT_REPOSITORY.kind, request.repository.metadata.object_name());
@@ -102,8 +103,8 @@ fn fetch(mirrors: &Mirrors, request: &FetchRequest) -> Result<Option<FetchedComm
     Ok(Some(FetchedCommit { commit, files }))
 }
 
-/// The remote of a submodule. Credentials for HTTP are for the server of the repository alone; a key for SSH is no secret that the
-/// other side gets to see, and goes to hosts that are known.
+/// The remote of a submodule. Credentials for HTTP are for the server of the repository alone; an SSH key is not revealed to
+/// the server, and is used for known hosts only.
 fn submodule_remote(parent: &Remote, address: &str) -> Result<Remote, String> {
     let url = RemoteUrl::parse(address).map_err(|error| error.to_string())?;
     let origin = |url: &RemoteUrl| url.web().map(|web| web.origin());

@@ -1,4 +1,4 @@
-//! The conditions and fields that a GitRepository has beside those of all sources.
+//! Conditions and fields of GitRepositories beyond those of all sources.
 
 use serde_json::json;
 
@@ -7,12 +7,12 @@ use crate::controllers::sources::status::{self, INCLUDE_UNAVAILABLE, VERIFIED};
 use bumpwright_api::Is;
 use bumpwright_runtime::Status;
 
-/// All included artifacts are there.
+/// Records that all included artifacts exist.
 pub(super) fn included(status: &mut Status) {
     status.conditions.remove(INCLUDE_UNAVAILABLE);
 }
 
-/// The signatures are good; none were asked for without.
+/// Records verified signatures; without a verification the condition is removed.
 pub(super) fn verified(status: &mut Status, verified: Option<&Verified>) {
     match verified {
         Some(verified) => {
@@ -29,7 +29,7 @@ pub(super) fn verified(status: &mut Status, verified: Option<&Verified>) {
     }
 }
 
-/// The artifact of this revision is in storage.
+/// Records that the artifact of this revision is in storage.
 pub(super) fn stored(status: &mut Status, revision: &str) {
     status::stored(status, &format!("stored artifact for revision '{revision}'"));
 }

@@ -1,4 +1,4 @@
-//! The artifact of a GitRepository: the files of its commit with those of the artifacts that it includes.
+//! The artifact of a GitRepository: the files of its commit and of included artifacts.
 
 use super::error::Error;
 use super::fetch::FetchedCommit;
@@ -13,7 +13,7 @@ use bumpwright_runtime::Status;
 use bumpwright_source::{self as source, Files};
 use bumpwright_storage::Storage;
 
-/// What an artifact is made from.
+/// The input of an artifact.
 struct ArtifactInputs {
     files: Files,
     includes: Vec<Artifact>,
@@ -21,7 +21,7 @@ struct ArtifactInputs {
     revision: String,
 }
 
-/// Stores an artifact of a commit; none when there is one of the same revision and spec.
+/// Stores an artifact of a commit; none when one of the same revision and spec exists.
 pub(super) async fn store(
     request: &SourceRequest<'_, GitRepository>,
     status: &Status,
@@ -57,8 +57,8 @@ pub(super) async fn store(
     Ok(Some(NewArtifact { artifact, observed }))
 }
 
-/// Whether the artifact was made from what the spec says now, commit aside (`gitContentConfigChanged`). `verified` is the mode in
-/// which its commit was verified.
+/// Returns whether the artifact was made from the current spec, commit aside (`gitContentConfigChanged`). `verified` is the
+/// mode in which its commit was verified.
 pub(super) fn is_made_of(
     request: &SourceRequest<'_, GitRepository>,
     includes: &[Artifact],
@@ -76,7 +76,7 @@ pub(super) fn is_made_of(
         && includes.iter().zip(&observed.included_artifacts).all(same_include)
 }
 
-/// Adds what is included, and writes the archive.
+/// Adds included files, and writes the archive.
 fn write(
     storage: &Storage,
     repository: &GitRepository,

@@ -9,7 +9,7 @@ use bumpwright_source::Commit;
 use bumpwright_verify::object::ObjectFormat;
 use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
 
-/// What was verified.
+/// The result of a verification.
 pub(super) struct Verified {
     /// `status.sourceVerificationMode`
     pub(super) mode: &'static str,
@@ -26,7 +26,7 @@ pub(super) fn secret(repository: &GitRepository) -> Option<ObjectName> {
     ))
 }
 
-/// Whether signatures have to be verified that were not in this mode (`requiresVerification`).
+/// Returns whether signatures were not yet verified in this mode (`requiresVerification`).
 pub(super) fn is_due(repository: &GitRepository, observed: Option<&str>) -> bool {
     let Some(verify) = &repository.spec.verify else {
         return false;
@@ -34,7 +34,7 @@ pub(super) fn is_due(repository: &GitRepository, observed: Option<&str>) -> bool
     GitMode::read(verify.mode()).is_some_and(|mode| mode.is_due(observed))
 }
 
-/// The mode of a verification that the spec asks for.
+/// The verification mode of the spec.
 pub(super) fn mode(repository: &GitRepository) -> Option<&'static str> {
     requested(repository).map(GitVerification::mode)
 }
@@ -43,10 +43,10 @@ fn requested(repository: &GitRepository) -> Option<&GitVerification> {
     repository.spec.verify.as_ref().filter(|verify| !verify.mode.is_empty())
 }
 
-/// Verifies the signatures that the spec asks for, if it does.
+/// Verifies the signatures, if the spec asks for it.
 ///
 /// # Errors
-/// When one of them is missing or wrong.
+/// A missing or wrong signature.
 pub(super) fn commit(
     request: &SourceRequest<'_, GitRepository>,
     objects: &Objects,
@@ -62,7 +62,7 @@ pub(super) fn commit(
     Ok(Some(Verified { mode, message }))
 }
 
-/// Returns what was verified.
+/// Returns the message of the verification.
 fn signatures(
     verify: &GitVerification,
     secret: Option<ObjectName>,

@@ -1,4 +1,4 @@
-//! What an OCIRepository names: Secrets and a ServiceAccount, with which its registry is reached.
+//! The objects that an OCIRepository refers to: Secrets and a ServiceAccount, and the connection that they give.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Resul
     Ok(objects)
 }
 
-/// The registry that the spec and these objects describe.
+/// The registry described by the spec and these objects.
 pub(super) async fn remote(request: &SourceRequest<'_, OciRepository>, objects: &Objects) -> Result<OciRemote, Error> {
     let (sources, repository, objects) = (Arc::clone(request.sources), request.object.clone(), objects.clone());
     run_on_network(move || oci_remote::remote(&sources, &repository, &objects)).await

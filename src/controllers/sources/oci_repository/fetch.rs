@@ -1,4 +1,4 @@
-//! What an OCIRepository points to: the digest of a tag or version range, and a layer of that image.
+//! Fetching an image of an OCIRepository: the digest of a tag or version range, and a layer.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,25 +29,25 @@ pub(super) struct PulledLayer {
 }
 
 pub(super) enum Content {
-    /// The layer as it is, and the room that it takes.
+    /// The layer as it is, and the disk space that it holds.
     Layer(File, Held),
-    /// The files in it, and the memory that their names take.
+    /// The files in it, and the memory that their names hold.
     Files(Files, Held),
 }
 
-/// What to do with a layer.
+/// How a layer is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Extract,
     Copy,
 }
 
-/// How large a layer may be.
+/// Size limits of a layer.
 #[derive(Clone, Copy)]
 struct LayerLimits {
-    /// Whatever is done with it.
+    /// For any use.
     content: Bound,
-    /// When it is the artifact (`--max-artifact-size`).
+    /// As the artifact itself (`--max-artifact-size`).
     artifact: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl LayerLimits {
     }
 }
 
-/// What the spec asks for, `:TAG` or `@DIGEST`, and what that is now.
+/// The requested `:TAG` or `@DIGEST`, and its current digest.
 pub(super) async fn revision(
     request: &SourceRequest<'_, OciRepository>,
     remote: &OciRemote,
@@ -112,13 +112,13 @@ pub(super) async fn layer(
     run_on_network(move || pull(&remote, &spec, &digest, &folder, limits, &budget).map(Some)).await
 }
 
-/// Whether the artifact was made from what the spec says now, revision aside (`ociContentConfigChanged`).
+/// Returns whether the artifact was made from the current spec, revision aside (`ociContentConfigChanged`).
 fn is_made_of_spec(request: &SourceRequest<'_, OciRepository>) -> bool {
     let (spec, observed) = (&request.object.spec, &request.observed);
     spec.ignore == observed.observed_ignore && spec.layer_selector == observed.observed_layer_selector
 }
 
-/// Pulls the selected layer of the image with this digest. `folder` is for temporary files, which have no names in it.
+/// Pulls the selected layer of the image with this digest. `folder` is for unnamed temporary files.
 fn pull(
     remote: &OciRemote,
     spec: &OciRepositorySpec,
@@ -148,7 +148,7 @@ fn pull(
             )));
         }
     };
-    // The manifest says how large the layer is before it is pulled, and no byte more than that is read.
+    // The manifest has the layer's size before it is pulled, and no further bytes are read.
     limits
         .check(layer, operation)
         .map_err(|why| layer_failed(operation, &why))?;
@@ -166,7 +166,7 @@ fn pull(
     })
 }
 
-/// The layer in a file, and the room that it takes.
+/// The layer in a file, and the disk space that it holds.
 fn spool(
     remote: &OciRemote,
     layer: &Layer,
@@ -199,7 +199,7 @@ fn is_transient(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|error| error.downcast_ref::<RegistryError>());
     match inner {
         Some(RegistryError::Net(error)) => !matches!(error, NetError::Timeout { .. }),
-        // An end that came too soon.
+        // The connection ended early.
         Some(RegistryError::Blob(_)) => true,
         _ => false,
     }
@@ -212,7 +212,7 @@ pub(super) fn layer_failed(operation: Operation, error: &dyn std::fmt::Display) 
     })
 }
 
-/// The files of a layer, and the memory that their names take.
+/// The files of a layer, and the memory that their names hold.
 fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Error> {
     let failed = |error: &dyn std::fmt::Display| layer_failed(Operation::Extract, error);
     let mut layer = layer;

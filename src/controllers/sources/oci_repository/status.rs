@@ -1,4 +1,4 @@
-//! The conditions that an OCIRepository has beside those of all sources, and the message of its events.
+//! Conditions of OCIRepositories beyond those of all sources, and the message of their events.
 
 use super::verify::Verification;
 use crate::controllers::sources::artifacts;
@@ -6,11 +6,11 @@ use crate::controllers::sources::status::{self, VERIFIED};
 use bumpwright_api::{Is, OciRepository};
 use bumpwright_runtime::Status;
 
-/// What upstream's makers of artifacts write down of them (image-spec v1.1, *Pre-Defined Annotation Keys*).
+/// Annotations by the makers of artifacts (image-spec v1.1, *Pre-Defined Annotation Keys*).
 const SOURCE: &str = "org.opencontainers.image.source";
 const REVISION: &str = "org.opencontainers.image.revision";
 
-/// No signature was refused.
+/// Records the result of the verification.
 pub(super) fn verified(status: &mut Status, verification: Verification) {
     match verification {
         Verification::NotRequested => status.conditions.remove(VERIFIED),
@@ -19,7 +19,7 @@ pub(super) fn verified(status: &mut Status, verification: Verification) {
     }
 }
 
-/// The artifact of this revision is in storage.
+/// Records that the artifact of this revision is in storage.
 pub(super) fn stored(status: &mut Status, revision: &str) {
     status::stored(status, &format!("stored artifact for digest '{revision}'"));
 }

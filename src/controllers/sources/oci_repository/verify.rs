@@ -10,11 +10,11 @@ use bumpwright_runtime::{Status, blocking};
 use bumpwright_source::{OciRemote, verify_cosign};
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys};
 
-/// What came of a verification that no signature failed.
+/// The result of a verification without failures.
 pub(super) enum Verification {
-    /// The spec asks for none.
+    /// The spec has none.
     NotRequested,
-    /// It was done before for this revision and generation.
+    /// Already verified for this revision and generation.
     Done,
     /// The message of the condition.
     Verified { message: String },
