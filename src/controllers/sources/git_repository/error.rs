@@ -31,7 +31,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     GitOperationFailed(CheckoutError),
     #[error("public keys secret error: {0}")]
-    VerificationError(String),
+    Unverified(String),
     /// A signature, which has a reason of its own.
     #[error(transparent)]
     Signature(#[from] GitVerifyError),
@@ -56,7 +56,7 @@ impl SourceError for Error {
             Self::NoArtifact { after, .. } => Failure::include("NoArtifact").requeue_after(*after),
             Self::EmptyGitRepository(_) => Failure::fetch("EmptyGitRepository"),
             Self::GitOperationFailed(_) => Failure::fetch("GitOperationFailed"),
-            Self::VerificationError(_) => Failure::verification("VerificationError"),
+            Self::Unverified(_) => Failure::verification("VerificationError"),
             Self::Signature(error) => Failure::verification(error.reason()).stalled_if(error.is_stalling()),
             Self::CopyFailure { .. } => Failure::storage("CopyFailure"),
             Self::Artifact(error) => error.failure(),

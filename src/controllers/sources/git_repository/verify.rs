@@ -71,10 +71,10 @@ fn signatures(
 ) -> Result<String, Error> {
     let Some(keys) = secret.as_ref().and_then(|name| objects.secret(name)) else {
         let name = secret.map(|name| name.name).unwrap_or_default();
-        return Err(Error::VerificationError(format!("secrets {name:?} not found")));
+        return Err(Error::Unverified(format!("secrets {name:?} not found")));
     };
     let entries = keys.entries();
-    let keys = GitKeys::from_entries(entries.map_err(|error| Error::VerificationError(error.to_string()))?);
+    let keys = GitKeys::from_entries(entries.map_err(|error| Error::Unverified(error.to_string()))?);
     let tag = commit.tag.as_ref().map(|tag| match &tag.object {
         Some((id, raw)) => ReferencingTag::Annotated { id, raw },
         None => ReferencingTag::Lightweight { name: &tag.name },

@@ -24,7 +24,7 @@ pub(crate) enum Error {
     #[error("{0}")]
     OciArtifactLayerOperationFailed(String),
     #[error("{0}")]
-    VerificationError(String),
+    Unverified(String),
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
 }
@@ -39,7 +39,7 @@ impl SourceError for Error {
             Self::ReadOperationFailed(_) => Failure::fetch("ReadOperationFailed"),
             Self::OciArtifactPullFailed(_) => Failure::fetch("OCIArtifactPullFailed"),
             Self::OciArtifactLayerOperationFailed(_) => Failure::fetch("OCIArtifactLayerOperationFailed"),
-            Self::VerificationError(_) => Failure::verification(CosignError::REASON),
+            Self::Unverified(_) => Failure::verification(CosignError::REASON),
             Self::Artifact(error) => error.failure(),
         }
     }

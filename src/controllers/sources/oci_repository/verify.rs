@@ -43,7 +43,7 @@ pub(super) async fn image(
         }),
         Err(error) => {
             let message = error.message(&verify.provider, verify.secret_ref.is_some());
-            Err(Error::VerificationError(message))
+            Err(Error::Unverified(message))
         }
     }
 }
