@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::args::Migrate;
 use super::console::{cannot_print, complain, print, print_styled, say};
-use super::migrate_files::{Found, find};
+use super::migrate_files::{ManifestFiles, find};
 use super::words;
 use bumpwright_api::Place;
 use bumpwright_edit::unified;
@@ -32,7 +32,7 @@ struct File {
 /// Runs the command. An object that cannot be migrated is a failure: a script that continues would assume that everything is
 /// v1.
 pub fn run(args: &Migrate) -> ExitCode {
-    let Found { files, faults, .. } = find(&args.paths);
+    let ManifestFiles { files, faults, .. } = find(&args.paths);
     let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
     faults.iter().for_each(|fault| complain(fault));
     let written = if args.write { write(&files) } else { print_diff(&files) };

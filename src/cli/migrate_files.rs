@@ -9,7 +9,7 @@ use bumpwright_edit::{FileKind, YAML_LIMIT, file_kind};
 
 /// Files in the order of their names, each once; and read errors, in words for the user.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ManifestFiles {
     /// Path as named, and content.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// Read errors.
@@ -18,8 +18,8 @@ pub struct Found {
 }
 
 /// Finds and reads all files.
-pub fn find(paths: &[PathBuf]) -> Found {
-    let mut found = Found::default();
+pub fn find(paths: &[PathBuf]) -> ManifestFiles {
+    let mut found = ManifestFiles::default();
     for path in paths {
         if let Err(error) = found.named(path) {
             found.fault(path, &error.to_string());
@@ -28,7 +28,7 @@ pub fn find(paths: &[PathBuf]) -> Found {
     found
 }
 
-impl Found {
+impl ManifestFiles {
     fn fault(&mut self, path: &Path, why: &str) {
         self.faults.push(format!("{}: {why}", path.display()));
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::tree::{Content, Directory, FileError, Files, Found, Node};
+use super::tree::{Content, Directory, FileError, Files, Node, Resolved};
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict, Walk, WriteError, Writer};
 
 /// Why a tree cannot be archived.
@@ -82,9 +82,9 @@ fn collect(files: &Files, directory: &Directory, path: &mut Vec<u8>, found: &mut
             let here = String::from_utf8_lossy(path).into_owned() + IgnoreRules::FILE_NAME;
             let file = match node {
                 Node::Link(_) => files.root.resolve(&here).and_then(|path| files.root.at(&path)),
-                node => Some(Found::Other(node)),
+                node => Some(Resolved::Other(node)),
             };
-            if let Some(Found::Other(Node::File(file))) = file {
+            if let Some(Resolved::Other(Node::File(file))) = file {
                 found.add(files, path, &file.content)?;
             }
         }

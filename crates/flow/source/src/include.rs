@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::tree::{Content, Directory, File, Found, Node};
+use super::tree::{Content, Directory, File, Node, Resolved};
 use bumpwright_artifact::{EntryKind, Links, ReadError, archive};
 use bumpwright_budget::{Budget, Held};
 
@@ -35,8 +35,8 @@ pub fn put(root: &mut Directory, other: &Directory, from: &str, to: &str) -> Res
     root.make(above).ok_or(IncludeError::NotDirectory)?;
     let from = other.resolve(from).ok_or(IncludeError::Circle)?;
     let node = match other.at(&from).ok_or(IncludeError::Missing)? {
-        Found::Directory(directory) => Node::Directory(directory.clone()),
-        Found::Other(node) => node.clone(),
+        Resolved::Directory(directory) => Node::Directory(directory.clone()),
+        Resolved::Other(node) => node.clone(),
     };
     let folder = root.make(above).ok_or(IncludeError::NotDirectory)?;
     match (folder.entries.get(name), &node) {

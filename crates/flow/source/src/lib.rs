@@ -32,4 +32,4 @@ pub use oci_pull::OciRemote;
 pub use oci_reference::{OciPick, newest_tag, oci_repository};
 pub use reference::Reference;
 pub use refusal::CheckoutError;
-pub use tree::{Content, ContentStore, Directory, File, FileError, Files, Found, Node};
+pub use tree::{Content, ContentStore, Directory, File, FileError, Files, Node, Resolved};

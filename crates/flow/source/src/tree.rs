@@ -189,13 +189,13 @@ impl Read for KeptReader<'_> {
 impl Directory {
     /// The entry at a path without links.
     #[must_use]
-    pub fn at(&self, path: &[Vec<u8>]) -> Option<Found<'_>> {
+    pub fn at(&self, path: &[Vec<u8>]) -> Option<Resolved<'_>> {
         let Some((name, rest)) = path.split_first() else {
-            return Some(Found::Directory(self));
+            return Some(Resolved::Directory(self));
         };
         match (self.entries.get(name)?, rest) {
             (Node::Directory(inner), rest) => inner.at(rest),
-            (other, []) => Some(Found::Other(other)),
+            (other, []) => Some(Resolved::Other(other)),
             _ => None,
         }
     }
@@ -233,7 +233,7 @@ impl Directory {
                 }
                 _ => here.push(name),
             }
-            if let Some(Found::Other(Node::Link(target))) = self.at(&here) {
+            if let Some(Resolved::Other(Node::Link(target))) = self.at(&here) {
                 links += 1;
                 if links > LINKS {
                     return None;
@@ -251,7 +251,7 @@ impl Directory {
 
 /// The result of resolving a path.
 #[derive(Clone, Copy, Debug)]
-pub enum Found<'a> {
+pub enum Resolved<'a> {
     /// A folder, possibly the root.
     Directory(&'a Directory),
     /// A file or link.

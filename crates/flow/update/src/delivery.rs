@@ -130,7 +130,7 @@ impl Delivery<'_> {
             self.pushes.push(self.report(target, None, PushStatus::UpToDate));
             return Ok(None);
         }
-        let Some(Refusal { source, known }) = self.insist(target)? else {
+        let Some(RefusedChange { source, known }) = self.insist(target)? else {
             return Ok(None);
         };
         let next = match answer(&source) {
@@ -158,7 +158,7 @@ impl Delivery<'_> {
     /// Pushes a change with the push options that the answers call for. Gerrit accepts a commit once and answers with the same
     /// words for a commit that is only on a branch, or in a closed change; it distinguishes them when the base is named
     /// (`base`, *Selecting Merge Base*).
-    fn insist(&mut self, target: &Target) -> Result<Option<Refusal>, RunError> {
+    fn insist(&mut self, target: &Target) -> Result<Option<RefusedChange>, RunError> {
         let Some(mut source) = self.offer(target, Vec::new())? else {
             return Ok(None);
         };
@@ -178,7 +178,7 @@ impl Delivery<'_> {
                 Some(source) => source,
             };
         }
-        Ok(Some(Refusal { source, known }))
+        Ok(Some(RefusedChange { source, known }))
     }
 
     /// Returns whether a pull request, open or closed, holds the commit already. Gerrit has no such references, and changes of
@@ -276,7 +276,7 @@ impl Delivery<'_> {
 }
 
 /// A change that was refused.
-struct Refusal {
+struct RefusedChange {
     source: GitError,
     /// Whether the server answers `no new changes` unless the base is named.
     known: bool,

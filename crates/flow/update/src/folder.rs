@@ -274,7 +274,7 @@ fn all_policies(
     } else {
         marked
     };
-    let mut found = repository_policies::Found::default();
+    let mut found = repository_policies::FoundPolicies::default();
     for file in all.iter().filter(|file| file.facts.manifests) {
         let bytes = ahead.read(&file.place, u64::MAX).map_err(failed("read", &file.place))?;
         found.read(&file.path, &bytes);

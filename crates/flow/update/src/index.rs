@@ -87,11 +87,11 @@ pub(super) enum Fact {
 /// The facts of one mirror. One value serves several threads.
 #[derive(Debug, Default)]
 pub struct Index {
-    state: Mutex<State>,
+    state: Mutex<IndexState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct IndexState {
     file: Option<PathBuf>,
     blobs: HashMap<(ObjectId, FileKind), BlobFacts>,
     trees: HashMap<ObjectId, Vec<Child>>,
@@ -104,9 +104,9 @@ impl Index {
     /// Opens an index stored in `file`; an unreadable file counts as empty.
     #[must_use]
     pub fn open(file: &Path) -> Self {
-        let mut state = State {
+        let mut state = IndexState {
             file: Some(file.to_owned()),
-            ..State::default()
+            ..IndexState::default()
         };
         for fact in super::index_file::load(file) {
             // Only another program writes invalid ids; the object is read again.
@@ -137,10 +137,10 @@ impl Index {
     fn forget_much(&self) {
         let mut state = self.lock();
         if state.cost > MOST_KEPT {
-            *state = State {
+            *state = IndexState {
                 file: state.file.take(),
                 unsaved: std::mem::take(&mut state.unsaved),
-                ..State::default()
+                ..IndexState::default()
             };
         }
     }
@@ -193,13 +193,13 @@ impl Index {
         Ok(found)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, IndexState> {
         // A panic elsewhere cannot leave partial facts: each is inserted by one call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl IndexState {
     /// Converts a fact from disk; none when an id in it is not valid.
     fn restore(&mut self, fact: Fact) -> Option<()> {
         let object = |key: &Key| ObjectId::try_from(key.as_slice()).ok();

@@ -11,7 +11,7 @@ use bumpwright_policy::{self as policy, Guards, InvalidImage, LatestRef, PolicyN
 
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    pub(super) image: State,
+    pub(super) image: ImageState,
     /// Reasons why no run with this policy may write anything.
     pub(super) invalid: Option<InvalidImage>,
     pub(super) labels: BTreeMap<String, String>,
@@ -20,7 +20,7 @@ pub(super) struct Known {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(super) enum ImageState {
     Image(LatestRef),
     Nothing(Reason, String),
     /// A hold, or an unparsable annotation that may be one: `--set` does not override it.
@@ -44,16 +44,18 @@ pub(super) struct Downgrades {
 
 impl Known {
     pub(super) fn is_closed(&self) -> bool {
-        matches!(self.image, State::Closed(..))
+        matches!(self.image, ImageState::Closed(..))
     }
 
     /// Returns the policy with the result of a registry.
     pub(super) fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
         let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
         let image = match (answer, &invalid) {
-            (Ok(_), Some(invalid)) => State::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}")),
-            (Ok(image), None) => State::Image(image),
-            (Err(why), _) => State::Nothing(why.reason, why.message),
+            (Ok(_), Some(invalid)) => {
+                ImageState::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}"))
+            }
+            (Ok(image), None) => ImageState::Image(image),
+            (Err(why), _) => ImageState::Nothing(why.reason, why.message),
         };
         Self {
             image,
@@ -66,12 +68,12 @@ impl Known {
 
 /// The image in a policy's status. Its age is unknown.
 pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards, now: &Time) -> Known {
-    let not_ready = |message| State::Nothing(Reason::PolicyNotReady, message);
+    let not_ready = |message| ImageState::Nothing(Reason::PolicyNotReady, message);
     let mut invalid = None;
     let image = match policy.latest_ref() {
         Ok(Some(image)) => match (image.check(), guards.check_age(None, now)) {
-            (Ok(()), Ok(())) => State::Image(image),
-            (Ok(()), Err(refusal)) => State::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}")),
+            (Ok(()), Ok(())) => ImageState::Image(image),
+            (Ok(()), Err(refusal)) => ImageState::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}")),
             (Err(e), _) => {
                 invalid = Some(e.clone());
                 not_ready(format!("ImagePolicy {name}: {e}"))

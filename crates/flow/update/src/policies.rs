@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::held::Held;
-use super::known::{Known, Open, State, downgrades, of_status};
+use super::known::{ImageState, Known, Open, downgrades, of_status};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
@@ -120,7 +120,7 @@ impl Policies {
             return self.add(policy);
         }
         self.known.entry(policy.policy_name()).or_insert_with(|| Known {
-            image: State::Nothing(Reason::PolicyNotReady, why.to_owned()),
+            image: ImageState::Nothing(Reason::PolicyNotReady, why.to_owned()),
             invalid: None,
             labels: policy.metadata.labels.clone(),
             downgrades: None,
@@ -141,7 +141,7 @@ impl Policies {
     fn know(&self, name: &PolicyName, policy: &ImagePolicy) -> Known {
         let labels = policy.metadata.labels.clone();
         let closed = |reason, message| Known {
-            image: State::Closed(reason, message),
+            image: ImageState::Closed(reason, message),
             invalid: None,
             labels: labels.clone(),
             downgrades: None,
@@ -158,7 +158,7 @@ impl Policies {
             downgrades: downgrades(policy, &guards),
             ..of_status(name, policy, &guards, &self.now)
         };
-        if let State::Nothing(_, why) = &mut status.image
+        if let ImageState::Nothing(_, why) = &mut status.image
             && matches!(policy.latest_ref(), Ok(None))
         {
             why.push_str(self.not_asked(suspended));
@@ -169,7 +169,7 @@ impl Policies {
                 labels: status.labels.clone(),
                 downgrades: status.downgrades.clone(),
                 invalid: None,
-                image: State::Open(Arc::new(Open {
+                image: ImageState::Open(Arc::new(Open {
                     policy: Arc::new(policy.clone()),
                     repository,
                     status,
@@ -198,7 +198,7 @@ impl Policies {
         self.known.insert(
             name,
             Known {
-                image: State::Image(image),
+                image: ImageState::Image(image),
                 invalid: None,
                 labels: known.map(|known| known.labels).unwrap_or_default(),
                 downgrades: None,
@@ -210,7 +210,7 @@ impl Policies {
     #[must_use]
     pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
         match &self.known.get(name)?.image {
-            State::Image(image) => Some(image),
+            ImageState::Image(image) => Some(image),
             _ => None,
         }
     }
@@ -221,7 +221,7 @@ impl Policies {
     pub fn is_complete(&self, name: &PolicyName) -> bool {
         match self.known.get(name).map(|known| &known.image) {
             None => self.all,
-            Some(State::Open(open)) => self.repositories.contains_key(&open.repository),
+            Some(ImageState::Open(open)) => self.repositories.contains_key(&open.repository),
             Some(_) => true,
         }
     }
@@ -229,7 +229,9 @@ impl Policies {
     /// Returns whether some policy's image is still to be looked up.
     #[must_use]
     pub fn any_open(&self) -> bool {
-        self.known.values().any(|known| matches!(known.image, State::Open(_)))
+        self.known
+            .values()
+            .any(|known| matches!(known.image, ImageState::Open(_)))
     }
 
     /// Looks up the images of those policies of `names` that are unresolved and whose labels match.
@@ -247,7 +249,7 @@ impl Policies {
             let Some(known) = self.known.get(*name).filter(|known| wants(&known.labels)) else {
                 continue;
             };
-            let State::Open(open) = &known.image else { continue };
+            let ImageState::Open(open) = &known.image else { continue };
             match self.repositories.get(&open.repository) {
                 Some(repository) if !repository.spec.suspend && resolver.is_some() => {
                     asked.push((*name, known));
@@ -277,7 +279,7 @@ impl Policies {
     fn fallen_back(&self, name: &PolicyName, open: &Open) -> Known {
         let repository = &open.repository;
         let mut known = open.status.clone();
-        if let State::Nothing(Reason::PolicyNotReady, why) = &mut known.image
+        if let ImageState::Nothing(Reason::PolicyNotReady, why) = &mut known.image
             && open.policy.status.is_none()
         {
             let unclear = self.unclear.get(repository);
@@ -297,7 +299,7 @@ impl Policies {
     /// cannot be asked for a newer one.
     pub(super) fn invalid<'a>(&'a self, known: &'a Known) -> Option<&'a InvalidImage> {
         match &known.image {
-            State::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
+            ImageState::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
             _ => known.invalid.as_ref(),
         }
     }

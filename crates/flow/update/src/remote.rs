@@ -18,7 +18,7 @@ use super::preview;
 use super::pull_request::{self, PullRequestReport};
 use super::report::{CommitReport, Run};
 use super::retry::{Attempts, Decision};
-use super::review::{State, Variant};
+use super::review::{ReviewState, Variant};
 use super::survey::Surveyed;
 use super::trailer::with_change_id;
 use super::tree::Tree;
@@ -214,7 +214,7 @@ impl Attempt<'_> {
         let Some(reference) = job.review_reference(&planned.base.fetched.tip.reference) else {
             return Ok(message);
         };
-        let state = State::new((&job.url, &reference), &planned.surveyed.files, &job.edits, policies);
+        let state = ReviewState::new((&job.url, &reference), &planned.surveyed.files, &job.edits, policies);
         Ok(with_change_id(&message, &state.change_id(self.variant.change)))
     }
 

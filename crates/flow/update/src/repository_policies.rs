@@ -9,7 +9,7 @@ use bumpwright_api::{
 
 /// Policies found in a repository, file by file.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundPolicies {
     objects: Objects,
     notes: Vec<String>,
     wishes: BTreeMap<(&'static str, ObjectName), (String, Wish)>,
@@ -29,7 +29,7 @@ enum Wish {
 const POLICY: &str = "ImagePolicy";
 const REPOSITORY: &str = "ImageRepository";
 
-impl Found {
+impl FoundPolicies {
     /// Adds the policies of one file. Unreadable manifests are noted with their place, and do not stop the others.
     pub(super) fn read(&mut self, path: &[u8], bytes: &[u8]) {
         let lenient = read_leniently(&String::from_utf8_lossy(path), bytes);

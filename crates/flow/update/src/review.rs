@@ -93,7 +93,7 @@ pub(super) fn links(said: &str) -> impl Iterator<Item = &str> {
 /// The current values of the marked fields in Git are included: once the change is merged they differ, and the next change is a
 /// new one. Commits that touch none of the fields do not matter.
 #[derive(Debug)]
-pub(super) struct State<'a> {
+pub(super) struct ReviewState<'a> {
     /// The remote, without secrets.
     pub(super) url: &'a str,
     /// The target of the change, `refs/for/main`.
@@ -104,7 +104,7 @@ pub(super) struct State<'a> {
     fields: BTreeSet<(String, &'a [u8], &'a str)>,
 }
 
-impl<'a> State<'a> {
+impl<'a> ReviewState<'a> {
     pub(super) fn new(
         (url, reference): (&'a str, &'a str),
         marked: &'a [Marked],
@@ -160,8 +160,8 @@ impl<'a> State<'a> {
 mod tests {
     use super::*;
 
-    fn state<'a>(reference: &'a str, fields: &[(&str, &'a str, &'a str)]) -> State<'a> {
-        State {
+    fn state<'a>(reference: &'a str, fields: &[(&str, &'a str, &'a str)]) -> ReviewState<'a> {
+        ReviewState {
             url: "https://review.example/a/fleet",
             reference,
             automation: Some("flux-system/all"),

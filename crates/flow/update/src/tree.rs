@@ -82,11 +82,11 @@ impl Tree<'_> {
         Ok((Arc::new(policies), notes))
     }
 
-    fn manifests(&self) -> Result<repository_policies::Found, GitError> {
+    fn manifests(&self) -> Result<repository_policies::FoundPolicies, GitError> {
         let objects = &self.fetched.objects;
         let all = survey::survey(objects, self.index, self.fetched.tip.tree, b"")?;
         let files = all.files.iter().filter(|file| file.facts.manifests);
-        let mut found = repository_policies::Found::default();
+        let mut found = repository_policies::FoundPolicies::default();
         for file in files {
             let bytes = objects.blob(file.place, survey::size_limit(file.kind))?;
             // Parsed nodes take many times the size of the text.

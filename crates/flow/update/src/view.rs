@@ -1,6 +1,6 @@
 //! The policies as one run sees them.
 
-use super::known::{Known, State};
+use super::known::{ImageState, Known};
 use super::policies::Policies;
 use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Images, Reason, Verdict};
@@ -51,9 +51,11 @@ impl Images for View<'_> {
             return Verdict::Skip(Reason::NotSelected, message);
         }
         match &known.image {
-            State::Image(image) => Verdict::Image(image),
-            State::Nothing(reason, why) | State::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
-            State::Open(_) => Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up")),
+            ImageState::Image(image) => Verdict::Image(image),
+            ImageState::Nothing(reason, why) | ImageState::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
+            ImageState::Open(_) => {
+                Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up"))
+            }
         }
     }
 
