@@ -1,5 +1,5 @@
-//! How a Bucket is reached: its spec with its Secrets and its identity, with source-controller's refusals in its order (v1.9,
-//! `setupCredentials`, `createBucketProvider`).
+//! Connections to Buckets: settings from the spec, its Secrets and its identity, with source-controller's errors in its order
+//! (v1.9, `setupCredentials`, `createBucketProvider`).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use bumpwright_http::{Peer, Proxy, Tls};
 use bumpwright_object_store::{BucketError, BucketProvider, Keys, ObjectError, Settings, Sts, StsProvider};
 use bumpwright_secret::Secret;
 
-/// The time limit where the spec has none.
+/// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// `spec.timeout`
@@ -22,7 +22,7 @@ pub fn timeout(bucket: &Bucket) -> Duration {
     bucket.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std())
 }
 
-/// The settings to open a bucket with. `objects` have what it refers to.
+/// The settings of a bucket. `objects` has the objects that it refers to.
 ///
 /// # Errors
 /// [`ConnectError`]
@@ -48,7 +48,7 @@ impl From<&BucketError> for ConnectError {
     }
 }
 
-/// What the Secrets say.
+/// The settings from Secrets.
 struct Given {
     secret: Option<Keys>,
     proxy: Option<Proxy>,
@@ -97,7 +97,7 @@ impl Given {
     ) -> Result<Settings, BucketError> {
         let spec = &bucket.spec;
         let provider = BucketProvider::named(&spec.provider);
-        // With a key of its own no identity is needed.
+        // With an access key no identity is needed.
         let (service_account, aws_sts) = match self.secret {
             Some(_) => (None, None),
             None => {
@@ -136,7 +136,7 @@ impl Given {
 
 fn token_service(sts: &BucketSts, secret: Option<Keys>, peer: Peer) -> Sts {
     Sts {
-        // The schema has no third one.
+        // The schema allows no third one.
         provider: match sts.provider.as_str() {
             "ldap" => StsProvider::Ldap,
             _ => StsProvider::Aws,

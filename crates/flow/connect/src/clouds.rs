@@ -1,4 +1,4 @@
-//! Clients of the services of clouds, one for each route to them: what was fetched there is kept with it.
+//! Clients of cloud services, one for each route to them, with what they have fetched.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,19 +7,19 @@ use url::Url;
 use bumpwright_cloud::{Cloud, Endpoints, Environment, TokenCache};
 use bumpwright_http::{Peer, Proxy};
 
-/// So many are kept at once. In a cluster, objects come and go.
+/// Limit on clients. In a cluster, objects come and go.
 const MOST: usize = 256;
 
-/// How services are reached.
+/// A route to services.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloudRoute {
     /// Trust and proxy.
     pub peer: Peer,
-    /// AWS' token service, where it is not the usual one.
+    /// The address of AWS's token service, if it is not the default.
     pub aws_sts: Option<Url>,
 }
 
-/// The clouds of a process, by the route to them. They share a cache of tokens and never a token.
+/// The cloud clients of a process, by route. They share one cache, but no token.
 #[derive(Debug, Default)]
 pub struct Clouds {
     tokens: TokenCache,
@@ -27,7 +27,7 @@ pub struct Clouds {
 }
 
 impl Clouds {
-    /// Clouds whose tokens are kept in a cache that others use as well.
+    /// Clients with a shared cache of tokens.
     #[must_use]
     pub fn new(tokens: TokenCache) -> Self {
         Self {
@@ -36,13 +36,13 @@ impl Clouds {
         }
     }
 
-    /// The clouds as this process itself reaches them.
+    /// The clients for requests of this process itself.
     #[must_use]
     pub fn direct(&self) -> Cloud {
         self.by(CloudRoute::default())
     }
 
-    /// The clouds by the proxy of a spec, if it has one.
+    /// The clients for the proxy of a spec, if it has one.
     #[must_use]
     pub fn by_proxy(&self, proxy: Option<&Proxy>) -> Cloud {
         self.by(CloudRoute {
@@ -54,7 +54,7 @@ impl Clouds {
         })
     }
 
-    /// The clouds by a route.
+    /// The clients for a route.
     #[must_use]
     pub fn by(&self, route: CloudRoute) -> Cloud {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Clouds {
         };
         let cloud = Cloud::sharing(&self.tokens, Environment::of_process(), endpoints, route.peer.clone());
         if known.len() >= MOST {
-            // Proxies that have changed leave some behind that are not used any more.
+            // Clients of changed proxies are not used any more.
             known.clear();
         }
         known.push((route, cloud.clone()));

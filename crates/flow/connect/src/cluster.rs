@@ -1,4 +1,5 @@
-//! Other clusters: the kubeconfig of a Secret, and the place that a ConfigMap describes (`spec.kubeConfig`; K-105, K-112 … K-121).
+//! Connections to other clusters: the kubeconfig of a Secret, or the place described by a ConfigMap (`spec.kubeConfig`; K-105,
+//! K-112 … K-121).
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,13 @@ use bumpwright_api::{Secret, SecretKeyRef};
 use bumpwright_cloud::{CloudError, ClusterPlace, ClusterProvider};
 use zeroize::Zeroizing;
 
-/// The keys of a kubeconfig where the reference names none.
+/// The default keys of a kubeconfig.
 const KEYS: [&str; 2] = ["value", "value.yaml"];
 
 /// The text of a kubeconfig.
 ///
 /// # Errors
-/// [`AccessError::NoKubeconfig`], and a value that is not text.
+/// [`AccessError::NoKubeconfig`], or a value that is not text.
 pub fn kubeconfig(secret: &Secret, reference: &SecretKeyRef) -> Result<Zeroizing<String>, AccessError> {
     let given = reference.key.as_deref().filter(|key| !key.is_empty());
     for key in given.as_ref().map_or(KEYS.as_slice(), std::slice::from_ref) {
@@ -27,22 +28,22 @@ pub fn kubeconfig(secret: &Secret, reference: &SecretKeyRef) -> Result<Zeroizing
     })
 }
 
-/// What a ConfigMap says of a cluster, and of whose identity reaches it.
+/// A cluster described by a ConfigMap, and the identity for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterSettings {
     /// The cluster.
     pub place: ClusterPlace,
-    /// Whom the tokens are for; empty where the place decides.
+    /// The audiences of tokens; empty for the default of the place.
     pub audiences: Vec<String>,
-    /// `serviceAccountName`, or nothing.
+    /// `serviceAccountName`; empty if not given.
     pub service_account: String,
 }
 
 impl ClusterSettings {
-    /// Reads the data of a ConfigMap.
+    /// Parses the data of a ConfigMap.
     ///
     /// # Errors
-    /// In Flux's words, for an unknown provider and a place that cannot be one.
+    /// An unknown provider or an invalid place, in Flux's words.
     pub fn read(data: &BTreeMap<String, String>) -> Result<Self, CloudError> {
         let get = |key: &str| data.get(key).cloned().unwrap_or_default();
         let provider: ClusterProvider = get("provider").parse()?;

@@ -1,16 +1,16 @@
-//! Why Secrets give no settings, and why a source is not connected to.
+//! Errors of Secrets and of connections.
 
 use bumpwright_api::{InvalidSecret, ObjectName};
 use bumpwright_cloud::CloudError;
 use bumpwright_registry::SecretError;
 
-/// Why a Secret gives no settings. No variant holds a value of it.
+/// Why a Secret is unusable. No variant holds a value of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// There is no such Secret.
+    /// The Secret does not exist.
     #[error("secret '{0}' not found")]
     NotFound(ObjectName),
-    /// A key that is needed is not there.
+    /// A required key is missing.
     #[error("secret '{secret}': key '{key}' not found")]
     NoKey {
         /// The Secret.
@@ -28,21 +28,21 @@ pub enum AccessError {
         /// The key that it lacks.
         missing: &'static str,
     },
-    /// Nothing of what a Secret with certificates has to hold.
+    /// All keys of a Secret with certificates are missing.
     #[error("secret '{0}' must contain either 'ca.crt' or both 'tls.crt' and 'tls.key'")]
     NoCertificates(ObjectName),
-    /// The proxy's address cannot be used.
+    /// The proxy's address is not valid.
     #[error("secret '{secret}': {detail}")]
     Proxy {
         /// The Secret.
         secret: ObjectName,
-        /// What is wrong with it.
+        /// The problem.
         detail: String,
     },
-    /// No installation of a GitHub App, or two ways to it.
+    /// No installation of a GitHub App, or two of them.
     #[error("secret '{0}' must contain exactly one of 'githubAppInstallationOwner' or 'githubAppInstallationID'")]
     Installation(ObjectName),
-    /// The settings of a GitHub App cannot be used.
+    /// The settings of a GitHub App are not valid.
     #[error("failed to configure authentication options: {0}")]
     GitHubApp(#[from] CloudError),
     /// The entry with a kubeconfig is missing.
@@ -53,7 +53,7 @@ pub enum AccessError {
         /// The key.
         key: String,
     },
-    /// The logins at registries.
+    /// The logins at registries are unusable.
     #[error(transparent)]
     Keychain(#[from] SecretError),
     /// A value cannot be decoded.
@@ -62,7 +62,7 @@ pub enum AccessError {
 }
 
 impl AccessError {
-    /// Whether a Secret or ServiceAccount does not exist.
+    /// Returns whether a Secret or ServiceAccount does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         match self {
@@ -78,12 +78,12 @@ impl AccessError {
     }
 }
 
-/// The API server's text for a Secret that does not exist, which Flux passes on in places.
+/// The API server's text for a missing Secret, which Flux quotes in places.
 pub(crate) fn no_such_secret(name: &ObjectName) -> String {
     format!("secrets {:?} not found", name.name)
 }
 
-/// Why a source is not connected to, as its condition shows it.
+/// Why a connection is not possible, as a condition shows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConnectError {
@@ -91,7 +91,7 @@ pub struct ConnectError {
     pub reason: &'static str,
     /// Its message.
     pub message: String,
-    /// Whether another attempt does not help before the object changes.
+    /// Whether retries are useless before the object changes.
     pub is_stalling: bool,
 }
 
@@ -104,7 +104,7 @@ impl ConnectError {
         }
     }
 
-    /// Credentials, certificates or proxy.
+    /// Invalid credentials, certificates or proxy.
     pub(crate) fn authentication(message: String) -> Self {
         Self::new("AuthenticationFailed", message)
     }

@@ -5,10 +5,10 @@ use bumpwright_git::{self as git, Auth, Remote, Scheme};
 use bumpwright_http::{self as net, Deadline, Peer};
 use bumpwright_secret::Secret;
 
-/// A repository at a forge, reached as its remote is when both are on the same server.
+/// A repository at a forge, with the connection settings of its remote if both are on the same server.
 ///
 /// # Errors
-/// A remote that is a local path.
+/// The remote is a local path.
 pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remote) -> Result<Forge, String> {
     let own = repository.is_served_by(git_address(remote)?);
     let mut peer = Peer {
@@ -23,10 +23,10 @@ pub fn forge(kind: ForgeApi, repository: Repository, login: Login, remote: &Remo
     Ok(Forge::new(kind, repository, login, peer))
 }
 
-/// The address of a remote, for a forge to be found by.
+/// The address of a remote, for finding its forge.
 ///
 /// # Errors
-/// A local path has no forge.
+/// The remote is a local path.
 pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, String> {
     match (remote.url.web(), remote.url.host(), remote.url.ssh_path()) {
         (Some(url), ..) => Ok(GitAddress::Web(url)),
@@ -38,7 +38,7 @@ pub fn git_address(remote: &Remote) -> Result<GitAddress<'_>, String> {
     }
 }
 
-/// What Git itself uses, if the forge is on the same server; never in the clear when Git has it over TLS.
+/// Git's own login, if the forge is on the same server; never in clear text when Git uses it over TLS.
 #[must_use]
 pub fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
     if !git_address(remote).is_ok_and(|git| repository.is_served_by(git)) {

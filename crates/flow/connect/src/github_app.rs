@@ -10,17 +10,17 @@ const INSTALLATION_OWNER: &str = "githubAppInstallationOwner";
 const PRIVATE_KEY: &str = "githubAppPrivateKey";
 const BASE_URL: &str = "githubAppBaseURL";
 
-/// Whether a Secret holds a GitHub App, complete or not.
+/// Returns whether a Secret has settings of a GitHub App, complete or not.
 #[must_use]
 pub(crate) fn names_github_app(secret: &Secret) -> bool {
     !matches!(secret.get(ID), Ok(None | Some([])))
 }
 
-/// The GitHub App; none when the Secret lacks its number or its key, which Flux takes for a Secret without one.
+/// The GitHub App; none when the Secret lacks its id or its key, which Flux treats as a Secret without one.
 ///
 /// # Errors
-/// [`AccessError::Installation`] for no installation or two ways to it, [`AccessError::GitHubApp`] for values that cannot be
-/// used, and values that cannot be decoded.
+/// [`AccessError::Installation`] for no installation or two of them, [`AccessError::GitHubApp`] for invalid settings, and
+/// values that cannot be decoded.
 pub(crate) fn github_app(secret: &Secret) -> Result<Option<GitHubApp>, AccessError> {
     let (Some(id), Some(private_key)) = (secret.text(ID)?, secret.text(PRIVATE_KEY)?) else {
         return Ok(None);

@@ -13,7 +13,7 @@ pub struct ProviderAccount<'a> {
 }
 
 impl<'a> ProviderAccount<'a> {
-    /// The one that its spec names, in its namespace.
+    /// The account that its spec names, in its namespace.
     #[must_use]
     pub fn of(object: &'a impl ConnectionSpec) -> Self {
         Self {
@@ -23,26 +23,26 @@ impl<'a> ProviderAccount<'a> {
         }
     }
 
-    /// The one of that name in another namespace: an automation acts with an account of its own namespace and gets no identity of
+    /// The account of that name in another namespace: an automation uses accounts of its own namespace, and gets no identity of
     /// another one by naming a GitRepository there (image-automation-controller v1.2, `getAuthOpts`).
     #[must_use]
     pub fn within(self, namespace: &'a str) -> Self {
         Self { namespace, ..self }
     }
 
-    /// The cloud; none where there is none, and for `github`.
+    /// The cloud; none without one, and for `github`.
     #[must_use]
     pub fn provider(&self) -> Option<&'a str> {
         self.provider
     }
 
-    /// The name in the spec; empty when there is none, or when it is not for the provider.
+    /// The name in the spec; empty if there is none, or if it is not for the provider.
     #[must_use]
     pub fn given(&self) -> &'a str {
         self.provider.map_or("", |_| self.given)
     }
 
-    /// The account, whether it exists or not; none when the object acts as this process.
+    /// The account, whether it exists or not; none for the identity of this process.
     #[must_use]
     pub fn name(&self, accounts: &ServiceAccounts) -> Option<ObjectName> {
         self.provider?;
@@ -50,10 +50,10 @@ impl<'a> ProviderAccount<'a> {
         Some(ObjectName::new(self.namespace, name))
     }
 
-    /// The account's identity; none when the object acts as this process.
+    /// The account's identity; none for the identity of this process.
     ///
     /// # Errors
-    /// As [`ServiceAccounts::identity`], when `objects` do not have it.
+    /// As [`ServiceAccounts::identity`], when the account is not among `objects`.
     pub fn identity(
         &self,
         accounts: &ServiceAccounts,

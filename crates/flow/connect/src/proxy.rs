@@ -4,14 +4,14 @@ use super::error::AccessError;
 use bumpwright_api::Secret;
 use bumpwright_http::Proxy;
 
-/// The longest address that Flux takes, in bytes.
+/// Flux's limit on addresses, in bytes.
 const LONGEST: usize = 2048;
 const SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
 /// `address`, and `username` with `password` if the proxy wants a login.
 ///
 /// # Errors
-/// [`AccessError`] for an address that is missing or cannot be used, and values that cannot be decoded.
+/// [`AccessError`] for a missing or invalid address, and values that cannot be decoded.
 pub(crate) fn proxy(secret: &Secret) -> Result<Proxy, AccessError> {
     let name = || secret.metadata.object_name();
     let unusable = |detail: String| AccessError::Proxy { secret: name(), detail };

@@ -1,4 +1,4 @@
-//! Which objects a connection needs, by name, and where to find them once they are read.
+//! The objects that a connection needs, by name, and lookups once they are read.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use bumpwright_api::{LocalRef, Metadata, ObjectName, Objects, Secret};
 use bumpwright_cloud::ServiceAccounts;
 use bumpwright_http::{Proxy, Tls};
 
-/// What the connection of an object needs to have read.
+/// The names of the objects that a connection needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
     /// Secrets.
@@ -23,7 +23,7 @@ pub struct References {
 }
 
 impl References {
-    /// Those of an object. `accounts` has the ServiceAccount that counts where a spec names none.
+    /// The references of an object. `accounts` has the default ServiceAccount.
     #[must_use]
     pub fn of(object: &impl ConnectionSpec, accounts: &ServiceAccounts) -> Self {
         let namespace = object.metadata().namespace_or_default();
@@ -38,7 +38,7 @@ impl References {
         }
     }
 
-    /// The same, with other Secrets.
+    /// Adds Secrets.
     #[must_use]
     pub fn with_secrets(mut self, others: impl IntoIterator<Item = ObjectName>) -> Self {
         self.secrets.extend(others);
@@ -46,7 +46,7 @@ impl References {
     }
 }
 
-/// The Secrets and ServiceAccounts in the namespace of an object, which its spec refers to by name.
+/// Lookup of the Secrets and ServiceAccounts that a spec refers to, in the namespace of its object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalObjects<'a> {
     namespace: &'a str,
@@ -69,7 +69,7 @@ impl<'a> LocalObjects<'a> {
         ObjectName::new(self.namespace, name)
     }
 
-    /// A Secret that has to exist.
+    /// A required Secret.
     pub(crate) fn secret(&self, reference: &LocalRef) -> Result<&'a Secret, AccessError> {
         let name = self.name(&reference.name);
         self.objects.secret(&name).ok_or(AccessError::NotFound(name))
@@ -85,7 +85,7 @@ impl<'a> LocalObjects<'a> {
         reference.map(|reference| tls(self.secret(reference)?)).transpose()
     }
 
-    /// `certSecretRef` of a kind that goes on trusting the system's authorities.
+    /// `certSecretRef` of kinds that also trust the system's authorities.
     pub(crate) fn tls_beside_system(&self, reference: Option<&LocalRef>) -> Result<Option<Tls>, AccessError> {
         let tls = self.tls(reference)?;
         Ok(tls.map(|tls| Tls {

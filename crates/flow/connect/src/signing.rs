@@ -1,20 +1,20 @@
 //! The key of a Secret that signs commits (ImageUpdateAutomation v1, *Signing Key*; N-009 to N-012).
 //!
-//! Texts are those of image-automation-controller v1.2 (`internal/source/signing.go`) and of the Go packages that it reads
-//! keys with, as recorded; what these have no words for is said in ours.
+//! Errors are those of image-automation-controller v1.2 (`internal/source/signing.go`) and of the Go packages with which it
+//! reads keys, as recorded; others are in our words.
 
 use std::sync::Arc;
 
 use bumpwright_api::{InvalidSecret, Secret, SigningKeyType};
 use bumpwright_signing::{self as signing, Signer, SigningError};
 
-/// Why the Secret of a signing key gives no signer. No variant holds a value of it.
+/// Why the Secret of a signing key is unusable. No variant holds a value of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SigningKeyError {
-    /// There is no such Secret.
+    /// The Secret does not exist.
     #[error("could not find signing key secret '{0}': secrets \"{0}\" not found")]
     NotFound(String),
-    /// The entry with the key is not there.
+    /// The entry with the key is missing.
     #[error("signing key secret '{secret}' does not contain {} '{key}' key", article(key))]
     NoKey {
         /// The Secret's name.
@@ -22,7 +22,7 @@ pub enum SigningKeyError {
         /// The entry.
         key: &'static str,
     },
-    /// The key needs a passphrase that is not there.
+    /// The key needs a passphrase, which is missing.
     #[error("can not use passphrase protected signing key without '{key}' field present in secret {secret}")]
     NoPassphrase {
         /// The Secret's name.
@@ -37,23 +37,23 @@ pub enum SigningKeyError {
     WrongPassphrase {
         /// The Secret's name.
         secret: String,
-        /// The same in our words.
+        /// The cause in our words.
         reason: SigningError,
     },
-    /// The OpenPGP key cannot be used.
+    /// The OpenPGP key is not valid.
     #[error("could not read signing key from secret '{secret}': {}{reason}", go_openpgp(reason))]
     OpenPgp {
         /// The Secret's name.
         secret: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: SigningError,
     },
-    /// The SSH key cannot be used.
+    /// The SSH key is not valid.
     #[error("could not parse SSH signing key from secret '{secret}': {}{reason}", go_ssh(reason))]
     Ssh {
         /// The Secret's name.
         secret: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: SigningError,
     },
     /// A value cannot be decoded.
@@ -61,7 +61,7 @@ pub enum SigningKeyError {
     Invalid(#[from] InvalidSecret),
 }
 
-/// The signer that a Secret holds the key of, unlocked. `now` is in seconds since 1970-01-01 UTC: keys have their time.
+/// The signer with the key of a Secret, unlocked. `now` is in seconds since 1970-01-01 UTC: keys may expire.
 ///
 /// # Errors
 /// [`SigningKeyError`], in Flux's words where it has some.
@@ -95,7 +95,7 @@ fn article(key: &str) -> &'static str {
     if key.starts_with('i') { "an" } else { "a" }
 }
 
-/// What Go's OpenPGP says before we do.
+/// Go's prefix for OpenPGP errors.
 fn go_openpgp(reason: &SigningError) -> &'static str {
     match reason {
         SigningError::NoArmour => "openpgp: invalid argument: no armored data found; ",
@@ -103,7 +103,7 @@ fn go_openpgp(reason: &SigningError) -> &'static str {
     }
 }
 
-/// What Go's SSH says before we do.
+/// Go's prefix for SSH errors.
 fn go_ssh(reason: &SigningError) -> &'static str {
     match reason {
         SigningError::NoPem => "could not parse SSH signing key: ssh: no key found; ",

@@ -1,9 +1,9 @@
-//! What the specs of all kinds say of their connection: which Secrets and ServiceAccounts they refer to, and which cloud is their
+//! The connection settings that the specs of all kinds have in common: references to Secrets and ServiceAccounts, and the
 //! provider.
 
 use bumpwright_api::{Bucket, GitRepository, ImageRepository, LocalRef, Metadata, OciRepository};
 
-/// An object whose spec says how a server is reached.
+/// An object whose spec describes a connection.
 pub trait ConnectionSpec {
     /// Name and namespace; all references are to objects of that namespace.
     fn metadata(&self) -> &Metadata;
@@ -11,19 +11,19 @@ pub trait ConnectionSpec {
     /// The Secrets.
     fn secret_refs(&self) -> Vec<&LocalRef>;
 
-    /// The ServiceAccount whose image pull secrets are used, or nothing.
+    /// The ServiceAccount whose image pull secrets are used; empty without one.
     fn pull_account(&self) -> &str {
         ""
     }
 
-    /// `spec.provider`, where a ServiceAccount can act at it.
+    /// `spec.provider`, if a ServiceAccount can act at it.
     fn cloud(&self) -> Option<&str>;
 
-    /// `spec.serviceAccountName`, or nothing.
+    /// `spec.serviceAccountName`; empty if not given.
     fn service_account(&self) -> &str;
 }
 
-/// The clouds among the providers.
+/// The providers that are clouds.
 fn cloud(provider: &str) -> Option<&str> {
     Some(provider).filter(|provider| !matches!(*provider, "" | "generic"))
 }
@@ -117,7 +117,7 @@ impl ConnectionSpec for GitRepository {
         given([&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref])
     }
 
-    /// At GitHub the App of the Secret acts.
+    /// At GitHub the Secret's App acts.
     fn cloud(&self) -> Option<&str> {
         cloud(self.spec.provider.as_deref().unwrap_or_default()).filter(|provider| *provider != "github")
     }

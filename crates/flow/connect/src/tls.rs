@@ -4,18 +4,18 @@ use super::error::AccessError;
 use bumpwright_api::{InvalidSecret, Secret};
 use bumpwright_http::Tls;
 
-/// The keys of certificates, each with the one that older versions of Flux had for it.
+/// The keys of certificates, each with the key of older Flux versions.
 const KEYS: [(&str, &str); 3] = [("tls.crt", "certFile"), ("tls.key", "keyFile"), ("ca.crt", "caFile")];
 
-/// The older keys that [`given_tls`] falls back to, each with the one that should be in its place.
+/// The older keys that [`given_tls`] falls back to, each with its replacement.
 pub fn older_keys(secret: &Secret) -> impl Iterator<Item = (&'static str, &'static str)> {
     let has = |key| matches!(secret.get(key), Ok(Some(value)) if !value.is_empty());
     let used = KEYS.into_iter().filter(move |(new, old)| has(old) && !has(new));
     used.map(|(new, old)| (old, new))
 }
 
-/// `ca.crt`, `tls.crt`, `tls.key`, or where they are missing the older `caFile`, `certFile`, `keyFile`; none when the
-/// Secret has nothing of that kind.
+/// `ca.crt`, `tls.crt`, `tls.key`, or if missing the older `caFile`, `certFile`, `keyFile`; none when the Secret has no such
+/// key.
 ///
 /// # Errors
 /// [`AccessError::HalfPair`] for a certificate without its key or the reverse, and values that cannot be decoded.
@@ -49,7 +49,7 @@ pub(crate) fn given_tls(secret: &Secret) -> Result<Option<Tls>, AccessError> {
     Ok((tls.ca.is_some() || tls.client.is_some()).then_some(tls))
 }
 
-/// As [`given_tls`], of a Secret that is there for its certificates.
+/// As [`given_tls`], for a Secret whose purpose is certificates.
 ///
 /// # Errors
 /// Also [`AccessError::NoCertificates`].
@@ -57,7 +57,7 @@ pub(crate) fn tls(secret: &Secret) -> Result<Tls, AccessError> {
     given_tls(secret)?.ok_or_else(|| AccessError::NoCertificates(secret.metadata.object_name()))
 }
 
-/// An empty value is none.
+/// An empty value counts as missing.
 fn first<'a>(new: Option<&'a [u8]>, old: Option<&'a [u8]>) -> Option<&'a [u8]> {
     let filled = |value: &&[u8]| !value.is_empty();
     new.filter(filled).or(old.filter(filled))

@@ -1,5 +1,4 @@
-//! Logins at Git servers where the manifests name a provider: identities at clouds and GitHub Apps, shared by the automations
-//! of a run.
+//! Logins at Git servers by a provider: identities at clouds and GitHub Apps, shared by the automations of a run.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +7,10 @@ use bumpwright_cloud::{CloudError, GitIdentity, GitLogin, Requester, TokenCache}
 use bumpwright_git::{Auth, Remote};
 use bumpwright_http::{Deadline, Fetched, Peer, Tls};
 
-/// So many are known at once. In a cluster, objects come and go.
+/// Limit on identities. In a cluster, objects come and go.
 const MOST: usize = 4096;
 
-/// The identities of a run. What is kept of one is never used for a remote with other trust or another proxy.
+/// The identities of a run. Cached data of one is never used for a remote with other trust or another proxy.
 #[derive(Debug, Default)]
 pub struct GitIdentities {
     clouds: Clouds,
@@ -28,7 +27,7 @@ struct Known {
 }
 
 impl GitIdentities {
-    /// Identities whose tokens are kept in a cache that others use as well.
+    /// Identities with a shared cache of tokens.
     #[must_use]
     pub fn sharing(tokens: TokenCache) -> Self {
         Self {
@@ -37,13 +36,13 @@ impl GitIdentities {
         }
     }
 
-    /// The credentials of an identity at a remote, for an object of a cluster or for a command. Nothing is asked before the
-    /// first request needs it.
+    /// The credentials of an identity at a remote, for an object of a cluster or for a command. They are fetched with the first
+    /// request that needs them.
     ///
     /// # Errors
-    /// In Flux' words, when the remote's address is not the provider's.
+    /// The remote's address is not the provider's, in Flux's words.
     pub fn auth(&self, identity: GitIdentity, remote: &Remote, requester: Option<Requester>) -> Result<Auth, String> {
-        // In a command whoever gives the settings is who runs it.
+        // The settings of a command come from the user who runs it.
         if requester.is_some() && is_own(&identity) && remote.peer().is_intercepted() {
             let why = CloudError::intercepted();
             return Err(format!("failed to configure authentication options: {why}"));
@@ -68,7 +67,7 @@ impl GitIdentities {
             .map_err(|e| format!("failed to configure authentication options: {e}"))?;
         let login = Fetched::new(login);
         if all.len() >= MOST {
-            // They are made again when they are wanted; what they fetched is kept elsewhere.
+            // They are created again when needed; their tokens are cached elsewhere.
             all.clear();
         }
         all.push(Known {
@@ -81,11 +80,11 @@ impl GitIdentities {
         Ok(Auth::Fetched(login))
     }
 
-    /// The credentials of an identity at a remote, for an object of a cluster. They are tried here, so this blocks: what is wrong
-    /// with them is not Git's fault.
+    /// The credentials of an identity at a remote, for an object of a cluster. They are tried here, so this blocks: their
+    /// errors are not Git's.
     ///
     /// # Errors
-    /// In Flux' words.
+    /// In Flux's words.
     pub fn log_in(&self, identity: GitIdentity, remote: &Remote, requester: Requester) -> Result<Auth, String> {
         let auth = self.auth(identity, remote, Some(requester))?;
         if let Auth::Fetched(source) = &auth {
@@ -96,7 +95,7 @@ impl GitIdentities {
     }
 }
 
-/// Whether it is this process that logs in.
+/// Returns whether the login is by the identity of this process.
 fn is_own(identity: &GitIdentity) -> bool {
     matches!(
         identity,
@@ -107,8 +106,8 @@ fn is_own(identity: &GitIdentity) -> bool {
     )
 }
 
-/// How services are reached: through the remote's own proxy; GitHub's API, which may be on the same host as the repository,
-/// with the remote's certificates besides the system's.
+/// The connection to services: through the remote's own proxy; for GitHub's API, which may be on the repository's host, with
+/// the remote's certificates in addition to the system's.
 fn peer(identity: &GitIdentity, remote: &Remote) -> Peer {
     let tls = match identity {
         GitIdentity::GitHubApp(_) => Tls {

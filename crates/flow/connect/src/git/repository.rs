@@ -1,4 +1,4 @@
-//! From a GitRepository and its Secrets to the settings of one remote (GitRepository v1; C33).
+//! The settings of a remote, from a GitRepository and its Secrets (GitRepository v1; C33).
 
 use std::str::FromStr;
 
@@ -10,39 +10,39 @@ use bumpwright_api::{GitRepository, InvalidSecret, ObjectName, Objects, Secret};
 use bumpwright_cloud::{GitIdentity, Provider};
 use bumpwright_git::{Auth, KnownHosts, Remote, RemoteUrl, Scheme, TransportError};
 
-/// The remote of a GitRepository, and what is still to be done about its login.
+/// The remote of a GitRepository, and the pending part of its login.
 #[derive(Clone, Debug)]
 pub struct GitConnection {
     /// Its settings, without the login of the identity.
     pub remote: Remote,
-    /// The identity that logs in, where `spec.provider` names one.
+    /// The identity that logs in, if `spec.provider` names one.
     pub identity: Option<GitIdentity>,
-    /// The Secret with credentials, if it does not exist.
+    /// The name of a missing Secret with credentials.
     pub missing: Option<ObjectName>,
 }
 
-/// Why a GitRepository gives no connection. No variant holds a value of a Secret.
+/// Why a GitRepository is not connectable. No variant holds a value of a Secret.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// `spec.url`
+    /// `spec.url` is not valid.
     #[error("{0}")]
     Url(String),
-    /// Provider and Secret do not go together (`InvalidSourceConfiguration`), in the controller's words.
+    /// Provider and Secret are incompatible (`InvalidSourceConfiguration`), in the controller's words.
     #[error("{0}: invalid source configuration")]
     Source(String),
     /// The provider is unknown.
     #[error("provider {0:?} is not known: give generic, aws, azure, gcp or github")]
     Provider(String),
-    /// Credentials cannot be used.
+    /// The credentials are unusable.
     #[error("secret '{name}': {error}")]
     Credentials {
         /// The Secret.
         name: ObjectName,
-        /// What is wrong with it.
+        /// The problem.
         error: Box<CredentialsError>,
     },
-    /// No server is at the URL, in a cluster: folders of its machines hold what belongs to others, and definitions are not always
-    /// those that forbid them.
+    /// The URL is not that of a server, in a cluster: local folders belong to others, and definitions do not always forbid
+    /// them.
     #[error("url '{0}' is none of http://, https:// and ssh://")]
     Scheme(String),
     /// SSH without a Secret.
@@ -51,7 +51,7 @@ pub enum RemoteError {
     /// The Secret with credentials does not exist, in the API server's words.
     #[error("{}", no_such_secret(.0))]
     NoSecret(ObjectName),
-    /// Trust, proxy or GitHub App.
+    /// Trust, proxy or GitHub App are unusable.
     #[error(transparent)]
     Access(Box<AccessError>),
 }
@@ -62,16 +62,16 @@ impl From<AccessError> for RemoteError {
     }
 }
 
-/// What is wrong with credentials, in source-controller's words.
+/// Errors of credentials, in source-controller's words.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CredentialsError {
-    /// An entry that SSH needs.
+    /// An entry required for SSH is missing.
     #[error("invalid 'ssh' auth option: '{0}' is required")]
     Required(&'static str),
-    /// A value.
+    /// A value cannot be decoded.
     #[error(transparent)]
     Value(#[from] InvalidSecret),
-    /// Certificates.
+    /// The certificates are unusable.
     #[error(transparent)]
     Tls(#[from] AccessError),
 }
@@ -109,7 +109,7 @@ pub fn of_repository(url: &str, repository: &GitRepository, objects: &Objects) -
     })
 }
 
-/// The remote of a GitRepository as a cluster reaches it: at a server, with the Secret that it names.
+/// The remote of a GitRepository in a cluster: at a server, with its Secret present.
 ///
 /// # Errors
 /// [`RemoteError`]
@@ -127,8 +127,8 @@ pub fn of_server(repository: &GitRepository, objects: &Objects) -> Result<GitCon
     }
 }
 
-/// The identity that logs in, where `spec.provider` names one (GitRepository v1, *Provider*; N-004 to N-006). What Flux refuses
-/// about providers is refused in its words (image-automation-controller v1.2, `internal/source/git.go`).
+/// The identity that logs in, if `spec.provider` names one (GitRepository v1, *Provider*; N-004 to N-006), with Flux's errors
+/// for providers (image-automation-controller v1.2, `internal/source/git.go`).
 fn identity(
     repository: &GitRepository,
     name: Option<&ObjectName>,
@@ -160,7 +160,7 @@ fn identity(
     }))
 }
 
-/// The provider may have been forgotten beside the Secret of a GitHub App.
+/// A GitHub App in the Secret suggests that the provider was forgotten.
 fn refuse_stray_app(secret: Option<(&ObjectName, &Secret)>) -> Result<(), RemoteError> {
     match secret.filter(|(_, secret)| names_github_app(secret)) {
         Some((name, _)) => Err(RemoteError::Source(format!(
@@ -170,7 +170,7 @@ fn refuse_stray_app(secret: Option<(&ObjectName, &Secret)>) -> Result<(), Remote
     }
 }
 
-/// Reads a Secret as source-controller does: basic, bearer, SSH, TLS.
+/// Reads credentials from a Secret as source-controller does: basic, bearer, SSH, TLS.
 fn from_secret(remote: &mut Remote, secret: &Secret) -> Result<(), CredentialsError> {
     let held = |key: &str| Ok::<_, InvalidSecret>(secret.text(key)?.map(bumpwright_secret::Secret::new));
     if remote.url.scheme() == Scheme::Ssh {

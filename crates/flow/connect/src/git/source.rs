@@ -1,4 +1,4 @@
-//! The remote of a GitRepository that is a source, with source-controller's refusals in its order (v1.9, `getAuthOpts`).
+//! The remote of a GitRepository that is a source, with source-controller's errors in its order (v1.9, `getAuthOpts`).
 
 use super::repository::{GitConnection, RemoteError, of_server};
 use crate::error::{ConnectError, no_such_secret};
@@ -7,7 +7,7 @@ use bumpwright_api::{GitRepository, Objects, Secret};
 use bumpwright_git::{Auth, Remote, is_encrypted};
 use bumpwright_gostd as gostd;
 
-/// The remote. `objects` have what the repository refers to.
+/// The remote. `objects` has the objects that the repository refers to.
 ///
 /// # Errors
 /// [`ConnectError`]

@@ -12,48 +12,48 @@ use bumpwright_cloud::{CloudError, Provider, ServiceAccounts, Use, WorkloadIdent
 use bumpwright_http::Peer;
 use bumpwright_registry::Keychain;
 
-/// How the registry of an ImageRepository is reached.
+/// The connection settings of an ImageRepository.
 #[derive(Debug)]
 pub struct ImageRegistry {
     /// Trust and proxy.
     pub peer: Peer,
     /// `spec.insecure`
     pub insecure: bool,
-    /// Where the login comes from.
+    /// The source of the login.
     pub login: LoginSource,
-    /// What the user may not expect.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
-/// Where the login at a registry comes from.
+/// The source of a login at a registry.
 #[derive(Debug)]
 pub enum LoginSource {
     /// The Secrets of the spec.
     Secrets(Box<Keychain>),
     /// The provider, for the identity of a ServiceAccount, or of this process.
     Cloud(Provider, Option<WorkloadIdentity>),
-    /// The spec names none.
+    /// The spec has none.
     Unnamed,
-    /// The spec names what does not exist.
+    /// A referenced Secret or ServiceAccount does not exist.
     Missing(AccessError),
 }
 
-/// Why an ImageRepository does not say how its registry is reached.
+/// Why an ImageRepository is not connectable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageAccessError {
     /// The provider is unknown.
     #[error("provider {0:?} is not known")]
     Provider(String),
-    /// Certificates, proxy or logins.
+    /// Certificates, proxy or logins are unusable.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The identity.
+    /// The identity is unusable.
     #[error(transparent)]
     Cloud(#[from] CloudError),
 }
 
 impl ImageRegistry {
-    /// Reads what a repository says of its registry. `accounts` are those of a cluster; a command has none.
+    /// Reads the settings of a repository. `accounts` are those of a cluster; a command has none.
     ///
     /// # Errors
     /// [`ImageAccessError`]
@@ -115,7 +115,7 @@ impl ImageRegistry {
                     repository.name()
                 ));
             }
-            // In a command whoever gives the settings is who runs it.
+            // The settings of a command come from the user who runs it.
             return Ok(LoginSource::Cloud(cloud, None));
         };
         let identity = account.identity(accounts, objects, Use::Registry)?;

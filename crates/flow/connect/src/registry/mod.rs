@@ -1,4 +1,4 @@
-//! How registries are reached: for the scan of an ImageRepository, and as the source that an OCIRepository is.
+//! Connections to registries, for ImageRepositories and OCIRepositories.
 
 mod images;
 mod keychain;

@@ -1,4 +1,4 @@
-//! The registry of an OCIRepository, with source-controller's refusals (v1.9, `reconcileSource`).
+//! The registry of an OCIRepository, with source-controller's errors (v1.9, `reconcileSource`).
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use bumpwright_cloud::{CloudError, Provider, ServiceAccounts, Use, WorkloadIdent
 use bumpwright_http::{Proxy, Tls};
 use bumpwright_registry::{Keychain, SecretError};
 
-/// The time limit where the spec has none.
+/// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What an OCIRepository says of its registry. It is read part by part: upstream logs in at the cloud before it reads certificates, so
-/// that an error there comes first.
+/// The connection settings of an OCIRepository, read part by part: upstream logs in at the cloud before it reads certificates,
+/// so that an error there comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct OciRegistry<'a> {
     repository: &'a OciRepository,
@@ -24,7 +24,7 @@ pub struct OciRegistry<'a> {
 }
 
 impl<'a> OciRegistry<'a> {
-    /// `objects` have what the repository refers to.
+    /// `objects` has the objects that the repository refers to.
     #[must_use]
     pub fn of(repository: &'a OciRepository, objects: &'a Objects) -> Self {
         Self {
@@ -33,16 +33,16 @@ impl<'a> OciRegistry<'a> {
         }
     }
 
-    /// The limit of the whole conversation with registry and cloud, as upstream has it.
+    /// Time limit of all requests to registry and cloud, as in upstream.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.repository.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std())
     }
 
-    /// The logins of `secretRef`, then those of the ServiceAccount's pull secrets; none when there is neither.
+    /// The logins of `secretRef`, followed by those of the ServiceAccount's pull secrets; none without either.
     ///
     /// # Errors
-    /// When one of them does not exist or cannot be read.
+    /// One of them is missing or invalid.
     pub fn keychain(&self) -> Result<Option<Keychain>, ConnectError> {
         let (metadata, spec) = (&self.repository.metadata, &self.repository.spec);
         let account = &spec.service_account_name;
@@ -62,7 +62,7 @@ impl<'a> OciRegistry<'a> {
     /// `spec.proxySecretRef`
     ///
     /// # Errors
-    /// When it does not exist or cannot be read.
+    /// It is missing or invalid.
     pub fn proxy(&self) -> Result<Option<Proxy>, ConnectError> {
         let proxy = self.local.proxy(self.repository.spec.proxy_secret_ref.as_ref());
         proxy.map_err(|error| ConnectError::authentication(format!("failed to get proxy address: {error}")))
@@ -71,7 +71,7 @@ impl<'a> OciRegistry<'a> {
     /// `spec.certSecretRef`, or with `spec.insecure` no verification.
     ///
     /// # Errors
-    /// When it does not exist or cannot be read.
+    /// It is missing or invalid.
     pub fn tls(&self) -> Result<Tls, ConnectError> {
         let spec = &self.repository.spec;
         let tls = self.local.tls_beside_system(self.certificates()).map_err(|error| {
@@ -84,7 +84,7 @@ impl<'a> OciRegistry<'a> {
         }))
     }
 
-    /// The cloud to log in at, and as whom: a ServiceAccount, or this process.
+    /// The cloud to log in at, and the identity: a ServiceAccount, or this process.
     ///
     /// # Errors
     /// [`CloudError`]
@@ -107,8 +107,8 @@ impl<'a> OciRegistry<'a> {
         reference.filter(|reference| !reference.name.is_empty())
     }
 
-    /// Whether a tenant could read what is sent to the registry ([`bumpwright_http::Peer::is_intercepted`]); plain HTTP is insecure,
-    /// too.
+    /// Returns whether a tenant could read requests to the registry ([`bumpwright_http::Peer::is_intercepted`]); plain HTTP is
+    /// insecure too.
     fn is_intercepted(&self) -> bool {
         let spec = &self.repository.spec;
         spec.insecure || (spec.proxy_secret_ref.is_some() && self.certificates().is_some())

@@ -1,4 +1,4 @@
-//! Registries that are connected, and logins at those of clouds, shared by all that reach them in the same way.
+//! Connected registries, and logins at those of clouds, shared by all users with the same settings.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +8,10 @@ use bumpwright_http::{Deadline, Peer, Proxy, Sent};
 use bumpwright_policy::Reference;
 use bumpwright_registry::{Login, Registry};
 
-/// So many are kept at once.
+/// Limit on registries.
 const MOST: usize = 256;
 
-/// Registries by the way to them.
+/// Registries by their settings.
 #[derive(Debug)]
 pub struct Registries {
     sent: Sent,
@@ -19,7 +19,7 @@ pub struct Registries {
     clouds: Clouds,
 }
 
-/// What repositories have to share to share connections.
+/// Repositories with an equal key share connections.
 #[derive(Debug, PartialEq)]
 struct Key {
     registry: String,
@@ -28,7 +28,7 @@ struct Key {
 }
 
 impl Registries {
-    /// No registry yet. `tokens` keeps those of clouds, `sent` is called for each request to a registry.
+    /// An empty pool. `tokens` caches tokens of clouds, `sent` is called for each request to a registry.
     #[must_use]
     pub fn new(tokens: TokenCache, sent: Sent) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Registries {
         }
     }
 
-    /// The registry of a repository, which shares connections and tokens with others that are reached in the same way.
+    /// The registry of a repository, which shares connections and tokens with others that have the same settings.
     #[must_use]
     pub fn of(&self, reference: &Reference, peer: &Peer, insecure: bool) -> Arc<Registry> {
         let key = Key {
@@ -52,14 +52,14 @@ impl Registries {
         }
         let registry = Arc::new(Registry::telling(peer.clone(), insecure, self.sent.clone()));
         if known.len() >= MOST {
-            // Certificates and proxies that have changed leave some behind that are not used any more.
+            // Clients of changed certificates and proxies are not used any more.
             known.remove(0);
         }
         known.push((key, Arc::clone(&registry)));
         registry
     }
 
-    /// The login at a registry of a cloud's, as `requester`.
+    /// The login at a cloud's registry, as `requester`.
     ///
     /// # Errors
     /// [`CloudError`]
