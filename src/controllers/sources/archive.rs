@@ -29,7 +29,7 @@ pub(crate) struct ArtifactWriter<'a> {
 /// The ignore rules of `files`, and those of the spec.
 ///
 /// # Errors
-/// What refuses the reconciliation.
+/// Errors that end the reconciliation.
 pub(crate) fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, ArtifactError> {
     source::rules(files, ignore).map_err(ArtifactError::SourceIgnoreError)
 }
@@ -38,7 +38,7 @@ impl ArtifactWriter<'_> {
     /// Archives the files that the rules do not exclude.
     ///
     /// # Errors
-    /// What refuses the reconciliation.
+    /// Errors that end the reconciliation.
     pub(crate) fn archive(self, files: &Files, rules: &IgnoreRules) -> Result<Artifact, ArtifactError> {
         let metadata = self.metadata.clone();
         let written = self.write(|out| {
@@ -56,7 +56,7 @@ impl ArtifactWriter<'_> {
     /// Copies a layer as it is.
     ///
     /// # Errors
-    /// What refuses the reconciliation.
+    /// Errors that end the reconciliation.
     pub(crate) fn copy(self, mut layer: impl Read) -> Result<Artifact, ArtifactError> {
         let metadata = self.metadata.clone();
         let written = self.write(|mut out| {

@@ -1,4 +1,4 @@
-//! The artifact of a source of any kind: the one that the status names is checked, old ones are dropped, new ones get an event
+//! Artifacts of all kinds of sources: the existing one is checked, old ones are dropped, new ones get an event
 //! (source-controller v1.9, `reconcileStorage`, `garbageCollect`, `notify`).
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(crate) fn current(status: &Status) -> Option<Artifact> {
     read(status.fields.get("artifact")?)
 }
 
-/// An artifact of a status, its revision in the form of today (C04); none when it cannot be read.
+/// Parses an artifact of a status, with its revision in today's form (C04); none for an invalid one.
 pub(crate) fn read(value: &Value) -> Option<Artifact> {
     let artifact: Artifact = serde_json::from_value(value.clone()).ok()?;
     Some(Artifact {
@@ -26,7 +26,7 @@ pub(crate) fn read(value: &Value) -> Option<Artifact> {
     })
 }
 
-/// Whether there is an artifact of this revision.
+/// Returns whether there is an artifact of this revision.
 pub(crate) fn is_of(status: &Status, revision: &str) -> bool {
     current(status).is_some_and(|artifact| artifact.has_revision(revision))
 }
@@ -34,12 +34,12 @@ pub(crate) fn is_of(status: &Status, revision: &str) -> bool {
 /// The folder of the artifacts of an object.
 ///
 /// # Errors
-/// Names that no folder can have.
+/// Names that are not valid for folders.
 pub(crate) fn folder(kind: &Kind, name: &ObjectName) -> Result<Folder, StorageError> {
     Ok(Folder::new(kind.kind, &name.namespace, &name.name)?)
 }
 
-/// The artifact of a status, compared with the storage.
+/// The result of comparing the artifact of a status with the storage.
 pub(crate) enum Checked {
     /// It is in storage, at this URL now.
     Intact(Artifact),
@@ -104,7 +104,7 @@ fn report_garbage(request: &ReconcileRequest<'_>, collected: Result<storage::Col
 /// Removes all artifacts of an object that is deleted.
 ///
 /// # Errors
-/// In words for the log; it is tried again.
+/// Messages for the log; the removal is retried.
 pub(crate) async fn remove_all(
     request: &ReconcileRequest<'_>,
     kind: &'static Kind,
@@ -152,7 +152,7 @@ pub(crate) struct InitialState {
 }
 
 impl InitialState {
-    /// By its status.
+    /// The state in a status.
     pub(crate) fn of(status: &Status) -> Self {
         Self {
             artifact: current(status),

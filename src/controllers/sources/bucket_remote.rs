@@ -1,4 +1,4 @@
-//! How a Bucket is reached: what its spec and Secrets say, if the feature gates allow it.
+//! The connection settings of a Bucket, checked against the feature gates.
 
 use super::bucket::Error;
 use crate::controllers::context::Context;
@@ -12,7 +12,7 @@ pub(crate) use bumpwright_connect::bucket::timeout;
 /// The settings to open a bucket with.
 ///
 /// # Errors
-/// What refuses the reconciliation.
+/// Errors that end the reconciliation.
 pub(crate) fn settings(context: &Context, bucket: &Bucket, objects: &Objects) -> Result<Settings, Error> {
     let account = ProviderAccount::of(bucket).given();
     tokens::check_gate(context.settings.gates, account, "spec.serviceAccountName")?;

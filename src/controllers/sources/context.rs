@@ -1,4 +1,4 @@
-//! What sources work with.
+//! The context of sources.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct SourcesContext {
     pub(crate) storage: Storage,
     pub(crate) mirrors: Arc<Mirrors>,
     pub(crate) scanner: Arc<Scanner>,
-    /// Those that others include.
+    /// For includes.
     pub(crate) git_repositories: Arc<Cache>,
 }
 

@@ -1,4 +1,5 @@
-//! How the error of a step shows in a source's status, and the errors that all kinds have. The errors of a kind are in its folder.
+//! How errors of steps show in a source's status, and the errors that all kinds have in common. Those of a kind are in its
+//! folder.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,11 +13,11 @@ use bumpwright_storage::StorageError;
 
 /// The errors of a kind. Its text is the message of the conditions.
 pub(crate) trait SourceError: std::error::Error + From<ArtifactError> + Send + 'static {
-    /// How it shows.
+    /// Its condition, reason and retry.
     fn failure(&self) -> Failure;
 }
 
-/// How an error shows. It is tried again with a backoff, unless it says otherwise.
+/// The condition, reason and retry of an error. By default it is retried with a backoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// The condition that shows it, besides Ready.
@@ -26,7 +27,7 @@ pub(crate) struct Failure {
     retry: Retry,
 }
 
-/// When a step that failed is tried again.
+/// When a failed step is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Retry {
     /// After a change of the object.
@@ -36,12 +37,12 @@ enum Retry {
 }
 
 impl Failure {
-    /// Nothing was fetched.
+    /// The fetch failed.
     pub(crate) const fn fetch(reason: &'static str) -> Self {
         Self::new(Some((FETCH_FAILED, Is::True)), reason)
     }
 
-    /// The folder of artifacts, or a temporary file, cannot be used.
+    /// The folder of artifacts, or a temporary file, is unusable.
     pub(crate) const fn storage(reason: &'static str) -> Self {
         Self::new(Some((STORAGE_FAILED, Is::True)), reason)
     }
@@ -51,12 +52,12 @@ impl Failure {
         Self::new(Some((VERIFIED, Is::False)), reason)
     }
 
-    /// An artifact that is included does not exist.
+    /// An included artifact does not exist.
     pub(crate) const fn include(reason: &'static str) -> Self {
         Self::new(Some((INCLUDE_UNAVAILABLE, Is::True)), reason)
     }
 
-    /// No condition shows it but Ready.
+    /// Only Ready shows it.
     pub(crate) const fn ready_only(reason: &'static str) -> Self {
         Self::new(None, reason)
     }
@@ -69,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// Trying again does not help before the object changes.
+    /// Retries are useless before the object changes.
     pub(crate) const fn stalled(self) -> Self {
         Self {
             retry: Retry::Never,
@@ -77,7 +78,7 @@ impl Failure {
         }
     }
 
-    /// [`Failure::stalled`] if that is so.
+    /// [`Failure::stalled`] if `stalled`.
     pub(crate) const fn stalled_if(self, stalled: bool) -> Self {
         match stalled {
             true => self.stalled(),
@@ -85,7 +86,7 @@ impl Failure {
         }
     }
 
-    /// It is tried again after that time.
+    /// It is retried after that time.
     pub(crate) const fn requeue_after(self, after: Duration) -> Self {
         Self {
             retry: Retry::After(after),
@@ -104,7 +105,7 @@ impl Failure {
     }
 }
 
-/// Errors of steps that all kinds have. The variants are the reasons of conditions.
+/// Errors of steps that all kinds have in common. The variants are the reasons of conditions.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArtifactError {
     #[error("failed to load source ignore patterns from repository: {0}")]
@@ -113,7 +114,7 @@ pub(crate) enum ArtifactError {
     DirectoryCreationFailed { folder: PathBuf, error: io::Error },
     #[error("unable to {doing} artifact to storage: {error}")]
     ArchiveOperationFailed { doing: &'static str, error: StorageError },
-    /// A step did not end by itself: it panicked, or the object was deleted.
+    /// A step panicked, or the object was deleted.
     #[error("{0}")]
     Failed(String),
 }

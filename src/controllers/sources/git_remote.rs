@@ -1,4 +1,4 @@
-//! The remote of a GitRepository that is a source: what its spec and Secrets say, with the login of its identity.
+//! The remote of a GitRepository that is a source, with the login of its identity.
 
 use super::git_repository::Error;
 use crate::controllers::context::Context;
@@ -8,10 +8,10 @@ use bumpwright_connect::{git, requester};
 use bumpwright_git::Remote;
 use bumpwright_kube::GIT_REPOSITORY;
 
-/// The remote. Identities are asked for their login, so this blocks.
+/// The remote. Blocks on the login of its identity.
 ///
 /// # Errors
-/// What refuses the reconciliation.
+/// Errors that end the reconciliation.
 pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Objects) -> Result<Remote, Error> {
     let reached = git::of_source(repository, objects)?;
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);

@@ -58,7 +58,7 @@ impl<R: Read> Read for Download<R> {
     }
 }
 
-/// Why an archive did not come in.
+/// Why the download of an archive failed.
 pub(super) fn copying(expected: &Digest, error: &io::Error) -> FetchError {
     match error.get_ref().is_some_and(|inner| inner.is::<OtherBytes>()) {
         true => other_bytes(expected),

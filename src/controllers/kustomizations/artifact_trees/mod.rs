@@ -1,7 +1,7 @@
 //! Artifacts of sources as trees of files in memory, each fetched and unpacked once for all Kustomizations that build from it.
 //!
-//! A tree is held in the memory of builds as long as one of them uses it, on the account of the namespace that was first to ask.
-//! Trees that nobody uses are kept for the next one within a bound of their own.
+//! A tree in use is accounted to the build memory of the namespace that requested it first. Unused trees are cached within a
+//! bound of their own.
 
 mod download;
 mod unpack;
@@ -24,19 +24,20 @@ use bumpwright_storage::{Shared, SharedError, Storage};
 use download::{Download, copying, digest_of, other_bytes};
 use unpack::unpacked;
 
-/// So many bytes of files are kept for the next Kustomization; what is larger is kept while somebody uses it.
+/// Cache limit for unused trees, in bytes of files; larger trees are kept only while in use.
 const KEPT: u64 = 32 << 20;
 
-/// Why there are no files.
+/// Why the files are not available.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum FetchError {
-    /// The source has not made it, or not any more.
+    /// The source has not made it, or has removed it.
     #[error("file not found")]
     Absent,
-    /// It cannot be had, or is not what the source says. In Flux's words where it has any (`fluxcd/pkg/http/fetch`).
+    /// It cannot be downloaded, or differs from the source's digest. In Flux's words where it has any
+    /// (`fluxcd/pkg/http/fetch`).
     #[error("{0}")]
     Failed(String),
-    /// There is no room for it now.
+    /// There is not enough memory now.
     #[error("{0}")]
     NoRoom(String),
 }
@@ -45,23 +46,23 @@ fn failed(error: impl std::fmt::Display) -> FetchError {
     FetchError::Failed(error.to_string())
 }
 
-/// Who wants an artifact.
+/// The requester of an artifact.
 #[derive(Clone, Debug)]
 struct Requester {
     /// The namespace of the Kustomization.
     namespace: String,
-    /// The time limit of fetching.
+    /// The time limit of the download.
     timeout: Duration,
 }
 
-/// Fetches, unpacks and shares artifacts. Its calls block.
+/// Fetches, unpacks and shares artifacts. Calls block.
 #[derive(Debug)]
 pub(crate) struct ArtifactTrees {
     shared: Shared<Key, Kept, FetchError>,
     client: Client,
-    /// Where our own artifacts are, if we make any: they need no server.
+    /// The storage of our own artifacts, if we make any: they are read without a server.
     own: Option<Storage>,
-    /// A host in place of the one that sources name (`SOURCE_CONTROLLER_LOCALHOST`).
+    /// A host that replaces the one in sources (`SOURCE_CONTROLLER_LOCALHOST`).
     host: Option<String>,
     builds: Budgets,
 }
@@ -84,7 +85,7 @@ pub(crate) async fn fetch(
     fetched.map_err(FetchError::Failed)?
 }
 
-/// What is the same tree for all who ask. A digest alone says what somebody expects, and not what he was sent.
+/// The key under which a tree is shared. A digest alone shows what a requester expects, not what it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     digest: String,
@@ -93,9 +94,9 @@ struct Key {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Origin {
-    /// Our own storage, at this path.
+    /// A path in our own storage.
     Own(String),
-    /// An address, which a tenant may have chosen: what was sent from there, and to whose namespace.
+    /// An address, which a tenant may have chosen: with the digest, and the namespace that downloaded it.
     Fetched { url: String, namespace: String },
 }
 
@@ -105,15 +106,15 @@ impl fmt::Display for Key {
     }
 }
 
-/// A tree, whether anybody uses it or not.
+/// A tree, in use or not.
 #[derive(Debug)]
 struct Kept {
     tree: MemoryTree,
-    /// What those who use it hold.
+    /// The memory held by its users.
     held: Mutex<Weak<Held>>,
 }
 
-/// The files of an artifact, for as long as they are needed.
+/// The files of an artifact, while they are needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Unpacked {
     kept: Arc<Kept>,
@@ -128,7 +129,7 @@ impl Unpacked {
 }
 
 impl Kept {
-    /// What it takes, held by whoever uses it already, else by this one.
+    /// The memory of the tree, held jointly by its users.
     fn held_by(&self, budget: &Budget) -> Result<Arc<Held>, Exceeded> {
         let mut users = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = users.upgrade() {
@@ -141,7 +142,7 @@ impl Kept {
 }
 
 impl ArtifactTrees {
-    /// Nothing is fetched yet. `retries`: how often a server that fails is asked again.
+    /// An empty cache. `retries`: retries of a failing download.
     pub(crate) fn new(retries: u32, own: Option<Storage>, host: Option<String>, builds: Budgets) -> Self {
         let retry_policy = RetryPolicy {
             tries: retries.saturating_add(1),
@@ -193,7 +194,7 @@ impl ArtifactTrees {
                 Err(error) => error,
             };
             match &*error {
-                // Another namespace has no room for it: that says nothing about this one.
+                // Another namespace is out of memory, which does not concern this one.
                 SharedError::Caller(FetchError::NoRoom(_)) if !has_tried => {}
                 SharedError::Caller(error) => return Err(error.clone()),
                 SharedError::Read { cause, .. } => return Err(self.unread(artifact, &expected, cause)),
@@ -201,7 +202,7 @@ impl ArtifactTrees {
         }
     }
 
-    /// The storage that has an artifact, if it is one of ours.
+    /// Our storage, if the artifact is in it.
     fn own(&self, artifact: &Artifact) -> Option<&Storage> {
         self.own.as_ref().filter(|own| own.url(&artifact.path) == artifact.url)
     }
@@ -265,7 +266,7 @@ impl ArtifactTrees {
             if let Some(cause) = cause {
                 return Err(copying(expected, cause));
             }
-            // That these are not the bytes of the digest says more than that they are no archive.
+            // A wrong digest says more than a malformed archive.
             if let Err(cause) = io::copy(&mut reader, &mut io::sink()) {
                 return Err(copying(expected, &cause));
             }
@@ -280,7 +281,7 @@ impl ArtifactTrees {
         }
     }
 
-    /// Why an archive cannot be used. Damage of a file of ours shows while it is unpacked, and its digest says more.
+    /// Why an archive is unusable. Damage of a stored file is noticed while it is unpacked, and its digest says more.
     fn why(&self, artifact: &Artifact, expected: &Digest, error: &dyn std::fmt::Display) -> FetchError {
         let own = self.own(artifact);
         match own.map(|storage| storage.verify(artifact)) {
@@ -308,7 +309,7 @@ impl ArtifactTrees {
     }
 }
 
-/// What Flux says before it says why an archive cannot be unpacked.
+/// Flux's prefix for errors of unpacking.
 const EXTRACT: &str = "failed to extract archive (check whether file size exceeds max download size)";
 
 fn no_room(error: &Exceeded) -> FetchError {

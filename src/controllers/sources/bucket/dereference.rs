@@ -1,4 +1,4 @@
-//! What a Bucket names: Secrets and a ServiceAccount.
+//! The objects that a Bucket refers to: Secrets and a ServiceAccount.
 
 use super::error::Error;
 use crate::controllers::dereference;

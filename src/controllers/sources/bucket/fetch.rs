@@ -29,7 +29,7 @@ struct FetchRequest {
     timeout: Duration,
 }
 
-/// What a bucket holds.
+/// The contents of a bucket.
 pub(super) struct FetchedBucket {
     pub(super) index: Index,
     /// None when the artifact has them.
@@ -65,8 +65,8 @@ pub(super) async fn bucket(
     Ok(fetched)
 }
 
-/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). Returns the keys of listed objects
-/// that are gone, too. `folder` is for temporary files, which have no names in it.
+/// Reads the list, and fetches the objects unless the artifact has them (`syncBucketArtifacts`). Also returns the keys of
+/// listed objects that are gone. `folder` is for unnamed temporary files.
 fn fetch(request: &FetchRequest, folder: &Path, room: &Share) -> Result<(FetchedBucket, Vec<String>), Error> {
     let deadline = Deadline::after(request.timeout);
     let bucket = Bucket::open(&request.settings, deadline)?;
@@ -96,10 +96,10 @@ fn list(bucket: &Bucket, request: &FetchRequest, deadline: Deadline) -> Result<(
     Ok((file, index))
 }
 
-/// Up to this size objects are read side by side, in bytes; larger ones take turns.
+/// Smaller objects are read concurrently, in bytes; larger ones one after the other.
 const SMALL: u64 = 256 << 10;
 
-/// Takes objects from several threads.
+/// Receives objects from several threads.
 struct Spool(Mutex<SpoolState>);
 
 struct SpoolState {
@@ -124,7 +124,7 @@ impl Spool {
         Ok(())
     }
 
-    /// All that was taken, with the file of ignore rules, which upstream archives too.
+    /// All received objects, with the file of ignore rules, which upstream archives too.
     fn files(self, rules: Option<Vec<u8>>) -> io::Result<Files> {
         let SpoolState { keeping, places } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let kept = Spooled::of(keeping.out)?;

@@ -1,9 +1,9 @@
-//! The conditions of a Bucket in its own words.
+//! The conditions of Buckets beyond those of all sources.
 
 use crate::controllers::sources::status;
 use bumpwright_runtime::Status;
 
-/// The artifact of this revision is in storage.
+/// Records that the artifact of this revision is in storage.
 pub(super) fn stored(status: &mut Status, revision: &str) {
     status::stored(status, &format!("stored artifact: revision '{revision}'"));
 }

@@ -17,7 +17,7 @@ pub(super) async fn store(
     fetched: FetchedBucket,
 ) -> Result<Option<NewArtifact<Bucket>>, Error> {
     let FetchedBucket { index, files } = fetched;
-    // An object may have become what it was before, between the list and its fetch.
+    // An object may have changed back between the list and its fetch.
     let is_current = current.is_some_and(|artifact| index.is_at(&artifact.revision));
     let Some(files) = files.filter(|_| !is_current) else {
         return Ok(None);
@@ -41,6 +41,6 @@ fn write(storage: &Storage, name: &ObjectName, revision: &str, files: &Files) ->
         link: Bucket::LINK,
         metadata: Default::default(),
     };
-    // What is ignored was not fetched.
+    // Ignored objects were not fetched.
     Ok(writer.archive(files, &IgnoreRules::of_bucket(None, None))?)
 }

@@ -1,4 +1,4 @@
-//! What a GitRepository names: Secrets and a ServiceAccount, with which its remote is reached, and the artifacts that it includes.
+//! The objects that a GitRepository refers to: Secrets, a ServiceAccount and included artifacts, and its remote.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) async fn remote(request: &SourceRequest<'_, GitRepository>, objects: 
     run_on_network(move || git_remote::remote(&context, &repository, &objects)).await
 }
 
-/// The artifacts of the repositories that are included, in the order of the spec.
+/// The artifacts of the included repositories, in the order of the spec.
 pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Result<Vec<Artifact>, Error> {
     let context = request.context;
     let after = context.settings.requeue_dependency;
