@@ -128,7 +128,7 @@ mod tests {
                 ..Tls::default()
             })
             .unwrap_err()
-            .contains("bad certificate")
+            .contains("invalid certificate")
         );
     }
 }
