@@ -28,7 +28,7 @@ impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
             Self::AuthenticationFailed(_) => Failure::fetch("AuthenticationFailed"),
-            Self::FeatureGateDisabled(_) => Failure::fetch("FeatureGateDisabled").stalled(),
+            Self::FeatureGateDisabled(_) => Failure::fetch(GateClosed::REASON).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::Store(error) => Failure::fetch(error.reason()).stalled_if(error.is_stalling()),
             Self::BucketOperationFailed(_) => Failure::fetch("BucketOperationFailed"),

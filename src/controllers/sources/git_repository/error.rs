@@ -50,7 +50,7 @@ impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
             Self::AuthenticationFailed(_) => Failure::fetch("AuthenticationFailed"),
-            Self::FeatureGateDisabled(_) => Failure::fetch("FeatureGateDisabled").stalled(),
+            Self::FeatureGateDisabled(_) => Failure::fetch(GateClosed::REASON).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::NotFound { after, .. } => Failure::include("NotFound").requeue_after(*after),
             Self::NoArtifact { after, .. } => Failure::include("NoArtifact").requeue_after(*after),

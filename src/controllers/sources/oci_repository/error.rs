@@ -33,7 +33,7 @@ impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
             Self::AuthenticationFailed(_) => Failure::fetch("AuthenticationFailed"),
-            Self::FeatureGateDisabled(_) => Failure::ready_only("FeatureGateDisabled").stalled(),
+            Self::FeatureGateDisabled(_) => Failure::ready_only(GateClosed::REASON).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::UrlInvalid(_) => Failure::fetch("URLInvalid").stalled(),
             Self::ReadOperationFailed(_) => Failure::fetch("ReadOperationFailed"),
