@@ -90,7 +90,7 @@ pub(super) fn label_selector() -> Schema {
         .atomic_map()
 }
 
-/// A plain list of `metav1.Condition`, as upstream has it: whoever writes it owns all of it.
+/// A plain list of `metav1.Condition`, as upstream has it: its writer owns the whole list.
 pub(super) fn conditions() -> Schema {
     const REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
     const TYPE: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";

@@ -29,7 +29,7 @@ pub(super) struct Next {
     pub(super) is_end: bool,
 }
 
-/// The surroundings of a gap.
+/// The text before and after a gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around {
     /// Line breaks before the first comment.

@@ -1,4 +1,4 @@
-//! Nodes as Go's errors show them: printed anew from the tree, so that spaces and comments are lost.
+//! Nodes as Go's errors show them: printed again from the tree, so that spaces and comments are lost.
 
 use super::{
     node::{Branch, Command, Expr, List, Name, Node, NodeRef, Pipe, Pos, TemplateCall, Variable},

@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn large_texts_take_linear_time() {
-        // Each would take minutes if a part of it were read anew for every other part.
+        // Each would take minutes if a part of it were read again for every other part.
         for piece in [
             "{{$x := .a}}{{$x.b}}\n",
             "{{define \"a\"}} {{end}}",

@@ -2,7 +2,7 @@
 //!
 //! A label or annotation that is new in several places of an object is added to all of them as one and the same node.
 //! So a later change of it in one place (by a strategic merge patch, a replacement, a label of an overlay) changes
-//! it in all; a JSON patch, which creates the object anew, ends that. Nodes here are never shared; the places are kept
+//! it in all; a JSON patch, which recreates the object, ends that. Nodes here are never shared; the places are kept
 //! instead, and made equal after a change.
 
 use bumpwright_yaml::{Node, Value};
@@ -44,7 +44,7 @@ impl SharedEntries {
         });
     }
 
-    /// Clears all: the object was created anew.
+    /// Clears all: the object was recreated.
     pub fn forget(&mut self) {
         self.groups.clear();
     }
@@ -55,7 +55,7 @@ impl SharedEntries {
         self.groups.is_empty()
     }
 
-    /// Removes the entries below a path of keys: they were created anew.
+    /// Removes the entries below a path of keys: they were recreated.
     pub fn forget_below(&mut self, way: &[CompactString]) {
         let is_below = |spot: &Vec<Step>| {
             let begins = spot

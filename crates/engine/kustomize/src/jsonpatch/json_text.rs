@@ -30,7 +30,7 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     line: u32,
-    /// A position in the current line and its column: long lines are not counted anew for each place.
+    /// A position in the current line and its column: long lines are not counted again for each place.
     counted: Cell<(usize, u32)>,
     file: FileId,
 }

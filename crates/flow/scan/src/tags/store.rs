@@ -16,7 +16,7 @@ use super::checksum::checksum;
 /// From the scan's owner to its result: the canonical image name, then the tags, one per line.
 const TAGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags of objects");
 
-/// The table of older versions: tags by image, whoever scanned them, so that access cannot be decided.
+/// The table of older versions: tags by image without the scanning object, so that access cannot be decided.
 const SHARED: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags");
 
 /// Page cache, in bytes: policies read each list once.
@@ -98,7 +98,7 @@ impl TagStore {
     /// The last stored tags, if any.
     ///
     /// # Errors
-    /// The file cannot be read. The next call opens it anew.
+    /// The file cannot be read. The next call opens it again.
     pub fn tags(&self, scanned: &Scanned) -> Result<Vec<String>, TagsError> {
         self.read(scanned, split)
     }
@@ -129,10 +129,10 @@ impl TagStore {
     }
 
     /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing file is
-    /// created anew.
+    /// recreated.
     ///
     /// # Errors
-    /// The file cannot be written; stored tags stay. The next call opens it anew.
+    /// The file cannot be written; stored tags stay. The next call opens it again.
     pub fn set(&self, scanned: &Scanned, tags: &[String]) -> Result<String, TagsError> {
         if !self.path.exists() {
             self.close();

@@ -38,7 +38,7 @@ pub(super) fn respond(storage: &Storage, request: &Request<Bytes>) -> (Response<
     match storage.served(&path) {
         Ok(served) => (file(request, &path, served), None),
         Err(error) if error.is_absent() => (not_found(), None),
-        // The next reconciliation makes it anew: clients retry what is not found.
+        // The next reconciliation recreates it: clients retry what is not found.
         Err(error @ StorageError::Damaged { .. }) => (not_found(), Some(error)),
         Err(fault) => {
             let response = error(StatusCode::INTERNAL_SERVER_ERROR, "500 Internal Server Error\n");
