@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::args::Access;
+use crate::cli::args::Access;
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::AccessError;
 use bumpwright_connect::git::{self, GitConnection, GitIdentities, RemoteError};

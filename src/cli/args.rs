@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use super::fetch_bounds::FetchBounds;
+use crate::cli::fetch_bounds::FetchBounds;
 
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]
@@ -30,15 +30,15 @@ pub enum Command {
     /// Rewrite manifests of older API versions to v1, leaving the rest of their files as it is
     Migrate(Migrate),
     /// Build a kustomization, as `kustomize build` does
-    Build(Box<super::build_args::Build>),
+    Build(Box<crate::cli::build::args::Build>),
     /// Show the differences between two kustomizations, or between two revisions of one
-    Diff(Box<super::build_args::Diff>),
+    Diff(Box<crate::cli::build::args::Diff>),
     /// Run `update` on an example fleet in a temporary repository
     Demo(Demo),
     /// Run the controllers in a cluster, in the place of Flux's
-    Controller(Box<super::controller_args::Controller>),
+    Controller(Box<crate::cli::controller::args::Controller>),
     /// Install the controllers into a cluster, or print their manifests
-    Install(Box<super::install_args::Install>),
+    Install(Box<crate::cli::install::args::Install>),
 }
 
 /// Arguments of `update`.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::words;
+use crate::cli::words;
 
 /// The exit code of a failed command.
 const FAILED: u8 = 2;

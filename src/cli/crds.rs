@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::args::Crds;
-use super::console;
+use crate::cli::args::Crds;
+use crate::cli::console;
 use bumpwright_api::{CustomResource, custom_resources};
 
 /// The command that creates `crds/`, as named at the top of each document.

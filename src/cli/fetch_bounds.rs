@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::byte_size::ByteSize;
+use crate::cli::byte_size::ByteSize;
 use bumpwright_budget::{self as budget, Budget, Budgets, Memory};
 
 /// The default memory limit.

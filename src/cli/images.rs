@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::progress::Line;
-use super::words;
+use crate::cli::progress::Line;
+use crate::cli::words;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;

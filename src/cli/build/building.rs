@@ -1,0 +1,175 @@
+//! Builds in the user's environment, from flags.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::{Building, Reorder};
+use crate::cli::access;
+use crate::cli::args::Access;
+use crate::cli::fetch_bounds::FetchBounds;
+use crate::cli::places::Places;
+use bumpwright_build::{DiskTree, Mirrors, RealWorld};
+use bumpwright_git::Mirror;
+use bumpwright_kustomize::generate::HelmSettings;
+use bumpwright_kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
+use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
+use bumpwright_update::git_without_fetches;
+
+/// Time limit for reading a local repository.
+const LOCAL: Duration = Duration::from_secs(300);
+
+/// The world of one command: both sides of a comparison share fetched resources.
+pub(super) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
+    let mut places = Places::default();
+    places.bound(bounds.budget());
+    RealWorld::new(UserMirrors {
+        places: RefCell::new(places),
+    })
+}
+
+/// Builds a folder or the URL of a repository.
+///
+/// # Errors
+/// Errors of the build, in words for the user.
+pub(super) fn build(target: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
+    if target.is_empty() {
+        return Err("the folder's name is empty; leave it out, or give a folder or the URL of a repository".to_owned());
+    }
+    let is_folder = Path::new(target).exists();
+    let target = match !is_folder && RepoUrl::parse(target).is_ok() {
+        true => target.to_owned(),
+        false => absolute(target)?,
+    };
+    build_in(&DiskTree, &target, &options(flags), world)
+}
+
+/// Builds a folder of a repository at a revision: a working or bare one on disk, or one behind a URL.
+///
+/// # Errors
+/// As [`build`], and a missing repository or revision.
+pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world: &dyn World) -> Result<Build, String> {
+    let url = match RepoUrl::parse(target) {
+        Ok(url) if !Path::new(target).exists() => of_remote(url, revision)?,
+        _ => of_folder(target, revision)?,
+    };
+    let tree = world.repository(&url).map_err(|error| error.to_string())?;
+    let options = Options {
+        // Paths are relative to the root of the repository; files on disk are not read.
+        shown_from: None,
+        ..options(flags)
+    };
+    let built = build_in(&*tree, &format!("/{}", url.directory), &options, world);
+    built.map_err(|error| format!("{revision}: {error}"))
+}
+
+/// A remote repository: revisions are branches, tags and whole commit ids.
+fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
+    match url.reference.as_str() {
+        "" => Ok(RepoUrl {
+            reference: revision.to_owned(),
+            ..url
+        }),
+        reference => Err(format!(
+            "{}: the URL asks for {reference:?}, and --from and --to for others; leave out its ?ref=",
+            public_url(&url.raw)
+        )),
+    }
+}
+
+/// The repository of a folder on disk: revisions are all that git understands.
+fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
+    std::fs::metadata(folder).map_err(|error| format!("{folder}: {error}"))?;
+    // A bare repository is the folder itself.
+    let has_files = git(folder, &["rev-parse", "--is-inside-work-tree"])? == "true";
+    let (root, directory) = match has_files {
+        true => (
+            git(folder, &["rev-parse", "--show-toplevel"])?,
+            git(folder, &["rev-parse", "--show-prefix"])?,
+        ),
+        false => (git(folder, &["rev-parse", "--absolute-git-dir"])?, String::new()),
+    };
+    let commit = git(
+        folder,
+        &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")],
+    )
+    .map_err(|_| format!("{folder}: no revision {revision:?} in the repository {root}"))?;
+    Ok(RepoUrl {
+        raw: format!("file://{root}"),
+        host: "file://".to_owned(),
+        repository: root,
+        directory: directory.trim_end_matches('/').to_owned(),
+        reference: commit,
+        timeout: LOCAL,
+        submodules: true,
+    })
+}
+
+fn build_in(tree: &dyn Tree, target: &str, options: &Options, world: &dyn World) -> Result<Build, String> {
+    kustomize::build(tree, target, options, world).map_err(|error| error.to_string())
+}
+
+/// Output of git about the repository of a folder.
+fn git(folder: &str, args: &[&str]) -> Result<String, String> {
+    let output = git_without_fetches(Path::new(folder)).args(args).output();
+    let output = output.map_err(|error| format!("cannot run git: {error}; --from and --to need it on the PATH"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{folder}: {}", said.trim().trim_start_matches("fatal: ")))
+        }
+    }
+}
+
+fn absolute(folder: &str) -> Result<String, String> {
+    let path = std::path::absolute(folder).map_err(|error| format!("{folder}: {error}"))?;
+    let path = path.into_os_string().into_string();
+    path.map_err(|path| format!("{}: its name is not UTF-8", path.to_string_lossy()))
+}
+
+fn options(flags: &Building) -> Options {
+    Options {
+        restrictions: match flags.load_restrictor {
+            true => LoadRestrictions::RootOnly,
+            false => LoadRestrictions::None,
+        },
+        shown_from: here(),
+        order: flags.reorder.map(|order| match order {
+            Reorder::Legacy => Order::Legacy,
+            Reorder::None => Order::Fifo,
+        }),
+        managed_by_label: flags.enable_managedby_label,
+        plugins: flags.enable_alpha_plugins,
+        functions: flags.enable_exec,
+        helm: flags.enable_helm,
+        helm_settings: HelmSettings {
+            command: flags.helm_command.clone(),
+            kube_version: flags.helm_kube_version.clone(),
+            api_versions: flags.helm_api_versions.clone(),
+            debug: flags.helm_debug,
+        },
+        memory: Some(flags.memory()),
+        ..Options::default()
+    }
+}
+
+/// The folder to which paths in errors are relative.
+fn here() -> Option<String> {
+    std::env::current_dir().ok()?.into_os_string().into_string().ok()
+}
+
+/// Mirrors in the user's cache, with the user's own credentials.
+pub(super) struct UserMirrors {
+    places: RefCell<Places>,
+}
+
+impl Mirrors for UserMirrors {
+    fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
+        let mut remote = access::plain(url, &Access::default())?;
+        remote.timeout = timeout;
+        let place = self.places.borrow_mut().place(&remote)?;
+        Ok(place.mirror)
+    }
+}

@@ -1,0 +1,89 @@
+//! `bumpwright diff`: what differs between two builds, by object and field.
+
+use std::process::ExitCode;
+
+use super::args::{Diff, DiffOutput};
+use super::building;
+use super::kustomization;
+use crate::cli::console::{cannot_print, end, print, say};
+use bumpwright_diff::{Named, compare, to_json, to_text};
+use bumpwright_kustomize::Build;
+use bumpwright_kustomize::resource::Resource;
+use bumpwright_yaml::Node;
+
+/// Length of the hash at the end of a generated name, with its hyphen.
+const HASH: usize = 11;
+
+/// Runs the command: 0 no difference, 1 differences, 2 an error.
+#[must_use]
+pub fn run(args: &Diff) -> ExitCode {
+    let differences = match args.flux.kustomization {
+        Some(_) => kustomization::diff::differences(args),
+        None => args.flux.check().and_then(|()| differences(args)),
+    };
+    match differences {
+        Ok(false) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::from(1),
+        Err(error) => end(Err(error)),
+    }
+}
+
+fn differences(args: &Diff) -> Result<bool, String> {
+    let (old, new) = both(args)?;
+    for warning in old.warnings.iter().chain(&new.warnings) {
+        say("warning", warning);
+    }
+    let found = compare(&named(&old.objects), &named(&new.objects));
+    let text = match args.output {
+        DiffOutput::Text => to_text(&found),
+        DiffOutput::Json => format!("{}\n", to_json(&found)),
+    };
+    print(text.as_bytes()).map_err(cannot_print)?;
+    Ok(!found.is_empty())
+}
+
+/// Builds both sides; errors of both are reported in one run.
+fn both(args: &Diff) -> Result<(Build, Build), String> {
+    let world = building::world(&args.flux.bounds);
+    let (old, new) = match (args.targets.as_slice(), &args.from, &args.to) {
+        ([old, new], None, None) => (
+            building::build(old, &args.building, &world),
+            building::build(new, &args.building, &world),
+        ),
+        ([] | [_], Some(from), Some(to)) => {
+            let folder = args.targets.first().map_or(".", String::as_str);
+            (
+                building::at_revision(folder, from, &args.building, &world),
+                building::at_revision(folder, to, &args.building, &world),
+            )
+        }
+        ([_, _], Some(_), Some(_)) => return Err("--from and --to compare one folder with itself: give one".to_owned()),
+        _ => return Err("expected two folders, or --from REV --to REV and one".to_owned()),
+    };
+    match (old, new) {
+        (Ok(old), Ok(new)) => Ok((old, new)),
+        (Err(old), Err(new)) if old != new => Err(format!("{old}\n{new}")),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
+fn named(objects: &[Resource]) -> Vec<(Named, &Node)> {
+    objects
+        .iter()
+        .map(|object| {
+            let name = object.name();
+            let bare = name.len().checked_sub(HASH).and_then(|at| name.get(..at));
+            let name = match object.needs_hash {
+                true => bare.unwrap_or(name),
+                false => name,
+            };
+            let named = Named {
+                group: object.id().gvk.group.to_string(),
+                kind: object.id().gvk.kind.to_string(),
+                namespace: object.namespace().to_owned(),
+                name: name.to_owned(),
+            };
+            (named, &object.node)
+        })
+        .collect()
+}

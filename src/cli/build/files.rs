@@ -1,0 +1,93 @@
+//! `-o DIR` of `build`: a file for each object, named as kustomize names it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cli::words;
+
+/// Limit on file names, in bytes, of all common file systems.
+const LONGEST: usize = 255;
+
+/// A built object.
+pub(super) struct BuiltObject {
+    /// Its name in errors: kind, namespace and name.
+    pub(super) title: String,
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+    /// Its namespace, if it has one.
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    /// Its YAML.
+    pub(super) text: String,
+}
+
+/// `ConfigMap shop/settings`.
+pub(super) fn title(kind: &str, namespace: &str, name: &str) -> String {
+    let name = [namespace, name].join("/");
+    let title = format!("{kind} {}", name.trim_start_matches('/'));
+    words::inline(&title).into_owned()
+}
+
+/// Why files cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FilesError {
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
+    #[error("{object} cannot be written to a file {file:?}: {why}; -o FILE writes all objects to one file")]
+    Name { object: String, file: String, why: String },
+}
+
+/// Writes the objects into a folder; none if one of them cannot be written.
+pub(super) fn write(objects: &[BuiltObject], folder: &Path) -> Result<(), FilesError> {
+    let namespaces: BTreeSet<_> = objects.iter().filter_map(|object| object.namespace.as_ref()).collect();
+    let mut files: BTreeMap<String, &BuiltObject> = BTreeMap::new();
+    for object in objects {
+        let file = object.file_name(namespaces.len() > 1);
+        let why = match files.get(&file) {
+            Some(other) => Some(format!("it would be that of {}, too", other.title)),
+            None => unusable(folder, &file),
+        };
+        if let Some(why) = why {
+            let object = object.title.clone();
+            return Err(FilesError::Name { object, file, why });
+        }
+        files.insert(file, object);
+    }
+    for (file, object) in files {
+        let path = folder.join(file);
+        fs::write(&path, &object.text).map_err(|error| FilesError::File(path.clone(), error))?;
+    }
+    Ok(())
+}
+
+impl BuiltObject {
+    /// `apps_v1_deployment_web.yaml`, prefixed with the namespace when there are several.
+    fn file_name(&self, with_namespace: bool) -> String {
+        let namespace = self.namespace.as_deref().filter(|_| with_namespace);
+        let parts = [
+            namespace.unwrap_or_default(),
+            &self.group,
+            &self.version,
+            &self.kind,
+            &self.name,
+        ];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        format!("{}.yaml", parts.join("_").to_lowercase())
+    }
+}
+
+/// Why a file name is refused: object names are arbitrary text, also `../x`.
+fn unusable(folder: &Path, file: &str) -> Option<String> {
+    if file.contains(['/', '\0']) {
+        return Some("no name of a file holds a slash or a NUL".to_owned());
+    }
+    if file.len() > LONGEST {
+        return Some(format!("names of files have at most {LONGEST} bytes"));
+    }
+    // A link may point anywhere.
+    let there = fs::symlink_metadata(folder.join(file)).ok()?;
+    (!there.is_file()).then(|| format!("what stands there in {} is not a file", folder.display()))
+}

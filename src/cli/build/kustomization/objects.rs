@@ -1,0 +1,176 @@
+//! Objects of manifests for `-k`: the Kustomization itself, and the ConfigMaps and Secrets that it refers to.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::load;
+use bumpwright_api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
+use bumpwright_yaml::{FileId, read_resources, write_json};
+
+const GROUP: &str = "kustomize.toolkit.fluxcd.io";
+
+/// Reads the one Kustomization of a file, or the one named `name`, `[NAMESPACE/]NAME`, checked against the schema.
+///
+/// # Errors
+/// The file cannot be read, or has none or several (their names are in the error), or it does not match the schema.
+pub(super) fn kustomization(file: &Path, name: Option<&str>, unknown: UnknownFields) -> Result<Kustomization, String> {
+    let shown = name_of(file);
+    let bytes = bytes(file)?;
+    let wanted = |namespace: &str, own: &str| match name.map(|name| name.split_once('/').ok_or(name)) {
+        None => true,
+        Some(Ok((in_namespace, name))) => (in_namespace, name) == (namespace, own),
+        Some(Err(name)) => name == own,
+    };
+    let mut found = Vec::new();
+    let mut all = Vec::new();
+    for object in documents(&bytes).map_err(|error| format!("{shown}: {error}"))? {
+        all.push(title(&object));
+        let is_ours = group(&object) == GROUP && text(&object, "/kind") == "Kustomization";
+        let is_wanted = || wanted(text(&object, "/metadata/namespace"), text(&object, "/metadata/name"));
+        let fits = is_ours && is_wanted();
+        found.extend(fits.then_some(object));
+    }
+    let object = match (found.pop(), found.is_empty()) {
+        (Some(object), true) => object,
+        _ => return Err(not_one(&shown, name, &all)),
+    };
+    let faults = check_kustomizations(&shown, &bytes, unknown, |namespace, own| {
+        wanted(namespace.unwrap_or_default(), own)
+    });
+    if !faults.is_empty() {
+        return Err(ManifestErrors(faults).to_string());
+    }
+    let title = title(&object);
+    serde_json::from_value(object).map_err(|error| format!("{shown}: {title}: {error}"))
+}
+
+/// The error for a file without the requested Kustomization.
+fn not_one(shown: &str, name: Option<&str>, all: &[String]) -> String {
+    let there = match all {
+        [] => "nothing".to_owned(),
+        all => all.join(", "),
+    };
+    match name {
+        Some(name) => format!("{shown}: expected one Kustomization {name} of {GROUP}, found {there}"),
+        None => format!("{shown}: expected one Kustomization of {GROUP}, found {there}; --name takes one of several"),
+    }
+}
+
+/// ConfigMaps and Secrets by kind and name.
+#[derive(Default)]
+pub(super) struct Configs(BTreeMap<(String, ObjectName), Value>);
+
+impl Configs {
+    /// Reads files and folders.
+    ///
+    /// # Errors
+    /// A file cannot be read, a named one is not YAML, or two objects of one name differ.
+    pub(super) fn load(filenames: &[PathBuf]) -> Result<Self, String> {
+        let mut configs = Self::default();
+        for filename in filenames {
+            let mut files = Vec::new();
+            match filename.as_os_str() == "-" {
+                true => files.push(filename.clone()),
+                false => load::list(filename, true, &mut files)?,
+            }
+            for file in files {
+                match documents(&bytes(&file)?) {
+                    Ok(objects) => objects.into_iter().try_for_each(|object| configs.add(object, &file))?,
+                    Err(error) if file == *filename => return Err(format!("{}: {error}", name_of(&file))),
+                    // Folders have more than manifests: charts with templates, values, pipelines.
+                    Err(_) => {}
+                }
+            }
+        }
+        Ok(configs)
+    }
+
+    /// The object of that kind and name.
+    pub(super) fn get(&self, kind: &str, name: &ObjectName) -> Option<&Value> {
+        self.0.get(&(kind.to_owned(), name.clone()))
+    }
+
+    fn add(&mut self, object: Value, file: &Path) -> Result<(), String> {
+        let kind = text(&object, "/kind");
+        if text(&object, "/apiVersion") != "v1" || !matches!(kind, "ConfigMap" | "Secret") {
+            return Ok(());
+        }
+        let namespace = match text(&object, "/metadata/namespace") {
+            "" => "default",
+            namespace => namespace,
+        };
+        let key = (
+            kind.to_owned(),
+            ObjectName::new(namespace, text(&object, "/metadata/name")),
+        );
+        match self.0.get(&key) {
+            Some(known) if *known != object => Err(format!(
+                "{}: {kind} {} stands twice and differs; leave one of them out",
+                name_of(file),
+                key.1
+            )),
+            _ => {
+                self.0.insert(key, object);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The name of a file in messages.
+fn name_of(file: &Path) -> String {
+    match file.as_os_str() == "-" {
+        true => "standard input".to_owned(),
+        false => file.display().to_string(),
+    }
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = match file.as_os_str() == "-" {
+        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+        false => fs::read(file),
+    };
+    read.map_err(|error| format!("{}: {error}", name_of(file)))
+}
+
+/// The objects of a text, with lists expanded.
+fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
+    let mut objects = Vec::new();
+    for node in read_resources(bytes, FileId::NONE).map_err(|error| error.to_string())? {
+        let mut json = String::new();
+        write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
+        let mut value: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+        match value.get_mut("items").and_then(Value::as_array_mut) {
+            Some(items) => objects.append(items),
+            None => objects.push(value),
+        }
+    }
+    objects.retain(|object| !object.is_null());
+    Ok(objects)
+}
+
+fn text<'o>(object: &'o Value, pointer: &str) -> &'o str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn group(object: &Value) -> &str {
+    text(object, "/apiVersion")
+        .split_once('/')
+        .map_or("", |(group, _)| group)
+}
+
+/// `Kind.group namespace/name`
+fn title(object: &Value) -> String {
+    let kind = [text(object, "/kind"), group(object)].join(".");
+    let name = [text(object, "/metadata/namespace"), text(object, "/metadata/name")].join("/");
+    let title = format!("{} {}", kind.trim_end_matches('.'), name.trim_start_matches('/'));
+    match title.trim() {
+        "" => "a document that is not an object".to_owned(),
+        title => title.to_owned(),
+    }
+}

@@ -1,0 +1,353 @@
+//! The flags of `controller`: those of Flux's controllers under their names, so that a Deployment can keep its arguments.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use crate::cli::byte_size::ByteSize;
+
+use bumpwright_api::GoDuration;
+use bumpwright_budget as budget;
+
+/// All kinds that `--controllers` accepts.
+pub const ALL_CONTROLLERS: &str = "image-reflector,image-automation,source,kustomize";
+
+/// The kinds of a default installation.
+pub const INSTALLED_CONTROLLERS: &str = "image-reflector,image-automation";
+
+/// The storage folder without flag and environment variable.
+const STORAGE_PATH: &str = "/data";
+
+/// An empty variable counts as unset, as in Flux's controllers.
+#[allow(clippy::unnecessary_wraps)] // clap wants it
+fn storage_path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(PathBuf::from(if text.is_empty() { STORAGE_PATH } else { text }))
+}
+
+/// Arguments of `controller`.
+#[derive(Debug, Args)]
+pub struct Controller {
+    /// The kinds to reconcile
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = ALL_CONTROLLERS
+    )]
+    pub controllers: Vec<String>,
+
+    /// Paths to a kubeconfig; only required if out-of-cluster
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// The folder for mirrors of Git repositories, scanned tags and artifacts
+    #[arg(long, value_name = "DIR", default_value = STORAGE_PATH, env = "STORAGE_PATH", value_parser = storage_path)]
+    pub storage_path: PathBuf,
+
+    /// The address to serve artifacts at
+    #[arg(long, value_name = "ADDR", default_value = ":9090", env = "STORAGE_ADDRESS")]
+    pub storage_addr: String,
+
+    /// The host and port in the URLs of artifacts
+    #[arg(long, value_name = "HOST:PORT", default_value = "", env = "STORAGE_ADV_ADDR")]
+    pub storage_adv_addr: String,
+
+    /// How long old artifacts are kept
+    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    pub artifact_retention_ttl: GoDuration,
+
+    /// How many artifacts of an object are kept
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub artifact_retention_records: usize,
+
+    /// The algorithm of artifact digests: sha256, sha384, sha512, blake3 or sha1
+    #[arg(long, value_name = "NAME", default_value = "sha256")]
+    pub artifact_digest_algo: String,
+
+    /// Size limit of an artifact, such as 500Mi [default: none]
+    #[arg(long, value_name = "SIZE")]
+    pub max_artifact_size: Option<ByteSize>,
+
+    /// Disk space for all artifacts; a namespace may use half of it
+    #[arg(long, value_name = "SIZE", default_value = "4Gi")]
+    pub artifacts_size: ByteSize,
+
+    /// Limits on fetches, builds and unpacking.
+    #[command(flatten)]
+    pub bounds: Bounds,
+
+    /// The address of the events receiver
+    #[arg(long, value_name = "URL", default_value = "")]
+    pub events_addr: String,
+
+    /// The address to serve webhooks of forges and registries at [default: none]
+    #[arg(long, value_name = "ADDR", default_value = "")]
+    pub webhook_addr: String,
+
+    /// The Secret with the tokens of webhooks, in the namespace of this process
+    #[arg(long, value_name = "NAME", default_value = "bumpwright-webhooks")]
+    pub webhook_secret: String,
+
+    /// The address to serve metrics at; 0 for none
+    #[arg(long, value_name = "ADDR", default_value = ":8080")]
+    pub metrics_addr: String,
+
+    /// The address to serve /healthz and /readyz at
+    #[arg(long, value_name = "ADDR", default_value = ":9440")]
+    pub health_addr: String,
+
+    /// Requests per second to the API server; -1 for no limit [default: none for servers with priority and fairness, otherwise
+    /// 50]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub kube_api_qps: Option<f32>,
+
+    /// Burst of requests to the API server [default: 300]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub kube_api_burst: Option<i64>,
+
+    /// How many objects of a kind are reconciled concurrently
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub concurrent: usize,
+
+    /// Feature gates; several add up. GitSparseCheckout: spec.update.path is taken as it is written, no link of the repository is
+    /// followed on the way to it. GitAllBranchReferences=false says something together with GitForcePushBranch=false: a push branch
+    /// that is there is not continued. CacheSecretsAndConfigMaps needs list and watch for them, and memory for all that there are
+    #[arg(long, value_name = "A=true,B=false")]
+    pub feature_gates: Vec<String>,
+
+    /// Watch objects of all namespaces
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub watch_all_namespaces: bool,
+
+    /// Only reconcile objects with these labels
+    #[arg(long, value_name = "SELECTOR", default_value = "")]
+    pub watch_label_selector: String,
+
+    /// Refuse references to objects of other namespaces
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub no_cross_namespace_refs: bool,
+
+    /// The shortest pause before a failed reconciliation is retried
+    #[arg(long, value_name = "DURATION", default_value = "750ms")]
+    pub min_retry_delay: GoDuration,
+
+    /// The longest pause before a failed reconciliation is retried
+    #[arg(long, value_name = "DURATION", default_value = "15m")]
+    pub max_retry_delay: GoDuration,
+
+    /// The interval at which failing dependencies are checked
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub requeue_dependency: GoDuration,
+
+    /// Random variation of intervals, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..100))]
+    pub interval_jitter_percentage: u8,
+
+    /// Key exchange algorithms for SSH, best first
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ssh_kex_algos: Vec<String>,
+
+    /// Host key algorithms for SSH, best first
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ssh_hostkey_algos: Vec<String>,
+
+    /// The ServiceAccount of objects that name none, for their identity at clouds; needs the gate ObjectLevelWorkloadIdentity
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_workload_service_account: String,
+
+    /// How many tokens of clouds and forges are cached; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub token_cache_max_size: usize,
+
+    /// The longest time that a token is cached, an hour at most
+    #[arg(long, value_name = "DURATION", default_value = "1h")]
+    pub token_cache_max_duration: GoDuration,
+
+    /// The log level: trace, debug, info or error
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log_level: String,
+
+    /// The log format: json or console
+    #[arg(long, value_name = "ENCODING", default_value = "json")]
+    pub log_encoding: String,
+
+    /// Kustomizations.
+    #[command(flatten)]
+    pub kustomize: Kustomize,
+
+    /// Leader election.
+    #[command(flatten)]
+    pub election: Election,
+
+    /// Flags without effect.
+    #[command(flatten)]
+    pub accepted: Accepted,
+}
+
+/// Limits on jobs. A namespace may use half of the memory.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Bounds {
+    /// Memory limit of concurrent fetches
+    #[arg(long, value_name = "SIZE", default_value = "160Mi")]
+    pub fetch_memory: ByteSize,
+
+    /// Memory limit of concurrent builds
+    #[arg(long, value_name = "SIZE", default_value = "256Mi")]
+    pub build_memory: ByteSize,
+
+    /// Limit on objects, files and folders of a fetch, an archive or a build
+    #[arg(long, value_name = "N", default_value_t = budget::ENTRIES)]
+    pub max_entries: u64,
+
+    /// Limit on the content of a fetch, an archive or a build, in bytes
+    #[arg(long, value_name = "SIZE", default_value = "4Gi")]
+    pub max_content_size: ByteSize,
+
+    /// Disk space for files being fetched: packs, layers, objects of buckets; a namespace may use half of it
+    #[arg(long, value_name = "SIZE", default_value = "6Gi")]
+    pub spool_size: ByteSize,
+
+    /// Disk space for mirrors of Git repositories; beyond it, the least recently used ones are removed
+    #[arg(long, value_name = "SIZE", default_value = "4Gi")]
+    pub mirrors_size: ByteSize,
+}
+
+/// Settings of Kustomizations.
+#[derive(Debug, Args)]
+pub struct Kustomize {
+    /// How many objects of a Kustomization are applied concurrently
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub concurrent_ssa: usize,
+
+    /// How often the download of an artifact is retried when its server fails
+    #[arg(long, value_name = "N", default_value_t = 9)]
+    pub http_retry: u32,
+
+    /// Refuse bases outside of the artifact
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub no_remote_bases: bool,
+
+    /// The ServiceAccount to apply as for Kustomizations that name none; for images and Git use
+    /// --default-workload-service-account
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_service_account: String,
+
+    /// The ServiceAccount whose identity decrypts when none is named; needs the gate ObjectLevelWorkloadIdentity
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_decryption_service_account: String,
+
+    /// The ServiceAccount whose identity reaches other clusters when none is named; needs the gate ObjectLevelWorkloadIdentity
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_kubeconfig_service_account: String,
+
+    /// A Secret with age keys, in the namespace of this process, for Kustomizations that have none
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub sops_age_secret: String,
+
+    /// A ConfigMap with the Vault servers at which ServiceAccounts may log in, in the namespace of this process
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub sops_vault_configmap: String,
+
+    /// A field manager whose changes are reverted; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub override_manager: Vec<String>,
+
+    /// Kinds to apply after definitions and classes, and before the rest: group/Kind
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub custom_apply_stage_kinds: Vec<String>,
+
+    /// The labels of ConfigMaps and Secrets whose changes trigger a reconciliation
+    #[arg(long, value_name = "SELECTOR", default_value = "reconcile.fluxcd.io/watch=Enabled")]
+    pub watch_configs_label_selector: String,
+
+    /// Allow kubeconfigs of Secrets to run programs
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub insecure_kubeconfig_exec: bool,
+
+    /// Allow kubeconfigs of Secrets to skip the verification of certificates
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub insecure_kubeconfig_tls: bool,
+}
+
+/// Leader election.
+#[derive(Debug, Args)]
+pub struct Election {
+    /// Only act while holding the lease of the controller
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub enable_leader_election: bool,
+
+    /// Release the lease at the end
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub leader_election_release_on_cancel: bool,
+
+    /// How long a lease is valid without being renewed
+    #[arg(long, value_name = "DURATION", default_value = "35s")]
+    pub leader_election_lease_duration: GoDuration,
+
+    /// How long the leader tries to renew it
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub leader_election_renew_deadline: GoDuration,
+
+    /// The interval between attempts
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub leader_election_retry_period: GoDuration,
+}
+
+/// Flags of Flux's controllers without effect here, accepted so that a Deployment can keep its arguments.
+#[derive(Debug, Args)]
+pub struct Accepted {
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub storage_value_log_file_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "KIB", hide = true)]
+    pub storage_compression_threshold: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "MINUTES", hide = true)]
+    pub gc_interval: Option<u16>,
+    /// Accepted without effect
+    #[arg(long, value_name = "N", hide = true)]
+    pub helm_cache_max_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "DURATION", hide = true)]
+    pub helm_cache_ttl: Option<String>,
+    /// Accepted without effect
+    #[arg(long, value_name = "DURATION", hide = true)]
+    pub helm_cache_purge_interval: Option<String>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub helm_index_max_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub helm_chart_max_size: Option<i64>,
+    /// Accepted without effect
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub helm_chart_file_max_size: Option<i64>,
+}
+
+impl Accepted {
+    /// The names of the given ones.
+    pub fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            (
+                "--storage-value-log-file-size",
+                self.storage_value_log_file_size.is_some(),
+            ),
+            (
+                "--storage-compression-threshold",
+                self.storage_compression_threshold.is_some(),
+            ),
+            ("--gc-interval", self.gc_interval.is_some()),
+            ("--helm-cache-max-size", self.helm_cache_max_size.is_some()),
+            ("--helm-cache-ttl", self.helm_cache_ttl.is_some()),
+            ("--helm-cache-purge-interval", self.helm_cache_purge_interval.is_some()),
+            ("--helm-index-max-size", self.helm_index_max_size.is_some()),
+            ("--helm-chart-max-size", self.helm_chart_max_size.is_some()),
+            ("--helm-chart-file-max-size", self.helm_chart_file_max_size.is_some()),
+        ];
+        flags
+            .into_iter()
+            .filter_map(|(flag, is_given)| is_given.then_some(flag))
+            .collect()
+    }
+}

@@ -1,0 +1,343 @@
+//! `bumpwright controller`: settings from flags, and the life of the process.
+
+pub mod args;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::cli::byte_size::ByteSize;
+use crate::cli::confined;
+use crate::cli::console;
+use crate::controllers::{
+    self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
+    WebhookSettings,
+};
+use args::{Bounds, Controller, Kustomize};
+use bumpwright_api::ObjectName;
+use bumpwright_apply::parse_stage_kinds;
+use bumpwright_budget::{self as budget, Budgets, Memory};
+use bumpwright_kube::{Connect, Pace, Scope};
+use bumpwright_runtime::{ListenAddress, ListenAddressError, LogOptions, Redaction, UnknownName, host_name};
+use bumpwright_storage as storage;
+
+/// Runs until a signal ends the process.
+#[must_use]
+pub(super) fn run(args: &Controller) -> ExitCode {
+    confined::files();
+    console::end(try_run(args))
+}
+
+fn try_run(args: &Controller) -> Result<(), String> {
+    let settings = settings(args)?;
+    let connect = Connect {
+        kubeconfig: args.kubeconfig.clone(),
+        pace: pace(args.kube_api_qps, args.kube_api_burst)?,
+        ..Connect::default()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(controllers::threads(args.concurrent))
+        .thread_keep_alive(Duration::from_secs(2))
+        .enable_all()
+        .build()
+        .map_err(|e| e.to_string())?;
+    let done = runtime.block_on(controllers::run(settings, &connect, asked_to_end()));
+    match done {
+        // A scan without waiters may not keep the process alive.
+        Ok(()) => runtime.shutdown_timeout(Duration::from_secs(1)),
+        // Nothing may continue without the lease.
+        Err(_) => runtime.shutdown_background(),
+    }
+    done.map_err(|e| e.to_string())
+}
+
+/// Resolves on Ctrl-C or SIGTERM.
+async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn settings(args: &Controller) -> Result<Settings, String> {
+    let mut gates = Gates::default();
+    for text in &args.feature_gates {
+        gates.set(text).map_err(|e| e.to_string())?;
+    }
+    // An empty list, which Flux's flags allow.
+    let is_named = |name: &&String| !name.is_empty();
+    let given = |list: &[String]| {
+        let names: Vec<String> = list.iter().filter(is_named).cloned().collect();
+        Some(names).filter(|names| !names.is_empty())
+    };
+    Ok(Settings {
+        kinds: kinds(&args.controllers)?,
+        storage: args.storage_path.clone(),
+        scope: scope(args)?,
+        concurrent: args.concurrent,
+        backoff: Backoff {
+            least: args.min_retry_delay.as_std(),
+            most: args.max_retry_delay.as_std(),
+        },
+        requeue_dependency: args.requeue_dependency.as_std(),
+        jitter: args.interval_jitter_percentage,
+        no_cross_namespace_refs: args.no_cross_namespace_refs,
+        gates,
+        default_account: default_identity(
+            "--default-workload-service-account",
+            &args.default_workload_service_account,
+            gates,
+        )?,
+        tokens: TokenCacheLimits {
+            items: args.token_cache_max_size,
+            duration: args.token_cache_max_duration.as_std(),
+        },
+        election: election(args)?,
+        log: LogOptions {
+            level: args
+                .log_level
+                .parse()
+                .map_err(|e: UnknownName| format!("--log-level: {e}"))?,
+            encoding: args
+                .log_encoding
+                .parse()
+                .map_err(|e: UnknownName| format!("--log-encoding: {e}"))?,
+            redaction: Redaction::none(),
+        },
+        metrics_addr: args
+            .metrics_addr
+            .parse()
+            .map_err(|e: ListenAddressError| format!("--metrics-addr: {e}"))?,
+        health_addr: args
+            .health_addr
+            .parse()
+            .map_err(|e: ListenAddressError| format!("--health-addr: {e}"))?,
+        fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY)
+            .spooling(Memory::on_disk(args.bounds.spool_size.bytes())),
+        mirrors_size: args.bounds.mirrors_size.bytes(),
+        builds: budgets(&args.bounds, args.bounds.build_memory, budget::BUILD_MEMORY),
+        webhooks: webhooks(args)?,
+        artifacts: artifacts(args)?,
+        kustomize: kustomize(&args.kustomize, gates)?,
+        events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
+        ssh_kex: given(&args.ssh_kex_algos),
+        ssh_host_keys: given(&args.ssh_hostkey_algos),
+        without_effect: args.accepted.given(),
+    })
+}
+
+/// The limits on jobs of one kind.
+fn budgets(bounds: &Bounds, memory: ByteSize, flag: &'static str) -> Budgets {
+    let memory = Memory::shared(memory.bytes(), flag);
+    Budgets::new(memory, bounds.max_entries, bounds.max_content_size.bytes())
+}
+
+/// The client-side rate limit: as client-go reads the two flags, where 0 stands for its default.
+fn pace(qps: Option<f32>, burst: Option<i64>) -> Result<Option<Pace>, String> {
+    let always = qps.is_some() || burst.is_some();
+    let per_second = match qps {
+        Some(qps) if qps.is_nan() => return Err("--kube-api-qps: NaN is not a number of requests".to_owned()),
+        // No limit.
+        Some(qps) if qps < 0.0 || qps.is_infinite() => return Ok(None),
+        Some(0.0) => Pace::GO.per_second,
+        qps => qps.unwrap_or(Pace::FLUX.per_second),
+    };
+    let burst = match burst {
+        Some(0) => Pace::GO.burst,
+        Some(burst) if burst < 0 => {
+            return Err(format!(
+                "--kube-api-burst: {burst} lets no request pass; for no limit give --kube-api-qps=-1"
+            ));
+        }
+        Some(burst) => u32::try_from(burst).unwrap_or(u32::MAX),
+        None => Pace::FLUX.burst,
+    };
+    Ok(Some(Pace {
+        per_second,
+        burst,
+        always,
+    }))
+}
+
+fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
+    let address = args.webhook_addr.parse();
+    let address: ListenAddress = address.map_err(|e: ListenAddressError| format!("--webhook-addr: {e}"))?;
+    if address == ListenAddress::Off {
+        return Ok(None);
+    }
+    let namespace =
+        own_namespace().ok_or("--webhook-addr needs RUNTIME_NAMESPACE, the namespace of the Secret with the tokens")?;
+    Ok(Some(WebhookSettings {
+        address,
+        secret: ObjectName::new(namespace, &args.webhook_secret),
+    }))
+}
+
+/// The ServiceAccount that `flag` names for objects that name none. As in Flux's controllers, a default whose identity could
+/// never be used is an error.
+fn default_identity(flag: &str, name: &str, gates: Gates) -> Result<Option<String>, String> {
+    match named(name) {
+        Some(_) if !gates.object_level_identity => Err(format!(
+            "{flag}: cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
+        )),
+        name => Ok(name),
+    }
+}
+
+fn named(name: &str) -> Option<String> {
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The settings of Kustomizations.
+fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String> {
+    let beside = |flag: &str, name: &str| -> Result<Option<ObjectName>, String> {
+        let Some(name) = named(name) else { return Ok(None) };
+        let namespace = own_namespace().ok_or_else(|| format!("{flag} needs RUNTIME_NAMESPACE, the namespace of it"));
+        Ok(Some(ObjectName::new(namespace?, name)))
+    };
+    Ok(KustomizeSettings {
+        concurrent_apply: args.concurrent_ssa.max(1),
+        http_retry: args.http_retry,
+        source_host: std::env::var("SOURCE_CONTROLLER_LOCALHOST")
+            .ok()
+            .filter(|host| !host.is_empty()),
+        no_remote_bases: args.no_remote_bases,
+        default_account: named(&args.default_service_account),
+        default_decryption_account: default_identity(
+            "--default-decryption-service-account",
+            &args.default_decryption_service_account,
+            gates,
+        )?,
+        default_kubeconfig_account: default_identity(
+            "--default-kubeconfig-service-account",
+            &args.default_kubeconfig_service_account,
+            gates,
+        )?,
+        age_secret: beside("--sops-age-secret", &args.sops_age_secret)?,
+        vault_config_map: beside("--sops-vault-configmap", &args.sops_vault_configmap)?,
+        overridden_managers: args.override_manager.clone(),
+        stage_kinds: parse_stage_kinds(&args.custom_apply_stage_kinds),
+        watched_configs: args.watch_configs_label_selector.clone(),
+        kubeconfig_exec: args.insecure_kubeconfig_exec,
+        kubeconfig_insecure: args.insecure_kubeconfig_tls,
+    })
+}
+
+/// The settings of artifacts, if any are made.
+fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
+    if !kinds(&args.controllers)?.source {
+        return Ok(None);
+    }
+    let host = storage::advertised_host(&args.storage_addr, &args.storage_adv_addr, storage::host_name);
+    let algorithm = args.artifact_digest_algo.parse();
+    Ok(Some(ArtifactSettings {
+        listen: args.storage_addr.clone(),
+        host: host.map_err(|error| error.to_string())?,
+        retention: storage::Retention {
+            ttl: args.artifact_retention_ttl.as_std(),
+            records: args.artifact_retention_records,
+        },
+        algorithm: algorithm.map_err(|error| format!("--artifact-digest-algo: {error}"))?,
+        max_size: args.max_artifact_size.map(ByteSize::bytes),
+        room: args.artifacts_size.bytes(),
+    }))
+}
+
+/// The kinds named by `--controllers`.
+pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
+    let mut kinds = Kinds::NONE;
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        match name.strip_suffix("-controller").unwrap_or(name) {
+            "image-reflector" => kinds.reflector = true,
+            "image-automation" => kinds.automation = true,
+            "source" => kinds.source = true,
+            "kustomize" => kinds.kustomize = true,
+            other => {
+                return Err(format!(
+                    "--controllers: {other:?} is none of image-reflector, image-automation, source, kustomize"
+                ));
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+fn scope(args: &Controller) -> Result<Scope, String> {
+    let namespace = match (args.watch_all_namespaces, std::env::var("RUNTIME_NAMESPACE")) {
+        (true, _) => None,
+        (false, Ok(namespace)) if !namespace.is_empty() => Some(namespace),
+        (false, _) => {
+            return Err("--watch-all-namespaces=false needs RUNTIME_NAMESPACE, the namespace to watch".to_owned());
+        }
+    };
+    Ok(Scope {
+        namespace,
+        labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
+    })
+}
+
+/// The namespace of this process: `RUNTIME_NAMESPACE`, or that of the pod's service account.
+fn own_namespace() -> Option<String> {
+    const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let variable = std::env::var("RUNTIME_NAMESPACE").ok();
+    let text = variable.or_else(|| std::fs::read_to_string(FILE).ok())?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn election(args: &Controller) -> Result<Option<Election>, String> {
+    let given = &args.election;
+    if !given.enable_leader_election {
+        return Ok(None);
+    }
+    let namespace =
+        own_namespace().ok_or("--enable-leader-election needs RUNTIME_NAMESPACE, the namespace of the leases")?;
+    let (duration, renew_deadline) = (
+        given.leader_election_lease_duration.as_std(),
+        given.leader_election_renew_deadline.as_std(),
+    );
+    if duration <= renew_deadline {
+        return Err("--leader-election-lease-duration must be longer than --leader-election-renew-deadline".to_owned());
+    }
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(|e| e.to_string())?;
+    Ok(Some(Election {
+        namespace,
+        identity: format!(
+            "{}_{:016x}",
+            host_name().unwrap_or_default(),
+            u64::from_ne_bytes(random)
+        ),
+        labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
+        duration,
+        renew_deadline,
+        retry: given.leader_election_retry_period.as_std(),
+        release: given.leader_election_release_on_cancel,
+    }))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// As client-go reads the flags, except for a burst that would let nothing pass.
+    #[test]
+    fn the_pace_is_that_of_the_flags() {
+        let of = |qps, burst| pace(qps, burst).unwrap();
+        let read = |qps, burst| of(qps, burst).map(|pace| (pace.per_second, pace.burst, pace.always));
+        assert_eq!(of(None, None), Some(Pace::FLUX));
+        assert_eq!(read(Some(20.0), Some(40)), Some((20.0, 40, true)));
+        assert_eq!(read(Some(0.5), None), Some((0.5, 300, true)));
+        assert_eq!(read(None, Some(1)), Some((50.0, 1, true)));
+        assert_eq!(read(Some(0.0), Some(0)), Some((5.0, 10, true)));
+        assert_eq!(of(Some(-1.0), Some(-1)), None);
+        assert_eq!(of(Some(f32::INFINITY), None), None);
+        assert!(pace(Some(f32::NAN), None).is_err());
+        assert!(pace(None, Some(-1)).unwrap_err().contains("--kube-api-qps=-1"));
+    }
+}

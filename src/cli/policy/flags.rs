@@ -1,0 +1,71 @@
+//! A policy from the flags of `bumpwright policy --image`, with a repository.
+
+use crate::cli::args::{Order, Policy};
+use bumpwright_api::{
+    AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImageRepository,
+    ImageRepositorySpec, Metadata, NumericalPolicy, SemverPolicy,
+};
+use bumpwright_scan::repository_reference;
+
+/// The policy and its repository; both are nameless.
+///
+/// # Errors
+/// An invalid image, range or pattern, in words for the user.
+pub fn made_of(args: &Policy, image: &str) -> Result<(ImagePolicy, ImageRepository), String> {
+    repository_reference(image).map_err(|error| format!("--image: {error}"))?;
+    let policy = ImagePolicy {
+        metadata: Metadata::default(),
+        spec: Some(spec(args)),
+        status: None,
+    };
+    // Checked before the registry is asked.
+    policy.chooser().map_err(|error| error.to_string())?;
+    Ok((policy, repository(image)))
+}
+
+fn spec(args: &Policy) -> ImagePolicySpec {
+    let order = |order: Order| match order {
+        Order::Asc => "asc".to_owned(),
+        Order::Desc => "desc".to_owned(),
+    };
+    ImagePolicySpec {
+        image_repository_ref: None,
+        policy: Some(ImagePolicyChoice {
+            semver: args.semver.clone().map(|range| SemverPolicy { range }),
+            alphabetical: args.alphabetical.map(|given| AlphabeticalPolicy {
+                order: Some(order(given)),
+            }),
+            numerical: args.numerical.map(|given| NumericalPolicy {
+                order: Some(order(given)),
+            }),
+        }),
+        filter_tags: args.filter.clone().map(|pattern| FilterTags {
+            pattern,
+            extract: args.extract.clone().unwrap_or_default(),
+        }),
+        digest_reflection_policy: None,
+        interval: None,
+        suspend: false,
+    }
+}
+
+/// A repository with an image only, so that all defaults apply.
+fn repository(image: &str) -> ImageRepository {
+    ImageRepository {
+        metadata: Metadata::default(),
+        spec: ImageRepositorySpec {
+            image: image.to_owned(),
+            interval: None,
+            timeout: None,
+            secret_ref: None,
+            proxy_secret_ref: None,
+            service_account_name: String::new(),
+            cert_secret_ref: None,
+            suspend: false,
+            access_from: None,
+            exclusion_list: Vec::new(),
+            provider: String::new(),
+            insecure: false,
+        },
+    }
+}

@@ -1,0 +1,98 @@
+//! `bumpwright policy`: the image that each policy chooses, and why.
+
+mod explain;
+mod find;
+mod flags;
+mod json;
+mod status;
+mod table;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::cli::args::{Format, Policy};
+use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::images::{Images, now};
+use crate::cli::load;
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use find::{Finding, Question, Subject, find};
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Policy) -> ExitCode {
+    let shown = findings(args).and_then(|findings| {
+        show(args, &findings)?;
+        Ok(findings.iter().any(|finding| finding.problem.is_some()))
+    });
+    match shown {
+        Ok(false) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::from(2),
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The findings for all policies that the arguments name, by namespace and name.
+fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
+    let (objects, subjects) = match &args.image {
+        Some(image) => {
+            let (policy, repository) = flags::made_of(args, image)?;
+            (Objects::default(), vec![Subject::unnamed(policy, repository)])
+        }
+        None => {
+            let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
+            let subjects = subjects(&objects, &args.names)?;
+            (objects, subjects)
+        }
+    };
+    let images = (!args.offline).then(|| Images::new(&objects));
+    let question = Question {
+        images: images.as_ref(),
+        explain: args.explain.as_deref(),
+        now: now(),
+    };
+    Ok(find(&subjects, &question))
+}
+
+/// The policies of manifests with their repositories; with names, only those.
+fn subjects(objects: &Objects, names: &[String]) -> Result<Vec<Subject>, String> {
+    let policies: Vec<&ImagePolicy> = objects.image_policies().collect();
+    if policies.is_empty() {
+        return Err("there is no ImagePolicy in -f".to_owned());
+    }
+    let is_meant = |policy: &ImagePolicy, name: &str| match name.split_once('/') {
+        Some(_) => policy.policy_name().to_string() == name,
+        None => policy.metadata.name == name,
+    };
+    let unknown = |name: &&String| !policies.iter().any(|policy| is_meant(policy, name));
+    if let Some(unknown) = names.iter().find(unknown) {
+        return Err(format!("there is no ImagePolicy {unknown} in -f"));
+    }
+    let meant = |policy: &ImagePolicy| names.is_empty() || names.iter().any(|name| is_meant(policy, name));
+    let chosen = policies.into_iter().filter(|policy| meant(policy));
+    let repository = |policy: &ImagePolicy| -> Option<Arc<ImageRepository>> {
+        objects.image_repository(&policy.repository()?).cloned().map(Arc::new)
+    };
+    Ok(chosen
+        .map(|policy| Subject::named(policy.clone(), repository(policy)))
+        .collect())
+}
+
+fn show(args: &Policy, findings: &[Finding]) -> Result<(), String> {
+    let written = match args.output {
+        Format::Text => {
+            let text = match &args.explain {
+                Some(tag) => table::explanations(findings, tag),
+                None => table::table(findings),
+            };
+            print_styled(&text)
+        }
+        Format::Json => print(json::render(findings).as_bytes()),
+    };
+    if args.output == Format::Json {
+        table::notes(findings).iter().for_each(|note| say("note", note));
+    }
+    written.map_err(cannot_print)
+}

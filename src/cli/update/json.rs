@@ -1,0 +1,152 @@
+//! `--output json` (docs/cli.md, *Output*): the shape that programs rely on, version 1.
+
+use serde::Serialize;
+
+use crate::cli::words;
+use bumpwright_edit::{Change, DocumentId, Reason, Skip};
+use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    runs: Vec<RunView<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunView<'a> {
+    automation: Option<&'a str>,
+    changes: Vec<ChangeView<'a>>,
+    skips: Vec<SkipView<'a>>,
+    commit: Option<CommitView<'a>>,
+    pushes: Vec<PushView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<PullRequestView<'a>>,
+    error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ChangeView<'a> {
+    path: &'a str,
+    line: usize,
+    column: usize,
+    old: &'a str,
+    new: &'a str,
+    policy: String,
+    setter: String,
+    object: &'a DocumentId,
+}
+
+#[derive(Serialize)]
+struct SkipView<'a> {
+    path: &'a str,
+    line: usize,
+    column: usize,
+    reason: Reason,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct CommitView<'a> {
+    id: Option<&'a str>,
+    branch: Option<&'a str>,
+    message: &'a str,
+    author: &'a str,
+    signed: bool,
+}
+
+#[derive(Serialize)]
+struct PushView<'a> {
+    #[serde(rename = "ref")]
+    reference: &'a str,
+    old: Option<&'a str>,
+    new: &'a str,
+    status: &'static str,
+}
+
+#[derive(Serialize)]
+struct PullRequestView<'a> {
+    /// None in a preview.
+    number: Option<u64>,
+    url: Option<&'a str>,
+    state: &'static str,
+    head: &'a str,
+    base: &'a str,
+}
+
+/// The JSON document for these runs, with a final line feed.
+#[must_use]
+pub fn render(runs: &[Run]) -> String {
+    let document = Document {
+        version: 1,
+        runs: runs.iter().map(run).collect(),
+    };
+    // Serialising strings and numbers into a string cannot fail; an empty document would be noticed at once.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    words::json(&text).into_owned()
+}
+
+fn run(run: &Run) -> RunView<'_> {
+    RunView {
+        automation: run.automation.as_deref(),
+        changes: run.changes.iter().map(change).collect(),
+        skips: run.skips.iter().map(skip).collect(),
+        commit: run.commit.as_ref().map(commit),
+        pushes: run.pushes.iter().map(push).collect(),
+        pull_request: run.pull_request.as_ref().map(pull_request),
+        error: run.error.as_deref(),
+    }
+}
+
+fn change(change: &Change) -> ChangeView<'_> {
+    ChangeView {
+        path: &change.path,
+        line: change.line,
+        column: change.column,
+        old: &change.old,
+        new: &change.new,
+        policy: change.policy.to_string(),
+        setter: change.setter.to_string(),
+        object: &change.object,
+    }
+}
+
+fn skip(skip: &Skip) -> SkipView<'_> {
+    SkipView {
+        path: &skip.path,
+        line: skip.line,
+        column: skip.column,
+        reason: skip.reason,
+        message: &skip.message,
+    }
+}
+
+fn commit(commit: &CommitReport) -> CommitView<'_> {
+    CommitView {
+        id: commit.id.as_deref(),
+        branch: commit.branch.as_deref(),
+        message: &commit.message,
+        author: &commit.author,
+        signed: commit.signed,
+    }
+}
+
+fn push(push: &PushReport) -> PushView<'_> {
+    PushView {
+        reference: &push.reference,
+        old: push.old.as_deref(),
+        new: &push.new,
+        status: push.status.word(),
+    }
+}
+
+fn pull_request(request: &PullRequestReport) -> PullRequestView<'_> {
+    PullRequestView {
+        number: request.kept.as_ref().map(|kept| kept.number),
+        url: request.kept.as_ref().map(|kept| kept.url.as_str()),
+        state: request.word(),
+        head: &request.head,
+        base: &request.base,
+    }
+}

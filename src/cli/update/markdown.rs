@@ -1,0 +1,108 @@
+//! `--output markdown`: a summary for a CI job or a merge request.
+
+use crate::cli::words;
+use bumpwright_edit::{Change, Skip};
+use bumpwright_forge::markdown::{cell, code};
+use bumpwright_update::{CommitReport, PullRequestReport, Run};
+
+/// The summary of these runs.
+#[must_use]
+pub fn render(runs: &[Run]) -> String {
+    runs.iter().map(section).collect()
+}
+
+/// The section of one run.
+fn section(run: &Run) -> String {
+    let title = run.automation.as_ref().unwrap_or(&run.target);
+    let mut text = format!("## {}\n\n", cell(title));
+    let error = run.error.as_deref().filter(|error| !error.is_empty());
+    if let Some(error) = error {
+        text += &format!("**Failed:** {}\n\n", cell(error));
+    }
+    if !run.changes.is_empty() {
+        let rows: String = run.changes.iter().map(change).collect();
+        let head = "| File | Object | Old | New | Policy |\n|---|---|---|---|---|\n";
+        text += &format!("{}\n\n{head}{rows}\n", words::headline(run));
+    } else if error.is_none() {
+        text += "Nothing to change.\n\n";
+    }
+    text.extend(run.commit.iter().map(commit));
+    for push in &run.pushes {
+        text += &format!("- pushed `{}` ({})\n", code(&push.reference), push.status.word());
+    }
+    text.extend(run.pull_request.iter().map(request));
+    if !run.skips.is_empty() {
+        let rows: String = run.skips.iter().map(skip).collect();
+        let head = "| Place | Reason | |\n|---|---|---|\n";
+        let count = run.skips.len();
+        text += &format!("<details><summary>{count} skipped</summary>\n\n{head}{rows}\n</details>\n\n");
+    }
+    text.extend(run.notes.iter().map(|note| format!("> {}\n\n", cell(note))));
+    text
+}
+
+fn change(change: &Change) -> String {
+    format!(
+        "| `{}` | {} | `{}` | `{}` | {} |\n",
+        code(&format!("{}:{}", change.path, change.line)),
+        cell(&change.object.to_string()),
+        code(&change.old),
+        code(&change.new),
+        cell(&change.policy.to_string()),
+    )
+}
+
+fn commit(commit: &CommitReport) -> String {
+    let id = commit.id.as_deref().filter(|id| !id.is_empty());
+    let id = id.map_or("(preview)".to_owned(), |id| format!("`{id}`"));
+    let branch = commit.branch.as_deref().filter(|branch| !branch.is_empty());
+    let branch = branch.map_or_else(String::new, |branch| format!(" on `{}`", code(branch)));
+    let signed = if commit.signed { ", signed" } else { "" };
+    let (author, subject) = (cell(&commit.author), cell(&words::subject(&commit.message)));
+    format!("Commit {id}{branch} by {author}{signed}: {subject}\n\n")
+}
+
+fn request(request: &PullRequestReport) -> String {
+    let kept = request.kept.as_ref();
+    // A URL that is not valid, or would end the link, is left out.
+    let name = match kept.map(|kept| (kept.number, &kept.url)) {
+        Some((number, url)) if linkable(url) => format!("[#{number}]({url})"),
+        Some((number, _)) => format!("#{number}"),
+        None => format!("from `{}` to `{}`", code(&request.head), code(&request.base)),
+    };
+    format!("- pull request {name} ({})\n", request.word())
+}
+
+fn skip(skip: &Skip) -> String {
+    let place = code(&format!("{}:{}:{}", skip.path, skip.line, skip.column));
+    format!("| `{place}` | {:?} | {} |\n", skip.reason, cell(&skip.message))
+}
+
+fn linkable(url: &str) -> bool {
+    let scheme = url.starts_with("https://") || url.starts_with("http://");
+    scheme && !url.contains(|c: char| c.is_control() || c.is_whitespace() || "()<>[]`\\".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_run_says_so() {
+        let run = Run {
+            target: ".".into(),
+            ..Run::default()
+        };
+        assert_eq!(render(&[run]).trim(), "## .\n\nNothing to change.");
+    }
+
+    #[test]
+    fn a_failed_run_says_why() {
+        let run = Run {
+            automation: Some("fs/app".into()),
+            error: Some("no\nway".into()),
+            ..Run::default()
+        };
+        assert_eq!(render(&[run]).trim(), "## fs/app\n\n**Failed:** no way");
+    }
+}

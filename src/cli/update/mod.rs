@@ -1,0 +1,207 @@
+//! `bumpwright update`: plans, runs, prints, and sets the exit code.
+
+mod author;
+mod commit;
+mod git_signer;
+mod json;
+mod markdown;
+mod plan;
+mod pull_request;
+mod remote_step;
+mod signing;
+mod target;
+mod text;
+mod typed;
+
+use std::collections::HashSet;
+use std::process::ExitCode;
+
+use crate::cli::args::{Output, Update};
+use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::places::Places;
+use crate::cli::progress::Line;
+use crate::cli::words;
+use bumpwright_edit::unified;
+use bumpwright_update::{self as automation, Ahead, Run};
+use plan::{Planned, Step, plan};
+
+/// Nothing to change, or done.
+const DONE: u8 = 0;
+/// With `--exit-code`: something changed.
+const CHANGED: u8 = 1;
+/// Any error.
+const FAILED: u8 = 2;
+/// With `--strict`: some marker was skipped.
+const SKIPPED: u8 = 3;
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Update) -> ExitCode {
+    ExitCode::from(code(args, &mut Places::default()))
+}
+
+/// Runs the command and gives its exit code (docs/cli.md, *Exit codes*).
+pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
+    places.bound(args.bounds.budget());
+    let Planned { steps, images } = match plan(args, places) {
+        Ok(planned) => planned,
+        Err(error) => return refuse(args, error),
+    };
+    let runs = run_steps(steps);
+    let code = exit_code(args, &runs);
+    let runs = as_told(args, runs);
+    if let Err(error) = show(args, &runs) {
+        complain(&error);
+        return FAILED;
+    }
+    if let Some(images) = images {
+        images.notes().iter().for_each(|note| say("note", note));
+    }
+    say_unused(args, &runs);
+    code
+}
+
+/// Without notes for programs and verbose mode.
+fn as_told(args: &Update, mut runs: Vec<Run>) -> Vec<Run> {
+    if !args.verbose && args.output != Output::Json {
+        let skips = runs.iter_mut().map(|run| &mut run.skips);
+        skips.for_each(|skips| skips.retain(|skip| !skip.reason.is_dormant()));
+    }
+    runs
+}
+
+/// A set policy without a marker was probably misspelled.
+fn say_unused(args: &Update, runs: &[Run]) {
+    if runs.iter().any(|run| run.error.is_some()) {
+        return;
+    }
+    let named = |policy: &str| {
+        let mut names = runs.iter().flat_map(|run| &run.named);
+        names.any(|name| format!("{}:{}", name.namespace, name.name) == policy)
+    };
+    let policies = args
+        .set
+        .iter()
+        .filter_map(|text| text.split_once('='))
+        .map(|(policy, _)| policy);
+    for policy in policies.filter(|policy| !named(policy)) {
+        say("note", &format!("--set {policy}: no marker names this policy"));
+    }
+}
+
+/// Nothing was run. Programs that read the output still get their one document (docs/cli.md, *Output*).
+fn refuse(args: &Update, error: String) -> u8 {
+    let run = Run {
+        target: words::public(args.target.as_deref().unwrap_or(".")),
+        error: Some(error),
+        ..Run::default()
+    };
+    if let Err(error) = show(args, &[run]) {
+        complain(&error);
+    }
+    FAILED
+}
+
+/// Runs folders one after the other (they may share files) and remotes concurrently.
+fn run_steps(steps: Vec<Step>) -> Vec<Run> {
+    let mut runs: Vec<Option<Run>> = Vec::new();
+    let mut jobs = Vec::new();
+    let mut waiting = Vec::new();
+    let mut ahead = Ahead::default();
+    for step in steps {
+        runs.push(match step {
+            Step::Done(run) => Some(run),
+            Step::Folder(job, notes) => Some(with_notes(automation::run_folder(&job, &mut ahead), notes)),
+            Step::Remote(job, place, notes) => {
+                waiting.push((runs.len(), notes));
+                jobs.push((*job, place));
+                None
+            }
+        });
+    }
+    let progress =
+        (!jobs.is_empty()).then(|| Line::spinner(format!("working on {}", words::count(jobs.len(), "repository run"))));
+    for ((n, notes), run) in waiting.into_iter().zip(automation::run_all(&jobs)) {
+        if let Some(slot) = runs.get_mut(n) {
+            *slot = Some(with_notes(run, notes));
+        }
+    }
+    drop(progress);
+    runs.into_iter().flatten().collect()
+}
+
+fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {
+    notes.append(&mut run.notes);
+    run.notes = notes;
+    run
+}
+
+/// 2 any error > 3 with `--strict` and a skip > 1 with `--exit-code` and changes > 0.
+fn exit_code(args: &Update, runs: &[Run]) -> u8 {
+    if runs.iter().any(|run| run.error.is_some()) {
+        FAILED
+    } else if args.strict
+        && runs
+            .iter()
+            .flat_map(|run| &run.skips)
+            .any(|skip| !skip.reason.is_dormant())
+    {
+        SKIPPED
+    } else if args.exit_code && runs.iter().any(|run| !run.changes.is_empty()) {
+        CHANGED
+    } else {
+        DONE
+    }
+}
+
+/// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
+fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
+    match args.output {
+        Output::Text => print_styled(&text::render(runs)).map_err(cannot_print)?,
+        Output::Json => {
+            print(json::render(runs).as_bytes()).map_err(cannot_print)?;
+            say_notes(runs);
+        }
+        Output::Markdown => print_styled(&markdown::render(runs)).map_err(cannot_print)?,
+        Output::Diff => {
+            let mut diff = Vec::new();
+            let mut shown = HashSet::new();
+            for run in runs {
+                let branch = run.commit.as_ref().and_then(|commit| commit.branch.as_deref());
+                // Two automations with the same edit on the same branch: the second finds it done.
+                for file in run
+                    .files
+                    .iter()
+                    .filter(|file| shown.insert((&run.target, branch, *file)))
+                {
+                    unified::append(&mut diff, &file.path, &file.old, &file.new);
+                }
+            }
+            print(&diff).map_err(cannot_print)?;
+            say_notes(runs);
+            let skips = runs.iter().flat_map(|run| &run.skips);
+            skips.for_each(|skip| say("skipped", &words::skip(skip)));
+        }
+    }
+    for run in runs {
+        if let Some(error) = &run.error {
+            match &run.automation {
+                Some(name) => complain(&format!("{name}: {error}")),
+                None => complain(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Notes that an output format cannot have.
+fn say_notes(runs: &[Run]) {
+    for run in runs {
+        let whose = run
+            .automation
+            .as_ref()
+            .map(|name| format!("{name}: "))
+            .unwrap_or_default();
+        run.notes.iter().for_each(|note| say("note", &format!("{whose}{note}")));
+    }
+}

@@ -1,0 +1,220 @@
+//! From arguments to jobs (docs/cli.md, *`update`: what TARGET means*).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::target::{Target, classify};
+use super::typed::Typed;
+use crate::cli::args::Update;
+use crate::cli::images::Images;
+use crate::cli::places::Places;
+use crate::cli::words;
+use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
+use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
+
+/// The job of one automation, or of a plain run.
+pub enum Step {
+    /// Edit a folder.
+    Folder(FolderJob, Vec<String>),
+    /// Fetch, commit and push.
+    Remote(Box<RemoteJob>, Place, Vec<String>),
+    /// Nothing to run; the report has the reason.
+    Done(Run),
+}
+
+/// The jobs of a command.
+pub struct Planned {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// The registries that they use.
+    pub images: Option<Arc<Images>>,
+}
+
+/// Plans a run.
+///
+/// # Errors
+///
+/// Usage errors and unreadable manifests, in words for the user; nothing has been done then.
+pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
+    let typed = Typed::read(args)?;
+    Ok(Planned {
+        steps: steps(&typed, places)?,
+        images: typed.images,
+    })
+}
+
+fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
+    let automations: Vec<&ImageUpdateAutomation> = typed.objects.automations().collect();
+    let target = match (&typed.args.target, automations.is_empty()) {
+        (Some(text), _) => Some(classify(text)?),
+        (None, true) => Some(classify(".")?),
+        (None, false) => None,
+    };
+    match target {
+        Some(Target::Folder(root)) => typed.in_folder(&automations, &root, None),
+        Some(Target::File(file)) => typed.in_file(&automations, &file),
+        Some(Target::Remote(url)) if automations.is_empty() => Ok(vec![typed.plain_remote(&url, places)?]),
+        Some(Target::Remote(url)) => {
+            one_source(&automations)?;
+            typed.refuse_many(&automations)?;
+            Ok(automations
+                .iter()
+                .map(|a| typed.automation(a, Some(&url), places))
+                .collect())
+        }
+        None => {
+            typed.refuse_many(&automations)?;
+            typed.refuse_spread(&automations)?;
+            Ok(automations.iter().map(|a| typed.automation(a, None, places)).collect())
+        }
+    }
+}
+
+/// Rule 4: TARGET replaces the address of one GitRepository.
+fn one_source(automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+    let mut sources: Vec<String> = automations.iter().map(|a| a.source_name().to_string()).collect();
+    sources.sort();
+    sources.dedup();
+    match sources.as_slice() {
+        [] | [_] => Ok(()),
+        several => Err(format!(
+            "TARGET would replace several GitRepositories ({}): leave TARGET out, or give automations of one source",
+            words::some(several)
+        )),
+    }
+}
+
+impl Typed<'_> {
+    /// Returns whether nothing is written, by the flag or by the automation's annotation.
+    pub(super) fn is_dry(&self, automation: Option<&ImageUpdateAutomation>) -> bool {
+        let said = automation.map(|automation| AutomationAnnotations::read(&automation.metadata.annotations));
+        self.args.dry_run || matches!(said, Some(Ok(said)) if said.dry_run)
+    }
+
+    /// Adds a note when only the annotation asks for it.
+    pub(super) fn dry_run_note(&self, automation: Option<&ImageUpdateAutomation>) -> Vec<String> {
+        let note = || format!("nothing is written: the annotation {ANNOTATION_PREFIX}dry-run is \"true\"");
+        Vec::from_iter((self.is_dry(automation) && !self.args.dry_run).then(note))
+    }
+
+    pub(super) fn edits(&self, automation: Option<&ImageUpdateAutomation>) -> Result<Edits, String> {
+        let spec = automation.map(|a| &a.spec);
+        let selector = spec.and_then(|spec| spec.policy_selector.clone());
+        if let Some(selector) = &selector {
+            selector
+                .validate()
+                .map_err(|e| format!("failed to parse policy selector: {e}"))?;
+        }
+        if let Some(automation) = automation {
+            // An annotation that does not parse closes the automation, in previews too.
+            AutomationAnnotations::read(&automation.metadata.annotations).map_err(|e| e.to_string())?;
+            automation.pull_request().map_err(|e| e.to_string())?;
+        }
+        Ok(Edits {
+            automation: automation.map(|a| a.metadata.object_name().to_string()),
+            namespace: automation.map(|a| a.metadata.namespace_or_default().to_owned()),
+            selector,
+            path: self
+                .args
+                .path
+                .clone()
+                .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
+            policies: self.policies.clone(),
+            resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
+            dry_run: self.is_dry(automation),
+        })
+    }
+
+    fn in_file(&self, automations: &[&ImageUpdateAutomation], file: &Path) -> Result<Vec<Step>, String> {
+        if self.args.path.is_some() {
+            return Err("--path cannot be used when TARGET is a file".to_owned());
+        }
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .ok_or("TARGET's name is not UTF-8")?;
+        let parent = match file.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        self.in_folder(automations, parent, Some(name))
+    }
+
+    fn in_folder(
+        &self,
+        automations: &[&ImageUpdateAutomation],
+        root: &Path,
+        only: Option<&str>,
+    ) -> Result<Vec<Step>, String> {
+        self.refuse_in_folder()?;
+        if automations.is_empty() {
+            return Ok(vec![self.folder(None, root, only)?]);
+        }
+        let step = |automation: &&ImageUpdateAutomation| {
+            let step = self.folder(Some(automation), root, only);
+            step.unwrap_or_else(|error| failed(Some(automation), &root.display().to_string(), error))
+        };
+        Ok(automations.iter().map(step).collect())
+    }
+
+    fn folder(
+        &self,
+        automation: Option<&ImageUpdateAutomation>,
+        root: &Path,
+        only: Option<&str>,
+    ) -> Result<Step, String> {
+        if let Some(step) = suspended(automation, &root.display().to_string()) {
+            return Ok(step);
+        }
+        let mut edits = self.edits(automation)?;
+        let mut notes = self.dry_run_note(automation);
+        if only.is_some() {
+            edits.path = None;
+        }
+        let commit = self
+            .args
+            .commit
+            .then(|| {
+                Ok::<_, String>(WorktreeCommit {
+                    author: self.author(automation, Some(root))?,
+                    message: self.message_of(automation),
+                    signing: self.signing_in_folder(automation, &mut notes)?,
+                })
+            })
+            .transpose()?;
+        let job = FolderJob {
+            edits,
+            root: root.to_owned(),
+            only: only.map(str::to_owned),
+            shown: self.args.target.clone().unwrap_or_else(|| ".".to_owned()),
+            commit,
+        };
+        Ok(Step::Folder(job, notes))
+    }
+}
+
+/// An empty report.
+pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) -> Run {
+    Run {
+        automation: automation.map(|a| a.metadata.object_name().to_string()),
+        target: target.to_owned(),
+        ..Run::default()
+    }
+}
+
+/// The report of an automation that may not act.
+pub(super) fn suspended(automation: Option<&ImageUpdateAutomation>, target: &str) -> Option<Step> {
+    automation.filter(|a| a.spec.suspend).map(|_| {
+        Step::Done(Run {
+            notes: vec!["suspended: spec.suspend is true, so nothing was done".to_owned()],
+            ..empty(automation, target)
+        })
+    })
+}
+
+pub(super) fn failed(automation: Option<&ImageUpdateAutomation>, target: &str, error: String) -> Step {
+    Step::Done(Run {
+        error: Some(error),
+        ..empty(automation, target)
+    })
+}

@@ -1,0 +1,152 @@
+//! The job of a plain run against a remote, or of one automation with its GitRepository (docs/cli.md, *TARGET*, rules 3 to 6).
+
+use std::collections::BTreeMap;
+
+use super::plan::{Step, failed, suspended};
+use super::typed::Typed;
+use crate::cli::access::{self, Known};
+use crate::cli::places::Places;
+use crate::cli::words;
+use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation};
+use bumpwright_git::Remote;
+use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
+
+impl Typed<'_> {
+    pub(super) fn plain_remote(&self, url: &str, places: &mut Places) -> Result<Step, String> {
+        let remote = access::plain(url, &self.args.access)?;
+        let start = self.args.branch.clone().map_or(Start::Default, Start::Branch);
+        let mut notes = Vec::new();
+        let author = self.author(None, None)?;
+        let job = RemoteJob {
+            edits: self.edits(None)?,
+            url: remote.url.to_string(),
+            start,
+            branch: None,
+            sparse: false,
+            push: PushSettings {
+                branch: self.args.push_branch.clone(),
+                refspecs: self.refspecs.clone(),
+                options: self.options.clone(),
+                review: self.review(),
+                other_branch: OtherBranch::default(),
+                drop_options: false,
+            },
+            pull_request: self.pull_request(None, &remote, &mut notes)?,
+            signer: self.signer(None, &author, &mut notes)?,
+            author,
+            message: self.message_of(None),
+        };
+        Ok(Step::Remote(Box::new(job), places.place(&remote)?, notes))
+    }
+
+    /// One automation against its GitRepository, or against `url` instead.
+    pub(super) fn automation(
+        &self,
+        automation: &ImageUpdateAutomation,
+        url: Option<&str>,
+        places: &mut Places,
+    ) -> Step {
+        let mut notes = self.dry_run_note(Some(automation));
+        let step = self.try_automation(automation, url, places, &mut notes);
+        step.unwrap_or_else(|error| {
+            let source = automation.source_name().to_string();
+            failed(Some(automation), &words::public(url.unwrap_or(&source)), error)
+        })
+    }
+
+    fn try_automation(
+        &self,
+        automation: &ImageUpdateAutomation,
+        url: Option<&str>,
+        places: &mut Places,
+        notes: &mut Vec<String>,
+    ) -> Result<Step, String> {
+        if let Some(step) = suspended(Some(automation), &words::public(url.unwrap_or_default())) {
+            return Ok(step);
+        }
+        if automation.spec.git.is_none() {
+            return Err(
+                "source kind 'GitRepository' necessitates field .spec.git: invalid source configuration".to_owned(),
+            );
+        }
+        let source = automation.source_name();
+        let repository = self.objects.git_repository(&source);
+        let remote = self.remote(repository, url, notes).map_err(|e| match repository {
+            None => format!("{e}: GitRepository {source} is not among the manifests in -f"),
+            Some(_) => e,
+        })?;
+        let reference = automation.checkout_ref(repository.and_then(|r| r.spec.reference.as_ref()));
+        let (start, branch) = self.start(reference, repository.is_some())?;
+        let push = self.push_of(automation)?;
+        let no_branch = settings::names_no_branch(reference, &push);
+        if no_branch && repository.is_some() && self.args.branch.is_none() {
+            // `master` is the default for reading, but not for writing (IUA-074).
+            return Err(DestinationError::NoBranch.to_string());
+        }
+        let author = self.author(Some(automation), None)?;
+        let job = RemoteJob {
+            edits: self.edits(Some(automation))?,
+            url: remote.url.to_string(),
+            start,
+            branch,
+            sparse: false,
+            push,
+            pull_request: self.pull_request(Some(automation), &remote, notes)?,
+            signer: self.signer(Some(automation), &author, notes)?,
+            author,
+            message: self.message_of(Some(automation)),
+        };
+        Ok(Step::Remote(
+            Box::new(job),
+            places.place(&remote)?,
+            std::mem::take(notes),
+        ))
+    }
+
+    fn remote(
+        &self,
+        repository: Option<&GitRepository>,
+        url: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<Remote, String> {
+        match (repository, url) {
+            (Some(repository), url) => {
+                let url = url.unwrap_or(&repository.spec.url);
+                let known = Known {
+                    objects: &self.objects,
+                    access: &self.args.access,
+                    identities: &self.identities,
+                };
+                access::of_repository(url, repository, known, notes)
+            }
+            (None, Some(url)) => access::plain(url, &self.args.access),
+            (None, None) => Err("referenced git repository does not exist".to_owned()),
+        }
+    }
+
+    /// Commit before name before range before tag before branch (GitRepository v1, *Reference*); `--branch` before all.
+    fn start(&self, reference: Option<&GitRef>, has_repository: bool) -> Result<(Start, Option<String>), String> {
+        if let Some(branch) = &self.args.branch {
+            return Ok((Start::Branch(branch.clone()), None));
+        }
+        if reference.is_none() && !has_repository {
+            // Without a GitRepository there are no Flux defaults.
+            return Ok((Start::Default, None));
+        }
+        settings::start(reference).map_err(|e| e.to_string())
+    }
+
+    /// The automation's push section, overridden by flags.
+    fn push_of(&self, automation: &ImageUpdateAutomation) -> Result<PushSettings, String> {
+        let mut push = settings::push(automation).map_err(|e| e.to_string())?;
+        if !self.refspecs.is_empty() || self.args.gerrit.is_some() {
+            push.refspecs.clone_from(&self.refspecs);
+        }
+        let mut options: BTreeMap<String, String> = push.options.into_iter().collect();
+        options.extend(self.options.iter().cloned());
+        push.options = options.into_iter().collect();
+        push.branch = self.args.push_branch.clone().or(push.branch);
+        push.review = self.review();
+        Ok(push)
+    }
+}

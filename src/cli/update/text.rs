@@ -1,0 +1,153 @@
+//! `--output text`: for people, with colours where the terminal has them.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::words;
+use bumpwright_edit::Change;
+use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const OLD: Style = AnsiColor::Red.on_default();
+const NEW: Style = AnsiColor::Green.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// The results of these runs. Colours are always included: the output stream removes them.
+#[must_use]
+pub fn render(runs: &[Run]) -> String {
+    let mut out = String::new();
+    for (n, run) in runs.iter().enumerate() {
+        if n > 0 {
+            out.push('\n');
+        }
+        if let Some(name) = &run.automation {
+            line(&mut out, &format!("{BOLD}{name}{BOLD:#} {DIM}{}{DIM:#}", place(run)));
+        }
+        changes(&mut out, &run.changes);
+        if run.changes.is_empty() && run.error.is_none() && run.notes.is_empty() {
+            line(&mut out, "nothing to change");
+        }
+        if run.error.is_some() && run.pushes.is_empty() && !run.changes.is_empty() {
+            line(&mut out, &format!("not completed: {}", words::headline(run)));
+        }
+        if let Some(commit) = &run.commit {
+            line(&mut out, &commit_line(commit, run));
+        } else if !run.changes.is_empty() && run.error.is_none() {
+            line(
+                &mut out,
+                &format!(
+                    "{} {}",
+                    if run.dry_run { "would edit" } else { "edited" },
+                    words::headline(run)
+                ),
+            );
+        }
+        for push in &run.pushes {
+            line(&mut out, &push_line(push));
+        }
+        if let Some(request) = &run.pull_request {
+            line(&mut out, &request_line(request));
+        }
+        for note in &run.notes {
+            line(&mut out, &format!("{DIM}note:{DIM:#} {}", words::printable(note)));
+        }
+        for skip in &run.skips {
+            line(&mut out, &format!("{WARN}skipped{WARN:#} {}", words::skip(skip)));
+        }
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn place(run: &Run) -> String {
+    match &run.revision {
+        None => words::inline(&run.target).into_owned(),
+        Some(revision) => format!("{} {revision}", words::inline(&run.target)),
+    }
+}
+
+/// Per file, a line for each field.
+fn changes(out: &mut String, changes: &[Change]) {
+    let mut file = None;
+    for change in changes {
+        if file != Some(&change.path) {
+            line(out, &format!("{BOLD}{}{BOLD:#}", words::inline(&change.path)));
+            file = Some(&change.path);
+        }
+        let object = match change.object.to_string() {
+            empty if empty.is_empty() => empty,
+            object => format!("{}: ", words::inline(&object)),
+        };
+        let place = format!("{}:{}", change.line, change.column);
+        let _ = writeln!(
+            out,
+            "  {DIM}{place:>7}{DIM:#}  {object}{OLD}{}{OLD:#} → {NEW}{}{NEW:#}  {DIM}({}){DIM:#}",
+            words::inline(&change.old),
+            words::inline(&change.new),
+            change.setter
+        );
+    }
+}
+
+fn commit_line(commit: &CommitReport, run: &Run) -> String {
+    let on = commit
+        .branch
+        .as_ref()
+        .map(|branch| format!(" on {branch}"))
+        .unwrap_or_default();
+    let subject = words::subject(&commit.message);
+    let signed = if commit.signed { ", signed" } else { "" };
+    match &commit.id {
+        Some(id) => format!(
+            "commit {NEW}{id}{NEW:#}{on} by {}{signed}: {subject} ({})",
+            commit.author,
+            words::headline(run)
+        ),
+        None if run.dry_run => format!(
+            "would commit{on} as {}{signed}: {subject} ({})",
+            commit.author,
+            words::headline(run)
+        ),
+        None => format!("commit{on} by {}{signed}: {subject}", commit.author),
+    }
+}
+
+fn request_line(request: &PullRequestReport) -> String {
+    let (head, base) = (words::inline(&request.head), words::inline(&request.base));
+    match &request.kept {
+        None => format!("would see to a pull request from {head} to {base}"),
+        Some(kept) => format!(
+            "pull request {BOLD}#{}{BOLD:#} {}: {}",
+            kept.number,
+            request.word(),
+            words::inline(&kept.url)
+        ),
+    }
+}
+
+fn push_line(push: &PushReport) -> String {
+    let short = |id: &str| id.chars().take(12).collect::<String>();
+    match &push.old {
+        Some(old) if old != &push.new => {
+            format!(
+                "pushed {BOLD}{}{BOLD:#} {}..{} ({})",
+                push.reference,
+                short(old),
+                short(&push.new),
+                push.status.word()
+            )
+        }
+        _ => format!(
+            "pushed {BOLD}{}{BOLD:#} {} ({})",
+            push.reference,
+            short(&push.new),
+            push.status.word()
+        ),
+    }
+}

@@ -1,0 +1,277 @@
+//! Arguments with the contents of the files that they name, and conflicts between flags.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::author;
+use super::signing::Signers;
+use crate::cli::access;
+use crate::cli::args::Update;
+use crate::cli::images::{Images, now};
+use crate::cli::load;
+use crate::cli::words;
+use bumpwright_api::{ImageUpdateAutomation, Objects};
+use bumpwright_connect::git::GitIdentities;
+use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_update::{Author, Policies, Refspec, Review};
+
+/// Arguments with the contents of the files that they name.
+pub(super) struct Typed<'a> {
+    pub(super) args: &'a Update,
+    pub(super) objects: Objects,
+    pub(super) policies: Arc<Policies>,
+    /// The registries, unless offline.
+    pub(super) images: Option<Arc<Images>>,
+    pub(super) refspecs: Vec<Refspec>,
+    pub(super) options: Vec<(String, String)>,
+    pub(super) message: Option<String>,
+    pub(super) author: Option<Author>,
+    pub(super) signers: Signers,
+    pub(super) identities: GitIdentities,
+}
+
+impl<'a> Typed<'a> {
+    pub(super) fn read(args: &'a Update) -> Result<Self, String> {
+        let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
+        let mut policies = Policies::new(now(), !args.offline);
+        for repository in objects.image_repositories() {
+            policies.add_repository(repository);
+        }
+        for policy in objects.image_policies() {
+            policies.add(policy);
+        }
+        for (name, image) in chosen(&args.set)? {
+            policies.set(name, image);
+        }
+        let refspecs = args
+            .refspecs
+            .iter()
+            .map(|text| Refspec::parse(text))
+            .collect::<Result<_, _>>();
+        let message = args.message.as_deref().map(message).transpose()?;
+        Ok(Self {
+            args,
+            images: (!args.offline).then(|| Arc::new(Images::new(&objects))),
+            objects,
+            policies: Arc::new(policies),
+            refspecs: refspecs.map_err(|e| e.to_string())?,
+            options: args
+                .push_options
+                .iter()
+                .map(|text| option(text))
+                .collect::<Result<_, _>>()?,
+            message,
+            author: args.author.as_deref().map(author::parse).transpose()?,
+            signers: Signers::read(args)?,
+            identities: GitIdentities::default(),
+        })
+    }
+
+    /// The first given flag about fetches or pushes, if any.
+    pub(super) fn push_flag(&self) -> Option<&'static str> {
+        let args = self.args;
+        let given = [
+            ("--branch", args.branch.is_some()),
+            ("--push-branch", args.push_branch.is_some()),
+            ("--refspec", !args.refspecs.is_empty()),
+            ("--gerrit", args.gerrit.is_some()),
+            ("--push-option", !args.push_options.is_empty()),
+            ("--pull-request", args.pull_request.is_some()),
+            ("--pull-request-base", args.pull_request_base.is_some()),
+            ("--pull-request-api", args.pull_request_api.is_some()),
+            ("--pull-request-token-file", args.pull_request_token_file.is_some()),
+        ];
+        given.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+
+    /// `--gerrit[=BRANCH]`.
+    pub(super) fn review(&self) -> Option<Review> {
+        let branch = self.args.gerrit.clone()?;
+        Some(Review { branch })
+    }
+
+    /// Flags that need a remote.
+    pub(super) fn refuse_in_folder(&self) -> Result<(), String> {
+        let args = self.args;
+        if let Some(flag) = self.push_flag() {
+            return Err(format!(
+                "{flag} needs a remote: a folder is edited in place and never pushed"
+            ));
+        }
+        let given = [
+            ("--author", args.author.is_some()),
+            ("--message", args.message.is_some()),
+            ("--sign-key", args.sign_key.is_some()),
+            ("--no-sign", args.no_sign),
+        ];
+        match given.iter().find(|(_, given)| *given && !args.commit) {
+            Some((flag, _)) => Err(format!("{flag} needs --commit when a folder is edited in place")),
+            None => Ok(()),
+        }
+    }
+
+    /// Rule 6: flags about one push cannot be used for several automations.
+    pub(super) fn refuse_many(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+        match self.push_flag() {
+            Some(flag) if automations.len() > 1 => Err(format!(
+                "{flag} cannot be used with {} automations: give one, or set it in their manifests",
+                automations.len()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Credentials from flags or the environment are for one host only.
+    pub(super) fn refuse_spread(&self, automations: &[&ImageUpdateAutomation]) -> Result<(), String> {
+        self.refuse_spread_token(automations)?;
+        let urls = automations
+            .iter()
+            .filter(|a| !a.spec.suspend)
+            .filter_map(|a| self.objects.git_repository(&a.source_name()));
+        let mut hosts: Vec<String> = urls.filter_map(|r| access::host(&r.spec.url)).collect();
+        hosts.sort();
+        hosts.dedup();
+        if hosts.len() > 1 && access::holds_secret(&self.args.access) {
+            return Err(format!(
+                "credentials from flags or the environment would go to several hosts ({}): run them one by one, or give Secrets",
+                words::some(&hosts)
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// All `--set` values. As in manifests, two that differ are an error (docs/cli.md, *TARGET*, rule 5).
+fn chosen(texts: &[String]) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
+    let mut all = BTreeMap::new();
+    for text in texts {
+        let (name, image) = set(text)?;
+        if let Some(other) = all.insert(name, image.clone())
+            && other != image
+        {
+            return Err(format!(
+                "--set {text:?}: the policy was set to {other} before; give it one image"
+            ));
+        }
+    }
+    Ok(all)
+}
+
+/// `NS:POLICY=IMAGE[:TAG][@DIGEST]`.
+fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
+    let usage = || format!("--set {text:?}: expected NS:POLICY=IMAGE[:TAG][@DIGEST]");
+    let (policy, image) = text.split_once('=').ok_or_else(usage)?;
+    let (namespace, name) = policy
+        .split_once(':')
+        .filter(|(ns, name)| !ns.is_empty() && !name.is_empty())
+        .ok_or_else(usage)?;
+    if name.contains(':') {
+        return Err(usage());
+    }
+    let image = image_reference(image).map_err(|why| format!("--set {text:?}: {why}"))?;
+    image.check().map_err(|e| format!("--set {text:?}: {e}"))?;
+    Ok((PolicyName::new(namespace, name), image))
+}
+
+/// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are. The
+/// grammar is that of the OCI distribution specification, *Pulling manifests*, as far as it catches mistakes.
+fn image_reference(text: &str) -> Result<LatestRef, String> {
+    let (name, tag, digest) = LatestRef::split(text);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    if name.is_empty() || name.ends_with('/') || !name.chars().all(|c| plain(c) || matches!(c, '/' | ':' | '[' | ']')) {
+        return Err(format!("{name:?} is not the name of an image"));
+    }
+    let fits = |tag: &str| tag.len() <= 128 && !tag.starts_with(['.', '-']) && tag.chars().all(plain);
+    if let Some(tag) = tag.filter(|tag| tag.is_empty() || !fits(tag)) {
+        return Err(format!("{tag:?} is not a tag"));
+    }
+    let hex = |hex: &str| !hex.is_empty() && hex.chars().all(|c| c.is_ascii_hexdigit());
+    if let Some(digest) = digest.filter(|digest| {
+        !digest
+            .split_once(':')
+            .is_some_and(|(kind, rest)| !kind.is_empty() && hex(rest))
+    }) {
+        return Err(format!("{digest:?} is not a digest, which is ALGORITHM:HEX"));
+    }
+    if tag.is_none() && digest.is_none() {
+        return Err("which one? give a tag, a digest or both".to_owned());
+    }
+    Ok(LatestRef {
+        name: name.to_owned(),
+        tag: tag.unwrap_or_default().to_owned(),
+        digest: digest.map(str::to_owned),
+    })
+}
+
+/// `K=V`; the value may be empty, and so may be the `=` (IUA-085).
+fn option(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').unwrap_or((text, ""));
+    if key.is_empty() || text.contains(['\n', '\0']) {
+        return Err(format!("--push-option {text:?}: expected KEY=VALUE on one line"));
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// The text, or the content of `@FILE`.
+fn message(text: &str) -> Result<String, String> {
+    match text.strip_prefix('@') {
+        None => Ok(text.to_owned()),
+        Some(file) => std::fs::read_to_string(PathBuf::from(file)).map_err(|e| format!("--message {text}: {e}")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_that_can_be_set() {
+        let digest = format!("sha256:{}", "0".repeat(64));
+        for text in [
+            "app:1".to_owned(),
+            "localhost:5000/o/app:1.2.3".to_owned(),
+            "[::1]:5000/app:1".to_owned(),
+            format!("o/app@{digest}"),
+            format!("localhost:5000/app@{digest}"),
+            format!("ghcr.io/o/app:v1_2-rc.1@{digest}"),
+        ] {
+            assert_eq!(image_reference(&text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn mistakes_in_an_image_are_told_apart() {
+        for (text, why) in [
+            ("o/app", "give a tag, a digest or both"),
+            ("localhost:5000/o/app", "give a tag, a digest or both"),
+            ("", "not the name"),
+            (":1", "not the name"),
+            ("o/:1", "not the name"),
+            ("o/app name:1", "not the name"),
+            ("o/app:", "\"\" is not a tag"),
+            ("o/app: 1", "\" 1\" is not a tag"),
+            ("o/app:1\n", "is not a tag"),
+            ("o/app:-1", "is not a tag"),
+            ("o/app:1@", "not a digest"),
+            ("o/app:1@sha256:", "not a digest"),
+            ("o/app:1@sha256:xyz", "not a digest"),
+            ("o/app:1@abc", "not a digest"),
+        ] {
+            let error = image_reference(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn one_policy_gets_one_image() {
+        let all = |texts: &[&str]| chosen(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(all(&["fs:a=o/x:1", "fs:a=o/x:1", "fs:b=o/y:1"]).unwrap().len(), 2);
+        assert!(
+            all(&["fs:a=o/x:1", "fs:a=o/x:2"])
+                .unwrap_err()
+                .contains("set to o/x:1 before")
+        );
+    }
+}
