@@ -1,5 +1,6 @@
 //! `bumpwright demo`: the main job on an example fleet, over a real transport, with git as the only requirement.
 
+pub mod args;
 mod fleet;
 
 use std::fs;
@@ -9,10 +10,11 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 
-use crate::cli::args::{self, Cli, Demo};
+use crate::cli::args::{Cli, Command as CliCommand};
 use crate::cli::console;
 use crate::cli::places::Places;
 use crate::cli::update;
+use args::Demo;
 use fleet::FILES;
 
 /// Runs the command.
@@ -66,7 +68,7 @@ fn step(arguments: &[&str], cache: &Path) -> Result<u8, String> {
         .chain(arguments.iter().copied())
         .chain(["--no-sign"]);
     match Cli::try_parse_from(line).map_err(|e| e.to_string())?.command {
-        args::Command::Update(args) => Ok(update::code(&args, &mut Places::in_folder(cache.to_owned()))),
+        CliCommand::Update(args) => Ok(update::code(&args, &mut Places::in_folder(cache.to_owned()))),
         _ => Err("demo runs update".to_owned()),
     }
 }

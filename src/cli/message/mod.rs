@@ -1,15 +1,16 @@
 //! `bumpwright message`: renders a commit message's template.
 
+pub mod args;
 mod changes;
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::args::Message;
 use crate::cli::console::{cannot_print, end, say};
 use crate::cli::load;
 use crate::cli::words;
+use args::Message;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_message::{self as message, Data, MessageError, ObjectName};
 use bumpwright_template::Limits;

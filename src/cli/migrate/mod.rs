@@ -1,5 +1,6 @@
 //! `bumpwright migrate`: rewrites manifests of older API versions to v1 (docs/cli.md, *Other commands*).
 
+pub mod args;
 mod files;
 
 use std::fmt::Write as _;
@@ -8,9 +9,9 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::cli::args::Migrate;
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::words;
+use args::Migrate;
 use bumpwright_api::Place;
 use bumpwright_edit::unified;
 use bumpwright_migrate::{Migrated, Migration, migrate};

@@ -1,6 +1,6 @@
 //! A policy from the flags of `bumpwright policy --image`, with a repository.
 
-use crate::cli::args::{Order, Policy};
+use super::args::{Order, Policy};
 use bumpwright_api::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImageRepository,
     ImageRepositorySpec, Metadata, NumericalPolicy, SemverPolicy,

@@ -1,5 +1,6 @@
 //! `bumpwright policy`: the image that each policy chooses, and why.
 
+pub mod args;
 mod explain;
 mod find;
 mod flags;
@@ -10,10 +11,11 @@ mod table;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::cli::args::{Format, Policy};
+use crate::cli::args::Format;
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::images::{Images, now};
 use crate::cli::load;
+use args::Policy;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use find::{Finding, Question, Subject, find};
 

@@ -1,5 +1,6 @@
 //! `bumpwright update`: plans, runs, prints, and sets the exit code.
 
+pub mod args;
 mod author;
 mod commit;
 mod git_signer;
@@ -16,11 +17,11 @@ mod typed;
 use std::collections::HashSet;
 use std::process::ExitCode;
 
-use crate::cli::args::{Output, Update};
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::places::Places;
 use crate::cli::progress::Line;
 use crate::cli::words;
+use args::{Output, Update};
 use bumpwright_edit::unified;
 use bumpwright_update::{self as automation, Ahead, Run};
 use plan::{Planned, Step, plan};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::args::Update;
 use super::target::{Target, classify};
 use super::typed::Typed;
-use crate::cli::args::Update;
 use crate::cli::images::Images;
 use crate::cli::places::Places;
 use crate::cli::words;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::args;
 use super::typed::Typed;
 use crate::cli::access;
-use crate::cli::args;
 use crate::cli::words;
 use bumpwright_api::{
     API_URL, BRANCH, ForgeKind, ImageUpdateAutomation, ObjectName, PullRequestAnnotations, api_url, branch_name,

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::args::Update;
 use super::git_signer::GitSigner;
 use super::typed::Typed;
 use crate::cli::access;
-use crate::cli::args::Update;
 use crate::cli::images::now;
 use crate::cli::words;
 use bumpwright_api::{ImageUpdateAutomation, ObjectName, SigningKey, SigningKeyType};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::args::Update;
 use super::author;
 use super::signing::Signers;
 use crate::cli::access;
-use crate::cli::args::Update;
 use crate::cli::images::{Images, now};
 use crate::cli::load;
 use crate::cli::words;

@@ -1,0 +1,91 @@
+//! The flags of `policy`.
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgGroup, Args, ValueEnum};
+
+use crate::cli::args::Format;
+
+/// Arguments of `policy`: the policies of manifests, or one from flags.
+#[derive(Debug, Args)]
+#[command(after_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
+pub struct Policy {
+    /// Only these policies of -f, each as NAME or NAMESPACE/NAME
+    #[arg(value_name = "POLICY", conflicts_with = "image")]
+    pub names: Vec<String>,
+
+    /// Manifests: ImagePolicies with their ImageRepository, Secrets with logins; a file, a folder, or - for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
+    pub filenames: Vec<PathBuf>,
+
+    /// Ignore unknown fields of manifests in -f
+    #[arg(long)]
+    pub allow_unknown_fields: bool,
+
+    /// Without manifests: the image to try a rule on, without a tag
+    #[arg(long, value_name = "IMAGE", requires = "rule")]
+    pub image: Option<String>,
+
+    /// The highest version in this range
+    #[arg(long, value_name = "RANGE", group = "rule", requires = "image")]
+    pub semver: Option<String>,
+
+    /// The last tag in alphabetical order, or the first
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        ignore_case = true,
+        group = "rule",
+        requires = "image"
+    )]
+    pub alphabetical: Option<Order>,
+
+    /// The largest number, or the smallest
+    #[arg(
+        long,
+        value_name = "ORDER",
+        value_enum,
+        ignore_case = true,
+        group = "rule",
+        requires = "image"
+    )]
+    pub numerical: Option<Order>,
+
+    /// Only tags that match this regular expression (RE2)
+    #[arg(long, value_name = "PATTERN", requires = "image")]
+    pub filter: Option<String>,
+
+    /// The part of the match to compare, such as $1 or ${name} [default: the whole tag]
+    #[arg(long, value_name = "TEMPLATE", requires = "filter")]
+    pub extract: Option<String>,
+
+    /// Explain step by step how this tag is judged
+    #[arg(long, value_name = "TAG", value_parser = NonEmptyStringValueParser::new())]
+    pub explain: Option<String>,
+
+    /// Do not contact registries: show the status of policies
+    #[arg(long, conflicts_with_all = ["image", "explain"])]
+    pub offline: bool,
+
+    /// The output format
+    #[arg(long, short = 'o', value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+/// The newest end of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// The last, or largest
+    Asc,
+    /// The first, or smallest
+    Desc,
+}
+
+const POLICY_HELP: &str = "\
+Exit codes:
+  0  every policy has an image, though a guard may hold it back
+  2  an error: a registry that cannot be read, a policy without an image; the others are shown all the same
+
+Registries are asked with the Secrets of -f, or with your own logins (docker, podman, credential helpers).";

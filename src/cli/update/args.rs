@@ -1,0 +1,164 @@
+//! The flags of `update`.
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::Access;
+use crate::cli::fetch_bounds::FetchBounds;
+
+/// Arguments of `update`.
+#[derive(Debug, Args)]
+#[command(after_help = UPDATE_HELP)]
+pub struct Update {
+    /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh) [default: ., or the repositories of the
+    /// automations in -f]
+    pub target: Option<String>,
+
+    /// Manifests: ImagePolicies with their ImageRepository, ImageUpdateAutomations with their GitRepository, Secrets; a file, a
+    /// folder, or - for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
+    pub filenames: Vec<PathBuf>,
+
+    /// Ignore unknown fields of manifests in -f
+    #[arg(long)]
+    pub allow_unknown_fields: bool,
+
+    /// Print what would happen, without writing or pushing anything
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Exit with 1 if anything changed (or would change)
+    #[arg(long)]
+    pub exit_code: bool,
+
+    /// Exit with 3 if any marker was skipped, except in commented-out fields
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Also report markers in commented-out fields
+    #[arg(long)]
+    pub verbose: bool,
+
+    /// The output format
+    #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+
+    /// Set the image of a policy, overriding its status and registries
+    #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
+    pub set: Vec<String>,
+
+    /// Do not contact registries: use the images in the status of policies
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Only files below this path of the repository [default: the automation's update.path, or all]
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<String>,
+
+    /// Commit the edits (implied when TARGET is a Git URL)
+    #[arg(long)]
+    pub commit: bool,
+
+    /// The branch to start from [default: that of the automation, or the repository's default branch]
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
+    pub branch: Option<String>,
+
+    /// Push to this branch instead, as one commit on the start branch
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
+    pub push_branch: Option<String>,
+
+    /// Also push to this destination, or only there without --push-branch
+    #[arg(long = "refspec", value_name = "R", value_parser = NonEmptyStringValueParser::new())]
+    pub refspecs: Vec<String>,
+
+    /// Push a Gerrit change instead of a branch, with a Change-Id [default: for the checked-out branch]
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
+    pub gerrit: Option<Option<String>>,
+
+    /// Open a pull request for the pushed branch, or update the open one [default: guessed from the host; at GitLab use
+    /// --push-option merge_request.create]
+    #[arg(long, value_name = "FORGE", num_args = 0..=1, require_equals = true, value_enum)]
+    pub pull_request: Option<Option<Forge>>,
+
+    /// The base branch of the pull request [default: the start branch]
+    #[arg(long, value_name = "B", value_parser = NonEmptyStringValueParser::new())]
+    pub pull_request_base: Option<String>,
+
+    /// The API of the forge [default: derived from the repository's address]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    pub pull_request_api: Option<String>,
+
+    /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN) [default: Git's credentials for the same server]
+    #[arg(long, value_name = "FILE")]
+    pub pull_request_token_file: Option<PathBuf>,
+
+    /// Send a push option to the server
+    #[arg(long = "push-option", value_name = "K=V", value_parser = NonEmptyStringValueParser::new())]
+    pub push_options: Vec<String>,
+
+    /// Author and committer [default: the automation's, or git's user.name and user.email]
+    #[arg(long, value_name = "'N <e>'", value_parser = NonEmptyStringValueParser::new())]
+    pub author: Option<String>,
+
+    /// The commit message: text or a Go template [default: the automation's messageTemplate]
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub message: Option<String>,
+
+    /// Sign the commit with this private key, OpenPGP (armoured) or SSH [default: the automation's signingKey, or git's
+    /// commit.gpgsign and user.signingkey]
+    #[arg(long, value_name = "FILE")]
+    pub sign_key: Option<PathBuf>,
+
+    /// File with the passphrase of --sign-key
+    #[arg(long, value_name = "FILE", requires = "sign_key")]
+    pub sign_passphrase_file: Option<PathBuf>,
+
+    /// Do not sign, even if git's commit.gpgsign is set
+    #[arg(long, conflicts_with = "sign_key")]
+    pub no_sign: bool,
+
+    /// Connection to the remote.
+    #[command(flatten)]
+    pub access: Access,
+
+    /// Limits on fetches.
+    #[command(flatten)]
+    pub bounds: FetchBounds,
+}
+
+/// APIs of forges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Forge {
+    /// GitHub, also Enterprise
+    Github,
+    /// Gitea and Forgejo
+    Gitea,
+}
+
+/// Output formats of `update`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Text,
+    /// A unified diff, fit for `git apply`
+    Diff,
+    /// For programs
+    Json,
+    /// A summary for a CI job or a merge request
+    Markdown,
+}
+
+const UPDATE_HELP: &str = "\
+Exit codes:
+  0  done (with --exit-code: nothing to change)
+  1  with --exit-code: something changed, or would
+  2  an error, also of only one of several automations
+  3  with --strict: something was skipped
+
+Environment:
+  BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)
+  BUMPWRIGHT_GIT_USERNAME, BUMPWRIGHT_GIT_PASSWORD, BUMPWRIGHT_GIT_TOKEN
+  BUMPWRIGHT_PULL_REQUEST_TOKEN
+  NO_COLOR                 no colours";
