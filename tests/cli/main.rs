@@ -12,4 +12,5 @@ mod manifests;
 mod message;
 mod migrate;
 mod migrate_command;
+mod picture;
 mod policy;
