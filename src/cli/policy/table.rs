@@ -200,7 +200,7 @@ fn details(out: &mut String, finding: &Finding) {
 
 #[cfg(test)]
 mod tests {
-    use super::find::Problem;
+    use super::super::find::Problem;
     use super::*;
     use bumpwright_edit::Reason;
     use bumpwright_policy::{GuardRefusal, Hold, PolicyName};
