@@ -41,7 +41,7 @@ pub(crate) const OWN: &str = "failed to create provider access token for the con
 pub(crate) async fn own(cluster: &Cluster, field: &str) -> Result<ObjectName, String> {
     let own = cluster.own_account().await;
     let own = own.map_err(|error| format!("{OWN}: the API server does not say who the controller is: {error}"))?;
-    own.ok_or_else(|| format!("{OWN}: it is no ServiceAccount; name one by {field}"))
+    own.ok_or_else(|| format!("{OWN}: its identity is not a ServiceAccount; name one by {field}"))
 }
 
 /// The identity of the ServiceAccount `given` in `namespace`, by its current annotations; as [`ServiceAccounts::identity`].

@@ -147,7 +147,7 @@ fn n_061_a_service_account_logs_in() {
         &json!({"spec": {"decryption": {"serviceAccountName": null}}}),
     );
     let wanted = "failed to issue Kubernetes token for Vault authentication: failed to create provider access token for the \
-                  controller: it is no ServiceAccount;";
+                  controller: its identity is not a ServiceAccount;";
     world.ready(KUSTOMIZATION, "app", "False", |_, said| words(said).contains(wanted));
     assert!(!controller.log().contains("hunter2"), "{}", controller.log());
     assert_eq!(controller.stop(), Some(0));
