@@ -3,7 +3,7 @@
 use super::dereference::Source;
 use super::error::Error;
 use crate::controllers::context::Context;
-use bumpwright_api::{Conditions, Dependency, Is, Kustomization, READY};
+use bumpwright_api::{ConditionStatus, Conditions, Dependency, Kustomization, READY};
 use bumpwright_cel::Ready;
 use bumpwright_kube::{KUSTOMIZATION, Object};
 
@@ -73,7 +73,7 @@ fn by_status(other: &Object, own: &Kustomization, source: &Source) -> Result<(),
     let status = other.status();
     let conditions = Conditions::of(&status, other.generation, "");
     let observed = status.get("observedGeneration").and_then(serde_json::Value::as_i64);
-    if observed != Some(other.generation) || !conditions.is(READY, Is::True) {
+    if observed != Some(other.generation) || !conditions.is(READY, ConditionStatus::True) {
         return Err(format!("dependency '{}' is not ready", other.name));
     }
     let Ok(theirs) = other.read::<Kustomization>(&KUSTOMIZATION) else {

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use bumpwright_api::{Conditions, HistoryEntry, Is, READY, RECONCILING};
+use bumpwright_api::{ConditionStatus, Conditions, HistoryEntry, READY, RECONCILING};
 use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot};
 use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 
@@ -37,7 +37,7 @@ const SNAPSHOT: &str = "snapshot";
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
     match outcome {
         Outcome::Ready { message, .. } => {
-            status.conditions.set(READY, Is::True, SUCCEEDED, message);
+            status.conditions.set(READY, ConditionStatus::True, SUCCEEDED, message);
         }
         Outcome::Stalled { reason, message } => {
             status.conditions.stalled(reason, message);
@@ -47,7 +47,7 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
             }
         }
         Outcome::Backoff { reason, message } | Outcome::RequeueAfter { reason, message, .. } => {
-            status.conditions.set(READY, Is::False, reason, message);
+            status.conditions.set(READY, ConditionStatus::False, reason, message);
         }
     }
     settle(status);
@@ -55,15 +55,15 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
 
 /// Fields derived from Ready, also for suspended objects.
 pub(crate) fn settle(status: &mut Status) {
-    if status.conditions.is(READY, Is::True) {
+    if status.conditions.is(READY, ConditionStatus::True) {
         status.conditions.remove(RECONCILING);
         status.mark_observed();
     }
-    if status.conditions.is(READY, Is::False) && status.conditions.get(RECONCILING).is_some() {
+    if status.conditions.is(READY, ConditionStatus::False) && status.conditions.get(RECONCILING).is_some() {
         let doing = status.conditions.message(RECONCILING).to_owned();
         status
             .conditions
-            .set(RECONCILING, Is::True, "ProgressingWithRetry", &doing);
+            .set(RECONCILING, ConditionStatus::True, "ProgressingWithRetry", &doing);
     }
     status.mark_handled();
 }
@@ -329,24 +329,26 @@ impl<'a> Progress<'a> {
         let message = self.message("Running health checks");
         let status = self.status.get_mut();
         let before = HealthBefore {
-            healthy: status.conditions.is(HEALTHY, Is::True),
+            healthy: status.conditions.is(HEALTHY, ConditionStatus::True),
             same_revision: status.text("lastAppliedRevision") == self.revision.revision,
         };
         status.conditions.reconciling(PROGRESSING, &message);
-        status.conditions.set(HEALTHY, Is::Unknown, PROGRESSING, &message);
+        status
+            .conditions
+            .set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
         before
     }
 
     /// Records that all objects are ready.
     pub(crate) fn healthy(&mut self, message: &str) {
         let conditions = &mut self.status.get_mut().conditions;
-        conditions.set(HEALTHY, Is::True, "Succeeded", message);
+        conditions.set(HEALTHY, ConditionStatus::True, "Succeeded", message);
     }
 
     /// Records that some are not ready.
     pub(crate) fn unhealthy(&mut self, reason: &str, message: &str) {
         let conditions = &mut self.status.get_mut().conditions;
-        conditions.set(HEALTHY, Is::False, reason, message);
+        conditions.set(HEALTHY, ConditionStatus::False, reason, message);
     }
 
     /// Records the applied revision.

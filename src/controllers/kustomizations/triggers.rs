@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::controllers::sources::artifacts;
 use bumpwright_api::{
-    Conditions, Decryption, Dependency, Is, KubeConfigRef, KustomizationSource, ObjectName, PostBuild, RECONCILING,
+    ConditionStatus, Conditions, Decryption, Dependency, KubeConfigRef, KustomizationSource, ObjectName, PostBuild,
+    RECONCILING,
 };
 use bumpwright_kube::{Cache, Change, Object};
 use bumpwright_runtime::{Queue, triggers};
@@ -113,7 +114,7 @@ fn uses(one: &Object, kind: &str, source: &ObjectName) -> bool {
 fn is_settled(one: &Object, revision: &str) -> bool {
     let status = one.status();
     let conditions = Conditions::of(&status, one.generation, "");
-    let goes_on = conditions.ready() || conditions.is(RECONCILING, Is::True);
+    let goes_on = conditions.ready() || conditions.is(RECONCILING, ConditionStatus::True);
     goes_on && text(Some(&status), "lastAttemptedRevision") == Some(revision)
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::status::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
-use bumpwright_api::Is;
+use bumpwright_api::ConditionStatus;
 use bumpwright_runtime::Outcome;
 use bumpwright_source::ArchiveError;
 use bumpwright_storage::StorageError;
@@ -21,7 +21,7 @@ pub(crate) trait SourceError: std::error::Error + From<ArtifactError> + Send + '
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// The condition that shows it, besides Ready.
-    pub(super) condition: Option<(&'static str, Is)>,
+    pub(super) condition: Option<(&'static str, ConditionStatus)>,
     /// The reason of the condition, of Ready and of the event.
     pub(super) reason: &'static str,
     retry: Retry,
@@ -39,22 +39,22 @@ enum Retry {
 impl Failure {
     /// The fetch failed.
     pub(crate) const fn fetch(reason: &'static str) -> Self {
-        Self::new(Some((FETCH_FAILED, Is::True)), reason)
+        Self::new(Some((FETCH_FAILED, ConditionStatus::True)), reason)
     }
 
     /// The folder of artifacts, or a temporary file, is unusable.
     pub(crate) const fn storage(reason: &'static str) -> Self {
-        Self::new(Some((STORAGE_FAILED, Is::True)), reason)
+        Self::new(Some((STORAGE_FAILED, ConditionStatus::True)), reason)
     }
 
     /// A signature is missing or wrong.
     pub(crate) const fn verification(reason: &'static str) -> Self {
-        Self::new(Some((VERIFIED, Is::False)), reason)
+        Self::new(Some((VERIFIED, ConditionStatus::False)), reason)
     }
 
     /// An included artifact does not exist.
     pub(crate) const fn include(reason: &'static str) -> Self {
-        Self::new(Some((INCLUDE_UNAVAILABLE, Is::True)), reason)
+        Self::new(Some((INCLUDE_UNAVAILABLE, ConditionStatus::True)), reason)
     }
 
     /// Only Ready shows it.
@@ -62,7 +62,7 @@ impl Failure {
         Self::new(None, reason)
     }
 
-    const fn new(condition: Option<(&'static str, Is)>, reason: &'static str) -> Self {
+    const fn new(condition: Option<(&'static str, ConditionStatus)>, reason: &'static str) -> Self {
         Self {
             condition,
             reason,

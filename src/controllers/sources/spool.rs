@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::error::ArtifactError;
-use bumpwright_budget::{BudgetedWriter, Held, Share};
+use bumpwright_budget::{BudgetedWriter, Reservation, Share};
 use bumpwright_source::{ContentStore, Keeping};
 
 /// An unnamed file in `folder`, which leaves nothing behind.
@@ -24,7 +24,7 @@ pub(crate) fn temporary_file(folder: &Path) -> Result<File, ArtifactError> {
 #[derive(Debug)]
 pub(crate) struct Spooled {
     file: File,
-    _room: Held,
+    _room: Reservation,
 }
 
 impl Spooled {

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::error::SourceError;
-use bumpwright_api::{Artifact, Is, READY, RECONCILING, STALLED};
+use bumpwright_api::{Artifact, ConditionStatus, READY, RECONCILING, STALLED};
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Status};
 
 pub(crate) const STORAGE_FAILED: &str = "StorageOperationFailed";
@@ -51,7 +51,7 @@ pub(crate) fn begin(status: &mut Status) {
 
 /// Removes the result of a failed verification, which is repeated.
 pub(crate) fn begin_verification(status: &mut Status) {
-    if status.conditions.is(VERIFIED, Is::False) {
+    if status.conditions.is(VERIFIED, ConditionStatus::False) {
         status.conditions.remove(VERIFIED);
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn build_first_artifact(status: &mut Status) {
 
 /// Marks the artifact as outdated.
 pub(crate) fn set_outdated(status: &mut Status, reason: &str, message: &str) {
-    status.conditions.set(OUTDATED, Is::True, reason, message);
+    status.conditions.set(OUTDATED, ConditionStatus::True, reason, message);
 }
 
 /// Removes the mark of an outdated artifact, which lasts until the status was written.
@@ -98,7 +98,9 @@ pub(crate) fn fetched(status: &mut Status) {
 /// Records that the newest artifact is in storage.
 pub(crate) fn stored(status: &mut Status, message: &str) {
     clear_outdated(status);
-    status.conditions.set(IN_STORAGE, Is::True, "Succeeded", message);
+    status
+        .conditions
+        .set(IN_STORAGE, ConditionStatus::True, "Succeeded", message);
 }
 
 /// Sets the condition of an error.
@@ -169,17 +171,17 @@ fn mark_retrying(status: &mut Status) {
         let doing = status.conditions.message(RECONCILING).to_owned();
         status
             .conditions
-            .set(RECONCILING, Is::True, "ProgressingWithRetry", &doing);
+            .set(RECONCILING, ConditionStatus::True, "ProgressingWithRetry", &doing);
     }
 }
 
 fn summarise(status: &mut Status) {
     let conditions = &mut status.conditions;
     conditions.summarise(&SUMMARISED, &BAD);
-    if conditions.is(VERIFIED, Is::False)
+    if conditions.is(VERIFIED, ConditionStatus::False)
         && let Some(verified) = conditions.get(VERIFIED)
     {
         let (reason, message) = (verified.reason.clone(), verified.message.clone());
-        conditions.set(READY, Is::False, &reason, &message);
+        conditions.set(READY, ConditionStatus::False, &reason, &message);
     }
 }

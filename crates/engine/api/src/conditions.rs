@@ -17,7 +17,7 @@ const LONGEST_MESSAGE: usize = 32_768;
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Is {
+pub enum ConditionStatus {
     /// The condition holds.
     True,
     /// The condition does not hold.
@@ -26,7 +26,7 @@ pub enum Is {
     Unknown,
 }
 
-impl Is {
+impl ConditionStatus {
     /// The text in the API.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -69,7 +69,7 @@ impl Conditions {
 
     /// Whether there is a condition of this type with this status.
     #[must_use]
-    pub fn is(&self, kind: &str, is: Is) -> bool {
+    pub fn is(&self, kind: &str, is: ConditionStatus) -> bool {
         self.get(kind).is_some_and(|condition| condition.status == is.word())
     }
 
@@ -86,7 +86,7 @@ impl Conditions {
     }
 
     /// Sets a condition. Its time moves when status, reason or message do.
-    pub fn set(&mut self, kind: &str, is: Is, reason: &str, message: &str) {
+    pub fn set(&mut self, kind: &str, is: ConditionStatus, reason: &str, message: &str) {
         let mut new = Condition {
             kind: kind.to_owned(),
             status: is.word().to_owned(),
@@ -115,25 +115,25 @@ impl Conditions {
     /// Sets Reconciling and removes Stalled.
     pub fn reconciling(&mut self, reason: &str, message: &str) {
         self.remove(STALLED);
-        self.set(RECONCILING, Is::True, reason, message);
+        self.set(RECONCILING, ConditionStatus::True, reason, message);
     }
 
     /// Sets Stalled and removes Reconciling.
     pub fn stalled(&mut self, reason: &str, message: &str) {
         self.remove(RECONCILING);
-        self.set(STALLED, Is::True, reason, message);
-        self.set(READY, Is::False, reason, message);
+        self.set(STALLED, ConditionStatus::True, reason, message);
+        self.set(READY, ConditionStatus::False, reason, message);
     }
 
     /// Sets Ready from other conditions (`conditions.SetSummary`), failures first. Among equals the first in `order` counts;
     /// conditions in `bad` are failures when they hold. Without any of them Ready stays as it is.
     pub fn summarise(&mut self, order: &[&str], bad: &[&str]) {
         let weight = |condition: &Condition| match (condition.status.as_str(), bad.contains(&condition.kind.as_str())) {
-            ("True", true) => (0, Is::False),
-            ("False", false) => (1, Is::False),
-            ("True", false) => (2, Is::True),
-            ("False", true) => (3, Is::True),
-            _ => (4, Is::Unknown),
+            ("True", true) => (0, ConditionStatus::False),
+            ("False", false) => (1, ConditionStatus::False),
+            ("True", false) => (2, ConditionStatus::True),
+            ("False", true) => (3, ConditionStatus::True),
+            _ => (4, ConditionStatus::Unknown),
         };
         let there = order.iter().filter_map(|kind| self.get(kind));
         let Some(first) = there.min_by_key(|condition| weight(condition).0) else {
@@ -146,7 +146,9 @@ impl Conditions {
     /// Whether the object is ready as Flux defines it: neither stalled nor reconciling.
     #[must_use]
     pub fn ready(&self) -> bool {
-        self.is(READY, Is::True) && !self.is(STALLED, Is::True) && !self.is(RECONCILING, Is::True)
+        self.is(READY, ConditionStatus::True)
+            && !self.is(STALLED, ConditionStatus::True)
+            && !self.is(RECONCILING, ConditionStatus::True)
     }
 
     /// The value of `status.conditions`.
@@ -211,7 +213,7 @@ mod tests {
     fn stalled_comes_before_reconciling_before_ready() {
         let mut all = conditions();
         for kind in ["Healthy", READY, "Built", RECONCILING, STALLED] {
-            all.set(kind, Is::True, "Because", "");
+            all.set(kind, ConditionStatus::True, "Because", "");
         }
         assert_eq!(types(&all), [STALLED, RECONCILING, READY, "Built", "Healthy"]);
     }
@@ -219,14 +221,14 @@ mod tests {
     #[test]
     fn the_time_moves_with_status_reason_or_message_and_the_generation_always() {
         let mut old = conditions();
-        old.set(READY, Is::True, "Succeeded", "up to date");
+        old.set(READY, ConditionStatus::True, "Succeeded", "up to date");
         let status = json!({"conditions": old.to_json()});
         let mut same = Conditions::of(&status, 4, "2026-02-02T00:00:00Z");
-        same.set(READY, Is::True, "Succeeded", "up to date");
+        same.set(READY, ConditionStatus::True, "Succeeded", "up to date");
         let ready = same.get(READY).unwrap();
         assert_eq!(ready.last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
         assert_eq!(ready.observed_generation, Some(4));
-        same.set(READY, Is::True, "Succeeded", "other");
+        same.set(READY, ConditionStatus::True, "Succeeded", "other");
         let ready = same.get(READY).unwrap();
         assert_eq!(ready.last_transition_time.as_deref(), Some("2026-02-02T00:00:00Z"));
     }
@@ -238,23 +240,32 @@ mod tests {
         let mut all = conditions();
         all.summarise(&order, &bad);
         assert_eq!(all.get(READY), None);
-        all.set("Verified", Is::True, "Succeeded", "verified");
-        all.set("Stored", Is::True, "Succeeded", "stored");
+        all.set("Verified", ConditionStatus::True, "Succeeded", "verified");
+        all.set("Stored", ConditionStatus::True, "Succeeded", "stored");
         all.summarise(&order, &bad);
-        assert_eq!((all.is(READY, Is::True), all.message(READY)), (true, "stored"));
-        all.set("Verified", Is::False, "Unsigned", "no signature");
+        assert_eq!(
+            (all.is(READY, ConditionStatus::True), all.message(READY)),
+            (true, "stored")
+        );
+        all.set("Verified", ConditionStatus::False, "Unsigned", "no signature");
         all.summarise(&order, &bad);
-        assert_eq!((all.is(READY, Is::False), all.message(READY)), (true, "no signature"));
-        all.set(RECONCILING, Is::True, "Progressing", "at it");
-        all.set("FetchFailed", Is::True, "Failed", "no route");
+        assert_eq!(
+            (all.is(READY, ConditionStatus::False), all.message(READY)),
+            (true, "no signature")
+        );
+        all.set(RECONCILING, ConditionStatus::True, "Progressing", "at it");
+        all.set("FetchFailed", ConditionStatus::True, "Failed", "no route");
         all.summarise(&order, &bad);
-        assert_eq!((all.is(READY, Is::False), all.message(READY)), (true, "no route"));
+        assert_eq!(
+            (all.is(READY, ConditionStatus::False), all.message(READY)),
+            (true, "no route")
+        );
     }
 
     #[test]
     fn long_messages_are_cut_between_characters() {
         let mut one = conditions();
-        one.set(READY, Is::False, "Failed", &"ä".repeat(20_000));
+        one.set(READY, ConditionStatus::False, "Failed", &"ä".repeat(20_000));
         let message = one.message(READY);
         assert!(message.len() <= LONGEST_MESSAGE && message.ends_with("ä..."));
     }

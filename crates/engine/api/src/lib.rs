@@ -61,7 +61,7 @@ pub use automation::{
 pub use automation_annotations::AutomationAnnotations;
 pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
 pub use check::UnknownFields;
-pub use conditions::{Conditions, Is, READY, RECONCILING, STALLED};
+pub use conditions::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
 pub use crd::{CustomResource, custom_resources};
 pub use duration::{GoDuration, InvalidDuration};
 pub use git_repository::{GitInclude, GitRef, GitRepository, GitRepositorySpec, GitRepositoryStatus, GitVerification};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::{Held, Share};
+use crate::{Reservation, Share};
 
 /// Disk space is taken in steps of this many bytes.
 const STEP: u64 = 1 << 20;
@@ -11,7 +11,7 @@ const STEP: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct BudgetedWriter<W> {
     out: W,
-    held: Held,
+    held: Reservation,
     written: u64,
 }
 
@@ -28,7 +28,7 @@ impl<W: Write> BudgetedWriter<W> {
 
     /// The inner writer and the disk space that it takes.
     #[must_use]
-    pub fn into_parts(self) -> (W, Held) {
+    pub fn into_parts(self) -> (W, Reservation) {
         (self.out, self.held)
     }
 }

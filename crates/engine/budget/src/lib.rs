@@ -13,7 +13,7 @@ mod memory;
 pub use bound::{Bound, Counter};
 pub use budgeted_writer::BudgetedWriter;
 pub use gate::{Gate, GateGuard};
-pub use memory::{Held, Memory, Share};
+pub use memory::{Memory, Reservation, Share};
 
 /// The flag for the memory of all fetches, for errors.
 pub const FETCH_MEMORY: &str = "--fetch-memory";

@@ -141,9 +141,9 @@ impl Share {
     ///
     /// # Errors
     /// [`Exceeded::Share`], [`Exceeded::Full`]. Nothing is taken then.
-    pub fn hold(&self, bytes: u64) -> Result<Held, Exceeded> {
+    pub fn reserve(&self, bytes: u64) -> Result<Reservation, Exceeded> {
         self.take(bytes)?;
-        Ok(Held {
+        Ok(Reservation {
             share: self.clone(),
             bytes,
         })
@@ -165,8 +165,8 @@ impl Share {
 
     /// No bytes, to be grown.
     #[must_use]
-    pub fn nothing(&self) -> Held {
-        Held {
+    pub fn nothing(&self) -> Reservation {
+        Reservation {
             share: self.clone(),
             bytes: 0,
         }
@@ -175,12 +175,12 @@ impl Share {
 
 /// Taken bytes, which are released on drop.
 #[derive(Debug)]
-pub struct Held {
+pub struct Reservation {
     share: Share,
     bytes: u64,
 }
 
-impl Held {
+impl Reservation {
     /// The number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -190,7 +190,7 @@ impl Held {
     /// Takes more bytes.
     ///
     /// # Errors
-    /// As [`Share::hold`].
+    /// As [`Share::reserve`].
     pub fn grow(&mut self, bytes: u64) -> Result<(), Exceeded> {
         self.share.take(bytes)?;
         self.bytes += bytes;
@@ -200,7 +200,7 @@ impl Held {
     /// Grows to at least `bytes` in total, by a `step` at once if possible.
     ///
     /// # Errors
-    /// As [`Share::hold`].
+    /// As [`Share::reserve`].
     pub fn reach(&mut self, bytes: u64, step: u64) -> Result<(), Exceeded> {
         let lack = bytes.saturating_sub(self.bytes);
         match lack {
@@ -217,7 +217,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.share.pool.release(&self.share.tenant, self.bytes);
     }
@@ -232,16 +232,16 @@ mod tests {
     fn a_tenant_leaves_room_for_another() {
         let memory = Memory::shared(100, "--fetch-memory");
         let greedy = memory.of("greedy");
-        let held = greedy.hold(50).unwrap();
-        let error = greedy.hold(1).unwrap_err();
+        let held = greedy.reserve(50).unwrap();
+        let error = greedy.reserve(1).unwrap_err();
         assert_eq!(
             error.to_string(),
             "more than 50 bytes of memory at once; --fetch-memory raises the bound"
         );
-        let other = memory.of("other").hold(50).unwrap();
-        assert!(matches!(memory.of("third").hold(1), Err(Exceeded::Full { .. })));
+        let other = memory.of("other").reserve(50).unwrap();
+        assert!(matches!(memory.of("third").reserve(1), Err(Exceeded::Full { .. })));
         drop(held);
-        memory.of("third").hold(50).unwrap();
+        memory.of("third").reserve(50).unwrap();
         drop(other);
         assert_eq!(memory.held(), 0);
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_held_grows_shrinks_and_is_given_back_once() {
         let memory = Memory::single(10, "--fetch-memory");
-        let mut held = memory.of("a").hold(4).unwrap();
+        let mut held = memory.of("a").reserve(4).unwrap();
         held.grow(6).unwrap();
         assert!(held.grow(1).is_err());
         assert_eq!([held.share.was_refused(), held.share.was_refused()], [true, false]);

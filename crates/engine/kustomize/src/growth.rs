@@ -4,7 +4,7 @@
 //! Texts are set from tables and closures all over the engine. So the account of the current build is thread-local:
 //! [`build`](crate::build()) sets and removes it.
 
-use bumpwright_budget::{Exceeded, Held, Share};
+use bumpwright_budget::{Exceeded, Reservation, Share};
 use bumpwright_yaml::{Node, Value, weight};
 use std::cell::{Cell, RefCell};
 
@@ -15,13 +15,13 @@ const PORTION: u64 = 256 << 10;
 pub(crate) const RESOURCE: u64 = 1500;
 
 thread_local! {
-    static RESERVATION: RefCell<Option<Reservation>> = const { RefCell::new(None) };
+    static BUILD_MEMORY: RefCell<Option<BuildMemory>> = const { RefCell::new(None) };
 }
 
 /// The memory reserved for a build.
 #[derive(Debug)]
-struct Reservation {
-    held: Held,
+struct BuildMemory {
+    reserved: Reservation,
     /// The part in use.
     used: u64,
 }
@@ -29,43 +29,39 @@ struct Reservation {
 /// Active for the duration of a build.
 pub(crate) struct Metering {
     /// That of an enclosing build.
-    outer: Option<Reservation>,
+    outer: Option<BuildMemory>,
 }
 
 impl Metering {
     /// Begins a build. Without a share it is not measured.
     pub(crate) fn begin(share: Option<&Share>) -> Self {
-        let reservation = share.map(|share| Reservation {
-            held: share.nothing(),
+        let build = share.map(|share| BuildMemory {
+            reserved: share.nothing(),
             used: 0,
         });
-        let outer = RESERVATION.with_borrow_mut(|here| std::mem::replace(here, reservation));
+        let outer = BUILD_MEMORY.with_borrow_mut(|here| std::mem::replace(here, build));
         Self { outer }
     }
 
     /// Ends it; returns the memory of its result.
-    pub(crate) fn end(self) -> Option<Held> {
-        RESERVATION
-            .with_borrow_mut(Option::take)
-            .map(|reservation| reservation.held)
+    pub(crate) fn end(self) -> Option<Reservation> {
+        BUILD_MEMORY.with_borrow_mut(Option::take).map(|build| build.reserved)
     }
 }
 
 impl Drop for Metering {
     fn drop(&mut self) {
-        RESERVATION.with_borrow_mut(|here| *here = self.outer.take());
+        BUILD_MEMORY.with_borrow_mut(|here| *here = self.outer.take());
     }
 }
 
 /// Reserves memory until the end of the build.
 pub(crate) fn take(bytes: u64) -> Result<(), Exceeded> {
-    RESERVATION.with_borrow_mut(|reservation| {
-        let Some(reservation) = reservation else { return Ok(()) };
+    BUILD_MEMORY.with_borrow_mut(|build| {
+        let Some(build) = build else { return Ok(()) };
         // The last portion may be small.
-        reservation
-            .held
-            .reach(reservation.used.saturating_add(bytes), PORTION)?;
-        reservation.used += bytes;
+        build.reserved.reach(build.used.saturating_add(bytes), PORTION)?;
+        build.used += bytes;
         Ok(())
     })
 }

@@ -9,7 +9,7 @@ use super::prepare::{Prepared, of_manifests};
 use super::sources::decrypt_sources;
 use super::stages::{Decrypt, Stages, Substitute, Substituted};
 use super::workers;
-use bumpwright_budget::{Held, Share};
+use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
@@ -35,7 +35,7 @@ pub struct Built {
     /// Objects that are no longer valid after variable substitution; each has its warning.
     pub left_out: Vec<LeftOut>,
     /// The memory reserved for the objects.
-    pub reservation: Option<Held>,
+    pub reservation: Option<Reservation>,
     /// The confidential values in them.
     pub hidden: Hidden,
 }

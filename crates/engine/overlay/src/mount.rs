@@ -1,6 +1,6 @@
 //! An artifact as a build sees it: below a directory, with a few files replaced.
 
-use bumpwright_budget::{Exceeded, Held, Share};
+use bumpwright_budget::{Exceeded, Reservation, Share};
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,8 +35,8 @@ impl<'t> Mount<'t> {
     }
 
     /// Reserves a number of bytes.
-    pub(super) fn reserve(&self, bytes: u64) -> Result<Option<Held>, Exceeded> {
-        self.memory().map(|memory| memory.hold(bytes)).transpose()
+    pub(super) fn reserve(&self, bytes: u64) -> Result<Option<Reservation>, Exceeded> {
+        self.memory().map(|memory| memory.reserve(bytes)).transpose()
     }
 
     /// Adds a file: a path from [`ROOT`] without links, in an existing directory.

@@ -7,7 +7,7 @@ use super::manifests::{NAMES, faults, is_file, scan};
 use super::mount::{Mount, ROOT};
 use super::rewrite::{read, rewrite};
 use super::spec::Overlay;
-use bumpwright_budget::{Held, Share};
+use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::Rewritten;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{FileId, Files, Mapping, Node, Place, Value, weight, write_sigs};
@@ -25,7 +25,7 @@ pub struct Prepared<'t> {
     pub(super) manifests: Vec<String>,
     pub(super) no_remote_bases: bool,
     /// Memory for the kustomization and the replaced files.
-    pub(super) reservations: Vec<Held>,
+    pub(super) reservations: Vec<Reservation>,
 }
 
 /// Finds the path of a Kustomization in an artifact, and finds or generates the kustomization there with the spec's fields
@@ -158,7 +158,7 @@ pub(super) fn secure_join(mount: &Mount<'_>, wanted: &str) -> Result<String, Ove
 fn read_kustomization(
     mount: &Mount<'_>,
     file: &str,
-    reservations: &mut Vec<Held>,
+    reservations: &mut Vec<Reservation>,
 ) -> Result<(Mapping, Vec<u8>), OverlayError> {
     let bytes = mount.read(file).map_err(|error| unwritable(&error))?;
     reservations.extend(mount.reserve(weight::of_text(&bytes))?);

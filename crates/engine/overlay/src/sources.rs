@@ -7,7 +7,7 @@ use super::mount::Mount;
 use super::prepare::{read_fields, relative, secure_join};
 use super::stages::{Decrypt, SourceFile, SourceFormat};
 use super::workers;
-use bumpwright_budget::Held;
+use bumpwright_budget::Reservation;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{Mapping, Node, weight};
 use std::borrow::Cow;
@@ -158,7 +158,7 @@ fn unusable(path: &str, error: &TreeError) -> OverlayError {
 }
 
 /// The only kustomization of a directory.
-fn load(mount: &Mount<'_>, directory: &str) -> Result<(Mapping, Option<Held>), OverlayError> {
+fn load(mount: &Mount<'_>, directory: &str) -> Result<(Mapping, Option<Reservation>), OverlayError> {
     let problem = |problem: String| OverlayError::SourcePath(format!("{problem} ({})", relative(directory)));
     let mut found = None;
     for name in NAMES {

@@ -3,7 +3,7 @@
 use super::operator::apply;
 use super::parse::parse;
 use super::program::{Call, Operator, Step};
-use bumpwright_budget::{Exceeded, Held};
+use bumpwright_budget::{Exceeded, Reservation};
 use std::borrow::Cow;
 
 /// Maximum size of a text and its values, in bytes: 64 MiB, forty times what an API server stores as one
@@ -57,11 +57,11 @@ pub(crate) struct Budget<'r> {
     held: usize,
     work: usize,
     /// The memory reservation for all values ever created, and for the resulting text.
-    reservation: Option<&'r mut Held>,
+    reservation: Option<&'r mut Reservation>,
 }
 
 impl<'r> Budget<'r> {
-    const fn new(reservation: Option<&'r mut Held>) -> Self {
+    const fn new(reservation: Option<&'r mut Reservation>) -> Self {
         Self {
             held: 0,
             work: 0,
@@ -126,7 +126,7 @@ pub(crate) fn eval_within<'v>(
     text: &'v [u8],
     lookup: impl Fn(&str) -> Option<&'v [u8]>,
     strict: bool,
-    reservation: Option<&mut Held>,
+    reservation: Option<&mut Reservation>,
 ) -> Result<Vec<u8>, EvalError> {
     let mut budget = Budget::new(reservation);
     let mut stack: Vec<Value<'v>> = Vec::new();

@@ -84,7 +84,9 @@ pub fn substitute_within(
     if is_unchanged(object) {
         return Ok(None);
     }
-    let mut reservation = memory.map(|memory| memory.hold(weight::printed(object))).transpose()?;
+    let mut reservation = memory
+        .map(|memory| memory.reserve(weight::printed(object)))
+        .transpose()?;
     let mut text = String::new();
     write_sigs(object, &mut text).map_err(SubstituteError::Write)?;
     let has_secrets = Cell::new(false);

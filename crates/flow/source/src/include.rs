@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::tree::{Content, Directory, File, Node, Resolved};
 use bumpwright_artifact::{EntryKind, Links, ReadError, archive};
-use bumpwright_budget::{Budget, Held};
+use bumpwright_budget::{Budget, Reservation};
 
 /// Why files cannot be included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +52,7 @@ pub fn put(root: &mut Directory, other: &Directory, from: &str, to: &str) -> Res
 ///
 /// # Errors
 /// It is damaged, or exceeds the budget.
-pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held), ReadError> {
+pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Reservation), ReadError> {
     let mut root = Directory::default();
     let mut held = start(budget)?;
     archive::unpack_within(source, budget, Links::Skip, |entry| {
@@ -86,8 +86,8 @@ pub fn unpacked(source: impl Read, budget: &Budget) -> Result<(Directory, Held),
 }
 
 /// An empty set.
-pub(super) fn start(budget: &Budget) -> Result<Held, ReadError> {
-    budget.memory.hold(0).map_err(|cause| ReadError::Exceeded {
+pub(super) fn start(budget: &Budget) -> Result<Reservation, ReadError> {
+    budget.memory.reserve(0).map_err(|cause| ReadError::Exceeded {
         name: "the start".to_owned(),
         cause,
     })

@@ -6,7 +6,7 @@ use super::include::{start, weight_of};
 use super::tree::{Content, Directory, File, Node};
 use bumpwright_api::OciLayerSelector;
 use bumpwright_artifact::{EntryKind, Links, ReadError, archive};
-use bumpwright_budget::{Budget, Held};
+use bumpwright_budget::{Budget, Reservation};
 use bumpwright_registry::{Image, Layer};
 
 /// Selects a layer: the first of the media type, or the first one.
@@ -62,7 +62,7 @@ pub fn unpack_layer(
     layer: impl Read,
     budget: &Budget,
     keeping: &mut Keeping<impl Write>,
-) -> Result<(Directory, Held), ReadError> {
+) -> Result<(Directory, Reservation), ReadError> {
     let mut root = Directory::default();
     let mut held = start(budget)?;
     archive::unpack_within(layer, budget, Links::Skip, |entry| {

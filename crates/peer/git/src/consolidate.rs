@@ -17,7 +17,7 @@ use super::mirror::MirrorState;
 use super::pack::{header, type_and_size};
 use super::store::PackStore;
 use super::{EntryKind, GitError, ObjectId, Objects};
-use bumpwright_budget::{Budget, Held};
+use bumpwright_budget::{Budget, Reservation};
 
 /// More packs than this are consolidated when no reader is active.
 const MANY: usize = 32;
@@ -215,7 +215,7 @@ fn forget_pins(refs: &mut Refs) {
 /// Ids of objects, with the memory that they take.
 struct Ids {
     all: BTreeSet<ObjectId>,
-    held: Held,
+    held: Reservation,
 }
 
 impl Ids {
@@ -226,7 +226,7 @@ impl Ids {
     const ONE: u64 = 80;
 
     fn new(objects: &Objects) -> Result<Self, GitError> {
-        let held = objects.budget().memory.hold(0).map_err(too_many)?;
+        let held = objects.budget().memory.reserve(0).map_err(too_many)?;
         Ok(Self {
             all: BTreeSet::new(),
             held,
@@ -273,7 +273,7 @@ fn collect_tree(objects: &Objects, tree: ObjectId, ids: &mut Ids) -> Result<(), 
 struct PackStream {
     objects: Objects,
     ids: std::collections::btree_set::IntoIter<ObjectId>,
-    _held: Held,
+    _held: Reservation,
     /// The current object.
     open: Option<Box<dyn Read + Send>>,
     deflate: ZlibEncoder<Vec<u8>>,

@@ -21,7 +21,7 @@ use super::large_delta;
 use super::mirror::lock;
 use super::pack_entry::{FileAt, append, inflating};
 use super::unpack::{Form, PackEntry, Received, UnpackError, check_size, finished, object_hasher, reserve};
-use bumpwright_budget::{Exceeded, Held, Job};
+use bumpwright_budget::{Exceeded, Job, Reservation};
 use bumpwright_http::Deadline;
 
 /// A larger object is never in memory as a whole, and never kept as a delta.
@@ -65,7 +65,7 @@ pub(super) struct DeltaTree<'a> {
     /// Which of those are assigned to a worker.
     given: Vec<AtomicBool>,
     tail: Mutex<Tail>,
-    _held: Held,
+    _held: Reservation,
 }
 
 /// Entries that are appended to a pack.
@@ -75,9 +75,9 @@ pub(super) struct Tail {
     pub(super) end: u64,
     /// Whole entries of objects that were received as deltas, with their entry numbers.
     pub(super) moved: Vec<(u32, PackEntry)>,
-    held: Held,
+    held: Reservation,
     /// Reserved disk space.
-    spooled: Held,
+    spooled: Reservation,
 }
 
 impl<'a> DeltaTree<'a> {
@@ -90,7 +90,7 @@ impl<'a> DeltaTree<'a> {
             .iter()
             .filter(|entry| entry.form == Form::OnEntry)
             .count();
-        let held = workspace.job.memory.hold(length(count * 8 + received.on_id.len()))?;
+        let held = workspace.job.memory.reserve(length(count * 8 + received.on_id.len()))?;
         let mut on_entry = Vec::with_capacity(count);
         on_entry.extend(received.entries.iter().enumerate().filter_map(deltas));
         on_entry.sort_unstable();
@@ -260,13 +260,13 @@ struct Worker<'a> {
     delta: Vec<u8>,
     found: Vec<(u32, ObjectId)>,
     /// Reserved memory, and how much of it is in use.
-    held: Held,
+    held: Reservation,
     used: u64,
     /// The file of large objects, and the end of the last one.
     scratch: Option<File>,
     top: u64,
     /// Reserved disk space for them.
-    spooled: Held,
+    spooled: Reservation,
 }
 
 impl<'a> Worker<'a> {
@@ -278,7 +278,7 @@ impl<'a> Worker<'a> {
             delta: Vec::new(),
             found: Vec::new(),
             // A delta is in memory too.
-            held: tree.workspace.job.memory.hold(STEP)?,
+            held: tree.workspace.job.memory.reserve(STEP)?,
             used: STEP,
             scratch: None,
             top: 0,

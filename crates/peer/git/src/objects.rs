@@ -19,7 +19,7 @@ use super::lock::FileLock;
 use super::pack_entry::inflating;
 use super::unpack::most;
 use super::{CommitInfo, EntryKind, GitError, ObjectId, Tree};
-use bumpwright_budget::{Budget, Held};
+use bumpwright_budget::{Budget, Reservation};
 use bumpwright_http::Deadline;
 
 /// The longest chain of annotated tags that does not count as damage.
@@ -142,7 +142,7 @@ impl Objects {
     ///
     /// # Errors
     /// As [`Objects::blob`]
-    pub fn held_blob(&self, id: ObjectId, limit: u64) -> Result<(Vec<u8>, Held), GitError> {
+    pub fn held_blob(&self, id: ObjectId, limit: u64) -> Result<(Vec<u8>, Reservation), GitError> {
         let header = self.header(id)?;
         let size = header.size();
         if size > limit {
@@ -310,12 +310,12 @@ impl Objects {
         found.ok_or_else(|| self.missing(id))
     }
 
-    fn read(&self, id: ObjectId, kind: Kind) -> Result<(Vec<u8>, Held), GitError> {
+    fn read(&self, id: ObjectId, kind: Kind) -> Result<(Vec<u8>, Reservation), GitError> {
         self.read_as(id, &self.header(id)?, kind)
     }
 
     /// Reads an object after reserving memory by the size in its header.
-    fn read_as(&self, id: ObjectId, header: &Header, kind: Kind) -> Result<(Vec<u8>, Held), GitError> {
+    fn read_as(&self, id: ObjectId, header: &Header, kind: Kind) -> Result<(Vec<u8>, Reservation), GitError> {
         if header.kind() != kind {
             return Err(is_another(id, header.kind(), kind));
         }
@@ -328,7 +328,7 @@ impl Objects {
             Some(_) => READING,
         };
         let exceeded = |bound| GitError::exceeded(format!("{kind} {id} of {size} bytes"), bound);
-        let mut held = self.budget.memory.hold(size + while_reading).map_err(exceeded)?;
+        let mut held = self.budget.memory.reserve(size + while_reading).map_err(exceeded)?;
         let mut buffer = Vec::new();
         let found = self.odb.try_find(&id, &mut buffer);
         let object = found.map_err(|error| self.unreadable(id, &error))?;
@@ -359,7 +359,7 @@ fn is_another(id: ObjectId, found: Kind, wanted: Kind) -> GitError {
 /// Bytes with their memory reservation.
 struct HeldReader {
     bytes: Cursor<Vec<u8>>,
-    _held: Held,
+    _held: Reservation,
 }
 
 impl Read for HeldReader {

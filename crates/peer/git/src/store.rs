@@ -122,7 +122,10 @@ impl PackStore<'_> {
 
     fn index(&self, received: &Received, file: &mut File) -> Result<(), UnpackError> {
         let count = received.entries.len();
-        let _held = self.job.memory.hold(length(count.saturating_mul(size_of::<u32>())))?;
+        let _held = self
+            .job
+            .memory
+            .reserve(length(count.saturating_mul(size_of::<u32>())))?;
         let open = received.ids.iter().position(ObjectId::is_null);
         if let Some(entry) = open.and_then(|at| received.entries.get(at)) {
             return Err(UnpackError::Pack(format!("the delta at {} has no base", entry.offset)));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{GitError, ObjectId};
-use bumpwright_budget::Held;
+use bumpwright_budget::Reservation;
 
 /// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ pub struct Tree {
     data: Vec<u8>,
     id_len: usize,
     /// Their memory reservation.
-    _held: Option<Held>,
+    _held: Option<Reservation>,
 }
 
 impl Tree {
@@ -72,7 +72,7 @@ impl Tree {
     }
 
     /// Attaches its memory reservation.
-    pub(super) fn holding(self, held: Held) -> Self {
+    pub(super) fn holding(self, held: Reservation) -> Self {
         Self {
             _held: Some(held),
             ..self

@@ -11,7 +11,7 @@ use gix::objs::Kind;
 
 use super::ObjectId;
 use super::listing::short;
-use bumpwright_budget::{Exceeded, Held, Job};
+use bumpwright_budget::{Exceeded, Job, Reservation};
 
 /// Trees are read as a whole later: a folder of more than a hundred thousand files.
 const MAX_TREE: u64 = 16 << 20;
@@ -109,9 +109,9 @@ pub(super) struct Received {
     /// The offset of the checksum in the file, after the last entry.
     pub(super) end: u64,
     /// Reserved memory for the lists.
-    held: Held,
+    held: Reservation,
     /// Reserved disk space for the pack.
-    spooled: Held,
+    spooled: Reservation,
 }
 
 impl Received {
@@ -127,7 +127,7 @@ impl Received {
 }
 
 /// Grows the list for one more element, after reserving memory.
-pub(super) fn reserve<T>(list: &mut Vec<T>, held: &mut Held) -> Result<(), Exceeded> {
+pub(super) fn reserve<T>(list: &mut Vec<T>, held: &mut Reservation) -> Result<(), Exceeded> {
     if list.len() < list.capacity() {
         return Ok(());
     }
@@ -187,7 +187,7 @@ struct Stream<'a> {
     buffer: Vec<u8>,
     job: &'a Job,
     /// Reserved disk space.
-    spooled: Held,
+    spooled: Reservation,
 }
 
 impl Stream<'_> {
@@ -355,7 +355,7 @@ impl Stream<'_> {
     }
 
     /// Checks and writes the checksum at the end. Returns the reserved disk space too.
-    fn checksum(mut self) -> Result<(ObjectId, Held), UnpackError> {
+    fn checksum(mut self) -> Result<(ObjectId, Reservation), UnpackError> {
         let sum = finished(std::mem::replace(&mut self.hasher, gix::hash::hasher(self.hash)))?;
         let mut said = ObjectId::null(self.hash);
         self.exact(said.as_mut_slice())?;

@@ -2,7 +2,7 @@
 //! memory or time for, so each path counts, however often its object was seen.
 
 use super::{GitError, Objects};
-use bumpwright_budget::{Exceeded, Held, Job};
+use bumpwright_budget::{Exceeded, Job, Reservation};
 use bumpwright_http::Deadline;
 
 /// Memory is reserved in steps of so many bytes.
@@ -17,7 +17,7 @@ pub struct Walk {
     /// The work, for errors.
     of: &'static str,
     job: Job,
-    held: Option<Held>,
+    held: Option<Reservation>,
     used: u64,
     until: Option<Deadline>,
 }
@@ -53,7 +53,7 @@ impl Walk {
     /// [`GitError::Exceeded`]
     pub fn keep(&mut self, bytes: u64) -> Result<(), GitError> {
         self.used = self.used.saturating_add(bytes);
-        let has = self.held.as_ref().map_or(0, Held::bytes);
+        let has = self.held.as_ref().map_or(0, Reservation::bytes);
         let lack = self.used.saturating_sub(has);
         if lack == 0 {
             return Ok(());
@@ -61,7 +61,7 @@ impl Walk {
         let more = lack.max(STEP);
         let taken = match &mut self.held {
             Some(held) => held.grow(more),
-            None => self.job.memory.hold(more).map(|held| self.held = Some(held)),
+            None => self.job.memory.reserve(more).map(|held| self.held = Some(held)),
         };
         taken.map_err(|bound| self.exceeded(bound))
     }

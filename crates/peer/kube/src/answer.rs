@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::answered::{self, Answer, Answered, ReadError};
 use super::client::{Cluster, REQUEST_TIMEOUT, within};
 use super::error::ClusterError;
-use bumpwright_budget::{Exceeded, Held};
+use bumpwright_budget::{Exceeded, Reservation};
 
 /// The most bytes of an error that are read and shown: conditions are limited too.
 const REFUSAL: usize = 256 << 10;
@@ -69,7 +69,7 @@ impl Cluster {
         })
     }
 
-    async fn bytes(&self, call: ApiCall<'_>) -> Result<(Vec<u8>, Held), ClusterError> {
+    async fn bytes(&self, call: ApiCall<'_>) -> Result<(Vec<u8>, Reservation), ClusterError> {
         let mut request = Request::builder().method(call.method).uri(call.path);
         if !call.accept.is_empty() {
             request = request.header("accept", call.accept);
@@ -110,7 +110,7 @@ impl Cluster {
 async fn received(
     status: StatusCode,
     mut body: impl http_body::Body<Data = bytes::Bytes, Error = impl Into<kube::Error>> + Unpin,
-    room: &mut Held,
+    room: &mut Reservation,
 ) -> Result<Result<Vec<u8>, Exceeded>, kube::Error> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::dynamic::Stamp;
-use bumpwright_budget::{Exceeded, Held, Share};
+use bumpwright_budget::{Exceeded, Reservation, Share};
 
 /// Bytes of memory of a map that is not empty, and of an entry in a map or list. Measured: serde_json's
 /// maps are B-trees, whose smallest leaf has eleven entries.
@@ -21,7 +21,7 @@ const TYPED: u64 = 8;
 #[derive(Debug)]
 pub struct Answered<T> {
     value: T,
-    held: Held,
+    held: Reservation,
 }
 
 impl<T> Deref for Answered<T> {
@@ -39,7 +39,7 @@ impl<T> DerefMut for Answered<T> {
 }
 
 /// Parses an answer. `room` reserves its bytes; memory for the value is reserved before parsing.
-pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T>, ReadError> {
+pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Reservation) -> Result<Answered<T>, ReadError> {
     room.grow(T::most(bytes)).map_err(ReadError::Exceeded)?;
     let value: T = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
     room.shrink(room.bytes().saturating_sub(value.weight()));
@@ -49,7 +49,7 @@ pub(super) fn read<T: Answer>(bytes: &[u8], mut room: Held) -> Result<Answered<T
 impl<T> Answered<T> {
     /// Starts with an empty value.
     pub(super) fn empty(value: T, share: &Share) -> Result<Self, Exceeded> {
-        let held = share.hold(0)?;
+        let held = share.reserve(0)?;
         Ok(Self { value, held })
     }
 
@@ -149,7 +149,7 @@ mod tests {
         let memory = Memory::single(100_000, BUILD_MEMORY);
         let share = memory.of("apps");
         let read = |text: &str| {
-            let room = share.hold(2 * text.len() as u64).unwrap();
+            let room = share.reserve(2 * text.len() as u64).unwrap();
             super::read::<Value>(text.as_bytes(), room)
         };
         let answer = read(r#"{"metadata":{"name":"a"}}"#).ok().unwrap();
@@ -190,7 +190,7 @@ mod tests {
                 let count = 1 + random.usize(..3) * random.usize(..300);
                 text.splice(at..end, random.choice(parts).unwrap().repeat(count).bytes());
             }
-            let Ok(room) = memory.of("apps").hold(2 * text.len() as u64) else {
+            let Ok(room) = memory.of("apps").reserve(2 * text.len() as u64) else {
                 continue;
             };
             if let Ok(answer) = super::read::<Value>(&text, room) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::status::exclusions;
-use bumpwright_api::{ImageRepository, Is, READY};
+use bumpwright_api::{ConditionStatus, ImageRepository, READY};
 use bumpwright_runtime::Status;
 use bumpwright_runtime::clock::seconds_between;
 use bumpwright_scan::{Scanned, TagStore, TagsError};
@@ -49,7 +49,7 @@ impl Schedule {
             return at_once("reconcile requested");
         }
         // A request counts as handled even if its scan failed, which is repeated only after the interval.
-        if status.conditions.is(READY, Is::False) {
+        if status.conditions.is(READY, ConditionStatus::False) {
             return at_once("last reconciliation failed");
         }
         if status.text("canonicalImageName") != canonical {

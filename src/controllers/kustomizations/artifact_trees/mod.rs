@@ -16,7 +16,7 @@ use url::Url;
 
 use bumpwright_api::{Artifact, Kustomization};
 use bumpwright_artifact::{Digest, ReadError};
-use bumpwright_budget::{Budget, Budgets, Exceeded, Held};
+use bumpwright_budget::{Budget, Budgets, Exceeded, Reservation};
 use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy};
 use bumpwright_kustomize::tree::MemoryTree;
 use bumpwright_runtime::blocking;
@@ -111,14 +111,14 @@ impl fmt::Display for Key {
 struct Kept {
     tree: MemoryTree,
     /// The memory held by its users.
-    held: Mutex<Weak<Held>>,
+    held: Mutex<Weak<Reservation>>,
 }
 
 /// The files of an artifact, while they are needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Unpacked {
     kept: Arc<Kept>,
-    _held: Arc<Held>,
+    _held: Arc<Reservation>,
 }
 
 impl Unpacked {
@@ -130,12 +130,12 @@ impl Unpacked {
 
 impl Kept {
     /// The memory of the tree, held jointly by its users.
-    fn held_by(&self, budget: &Budget) -> Result<Arc<Held>, Exceeded> {
+    fn held_by(&self, budget: &Budget) -> Result<Arc<Reservation>, Exceeded> {
         let mut users = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = users.upgrade() {
             return Ok(held);
         }
-        let held = Arc::new(budget.memory.hold(self.tree.weight())?);
+        let held = Arc::new(budget.memory.reserve(self.tree.weight())?);
         *users = Arc::downgrade(&held);
         Ok(held)
     }
@@ -246,7 +246,7 @@ impl ArtifactTrees {
         artifact: &Artifact,
         expected: &Digest,
         budget: &Budget,
-    ) -> Result<(Kept, Arc<Held>), FetchError> {
+    ) -> Result<(Kept, Arc<Reservation>), FetchError> {
         let error = match unpacked(&mut reader, budget) {
             Ok((tree, held)) => {
                 let held = Arc::new(held);

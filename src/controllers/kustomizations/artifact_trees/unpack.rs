@@ -4,13 +4,13 @@ use std::io::{self, Read};
 
 use bumpwright_artifact::ReadError;
 use bumpwright_artifact::archive::{EntryKind, Links, unpack_within};
-use bumpwright_budget::{Budget, Held};
+use bumpwright_budget::{Budget, Reservation};
 use bumpwright_kustomize::tree::MemoryTree;
 
 /// The tree of an archive, and the memory that it holds, which is reserved before a file is read.
-pub(super) fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(MemoryTree, Held), ReadError> {
+pub(super) fn unpacked(reader: &mut dyn Read, budget: &Budget) -> Result<(MemoryTree, Reservation), ReadError> {
     let mut tree = MemoryTree::new();
-    let taken = budget.memory.hold(tree.weight());
+    let taken = budget.memory.reserve(tree.weight());
     let mut held = taken.map_err(|cause| ReadError::Exceeded {
         name: "the start".to_owned(),
         cause,

@@ -10,7 +10,7 @@ use crate::controllers::mirrors::Mirrors;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use crate::controllers::sources::status::IN_STORAGE;
-use bumpwright_api::{Artifact, GitRepository, Is};
+use bumpwright_api::{Artifact, ConditionStatus, GitRepository};
 use bumpwright_git::{Auth, Remote, RemoteUrl, Scheme};
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::GIT_REPOSITORY;
@@ -46,7 +46,9 @@ pub(super) async fn commit(
     let wanted = FetchRequest {
         remote: remote.clone(),
         repository: request.object.clone(),
-        observed: made.clone().filter(|_| status.conditions.is(IN_STORAGE, Is::True)),
+        observed: made
+            .clone()
+            .filter(|_| status.conditions.is(IN_STORAGE, ConditionStatus::True)),
         made,
     };
     let mirrors = Arc::clone(&request.sources.mirrors);

@@ -12,7 +12,7 @@ use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use crate::controllers::sources::spool::{Spooled, keeping, temporary_file};
 use bumpwright_api::{OciRepository, OciRepositorySpec};
 use bumpwright_artifact::revision::digest_text;
-use bumpwright_budget::{Bound, Budget, Held};
+use bumpwright_budget::{Bound, Budget, Reservation};
 use bumpwright_http::NetError;
 use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_runtime::Status;
@@ -30,9 +30,9 @@ pub(super) struct PulledLayer {
 
 pub(super) enum Content {
     /// The layer as it is, and the disk space that it holds.
-    Layer(File, Held),
+    Layer(File, Reservation),
     /// The files in it, and the memory that their names hold.
-    Files(Files, Held),
+    Files(Files, Reservation),
 }
 
 /// How a layer is used.
@@ -173,9 +173,9 @@ fn spool(
     operation: Operation,
     folder: &Path,
     budget: &Budget,
-) -> Result<(File, Held), Error> {
+) -> Result<(File, Reservation), Error> {
     let mut file = temporary_file(folder)?;
-    let room = budget.spool.hold(layer.size);
+    let room = budget.spool.reserve(layer.size);
     let room = room.map_err(|error| layer_failed(operation, &error))?;
     let mut tries = 1;
     loop {
@@ -213,7 +213,7 @@ pub(super) fn layer_failed(operation: Operation, error: &dyn std::fmt::Display) 
 }
 
 /// The files of a layer, and the memory that their names hold.
-fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Held), Error> {
+fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Reservation), Error> {
     let failed = |error: &dyn std::fmt::Display| layer_failed(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;

@@ -3,7 +3,7 @@
 use super::verify::Verification;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::status::{self, VERIFIED};
-use bumpwright_api::{Is, OciRepository};
+use bumpwright_api::{ConditionStatus, OciRepository};
 use bumpwright_runtime::Status;
 
 /// Annotations by the makers of artifacts (image-spec v1.1, *Pre-Defined Annotation Keys*).
@@ -15,7 +15,11 @@ pub(super) fn verified(status: &mut Status, verification: Verification) {
     match verification {
         Verification::NotRequested => status.conditions.remove(VERIFIED),
         Verification::Done => {}
-        Verification::Verified { message } => status.conditions.set(VERIFIED, Is::True, "Succeeded", &message),
+        Verification::Verified { message } => {
+            status
+                .conditions
+                .set(VERIFIED, ConditionStatus::True, "Succeeded", &message)
+        }
     }
 }
 

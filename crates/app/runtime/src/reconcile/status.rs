@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::observe::EventType;
-use bumpwright_api::{Conditions, Is, READY, RECONCILING, STALLED};
+use bumpwright_api::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
 use bumpwright_kube::Object;
 
 /// The annotation that requests a reconciliation.
@@ -139,7 +139,8 @@ impl Status {
 
     /// Sets Ready to unknown.
     pub fn unsettle(&mut self, message: &str) {
-        self.conditions.set(READY, Is::Unknown, "Progressing", message);
+        self.conditions
+            .set(READY, ConditionStatus::Unknown, "Progressing", message);
     }
 
     /// Whether there is an unhandled request for a reconciliation.
@@ -170,15 +171,16 @@ impl Status {
     /// Sets the current step. A Ready that is not unknown is kept meanwhile.
     pub fn progress(&mut self, message: &str) {
         self.conditions.reconciling("Progressing", message);
-        let says_nothing = self.conditions.get(READY).is_none() || self.conditions.is(READY, Is::Unknown);
+        let says_nothing = self.conditions.get(READY).is_none() || self.conditions.is(READY, ConditionStatus::Unknown);
         if says_nothing {
-            self.conditions.set(READY, Is::Unknown, "Progressing", message);
+            self.conditions
+                .set(READY, ConditionStatus::Unknown, "Progressing", message);
         }
     }
 
     /// Marks this generation as observed without a reconciliation: settled conditions apply to it too.
     pub fn observe(&mut self) {
-        if self.conditions.ready() || self.conditions.is(STALLED, Is::True) {
+        if self.conditions.ready() || self.conditions.is(STALLED, ConditionStatus::True) {
             self.mark_observed();
         }
     }
@@ -189,14 +191,14 @@ impl Status {
         match outcome {
             Outcome::Ready { message, .. } => {
                 self.conditions.remove(RECONCILING);
-                self.conditions.set(READY, Is::True, "Succeeded", message);
+                self.conditions.set(READY, ConditionStatus::True, "Succeeded", message);
             }
             Outcome::Stalled { reason, message } => self.conditions.stalled(reason, message),
             Outcome::Backoff { reason, message } | Outcome::RequeueAfter { reason, message, .. } => {
                 observed = false;
                 let doing = self.conditions.message(RECONCILING).to_owned();
                 self.conditions.reconciling("ProgressingWithRetry", &doing);
-                self.conditions.set(READY, Is::False, reason, message);
+                self.conditions.set(READY, ConditionStatus::False, reason, message);
             }
         }
         if observed {

@@ -1,13 +1,13 @@
 //! The use of a job's budget by reading an archive.
 
-use bumpwright_budget::{Budget, Counter, Exceeded, Held};
+use bumpwright_budget::{Budget, Counter, Exceeded, Reservation};
 
 /// The use of a budget so far. Memory is released on drop.
 #[derive(Debug)]
 pub(super) struct Spent {
     entries: Counter,
     bytes: Counter,
-    names: Held,
+    names: Reservation,
 }
 
 impl Spent {
@@ -15,7 +15,7 @@ impl Spent {
         Ok(Self {
             entries: budget.entries.counter(),
             bytes: budget.bytes.counter(),
-            names: budget.memory.hold(0)?,
+            names: budget.memory.reserve(0)?,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::reference::{fix_references, resolve_vars};
 use crate::resource::{ResMap, Resource, check};
 use crate::transform::Metadata;
 use crate::tree::{LoadRestrictions, Loader, Tree, World};
-use bumpwright_budget::{Held, Share};
+use bumpwright_budget::{Reservation, Share};
 use bumpwright_yaml::{Files, Node, write_sigs};
 
 /// The options of a build.
@@ -55,7 +55,7 @@ pub struct Build {
     /// The names of the files in the places of `objects`.
     pub files: Files,
     /// The memory reserved for all of it.
-    pub reservation: Option<Held>,
+    pub reservation: Option<Reservation>,
 }
 
 /// A kustomization that replaces the target's own, whose file must exist all the same.
