@@ -3,12 +3,9 @@
 pub(crate) mod archive;
 pub(crate) mod artifacts;
 pub(crate) mod bucket;
-pub(crate) mod bucket_remote;
 mod context;
 pub(crate) mod error;
-pub(crate) mod git_remote;
 pub(crate) mod git_repository;
-pub(crate) mod oci_remote;
 pub(crate) mod oci_repository;
 pub(crate) mod server;
 pub(crate) mod source;

@@ -18,7 +18,7 @@ use super::context::SourcesContext;
 use super::error::{ArtifactError, SourceError};
 use super::server;
 use super::status;
-use crate::controllers::context::{Context, Parts};
+use crate::controllers::context::Parts;
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
@@ -26,7 +26,6 @@ use bumpwright_api::{Artifact, GoDuration, ObjectName};
 use bumpwright_kube::Kind;
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
-use bumpwright_storage::Storage;
 
 /// The default interval.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -103,9 +102,7 @@ impl<S: Source> Reconcile for Sources<S> {
             }
         }
         let source = SourceRequest {
-            context: &self.sources.shared,
             sources: &self.sources,
-            storage: &self.sources.storage,
             request,
             object,
             observed: serde_json::from_value(Value::Object(status.fields.clone())).unwrap_or_default(),
@@ -142,9 +139,7 @@ impl<S: Source> Reconcile for Sources<S> {
 
 /// One reconciliation of one source.
 pub(crate) struct SourceRequest<'a, S: Source> {
-    pub(crate) context: &'a Arc<Context>,
     pub(crate) sources: &'a Arc<SourcesContext>,
-    pub(crate) storage: &'a Storage,
     pub(crate) request: &'a ReconcileRequest<'a>,
     /// The source.
     pub(crate) object: S,
@@ -207,7 +202,7 @@ impl<S: Source> SourceRequest<'_, S> {
     fn set_url(&self, status: &mut Status) {
         let Some(link) = S::LINK else { return };
         let artifact = artifacts::current(status);
-        let url = artifact.and_then(|artifact| self.storage.link_url(&artifact, link).ok());
+        let url = artifact.and_then(|artifact| self.sources.storage.link_url(&artifact, link).ok());
         match url {
             Some(url) => status.fields.insert("url".to_owned(), json!(url)),
             None => status.fields.remove("url"),

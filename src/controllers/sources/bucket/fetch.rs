@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::error::Error;
-use crate::controllers::sources::bucket_remote::{settings, timeout};
+use super::remote::{settings, timeout};
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use crate::controllers::sources::spool::{Spooled, keeping, temporary_file};
 use bumpwright_api::{self as api, Artifact, Objects};
@@ -42,7 +42,7 @@ pub(super) async fn bucket(
     current: Option<Artifact>,
     objects: Objects,
 ) -> Result<FetchedBucket, Error> {
-    let (context, bucket) = (Arc::clone(request.context), request.object.clone());
+    let (context, bucket) = (Arc::clone(&request.sources.shared), request.object.clone());
     let namespace = request.name().namespace.clone();
     let made = current.map(|artifact| artifact.revision);
     let fetched = run_on_network(move || {

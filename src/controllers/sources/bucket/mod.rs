@@ -3,6 +3,7 @@
 mod dereference;
 mod error;
 mod fetch;
+mod remote;
 mod status;
 mod store;
 

@@ -22,7 +22,11 @@ pub(super) async fn store(
     let Some(files) = files.filter(|_| !is_current) else {
         return Ok(None);
     };
-    let (storage, name, revision) = (request.storage.clone(), request.name().clone(), index.revision());
+    let (storage, name, revision) = (
+        request.sources.storage.clone(),
+        request.name().clone(),
+        index.revision(),
+    );
     let artifact = run_on_disk(move || write(&storage, &name, &revision, &files)).await?;
     let observed = BucketStatus {
         artifact: None,

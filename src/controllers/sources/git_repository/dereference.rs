@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::error::Error;
+use super::remote;
 use super::verify;
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::sources::artifacts;
-use crate::controllers::sources::git_remote;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{Artifact, GitRepository, Objects};
 use bumpwright_connect::References;
@@ -16,8 +16,8 @@ use bumpwright_git::Remote;
 /// The Secrets and ServiceAccounts.
 pub(super) async fn objects(request: &SourceRequest<'_, GitRepository>) -> Result<Objects, Error> {
     let keys = verify::secret(&request.object);
-    let references = References::of(&request.object, &request.context.accounts).with_secrets(keys);
-    let found = dereference::read(request.context, references).await;
+    let references = References::of(&request.object, &request.sources.shared.accounts).with_secrets(keys);
+    let found = dereference::read(&request.sources.shared, references).await;
     let objects = found
         .map_err(|error| Error::AuthenticationFailed(format!("failed to configure authentication options: {error}")))?;
     let spec = &request.object.spec;
@@ -28,13 +28,17 @@ pub(super) async fn objects(request: &SourceRequest<'_, GitRepository>) -> Resul
 
 /// The remote that the spec and these objects describe.
 pub(super) async fn remote(request: &SourceRequest<'_, GitRepository>, objects: &Objects) -> Result<Remote, Error> {
-    let (context, repository, objects) = (Arc::clone(request.context), request.object.clone(), objects.clone());
-    run_on_network(move || git_remote::remote(&context, &repository, &objects)).await
+    let (context, repository, objects) = (
+        Arc::clone(&request.sources.shared),
+        request.object.clone(),
+        objects.clone(),
+    );
+    run_on_network(move || remote::remote(&context, &repository, &objects)).await
 }
 
 /// The artifacts of the included repositories, in the order of the spec.
 pub(super) async fn includes(request: &SourceRequest<'_, GitRepository>) -> Result<Vec<Artifact>, Error> {
-    let context = request.context;
+    let context = &request.sources.shared;
     let after = context.settings.requeue_dependency;
     let mut found = Vec::new();
     for include in &request.object.spec.include {

@@ -51,8 +51,8 @@ pub(super) async fn store(
         commit: commit.id,
         revision,
     };
-    let (storage, repository) = (request.storage.clone(), request.object.clone());
-    let budget = request.context.settings.fetches.of(&request.name().namespace);
+    let (storage, repository) = (request.sources.storage.clone(), request.object.clone());
+    let budget = request.sources.shared.settings.fetches.of(&request.name().namespace);
     let artifact = run_on_disk(move || write(&storage, &repository, inputs, &budget)).await?;
     Ok(Some(NewArtifact { artifact, observed }))
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::error::Error;
+use super::remote;
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
-use crate::controllers::sources::oci_remote;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_source::OciRemote;
 
 /// The Secrets and ServiceAccounts.
 pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Result<Objects, Error> {
-    let found = dereference::of(request.context, &request.object).await;
+    let found = dereference::of(&request.sources.shared, &request.object).await;
     let objects = found.map_err(|error| Error::AuthenticationFailed(format!("failed to get credential: {error}")))?;
     let spec = &request.object.spec;
     if let Some(reference) = &spec.secret_ref
@@ -28,5 +28,5 @@ pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Resul
 /// The registry described by the spec and these objects.
 pub(super) async fn remote(request: &SourceRequest<'_, OciRepository>, objects: &Objects) -> Result<OciRemote, Error> {
     let (sources, repository, objects) = (Arc::clone(request.sources), request.object.clone(), objects.clone());
-    run_on_network(move || oci_remote::remote(&sources, &repository, &objects)).await
+    run_on_network(move || remote::remote(&sources, &repository, &objects)).await
 }

@@ -102,7 +102,7 @@ pub(super) async fn layer(
     }
     let (remote, spec) = (remote.clone(), request.object.spec.clone());
     let digest = digest_text(revision).to_owned();
-    let settings = &request.context.settings;
+    let settings = &request.sources.shared.settings;
     let folder = settings.storage.clone();
     let limits = LayerLimits {
         content: settings.fetches.bytes,

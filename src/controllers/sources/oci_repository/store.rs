@@ -24,7 +24,7 @@ pub(super) async fn store(
         observed_ignore: spec.ignore.clone(),
         observed_layer_selector: spec.layer_selector.clone(),
     };
-    let (storage, name) = (request.storage.clone(), request.name().clone());
+    let (storage, name) = (request.sources.storage.clone(), request.name().clone());
     let (ignore, revision) = (spec.ignore.clone(), revision.to_owned());
     let artifact = run_on_disk(move || write(&storage, &name, ignore.as_deref(), &revision, pulled)).await?;
     Ok(Some(NewArtifact { artifact, observed }))

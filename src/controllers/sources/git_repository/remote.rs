@@ -1,6 +1,6 @@
 //! The remote of a GitRepository that is a source, with the login of its identity.
 
-use super::git_repository::Error;
+use super::Error;
 use crate::controllers::context::Context;
 use crate::controllers::tokens::{self, NoGitLogin};
 use bumpwright_api::{GitRepository, Objects};

@@ -1,6 +1,6 @@
 //! The connection settings of a Bucket, checked against the feature gates.
 
-use super::bucket::Error;
+use super::Error;
 use crate::controllers::context::Context;
 use crate::controllers::tokens;
 use bumpwright_api::{Bucket, Objects};

@@ -1,7 +1,7 @@
 //! The registry of an OCIRepository, with source-controller's refusals in its order (v1.9, `reconcileSource`).
 
-use super::context::SourcesContext;
-use super::oci_repository::Error;
+use super::Error;
+use crate::controllers::sources::context::SourcesContext;
 use crate::controllers::tokens;
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_cloud::CloudError;
