@@ -1,5 +1,5 @@
 //! Attacks of hostile tenants against one real controller that serves all of them and an innocent tenant
-//! (`docs/security.md`). A file for each family of attacks, named after the attempt; each test ends with
+//! (`docs/how/security.md`). A file for each family of attacks, named after the attempt; each test ends with
 //! [`siege::Siege::stands`].
 #![allow(
     clippy::unwrap_used,

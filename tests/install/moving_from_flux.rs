@@ -1,4 +1,4 @@
-//! `docs/moving-from-flux.md`, step by step: its commands are run in its order, with Flux's own image controllers on the other side.
+//! `docs/guides/moving-from-flux.md`, step by step: its commands are run in its order, with Flux's own image controllers on the other side.
 //!
 //! The test stands in for the controllers that its API server lacks: it starts and stops the processes of Deployments by their
 //! replicas, and writes their status.
@@ -25,7 +25,7 @@ struct Document(VecDeque<String>);
 
 impl Document {
     fn read() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/moving-from-flux.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides/moving-from-flux.md");
         let text = std::fs::read_to_string(path).unwrap();
         let blocks = text.split("```sh\n").skip(1);
         let commands = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
@@ -429,7 +429,7 @@ fn the_patches_of_the_document_work() {
     ) else {
         return;
     };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/moving-from-flux.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides/moving-from-flux.md");
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```yaml\n").skip(1);
     let patches: String = blocks.map(|block| block.split("```").next().unwrap()).collect();

@@ -1,5 +1,5 @@
 //! Webhooks, with a real API server: an authenticated request triggers the reconciliation of the objects of its event
-//! (`docs/webhooks.md`). Payloads of providers are in `crates/engine/webhook/tests`.
+//! (`docs/guides/webhooks.md`). Payloads of providers are in `crates/engine/webhook/tests`.
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;

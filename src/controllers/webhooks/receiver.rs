@@ -1,4 +1,4 @@
-//! Webhooks: an authenticated event triggers the reconciliation of the objects concerned (`docs/webhooks.md`).
+//! Webhooks: an authenticated event triggers the reconciliation of the objects concerned (`docs/guides/webhooks.md`).
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
