@@ -78,8 +78,8 @@ pub use kustomization::{
 pub use kustomization_annotations::KustomizationAnnotations;
 pub use latest_image::{InvalidLatestImage, parse_latest_image};
 pub use manifests::{
-    Cause, Document, Lenient, ManifestError, ManifestErrors, Object, Place, check_kustomizations, could_hold, read,
-    read_in_folder, read_leniently,
+    Cause, Document, Lenient, ManifestError, ManifestErrors, Object, Place, check_all, check_kustomizations,
+    could_hold, read, read_in_folder, read_leniently,
 };
 pub use meta::{Condition, DEFAULT_NAMESPACE, LocalRef, Metadata, ObjectName};
 pub use object_id::{ObjectId, group_kind};

@@ -231,6 +231,30 @@ pub fn check_kustomizations(
     faults
 }
 
+/// Violations of the schema in every object of a file whose kind has one, and the file's syntax error. Only a `complete` object has to
+/// have all fields that its kind requires.
+#[must_use]
+pub fn check_all(path: &str, text: &str, complete: bool) -> Vec<ManifestError> {
+    let strictness = Strictness {
+        unknown: UnknownFields::Refuse,
+        complete,
+    };
+    let (documents, error) = parse(text);
+    let syntax = error.map(|SyntaxError { place, message }| ManifestError {
+        path: path.to_owned(),
+        place,
+        cause: Cause::Syntax(message),
+    });
+    let mut faults: Vec<ManifestError> = syntax.into_iter().collect();
+    walk(&documents, 0, &mut |node| {
+        let (group, _) = group_version(node.field_text("apiVersion").unwrap_or_default());
+        let definition = node.field_text("kind").and_then(|kind| definition_of(group, kind));
+        faults.extend(definition.map_or_else(Vec::new, |definition| faults_of(path, node, definition, strictness)));
+        definition.is_some()
+    });
+    faults
+}
+
 fn faults_of(path: &str, node: &Node, definition: &Definition, strictness: Strictness) -> Vec<ManifestError> {
     let error = |place, cause| ManifestError {
         path: path.to_owned(),
