@@ -411,3 +411,15 @@ fn files_that_do_not_parse_do_not_stop_the_others() {
         .collect();
     assert_eq!(reasons, [("bad.yaml", "Unparsable"), ("note.txt", "NotYaml")]);
 }
+
+/// Whoever tries it on a repository without markers sees why nothing happens; a commented-out field is a marker.
+#[test]
+fn a_folder_without_markers_says_so() {
+    let bench = Bench::new();
+    bench.write("app.yaml", "image: ghcr.io/o/app:1.0.0\n");
+    let ran = bench.ok(&["update", "--dry-run", "--output", "diff"]);
+    assert_eq!(ran.out, "");
+    assert!(ran.err.starts_with("note: there are no markers"), "{}", ran.err);
+    bench.write("app.yaml", "# image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n");
+    assert_eq!(bench.ok(&["update", "--dry-run"]).err, "");
+}

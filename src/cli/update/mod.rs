@@ -35,6 +35,10 @@ const FAILED: u8 = 2;
 /// With `--strict`: some marker was skipped.
 const SKIPPED: u8 = 3;
 
+/// For the first run in a repository.
+const NO_MARKERS: &str =
+    r#"there are no markers; a comment on its line marks a field: # {"$imagepolicy": "NAMESPACE:POLICY"}"#;
+
 /// Runs the command.
 #[must_use]
 pub fn run(args: &Update) -> ExitCode {
@@ -50,6 +54,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     };
     let runs = run_steps(steps);
     let code = exit_code(args, &runs);
+    let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
     let runs = as_told(args, runs);
     if let Err(error) = show(args, &runs) {
         complain(&error);
@@ -59,6 +64,9 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         images.notes().iter().for_each(|note| say("note", note));
     }
     say_unused(args, &runs);
+    if unmarked && args.output != Output::Json {
+        say("note", NO_MARKERS);
+    }
     code
 }
 
@@ -88,6 +96,11 @@ fn say_unused(args: &Update, runs: &[Run]) {
     for policy in policies.filter(|policy| !named(policy)) {
         say("note", &format!("--set {policy}: no marker names this policy"));
     }
+}
+
+/// Whether nothing in the files asks for a change.
+fn unmarked(run: &Run) -> bool {
+    run.error.is_none() && run.notes.is_empty() && run.named.is_empty() && run.skips.is_empty()
 }
 
 /// Nothing was run. Programs that read the output still get their one document (docs/cli.md, *Output*).
