@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 
 use super::context::Context;
 use super::settings::Gates;
-use bumpwright_api::{GitRepository, ObjectName, Objects};
+use bumpwright_api::{GitRepository, ObjectName, Objects, Reason};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_connect::ProviderAccount;
 use bumpwright_connect::git::GitConnection;
@@ -80,8 +80,6 @@ pub(crate) struct GateClosed {
 }
 
 impl GateClosed {
-    pub(crate) const REASON: &str = "FeatureGateDisabled";
-
     /// The same for the keys of encrypted files.
     pub(crate) fn for_decryption(self) -> Self {
         Self {
@@ -93,7 +91,7 @@ impl GateClosed {
 
 impl From<GateClosed> for Outcome {
     fn from(closed: GateClosed) -> Self {
-        Self::stalled(GateClosed::REASON, &closed)
+        Self::stalled(Reason::FeatureGateDisabled, &closed)
     }
 }
 

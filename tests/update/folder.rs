@@ -420,6 +420,9 @@ fn a_folder_without_markers_says_so() {
     let ran = bench.ok(&["update", "--dry-run", "--output", "diff"]);
     assert_eq!(ran.out, "");
     assert!(ran.err.starts_with("note: there are no markers"), "{}", ran.err);
-    bench.write("app.yaml", "# image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n");
+    bench.write(
+        "app.yaml",
+        "# image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n",
+    );
     assert_eq!(bench.ok(&["update", "--dry-run"]).err, "");
 }

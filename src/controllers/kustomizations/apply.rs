@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::deploy::Deployment;
 use crate::controllers::context::Context;
-use bumpwright_api::{Kustomization, ObjectName};
+use bumpwright_api::{Kustomization, ObjectName, Reason};
 use bumpwright_apply::{self as flow, Applied, ChangeSet, Desired, Dropped, Failed, InventoryStore, Memory, Settings};
 use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
@@ -105,7 +105,7 @@ fn warn_of_dropped(request: &ReconcileRequest<'_>, dropped: &[Dropped]) {
         format!("{subject}{origin}: unknown fields {}", paths.join(", "))
     });
     let lines: Vec<String> = lines.collect();
-    request.warning("UnknownFields", lines.join("\n"));
+    request.warning(Reason::UnknownFields, lines.join("\n"));
 }
 
 fn log(context: &Context, request: &ReconcileRequest<'_>, changes: &ChangeSet) {

@@ -9,7 +9,7 @@ use super::health::{self, Checked, Unhealthy, Waiting};
 use super::report;
 use super::status;
 use super::target::Target;
-use bumpwright_api::ObjectId;
+use bumpwright_api::{ObjectId, Reason};
 use bumpwright_apply::{ChangeSet, Desired, Entry, Inventory, prune};
 use bumpwright_cel::HealthChecks;
 use bumpwright_diff::SecretMask;
@@ -115,7 +115,7 @@ impl Reconciliation<'_> {
                 after: Some(after),
             });
         }
-        let (reason, message) = (status::DRIFT_DETECTED, report::drift(&preview, &revision.revision));
+        let (reason, message) = (Reason::DriftDetected, report::drift(&preview, &revision.revision));
         status::event(self.request, EventType::Warning, reason, message.clone(), revision);
         Ok(Outcome::RequeueAfter { reason, message, after })
     }

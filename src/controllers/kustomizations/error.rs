@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_runtime::{EventType, Outcome, clock};
 
 /// Errors of a reconciliation. The text is the message of the Ready condition, [`Error::reason`] its reason.
@@ -54,25 +55,25 @@ pub(crate) enum Error {
 
 impl Error {
     /// The reason of Ready.
-    pub(crate) fn reason(&self) -> &'static str {
+    pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::InvalidSpec(_) => "InvalidSpec",
-            Self::InvalidAnnotation(_) => "InvalidAnnotation",
-            Self::InvalidCelExpression(_) => "InvalidCELExpression",
-            Self::AccessDenied(_) => "AccessDenied",
-            Self::FeatureGateDisabled(_) => GateClosed::REASON,
+            Self::InvalidSpec(_) => Reason::InvalidSpec,
+            Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
+            Self::InvalidCelExpression(_) => Reason::InvalidCELExpression,
+            Self::AccessDenied(_) => Reason::AccessDenied,
+            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::SourceUnreadable(_)
             | Self::SourceNotFound(_)
             | Self::SourceNotReady { .. }
-            | Self::ArtifactFailed(_) => "ArtifactFailed",
-            Self::DependencyNotReady { .. } => "DependencyNotReady",
-            Self::BuildFailed(_) => "BuildFailed",
-            Self::NoClient(_) | Self::ReconciliationFailed(_) => "ReconciliationFailed",
-            Self::PruneRefused(_) => "PruneRefused",
-            Self::PruneFailed(_) => "PruneFailed",
-            Self::HealthCheckFailed(_) => "HealthCheckFailed",
-            Self::HealthCheckCanceled(_) => "HealthCheckCanceled",
-            Self::ShuttingDown => "Progressing",
+            | Self::ArtifactFailed(_) => Reason::ArtifactFailed,
+            Self::DependencyNotReady { .. } => Reason::DependencyNotReady,
+            Self::BuildFailed(_) => Reason::BuildFailed,
+            Self::NoClient(_) | Self::ReconciliationFailed(_) => Reason::ReconciliationFailed,
+            Self::PruneRefused(_) => Reason::PruneRefused,
+            Self::PruneFailed(_) => Reason::PruneFailed,
+            Self::HealthCheckFailed(_) => Reason::HealthCheckFailed,
+            Self::HealthCheckCanceled(_) => Reason::HealthCheckCanceled,
+            Self::ShuttingDown => Reason::Progressing,
         }
     }
 

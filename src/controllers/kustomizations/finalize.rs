@@ -37,8 +37,7 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
     }
     let revision = Revision::applied(&status);
     let tell = |event_type, message: String| {
-        let reason = status::reason(&status, event_type);
-        status::event(request, event_type, &reason, message, &revision);
+        status::deletion_event(request, event_type, &status, message, &revision);
     };
     if !target::account_is_there(&context.shared, &kustomization).await {
         let names: Vec<String> = before.entries().iter().map(|entry| entry.id.to_string()).collect();

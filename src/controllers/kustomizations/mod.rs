@@ -31,7 +31,7 @@ use crate::controllers::watching::{Caches, Watch};
 use apply::Memories;
 use artifact_trees::{FetchError, Unpacked};
 use build::{BuildFailure, Built};
-use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName};
+use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, Reason};
 use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;
 use bumpwright_kube::{
@@ -228,7 +228,8 @@ impl Reconciliation<'_> {
             && !built.left_out.is_empty()
         {
             let names = report::names_left_out(&built.left_out);
-            self.request.warning("ObjectLeftOut", names.trim_start().to_owned());
+            self.request
+                .warning(Reason::ObjectLeftOut, names.trim_start().to_owned());
         }
         built
     }
@@ -242,7 +243,7 @@ impl Reconciliation<'_> {
     /// Adds a build to the history of the status.
     fn remember(&mut self, digest: &str, deployed: &Result<(), Error>) {
         let reason = match deployed {
-            Ok(()) => status::SUCCEEDED,
+            Ok(()) => Reason::ReconciliationSucceeded,
             Err(error) if error.is_in_history() => error.reason(),
             Err(_) => return,
         };

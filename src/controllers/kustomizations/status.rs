@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use bumpwright_api::{ConditionStatus, Conditions, HistoryEntry, READY, RECONCILING};
+use bumpwright_api::{ConditionStatus, Conditions, HistoryEntry, READY, RECONCILING, Reason};
 use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot};
 use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
 
@@ -19,16 +19,7 @@ const HEALTHY: &str = "Healthy";
 /// Number of history entries.
 const HISTORY: usize = 5;
 
-/// The reason of success.
-pub(crate) const SUCCEEDED: &str = "ReconciliationSucceeded";
-
-/// The reason of a Kustomization that only reports drift (`bumpwright.dev/reconcile: report`), when there is some.
-pub(crate) const DRIFT_DETECTED: &str = "DriftDetected";
-
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
-
-/// The reason of Ready and Reconciling until the outcome is known.
-const PROGRESSING: &str = "Progressing";
 
 /// The field of v1beta1 controllers in place of an inventory.
 const SNAPSHOT: &str = "snapshot";
@@ -37,17 +28,19 @@ const SNAPSHOT: &str = "snapshot";
 pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) {
     match outcome {
         Outcome::Ready { message, .. } => {
-            status.conditions.set(READY, ConditionStatus::True, SUCCEEDED, message);
+            status
+                .conditions
+                .set(READY, ConditionStatus::True, Reason::ReconciliationSucceeded, message);
         }
         Outcome::Stalled { reason, message } => {
-            status.conditions.stalled(reason, message);
+            status.conditions.stalled(*reason, message);
             // The others need another generation or another flag of the controller.
-            if *reason == "InvalidCELExpression" {
+            if *reason == Reason::InvalidCELExpression {
                 status.mark_observed();
             }
         }
         Outcome::Backoff { reason, message } | Outcome::RequeueAfter { reason, message, .. } => {
-            status.conditions.set(READY, ConditionStatus::False, reason, message);
+            status.conditions.set(READY, ConditionStatus::False, *reason, message);
         }
     }
     settle(status);
@@ -63,7 +56,7 @@ pub(crate) fn settle(status: &mut Status) {
         let doing = status.conditions.message(RECONCILING).to_owned();
         status
             .conditions
-            .set(RECONCILING, ConditionStatus::True, "ProgressingWithRetry", &doing);
+            .set(RECONCILING, ConditionStatus::True, Reason::ProgressingWithRetry, &doing);
     }
     status.mark_handled();
 }
@@ -95,20 +88,27 @@ impl Revision {
     }
 }
 
-/// The reason of events before the outcome: that of Ready.
-pub(crate) fn reason(status: &Status, event_type: EventType) -> String {
-    let ready = status.conditions.get(READY).map(|ready| ready.reason.clone());
-    ready.unwrap_or_else(|| match event_type {
-        EventType::Warning => "error".to_owned(),
-        _ => "info".to_owned(),
-    })
+/// Records an event about a revision during a deletion. Its reason is that of Ready.
+pub(crate) fn deletion_event(
+    request: &ReconcileRequest<'_>,
+    event_type: EventType,
+    status: &Status,
+    message: String,
+    revision: &Revision,
+) {
+    let reason = match (status.conditions.get(READY), event_type) {
+        (Some(ready), _) => return request.event_after((event_type, ready), message, revision.annotations()),
+        (None, EventType::Warning) => Reason::error,
+        (None, _) => Reason::info,
+    };
+    event(request, event_type, reason, message, revision);
 }
 
 /// Records an event about a revision.
 pub(crate) fn event(
     request: &ReconcileRequest<'_>,
     event_type: EventType,
-    reason: &str,
+    reason: Reason,
     message: String,
     revision: &Revision,
 ) {
@@ -121,13 +121,13 @@ pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, int
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
     let mut annotations = revision.annotations();
     annotations.insert(format!("{GROUP}/commit_status"), "update".to_owned());
-    request.event(EventType::Normal, SUCCEEDED, message, annotations);
+    request.event(EventType::Normal, Reason::ReconciliationSucceeded, message, annotations);
 }
 
 /// Adds a build to the history: an equal entry is counted and moved to the front.
-fn remember(status: &mut Status, now: &str, digest: &str, took: Duration, reason: &str, revision: &Revision) {
+fn remember(status: &mut Status, now: &str, digest: &str, took: Duration, reason: Reason, revision: &Revision) {
     let mut history = history(status);
-    let same = |entry: &HistoryEntry| entry.digest == digest && entry.last_reconciled_status == reason;
+    let same = |entry: &HistoryEntry| entry.digest == digest && entry.last_reconciled_status == reason.as_str();
     let mut entry = match history.iter().position(same) {
         Some(place) => history.remove(place),
         None => HistoryEntry {
@@ -135,7 +135,7 @@ fn remember(status: &mut Status, now: &str, digest: &str, took: Duration, reason
             first_reconciled: now.to_owned(),
             last_reconciled: String::new(),
             last_reconciled_duration: String::new(),
-            last_reconciled_status: reason.to_owned(),
+            last_reconciled_status: reason.to_string(),
             total_reconciliations: 0,
             metadata: BTreeMap::new(),
         },
@@ -253,7 +253,7 @@ impl<'a> Progress<'a> {
         let message = self.message(doing);
         let status = self.status.get_mut();
         status.unsettle("Reconciliation in progress");
-        status.conditions.reconciling(PROGRESSING, &message);
+        status.conditions.reconciling(Reason::Progressing, &message);
     }
 
     fn message(&self, doing: &str) -> String {
@@ -332,21 +332,21 @@ impl<'a> Progress<'a> {
             healthy: status.conditions.is(HEALTHY, ConditionStatus::True),
             same_revision: status.text("lastAppliedRevision") == self.revision.revision,
         };
-        status.conditions.reconciling(PROGRESSING, &message);
+        status.conditions.reconciling(Reason::Progressing, &message);
         status
             .conditions
-            .set(HEALTHY, ConditionStatus::Unknown, PROGRESSING, &message);
+            .set(HEALTHY, ConditionStatus::Unknown, Reason::Progressing, &message);
         before
     }
 
     /// Records that all objects are ready.
     pub(crate) fn healthy(&mut self, message: &str) {
         let conditions = &mut self.status.get_mut().conditions;
-        conditions.set(HEALTHY, ConditionStatus::True, "Succeeded", message);
+        conditions.set(HEALTHY, ConditionStatus::True, Reason::Succeeded, message);
     }
 
     /// Records that some are not ready.
-    pub(crate) fn unhealthy(&mut self, reason: &str, message: &str) {
+    pub(crate) fn unhealthy(&mut self, reason: Reason, message: &str) {
         let conditions = &mut self.status.get_mut().conditions;
         conditions.set(HEALTHY, ConditionStatus::False, reason, message);
     }
@@ -359,14 +359,20 @@ impl<'a> Progress<'a> {
     }
 
     /// Adds a build, by its digest, to the history.
-    pub(crate) fn remember(&mut self, digest: &str, took: Duration, reason: &str) {
+    pub(crate) fn remember(&mut self, digest: &str, took: Duration, reason: Reason) {
         let now = self.request.now;
         remember(self.status.get_mut(), now, digest, took, reason, &self.revision);
     }
 
     /// Records an event.
     pub(crate) fn record(&self, message: String) {
-        event(self.request, EventType::Normal, PROGRESSING, message, &self.revision);
+        event(
+            self.request,
+            EventType::Normal,
+            Reason::Progressing,
+            message,
+            &self.revision,
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 //! once (KB-050, docs/decisions.md C03).
 
 use super::status::Before;
+use bumpwright_api::Reason;
 use bumpwright_apply::Inventory;
 use bumpwright_kube::Cluster;
 use bumpwright_runtime::ReconcileRequest;
@@ -27,7 +28,7 @@ pub(crate) async fn inventory(
             "what an earlier controller applied is not seen, and stays if it is not in the source any more:\n{}",
             taken.unseen.join("\n")
         );
-        request.warning("SnapshotUnseen", message);
+        request.warning(Reason::SnapshotUnseen, message);
     }
     let count = taken.inventory.entries.len();
     request.log.info(&format!(

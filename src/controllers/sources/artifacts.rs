@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::status;
-use bumpwright_api::{Artifact, ObjectName};
+use bumpwright_api::{Artifact, ObjectName, Reason};
 use bumpwright_artifact::revision;
 use bumpwright_kube::Kind;
 use bumpwright_runtime::{EventType, ReconcileRequest, Status, blocking};
@@ -73,7 +73,7 @@ pub(crate) async fn check(request: &ReconcileRequest<'_>, artifact: Option<Artif
                     let message = format!("failed to verify integrity of artifact: {error}");
                     request.event(
                         EventType::Warning,
-                        "ArtifactVerificationFailed",
+                        Reason::ArtifactVerificationFailed,
                         message,
                         BTreeMap::new(),
                     );
@@ -94,7 +94,12 @@ fn report_garbage(request: &ReconcileRequest<'_>, collected: Result<storage::Col
             let count = collected.removed.len();
             if count > 0 {
                 let message = format!("garbage collected {count} artifacts");
-                request.event(EventType::Trace, "GarbageCollectionSucceeded", message, BTreeMap::new());
+                request.event(
+                    EventType::Trace,
+                    Reason::GarbageCollectionSucceeded,
+                    message,
+                    BTreeMap::new(),
+                );
             }
         }
         Err(error) => request.log.error(&error, "garbage collection of artifacts failed"),
@@ -117,7 +122,12 @@ pub(crate) async fn remove_all(
     let removed = removed.map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
     if removed {
         let message = "garbage collected artifacts for deleted resource".to_owned();
-        request.event(EventType::Trace, "GarbageCollectionSucceeded", message, BTreeMap::new());
+        request.event(
+            EventType::Trace,
+            Reason::GarbageCollectionSucceeded,
+            message,
+            BTreeMap::new(),
+        );
     }
     Ok(())
 }
@@ -139,9 +149,9 @@ pub(crate) fn record_success(request: &ReconcileRequest<'_>, status: &Status, in
         .as_ref()
         .is_some_and(|old| old.has_digest(&artifact.digest));
     if is_new {
-        request.event(EventType::Normal, "NewArtifact", message, annotations(&artifact));
+        request.event(EventType::Normal, Reason::NewArtifact, message, annotations(&artifact));
     } else if initial.failed && !status::has_failed(status) {
-        request.event(EventType::Normal, "Succeeded", message, annotations(&artifact));
+        request.event(EventType::Normal, Reason::Succeeded, message, annotations(&artifact));
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::status::{FETCH_FAILED, INCLUDE_UNAVAILABLE, STORAGE_FAILED, VERIFIED};
-use bumpwright_api::ConditionStatus;
+use bumpwright_api::{ConditionStatus, Reason};
 use bumpwright_runtime::Outcome;
 use bumpwright_source::ArchiveError;
 use bumpwright_storage::StorageError;
@@ -23,7 +23,7 @@ pub(crate) struct Failure {
     /// The condition that shows it, besides Ready.
     pub(super) condition: Option<(&'static str, ConditionStatus)>,
     /// The reason of the condition, of Ready and of the event.
-    pub(super) reason: &'static str,
+    pub(super) reason: Reason,
     retry: Retry,
 }
 
@@ -38,31 +38,31 @@ enum Retry {
 
 impl Failure {
     /// The fetch failed.
-    pub(crate) const fn fetch(reason: &'static str) -> Self {
+    pub(crate) const fn fetch(reason: Reason) -> Self {
         Self::new(Some((FETCH_FAILED, ConditionStatus::True)), reason)
     }
 
     /// The folder of artifacts, or a temporary file, is unusable.
-    pub(crate) const fn storage(reason: &'static str) -> Self {
+    pub(crate) const fn storage(reason: Reason) -> Self {
         Self::new(Some((STORAGE_FAILED, ConditionStatus::True)), reason)
     }
 
     /// A signature is missing or wrong.
-    pub(crate) const fn verification(reason: &'static str) -> Self {
+    pub(crate) const fn verification(reason: Reason) -> Self {
         Self::new(Some((VERIFIED, ConditionStatus::False)), reason)
     }
 
     /// An included artifact does not exist.
-    pub(crate) const fn include(reason: &'static str) -> Self {
+    pub(crate) const fn include(reason: Reason) -> Self {
         Self::new(Some((INCLUDE_UNAVAILABLE, ConditionStatus::True)), reason)
     }
 
     /// Only Ready shows it.
-    pub(crate) const fn ready_only(reason: &'static str) -> Self {
+    pub(crate) const fn ready_only(reason: Reason) -> Self {
         Self::new(None, reason)
     }
 
-    const fn new(condition: Option<(&'static str, ConditionStatus)>, reason: &'static str) -> Self {
+    const fn new(condition: Option<(&'static str, ConditionStatus)>, reason: Reason) -> Self {
         Self {
             condition,
             reason,
@@ -122,10 +122,10 @@ pub(crate) enum ArtifactError {
 impl ArtifactError {
     pub(crate) fn failure(&self) -> Failure {
         match self {
-            Self::SourceIgnoreError(_) => Failure::ready_only("SourceIgnoreError"),
-            Self::DirectoryCreationFailed { .. } => Failure::storage("DirectoryCreationFailed"),
-            Self::ArchiveOperationFailed { .. } => Failure::storage("ArchiveOperationFailed"),
-            Self::Failed(_) => Failure::ready_only("Failed"),
+            Self::SourceIgnoreError(_) => Failure::ready_only(Reason::SourceIgnoreError),
+            Self::DirectoryCreationFailed { .. } => Failure::storage(Reason::DirectoryCreationFailed),
+            Self::ArchiveOperationFailed { .. } => Failure::storage(Reason::ArchiveOperationFailed),
+            Self::Failed(_) => Failure::ready_only(Reason::Failed),
         }
     }
 }

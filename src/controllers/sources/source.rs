@@ -22,7 +22,7 @@ use crate::controllers::context::Parts;
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
-use bumpwright_api::{Artifact, GoDuration, ObjectName};
+use bumpwright_api::{Artifact, GoDuration, ObjectName, Reason};
 use bumpwright_kube::Kind;
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
@@ -86,7 +86,7 @@ impl<S: Source> Reconcile for Sources<S> {
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         let object: S = match request.object.read(S::KIND) {
             Ok(object) => object,
-            Err(error) => return Outcome::stalled("InvalidSpec", &error),
+            Err(error) => return Outcome::stalled(Reason::InvalidSpec, &error),
         };
         let initial = InitialState::of(status);
         status::begin(status);
@@ -165,12 +165,12 @@ impl<S: Source> SourceRequest<'_, S> {
     }
 
     /// Records a trace event.
-    pub(crate) fn trace(&self, reason: &str, message: String) {
+    pub(crate) fn trace(&self, reason: Reason, message: String) {
         self.request.event(EventType::Trace, reason, message, BTreeMap::new());
     }
 
     /// Writes a status with the current step, and the reason why the artifact is outdated, if it is (`outdated`).
-    pub(crate) async fn rebuild(&self, status: &mut Status, outdated: Option<&str>, message: &str) {
+    pub(crate) async fn rebuild(&self, status: &mut Status, outdated: Option<Reason>, message: &str) {
         if let Some(reason) = outdated {
             status::set_outdated(status, reason, message);
         }
@@ -180,7 +180,7 @@ impl<S: Source> SourceRequest<'_, S> {
 
     /// [`SourceRequest::rebuild`] for a new revision, which outdates the artifact if there is one.
     pub(crate) async fn rebuild_revision(&self, status: &mut Status, message: &str) {
-        let outdated = artifacts::current(status).map(|_| "NewRevision");
+        let outdated = artifacts::current(status).map(|_| Reason::NewRevision);
         self.rebuild(status, outdated, message).await;
     }
 
@@ -188,7 +188,7 @@ impl<S: Source> SourceRequest<'_, S> {
     pub(crate) fn finish(&self, status: &mut Status, new: Option<NewArtifact<S>>, revision: &str) {
         let Some(new) = new else {
             let message = format!("artifact up-to-date with remote revision: '{revision}'");
-            return self.trace("ArtifactUpToDate", message);
+            return self.trace(Reason::ArtifactUpToDate, message);
         };
         for field in fields(&self.observed).keys() {
             status.fields.remove(field);

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::error::SourceError;
-use bumpwright_api::{Artifact, ConditionStatus, READY, RECONCILING, STALLED};
+use bumpwright_api::{Artifact, ConditionStatus, RECONCILING, Reason, STALLED};
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Status};
 
 pub(crate) const STORAGE_FAILED: &str = "StorageOperationFailed";
@@ -75,7 +75,7 @@ pub(crate) fn build_first_artifact(status: &mut Status) {
 }
 
 /// Marks the artifact as outdated.
-pub(crate) fn set_outdated(status: &mut Status, reason: &str, message: &str) {
+pub(crate) fn set_outdated(status: &mut Status, reason: Reason, message: &str) {
     status.conditions.set(OUTDATED, ConditionStatus::True, reason, message);
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn clear_outdated(status: &mut Status) {
 
 /// Sets the message of the current step; Ready is unknown meanwhile (`ProgressiveStatus` with drift).
 pub(crate) fn set_building(status: &mut Status, message: &str) {
-    status.conditions.reconciling("Progressing", message);
+    status.conditions.reconciling(Reason::Progressing, message);
     status.unsettle(message);
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn stored(status: &mut Status, message: &str) {
     clear_outdated(status);
     status
         .conditions
-        .set(IN_STORAGE, ConditionStatus::True, "Succeeded", message);
+        .set(IN_STORAGE, ConditionStatus::True, Reason::Succeeded, message);
 }
 
 /// Sets the condition of an error.
@@ -132,16 +132,16 @@ pub(crate) fn conclude(status: &mut Status, outcome: &Outcome) -> Option<NewEven
             status.mark_observed();
         }
         Outcome::Stalled { reason, message } => {
-            status.conditions.stalled(reason, message);
+            status.conditions.stalled(*reason, message);
             status.mark_observed();
         }
         Outcome::Backoff { .. } | Outcome::RequeueAfter { .. } => status.conditions.remove(STALLED),
     }
     summarise(status);
-    let new_event = |event_type, reason: &str, message: &str| {
+    let new_event = |event_type, reason: &Reason, message: &str| {
         Some(NewEvent {
             event_type,
-            reason: reason.to_owned(),
+            reason: *reason,
             message: message.to_owned(),
         })
     };
@@ -171,17 +171,11 @@ fn mark_retrying(status: &mut Status) {
         let doing = status.conditions.message(RECONCILING).to_owned();
         status
             .conditions
-            .set(RECONCILING, ConditionStatus::True, "ProgressingWithRetry", &doing);
+            .set(RECONCILING, ConditionStatus::True, Reason::ProgressingWithRetry, &doing);
     }
 }
 
 fn summarise(status: &mut Status) {
-    let conditions = &mut status.conditions;
-    conditions.summarise(&SUMMARISED, &BAD);
-    if conditions.is(VERIFIED, ConditionStatus::False)
-        && let Some(verified) = conditions.get(VERIFIED)
-    {
-        let (reason, message) = (verified.reason.clone(), verified.message.clone());
-        conditions.set(READY, ConditionStatus::False, &reason, &message);
-    }
+    status.conditions.summarise(&SUMMARISED, &BAD);
+    status.conditions.fail_with(VERIFIED);
 }

@@ -187,7 +187,7 @@ fn secrets_that_are_no_login() {
             secret: Some(keys(data)),
             ..settings(BucketProvider::Azure, endpoint)
         });
-        assert_eq!(said.reason(), "AuthenticationFailed");
+        assert_eq!(said.reason().as_str(), "AuthenticationFailed");
         said.to_string()
     };
     let usual = "https://acct.blob.core.windows.net";

@@ -114,7 +114,7 @@ fn what_is_not_there_and_who_may_not() {
     });
     let said = Index::ignore_file(&nowhere, soon()).unwrap_err();
     assert_eq!(
-        (said.to_string().as_str(), said.reason(), said.is_stalling()),
+        (said.to_string().as_str(), said.reason().as_str(), said.is_stalling()),
         ("bucket 'nowhere' not found", "BucketOperationFailed", false)
     );
     let said = index(&nowhere).unwrap_err().to_string();
@@ -261,7 +261,7 @@ fn an_identity_of_the_surroundings() {
             .starts_with("AWS authentication failed: failed to create provider access token for the controller: AWS_REGION environment"),
         "{said}"
     );
-    assert_eq!(said.reason(), "AuthenticationFailed");
+    assert_eq!(said.reason().as_str(), "AuthenticationFailed");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn settings_that_do_not_go_together() {
         ),
     ] {
         let said = opening_fails(&settings);
-        assert_eq!((said.to_string().as_str(), said.reason()), (text, reason));
+        assert_eq!((said.to_string().as_str(), said.reason().as_str()), (text, reason));
         assert_eq!(said.is_stalling(), reason != "AuthenticationFailed");
     }
 }

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::meta::Condition;
+use bumpwright_reason::Reason;
 
 /// The object is in the state that its spec describes.
 pub const READY: &str = "Ready";
@@ -86,7 +87,11 @@ impl Conditions {
     }
 
     /// Sets a condition. Its time moves when status, reason or message do.
-    pub fn set(&mut self, kind: &str, is: ConditionStatus, reason: &str, message: &str) {
+    pub fn set(&mut self, kind: &str, is: ConditionStatus, reason: Reason, message: &str) {
+        self.put(kind, is, reason.as_str(), message);
+    }
+
+    fn put(&mut self, kind: &str, is: ConditionStatus, reason: &str, message: &str) {
         let mut new = Condition {
             kind: kind.to_owned(),
             status: is.word().to_owned(),
@@ -113,13 +118,13 @@ impl Conditions {
     }
 
     /// Sets Reconciling and removes Stalled.
-    pub fn reconciling(&mut self, reason: &str, message: &str) {
+    pub fn reconciling(&mut self, reason: Reason, message: &str) {
         self.remove(STALLED);
         self.set(RECONCILING, ConditionStatus::True, reason, message);
     }
 
     /// Sets Stalled and removes Reconciling.
-    pub fn stalled(&mut self, reason: &str, message: &str) {
+    pub fn stalled(&mut self, reason: Reason, message: &str) {
         self.remove(RECONCILING);
         self.set(STALLED, ConditionStatus::True, reason, message);
         self.set(READY, ConditionStatus::False, reason, message);
@@ -140,7 +145,18 @@ impl Conditions {
             return;
         };
         let (is, reason, message) = (weight(first).1, first.reason.clone(), first.message.clone());
-        self.set(READY, is, &reason, &message);
+        self.put(READY, is, &reason, &message);
+    }
+
+    /// Sets Ready to false with reason and message of another condition, if that is false.
+    pub fn fail_with(&mut self, kind: &str) {
+        if let Some(failed) = self
+            .get(kind)
+            .filter(|failed| failed.status == ConditionStatus::False.word())
+        {
+            let (reason, message) = (failed.reason.clone(), failed.message.clone());
+            self.put(READY, ConditionStatus::False, &reason, &message);
+        }
     }
 
     /// Whether the object is ready as Flux defines it: neither stalled nor reconciling.
@@ -213,7 +229,7 @@ mod tests {
     fn stalled_comes_before_reconciling_before_ready() {
         let mut all = conditions();
         for kind in ["Healthy", READY, "Built", RECONCILING, STALLED] {
-            all.set(kind, ConditionStatus::True, "Because", "");
+            all.put(kind, ConditionStatus::True, "Because", "");
         }
         assert_eq!(types(&all), [STALLED, RECONCILING, READY, "Built", "Healthy"]);
     }
@@ -221,14 +237,14 @@ mod tests {
     #[test]
     fn the_time_moves_with_status_reason_or_message_and_the_generation_always() {
         let mut old = conditions();
-        old.set(READY, ConditionStatus::True, "Succeeded", "up to date");
+        old.put(READY, ConditionStatus::True, "Succeeded", "up to date");
         let status = json!({"conditions": old.to_json()});
         let mut same = Conditions::of(&status, 4, "2026-02-02T00:00:00Z");
-        same.set(READY, ConditionStatus::True, "Succeeded", "up to date");
+        same.put(READY, ConditionStatus::True, "Succeeded", "up to date");
         let ready = same.get(READY).unwrap();
         assert_eq!(ready.last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
         assert_eq!(ready.observed_generation, Some(4));
-        same.set(READY, ConditionStatus::True, "Succeeded", "other");
+        same.put(READY, ConditionStatus::True, "Succeeded", "other");
         let ready = same.get(READY).unwrap();
         assert_eq!(ready.last_transition_time.as_deref(), Some("2026-02-02T00:00:00Z"));
     }
@@ -240,21 +256,21 @@ mod tests {
         let mut all = conditions();
         all.summarise(&order, &bad);
         assert_eq!(all.get(READY), None);
-        all.set("Verified", ConditionStatus::True, "Succeeded", "verified");
-        all.set("Stored", ConditionStatus::True, "Succeeded", "stored");
+        all.put("Verified", ConditionStatus::True, "Succeeded", "verified");
+        all.put("Stored", ConditionStatus::True, "Succeeded", "stored");
         all.summarise(&order, &bad);
         assert_eq!(
             (all.is(READY, ConditionStatus::True), all.message(READY)),
             (true, "stored")
         );
-        all.set("Verified", ConditionStatus::False, "Unsigned", "no signature");
+        all.put("Verified", ConditionStatus::False, "Unsigned", "no signature");
         all.summarise(&order, &bad);
         assert_eq!(
             (all.is(READY, ConditionStatus::False), all.message(READY)),
             (true, "no signature")
         );
-        all.set(RECONCILING, ConditionStatus::True, "Progressing", "at it");
-        all.set("FetchFailed", ConditionStatus::True, "Failed", "no route");
+        all.put(RECONCILING, ConditionStatus::True, "Progressing", "at it");
+        all.put("FetchFailed", ConditionStatus::True, "Failed", "no route");
         all.summarise(&order, &bad);
         assert_eq!(
             (all.is(READY, ConditionStatus::False), all.message(READY)),
@@ -265,7 +281,7 @@ mod tests {
     #[test]
     fn long_messages_are_cut_between_characters() {
         let mut one = conditions();
-        one.set(READY, ConditionStatus::False, "Failed", &"ä".repeat(20_000));
+        one.put(READY, ConditionStatus::False, "Failed", &"ä".repeat(20_000));
         let message = one.message(READY);
         assert!(message.len() <= LONGEST_MESSAGE && message.ends_with("ä..."));
     }

@@ -60,6 +60,7 @@ pub use automation::{
 };
 pub use automation_annotations::AutomationAnnotations;
 pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
+pub use bumpwright_reason::Reason;
 pub use check::UnknownFields;
 pub use conditions::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
 pub use crd::{CustomResource, custom_resources};

@@ -8,6 +8,7 @@ use crate::armour::SignatureKind;
 use crate::object::{self, ObjectFormat, SignedObject};
 use crate::openpgp::{self, OpenPgpError};
 use crate::ssh::{self, SshError};
+use bumpwright_reason::Reason;
 
 /// Suffix of the entries of a Secret with SSH keys.
 const SSH_SUFFIX: &str = ".sshpub";
@@ -236,12 +237,12 @@ pub enum GitVerifyError {
 impl GitVerifyError {
     /// The reason of the condition.
     #[must_use]
-    pub const fn reason(&self) -> &'static str {
+    pub const fn reason(&self) -> Reason {
         match self {
-            Self::NoTag => "InvalidVerificationMode",
-            Self::TagNotSigned(_) => "InvalidGitObject",
-            Self::Tag { .. } => "InvalidTagSignature",
-            Self::Commit { .. } => "InvalidCommitSignature",
+            Self::NoTag => Reason::InvalidVerificationMode,
+            Self::TagNotSigned(_) => Reason::InvalidGitObject,
+            Self::Tag { .. } => Reason::InvalidTagSignature,
+            Self::Commit { .. } => Reason::InvalidCommitSignature,
         }
     }
 

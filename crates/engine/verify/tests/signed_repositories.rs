@@ -36,7 +36,7 @@ fn messages(bench: &Bench, format: ObjectFormat, keys: &GitKeys) -> Vec<Result<S
     };
     let verdict = |mode| verify_source(mode, &source, keys, now());
     MODES
-        .map(|mode| verdict(mode).map_err(|error| (error.reason(), error.to_string())))
+        .map(|mode| verdict(mode).map_err(|error| (error.reason().as_str(), error.to_string())))
         .into()
 }
 
@@ -144,7 +144,7 @@ fn tags_that_cannot_be_verified() {
         for mode in [GitMode::Tag, GitMode::TagAndHead] {
             let error = verify_source(mode, &source, &keys, now()).unwrap_err();
             assert_eq!(error.to_string(), message);
-            assert_eq!((error.reason(), error.is_stalling()), (reason, stalls));
+            assert_eq!((error.reason().as_str(), error.is_stalling()), (reason, stalls));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of Secrets and of connections.
 
-use bumpwright_api::{InvalidSecret, ObjectName};
+use bumpwright_api::{InvalidSecret, ObjectName, Reason};
 use bumpwright_cloud::CloudError;
 use bumpwright_registry::SecretError;
 
@@ -88,7 +88,7 @@ pub(crate) fn no_such_secret(name: &ObjectName) -> String {
 #[error("{message}")]
 pub struct ConnectError {
     /// The reason of the condition.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// Its message.
     pub message: String,
     /// Whether retries are useless before the object changes.
@@ -96,7 +96,7 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
-    pub(crate) fn new(reason: &'static str, message: String) -> Self {
+    pub(crate) fn new(reason: Reason, message: String) -> Self {
         Self {
             reason,
             message,
@@ -106,7 +106,7 @@ impl ConnectError {
 
     /// Invalid credentials, certificates or proxy.
     pub(crate) fn authentication(message: String) -> Self {
-        Self::new("AuthenticationFailed", message)
+        Self::new(Reason::AuthenticationFailed, message)
     }
 
     pub(crate) fn stalling(self) -> Self {

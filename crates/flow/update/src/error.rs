@@ -2,7 +2,7 @@
 
 use super::destination::DestinationError;
 use super::path::PathError;
-use bumpwright_api::InvalidSelector;
+use bumpwright_api::{InvalidSelector, Reason};
 use bumpwright_edit::SpliceError;
 use bumpwright_forge::ForgeError;
 use bumpwright_git::GitError;
@@ -146,7 +146,7 @@ pub enum RunError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The reason.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The message: which step failed, and why.
     pub message: String,
 }
@@ -156,7 +156,7 @@ impl RunError {
     #[must_use]
     pub fn failure(&self) -> Failure {
         let git = |message| Failure {
-            reason: "GitOperationFailed",
+            reason: Reason::GitOperationFailed,
             message,
         };
         match self {
@@ -174,28 +174,28 @@ impl RunError {
                 git(format!("failed to update source: failed to push to remote: {self}"))
             }
             Self::PullRequest(_) => Failure {
-                reason: "PullRequestFailed",
+                reason: Reason::PullRequestFailed,
                 message: format!("failed to keep the pull request of what was pushed: {self}"),
             },
             Self::Destination(error) if *error != DestinationError::NoBranch => {
                 git(format!("failed to update source: failed to push to remote: {error}"))
             }
             Self::Destination(_) | Self::NoBase | Self::NoHead { .. } => Failure {
-                reason: "SourceManagerFailed",
+                reason: Reason::SourceManagerFailed,
                 message: format!("failed configuring source manager: {self}"),
             },
             Self::Message(_) | Self::Sign(_) | Self::Other(_) | Self::Interrupted => {
                 git(format!("failed to update source: {self}"))
             }
             Self::NoSuchPath { path, .. } => Failure {
-                reason: "UpdateFailed",
+                reason: Reason::UpdateFailed,
                 message: format!(
                     "failed to apply policies: walking path for files: lstat {path}: no such file or directory"
                 ),
             },
             Self::Path(_) | Self::Selector(_) | Self::Image { .. } | Self::Splice { .. } | Self::File { .. } => {
                 Failure {
-                    reason: "UpdateFailed",
+                    reason: Reason::UpdateFailed,
                     message: format!("failed to apply policies: {self}"),
                 }
             }

@@ -4,6 +4,7 @@ use std::io;
 
 use bumpwright_cloud::CloudError;
 use bumpwright_http::NetError;
+use bumpwright_reason::Reason;
 
 /// Why a bucket's contents cannot be read. The texts are those of a Bucket's conditions in source-controller, around
 /// the cause.
@@ -95,12 +96,12 @@ pub enum BucketError {
 impl BucketError {
     /// The reason of the condition (`api/v1/condition_types.go`, `bucket_types.go`).
     #[must_use]
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Settings(_) | Self::Identity(_) => "AuthenticationFailed",
-            Self::Sts(_) => "InvalidSTSConfiguration",
-            Self::StsAddress { .. } => "URLInvalid",
-            _ => "BucketOperationFailed",
+            Self::Settings(_) | Self::Identity(_) => Reason::AuthenticationFailed,
+            Self::Sts(_) => Reason::InvalidSTSConfiguration,
+            Self::StsAddress { .. } => Reason::URLInvalid,
+            _ => Reason::BucketOperationFailed,
         }
     }
 

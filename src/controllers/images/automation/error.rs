@@ -1,6 +1,7 @@
 //! Why an ImageUpdateAutomation is not ready (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
 use bumpwright_update::Failure;
 
@@ -35,19 +36,19 @@ pub(super) enum Error {
 }
 
 impl Error {
-    fn reason(&self) -> &'static str {
+    fn reason(&self) -> Reason {
         match self {
-            Self::InvalidSpec(_) => "InvalidSpec",
-            Self::InvalidUpdateStrategy(_) => "InvalidUpdateStrategy",
-            Self::InvalidAnnotation(_) => "InvalidAnnotation",
-            Self::InvalidPolicySelector(_) => "InvalidPolicySelector",
-            Self::InvalidSourceConfiguration(_) => "InvalidSourceConfiguration",
-            Self::AccessDenied(_) => "AccessDenied",
-            Self::FeatureGateDisabled(_) => "FeatureGateDisabled",
-            Self::SourceManagerFailed(_) => "SourceManagerFailed",
-            Self::GitOperationFailed { .. } => "GitOperationFailed",
+            Self::InvalidSpec(_) => Reason::InvalidSpec,
+            Self::InvalidUpdateStrategy(_) => Reason::InvalidUpdateStrategy,
+            Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
+            Self::InvalidPolicySelector(_) => Reason::InvalidPolicySelector,
+            Self::InvalidSourceConfiguration(_) => Reason::InvalidSourceConfiguration,
+            Self::AccessDenied(_) => Reason::AccessDenied,
+            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
+            Self::SourceManagerFailed(_) => Reason::SourceManagerFailed,
+            Self::GitOperationFailed { .. } => Reason::GitOperationFailed,
             Self::Run(failure) => failure.reason,
-            Self::Failed(_) => "Failed",
+            Self::Failed(_) => Reason::Failed,
         }
     }
 }

@@ -25,7 +25,10 @@ pub(crate) fn warn(request: &ReconcileRequest<'_>, skips: &[Skip], before: &str)
         return;
     };
     let message = first(skips, NAMED_IN_EVENT).unwrap_or(summary);
-    request.warning("MarkersSkipped", format!("markers that were not updated:\n{message}"));
+    request.warning(
+        bumpwright_api::Reason::MarkersSkipped,
+        format!("markers that were not updated:\n{message}"),
+    );
 }
 
 fn first(skips: &[Skip], count: usize) -> Option<String> {

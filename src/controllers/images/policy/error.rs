@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
 use bumpwright_runtime::clock::duration;
 
@@ -38,19 +39,19 @@ pub(super) enum Error {
 }
 
 impl Error {
-    fn reason(&self) -> &'static str {
+    fn reason(&self) -> Reason {
         match self {
-            Self::InvalidSpec(_) => "InvalidSpec",
-            Self::IntervalNotConfigured(_) => "IntervalNotConfigured",
-            Self::InvalidAnnotation(_) => "InvalidAnnotation",
-            Self::InvalidPolicy(_) => "InvalidPolicy",
-            Self::ImageUrlInvalid(_) => "ImageURLInvalid",
-            Self::FeatureGateDisabled(_) => "FeatureGateDisabled",
-            Self::AccessDenied(_) => "AccessDenied",
-            Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) => "DependencyNotReady",
-            Self::ImageRefused { .. } => "ImageRefused",
-            Self::Failed(_) => "Failed",
-            Self::Failure(_) => "Failure",
+            Self::InvalidSpec(_) => Reason::InvalidSpec,
+            Self::IntervalNotConfigured(_) => Reason::IntervalNotConfigured,
+            Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
+            Self::InvalidPolicy(_) => Reason::InvalidPolicy,
+            Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
+            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
+            Self::AccessDenied(_) => Reason::AccessDenied,
+            Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) => Reason::DependencyNotReady,
+            Self::ImageRefused { .. } => Reason::ImageRefused,
+            Self::Failed(_) => Reason::Failed,
+            Self::Failure(_) => Reason::Failure,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Why an ImageRepository is not ready.
 
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
 use bumpwright_scan::ScanError;
 
@@ -22,14 +23,14 @@ pub(super) enum Error {
 }
 
 impl Error {
-    fn reason(&self) -> &'static str {
+    fn reason(&self) -> Reason {
         match self {
-            Self::InvalidSpec(_) => "InvalidSpec",
-            Self::FeatureGateDisabled(_) => "FeatureGateDisabled",
-            Self::ImageUrlInvalid(_) => "ImageURLInvalid",
-            Self::AuthenticationFailed(_) => "AuthenticationFailed",
-            Self::ReadOperationFailed(_) => "ReadOperationFailed",
-            Self::Failure(_) => "Failure",
+            Self::InvalidSpec(_) => Reason::InvalidSpec,
+            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
+            Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
+            Self::AuthenticationFailed(_) => Reason::AuthenticationFailed,
+            Self::ReadOperationFailed(_) => Reason::ReadOperationFailed,
+            Self::Failure(_) => Reason::Failure,
         }
     }
 }

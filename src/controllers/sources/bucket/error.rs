@@ -2,6 +2,7 @@
 
 use crate::controllers::sources::error::{ArtifactError, Failure, SourceError};
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_object_store::BucketError;
 
@@ -27,11 +28,11 @@ pub(crate) enum Error {
 impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
-            Self::AuthenticationFailed(_) => Failure::fetch("AuthenticationFailed"),
-            Self::FeatureGateDisabled(_) => Failure::fetch(GateClosed::REASON).stalled(),
+            Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
+            Self::FeatureGateDisabled(_) => Failure::fetch(Reason::FeatureGateDisabled).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::Store(error) => Failure::fetch(error.reason()).stalled_if(error.is_stalling()),
-            Self::BucketOperationFailed(_) => Failure::fetch("BucketOperationFailed"),
+            Self::BucketOperationFailed(_) => Failure::fetch(Reason::BucketOperationFailed),
             Self::Artifact(error) => error.failure(),
         }
     }

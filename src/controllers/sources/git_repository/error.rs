@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::controllers::sources::error::{ArtifactError, Failure, SourceError};
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_source::CheckoutError;
 use bumpwright_verify::GitVerifyError;
@@ -49,16 +50,16 @@ pub(crate) enum Error {
 impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
-            Self::AuthenticationFailed(_) => Failure::fetch("AuthenticationFailed"),
-            Self::FeatureGateDisabled(_) => Failure::fetch(GateClosed::REASON).stalled(),
+            Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
+            Self::FeatureGateDisabled(_) => Failure::fetch(Reason::FeatureGateDisabled).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
-            Self::NotFound { after, .. } => Failure::include("NotFound").requeue_after(*after),
-            Self::NoArtifact { after, .. } => Failure::include("NoArtifact").requeue_after(*after),
-            Self::EmptyGitRepository(_) => Failure::fetch("EmptyGitRepository"),
-            Self::GitOperationFailed(_) => Failure::fetch("GitOperationFailed"),
-            Self::Unverified(_) => Failure::verification("VerificationError"),
+            Self::NotFound { after, .. } => Failure::include(Reason::NotFound).requeue_after(*after),
+            Self::NoArtifact { after, .. } => Failure::include(Reason::NoArtifact).requeue_after(*after),
+            Self::EmptyGitRepository(_) => Failure::fetch(Reason::EmptyGitRepository),
+            Self::GitOperationFailed(_) => Failure::fetch(Reason::GitOperationFailed),
+            Self::Unverified(_) => Failure::verification(Reason::VerificationError),
             Self::Signature(error) => Failure::verification(error.reason()).stalled_if(error.is_stalling()),
-            Self::CopyFailure { .. } => Failure::storage("CopyFailure"),
+            Self::CopyFailure { .. } => Failure::storage(Reason::CopyFailure),
             Self::Artifact(error) => error.failure(),
         }
     }

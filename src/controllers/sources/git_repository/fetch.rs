@@ -10,7 +10,7 @@ use crate::controllers::mirrors::Mirrors;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use crate::controllers::sources::status::IN_STORAGE;
-use bumpwright_api::{Artifact, ConditionStatus, GitRepository};
+use bumpwright_api::{Artifact, ConditionStatus, GitRepository, Reason};
 use bumpwright_git::{Auth, Remote, RemoteUrl, Scheme};
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::GIT_REPOSITORY;
@@ -63,7 +63,7 @@ pub(super) fn report_unchanged(request: &SourceRequest<'_, GitRepository>, statu
     let revision = artifacts::current(status).map(|artifact| artifact.revision);
     let revision = revision.unwrap_or_default();
     let message = format!("no changes since last reconciliation: observed revision '{revision}'");
-    request.trace("GitOperationSucceeded", message);
+    request.trace(Reason::GitOperationSucceeded, message);
     revision
 }
 

@@ -11,7 +11,7 @@ mod verify;
 use super::artifacts;
 use super::source::{Source, SourceRequest};
 use super::status as conditions;
-use bumpwright_api::{GitRepository, GitRepositoryStatus, GoDuration};
+use bumpwright_api::{GitRepository, GitRepositoryStatus, GoDuration, Reason};
 use bumpwright_kube::{GIT_REPOSITORY, Kind};
 use bumpwright_runtime::Status;
 pub(crate) use error::Error;
@@ -33,7 +33,7 @@ impl Source for GitRepository {
         let includes = dereference::includes(request).await?;
         status::included(status);
         if includes != request.observed.included_artifacts {
-            let outdated = (!request.observed.included_artifacts.is_empty()).then_some("IncludeChange");
+            let outdated = (!request.observed.included_artifacts.is_empty()).then_some(Reason::IncludeChange);
             let message = "included artifacts differ from last observed includes";
             request.rebuild(status, outdated, message).await;
         }

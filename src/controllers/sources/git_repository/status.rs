@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::verify::Verified;
 use crate::controllers::sources::status::{self, INCLUDE_UNAVAILABLE, VERIFIED};
-use bumpwright_api::ConditionStatus;
+use bumpwright_api::{ConditionStatus, Reason};
 use bumpwright_runtime::Status;
 
 /// Records that all included artifacts exist.
@@ -20,7 +20,7 @@ pub(super) fn verified(status: &mut Status, verified: Option<&Verified>) {
             status.fields.insert("sourceVerificationMode".to_owned(), mode);
             status
                 .conditions
-                .set(VERIFIED, ConditionStatus::True, "Succeeded", &verified.message);
+                .set(VERIFIED, ConditionStatus::True, Reason::Succeeded, &verified.message);
         }
         None => {
             status.fields.remove("sourceVerificationMode");

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use crate::controllers::sources::source::SourceRequest;
-use bumpwright_api::{GitRepository, GitVerification, ObjectName, Objects};
+use bumpwright_api::{GitRepository, GitVerification, ObjectName, Objects, Reason};
 use bumpwright_artifact::Algorithm;
 use bumpwright_runtime::clock;
 use bumpwright_source::Commit;
@@ -57,7 +57,7 @@ pub(super) fn commit(
         return Ok(None);
     };
     let message = signatures(verify, secret(repository), objects, commit)?;
-    request.trace("Succeeded", message.clone());
+    request.trace(Reason::Succeeded, message.clone());
     let mode = verify.mode();
     Ok(Some(Verified { mode, message }))
 }

@@ -7,7 +7,7 @@ use super::remote;
 use crate::controllers::dereference;
 use crate::controllers::older_keys;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
-use bumpwright_api::{Objects, OciRepository};
+use bumpwright_api::{Objects, OciRepository, Reason};
 use bumpwright_source::OciRemote;
 
 /// The Secrets and ServiceAccounts.
@@ -19,7 +19,7 @@ pub(super) async fn objects(request: &SourceRequest<'_, OciRepository>) -> Resul
         && objects.secret(&request.beside(&reference.name)).is_none()
     {
         let message = format!("auth secret '{}' not found", reference.name);
-        request.trace("AuthenticationFailed", message);
+        request.trace(Reason::AuthenticationFailed, message);
     }
     older_keys::tell(request.request, &objects, &spec.cert_secret_ref);
     Ok(objects)

@@ -2,6 +2,7 @@
 
 use crate::controllers::sources::error::{ArtifactError, Failure, SourceError};
 use crate::controllers::tokens::GateClosed;
+use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_verify::cosign::CosignError;
 
@@ -32,13 +33,13 @@ pub(crate) enum Error {
 impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
-            Self::AuthenticationFailed(_) => Failure::fetch("AuthenticationFailed"),
-            Self::FeatureGateDisabled(_) => Failure::ready_only(GateClosed::REASON).stalled(),
+            Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
+            Self::FeatureGateDisabled(_) => Failure::ready_only(Reason::FeatureGateDisabled).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
-            Self::UrlInvalid(_) => Failure::fetch("URLInvalid").stalled(),
-            Self::ReadOperationFailed(_) => Failure::fetch("ReadOperationFailed"),
-            Self::OciArtifactPullFailed(_) => Failure::fetch("OCIArtifactPullFailed"),
-            Self::OciArtifactLayerOperationFailed(_) => Failure::fetch("OCIArtifactLayerOperationFailed"),
+            Self::UrlInvalid(_) => Failure::fetch(Reason::URLInvalid).stalled(),
+            Self::ReadOperationFailed(_) => Failure::fetch(Reason::ReadOperationFailed),
+            Self::OciArtifactPullFailed(_) => Failure::fetch(Reason::OCIArtifactPullFailed),
+            Self::OciArtifactLayerOperationFailed(_) => Failure::fetch(Reason::OCIArtifactLayerOperationFailed),
             Self::Unverified(_) => Failure::verification(CosignError::REASON),
             Self::Artifact(error) => error.failure(),
         }

@@ -3,7 +3,7 @@
 use super::verify::Verification;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::status::{self, VERIFIED};
-use bumpwright_api::{ConditionStatus, OciRepository};
+use bumpwright_api::{ConditionStatus, OciRepository, Reason};
 use bumpwright_runtime::Status;
 
 /// Annotations by the makers of artifacts (image-spec v1.1, *Pre-Defined Annotation Keys*).
@@ -18,7 +18,7 @@ pub(super) fn verified(status: &mut Status, verification: Verification) {
         Verification::Verified { message } => {
             status
                 .conditions
-                .set(VERIFIED, ConditionStatus::True, "Succeeded", &message)
+                .set(VERIFIED, ConditionStatus::True, Reason::Succeeded, &message)
         }
     }
 }

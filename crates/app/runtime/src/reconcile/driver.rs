@@ -14,11 +14,12 @@ use super::clock;
 use super::events;
 use super::services::Services;
 use super::status::{NewEvent, Outcome, Status};
+use crate::observe::Event;
 use crate::work::blocking;
 use crate::work::permits::WorkerPermit;
 use crate::work::queue::Queue;
 use crate::{EventType, Finish, Log, Working};
-use bumpwright_api::{ObjectName, check_annotation_keys};
+use bumpwright_api::{Condition, ObjectName, Reason, check_annotation_keys};
 use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 
 /// The finalizer of Flux's controllers.
@@ -103,19 +104,43 @@ struct Writer<'a> {
 
 impl ReconcileRequest<'_> {
     /// Records a warning about an object that may become ready.
-    pub fn warning(&self, reason: &str, message: String) {
+    pub fn warning(&self, reason: Reason, message: String) {
         self.event(EventType::Warning, reason, message, BTreeMap::new());
     }
 
     /// Records an event at once, with annotations.
-    pub fn event(&self, event_type: EventType, reason: &str, message: String, annotations: BTreeMap<String, String>) {
+    pub fn event(&self, event_type: EventType, reason: Reason, message: String, annotations: BTreeMap<String, String>) {
         let new_event = NewEvent {
             event_type,
-            reason: reason.to_owned(),
+            reason,
             message,
         };
-        self.log.info(&new_event.message);
-        let mut event = events::event(self.object, self.writer.cache.kind(), self.writer.controller, new_event);
+        self.record(self.event_of(new_event), annotations);
+    }
+
+    /// Records an event with the reason of Ready in the status, which may be another controller's.
+    pub fn event_after(
+        &self,
+        (event_type, ready): (EventType, &Condition),
+        message: String,
+        annotations: BTreeMap<String, String>,
+    ) {
+        let new_event = NewEvent {
+            event_type,
+            reason: Reason::info,
+            message,
+        };
+        let mut event = self.event_of(new_event);
+        event.reason.clone_from(&ready.reason);
+        self.record(event, annotations);
+    }
+
+    fn event_of(&self, new_event: NewEvent) -> Event {
+        events::event(self.object, self.writer.cache.kind(), self.writer.controller, new_event)
+    }
+
+    fn record(&self, mut event: Event, annotations: BTreeMap<String, String>) {
+        self.log.info(&event.message);
         for (key, value) in annotations {
             event.annotations.entry(key).or_insert(value);
         }
@@ -313,7 +338,7 @@ impl<R: Reconcile> Driver<R> {
         }
         let outcome = match check_annotation_keys(R::KIND.kind, &object.annotations) {
             Ok(()) => self.reconciler.reconcile(&request, &mut status).await,
-            Err(error) => Outcome::stalled("InvalidAnnotation", &error),
+            Err(error) => Outcome::stalled(Reason::InvalidAnnotation, &error),
         };
         let new_event = self.reconciler.conclude(&mut status, &outcome);
         // The outcome of a cancelled reconciliation is not recorded, but its knowledge of the cluster is kept.

@@ -23,7 +23,7 @@ pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent
             resource_version: object.resource_version.clone(),
         },
         event_type: new_event.event_type,
-        reason: new_event.reason,
+        reason: new_event.reason.to_string(),
         message: new_event.message,
         annotations: Default::default(),
         controller: controller.to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::observe::EventType;
-use bumpwright_api::{ConditionStatus, Conditions, READY, RECONCILING, STALLED};
+use bumpwright_api::{ConditionStatus, Conditions, READY, RECONCILING, Reason, STALLED};
 use bumpwright_kube::Object;
 
 /// The annotation that requests a reconciliation.
@@ -26,21 +26,21 @@ pub enum Outcome {
     /// Failed until the spec or another object changes.
     Stalled {
         /// The reason of Ready and Stalled.
-        reason: &'static str,
+        reason: Reason,
         /// Their message.
         message: String,
     },
     /// Failed, retried with backoff.
     Backoff {
         /// The reason of Ready.
-        reason: &'static str,
+        reason: Reason,
         /// Its message.
         message: String,
     },
     /// Failed, retried after a fixed time: it waits for another object, or has a retry interval.
     RequeueAfter {
         /// The reason of Ready.
-        reason: &'static str,
+        reason: Reason,
         /// Its message.
         message: String,
         /// The time until the retry.
@@ -50,7 +50,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Creates [`Outcome::Stalled`] of an error.
-    pub fn stalled(reason: &'static str, error: &dyn std::fmt::Display) -> Self {
+    pub fn stalled(reason: Reason, error: &dyn std::fmt::Display) -> Self {
         Self::Stalled {
             reason,
             message: error.to_string(),
@@ -58,7 +58,7 @@ impl Outcome {
     }
 
     /// Creates [`Outcome::Backoff`].
-    pub fn backoff(reason: &'static str, message: &str) -> Self {
+    pub fn backoff(reason: Reason, message: &str) -> Self {
         Self::Backoff {
             reason,
             message: message.to_owned(),
@@ -91,7 +91,7 @@ pub struct NewEvent {
     /// Its type.
     pub event_type: EventType,
     /// Its reason.
-    pub reason: String,
+    pub reason: Reason,
     /// Its message.
     pub message: String,
 }
@@ -140,7 +140,7 @@ impl Status {
     /// Sets Ready to unknown.
     pub fn unsettle(&mut self, message: &str) {
         self.conditions
-            .set(READY, ConditionStatus::Unknown, "Progressing", message);
+            .set(READY, ConditionStatus::Unknown, Reason::Progressing, message);
     }
 
     /// Whether there is an unhandled request for a reconciliation.
@@ -170,11 +170,11 @@ impl Status {
 
     /// Sets the current step. A Ready that is not unknown is kept meanwhile.
     pub fn progress(&mut self, message: &str) {
-        self.conditions.reconciling("Progressing", message);
+        self.conditions.reconciling(Reason::Progressing, message);
         let says_nothing = self.conditions.get(READY).is_none() || self.conditions.is(READY, ConditionStatus::Unknown);
         if says_nothing {
             self.conditions
-                .set(READY, ConditionStatus::Unknown, "Progressing", message);
+                .set(READY, ConditionStatus::Unknown, Reason::Progressing, message);
         }
     }
 
@@ -191,14 +191,15 @@ impl Status {
         match outcome {
             Outcome::Ready { message, .. } => {
                 self.conditions.remove(RECONCILING);
-                self.conditions.set(READY, ConditionStatus::True, "Succeeded", message);
+                self.conditions
+                    .set(READY, ConditionStatus::True, Reason::Succeeded, message);
             }
-            Outcome::Stalled { reason, message } => self.conditions.stalled(reason, message),
+            Outcome::Stalled { reason, message } => self.conditions.stalled(*reason, message),
             Outcome::Backoff { reason, message } | Outcome::RequeueAfter { reason, message, .. } => {
                 observed = false;
                 let doing = self.conditions.message(RECONCILING).to_owned();
-                self.conditions.reconciling("ProgressingWithRetry", &doing);
-                self.conditions.set(READY, ConditionStatus::False, reason, message);
+                self.conditions.reconciling(Reason::ProgressingWithRetry, &doing);
+                self.conditions.set(READY, ConditionStatus::False, *reason, message);
             }
         }
         if observed {
@@ -213,9 +214,9 @@ impl Status {
             Outcome::Ready {
                 message, news, trace, ..
             } => match (news, self.was_ready) {
-                (Some(news), _) => (EventType::Normal, "Succeeded", news),
-                (None, false) => (EventType::Normal, "Succeeded", message),
-                (None, true) => (EventType::Trace, "Succeeded", trace),
+                (Some(news), _) => (EventType::Normal, Reason::Succeeded, news),
+                (None, false) => (EventType::Normal, Reason::Succeeded, message),
+                (None, true) => (EventType::Trace, Reason::Succeeded, trace),
             },
             Outcome::Stalled { reason, message }
             | Outcome::Backoff { reason, message }
@@ -223,7 +224,7 @@ impl Status {
         };
         NewEvent {
             event_type,
-            reason: reason.to_owned(),
+            reason,
             message: message.clone(),
         }
     }

@@ -10,6 +10,7 @@ mod simple;
 
 use std::fmt;
 
+use bumpwright_reason::Reason;
 use bundle::Bundle;
 pub use manifest::{Layer, MAX_LAYERS, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag};
 use public_key::PublicKey;
@@ -77,7 +78,7 @@ pub enum CosignError {
 
 impl CosignError {
     /// The reason of the condition.
-    pub const REASON: &'static str = "VerificationError";
+    pub const REASON: Reason = Reason::VerificationError;
 
     /// The message of the condition, for `spec.verify.provider` and whether there is a `secretRef`.
     #[must_use]

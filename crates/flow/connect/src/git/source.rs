@@ -3,7 +3,7 @@
 use super::repository::{GitConnection, RemoteError, of_server};
 use crate::error::{ConnectError, no_such_secret};
 use crate::references::LocalObjects;
-use bumpwright_api::{GitRepository, Objects, Secret};
+use bumpwright_api::{GitRepository, Objects, Reason, Secret};
 use bumpwright_git::{Auth, Remote, is_encrypted};
 use bumpwright_gostd as gostd;
 
@@ -34,7 +34,7 @@ pub fn of_source(repository: &GitRepository, objects: &Objects) -> Result<GitCon
 }
 
 fn invalid_url(message: String) -> ConnectError {
-    ConnectError::new("URLInvalid", message).stalling()
+    ConnectError::new(Reason::URLInvalid, message).stalling()
 }
 
 fn access(error: &dyn std::fmt::Display) -> ConnectError {
@@ -45,7 +45,7 @@ fn refused(error: RemoteError, without_secret: bool) -> ConnectError {
     match error {
         RemoteError::Source(message) => ConnectError {
             is_stalling: without_secret,
-            ..ConnectError::new("InvalidProviderConfiguration", message)
+            ..ConnectError::new(Reason::InvalidProviderConfiguration, message)
         },
         RemoteError::Credentials { error, .. } => access(&error),
         RemoteError::Url(message) => invalid_url(message),
