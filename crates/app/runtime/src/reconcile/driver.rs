@@ -14,7 +14,6 @@ use super::clock;
 use super::events;
 use super::services::Services;
 use super::status::{NewEvent, Outcome, Status};
-use crate::observe::Event;
 use crate::work::blocking;
 use crate::work::permits::WorkerPermit;
 use crate::work::queue::Queue;
@@ -110,12 +109,7 @@ impl ReconcileRequest<'_> {
 
     /// Records an event at once, with annotations.
     pub fn event(&self, event_type: EventType, reason: Reason, message: String, annotations: BTreeMap<String, String>) {
-        let new_event = NewEvent {
-            event_type,
-            reason,
-            message,
-        };
-        self.record(self.event_of(new_event), annotations);
+        self.record((event_type, reason.as_str(), message), annotations);
     }
 
     /// Records an event with the reason of Ready in the status, which may be another controller's.
@@ -125,21 +119,12 @@ impl ReconcileRequest<'_> {
         message: String,
         annotations: BTreeMap<String, String>,
     ) {
-        let new_event = NewEvent {
-            event_type,
-            reason: Reason::info,
-            message,
-        };
-        let mut event = self.event_of(new_event);
-        event.reason.clone_from(&ready.reason);
-        self.record(event, annotations);
+        self.record((event_type, ready.reason.as_str(), message), annotations);
     }
 
-    fn event_of(&self, new_event: NewEvent) -> Event {
-        events::event(self.object, self.writer.cache.kind(), self.writer.controller, new_event)
-    }
-
-    fn record(&self, mut event: Event, annotations: BTreeMap<String, String>) {
+    fn record(&self, said: (EventType, &str, String), annotations: BTreeMap<String, String>) {
+        let (kind, controller) = (self.writer.cache.kind(), self.writer.controller);
+        let mut event = events::event(self.object, kind, controller, said);
         self.log.info(&event.message);
         for (key, value) in annotations {
             event.annotations.entry(key).or_insert(value);
@@ -381,7 +366,8 @@ impl<R: Reconcile> Driver<R> {
             EventType::Warning => log.error(&new_event.reason, &new_event.message),
             EventType::Normal | EventType::Trace => log.info(&new_event.message),
         }
-        let event = events::event(object, R::KIND, R::CONTROLLER, new_event);
+        let said = (new_event.event_type, new_event.reason.as_str(), new_event.message);
+        let event = events::event(object, R::KIND, R::CONTROLLER, said);
         self.services.recorder.record(event);
     }
 

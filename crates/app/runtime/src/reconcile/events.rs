@@ -4,15 +4,19 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use super::status::NewEvent;
-use crate::observe::{ClusterEvent, Correlated, Correlator, Event, Log, ObjectReference};
+use crate::observe::{ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference};
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
 /// The most events that wait for the API server; client-go's recorder has a thousand.
 pub const WAITING: usize = 8_192;
 
-/// The event of an object for a [`NewEvent`].
-pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent) -> Event {
+/// The event of an object with a type, a reason and a message.
+pub fn event(
+    object: &Object,
+    kind: &Kind,
+    controller: &str,
+    (event_type, reason, message): (EventType, &str, String),
+) -> Event {
     let event = Event {
         object: ObjectReference {
             kind: kind.kind.to_owned(),
@@ -22,9 +26,9 @@ pub fn event(object: &Object, kind: &Kind, controller: &str, new_event: NewEvent
             api_version: kind.api_version(),
             resource_version: object.resource_version.clone(),
         },
-        event_type: new_event.event_type,
-        reason: new_event.reason.to_string(),
-        message: new_event.message,
+        event_type,
+        reason: reason.to_owned(),
+        message,
         annotations: Default::default(),
         controller: controller.to_owned(),
         at: SystemTime::now(),
