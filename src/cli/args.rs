@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{build, controller, demo, install, message, migrate, policy, update};
+use super::{build, controller, demo, explain, install, message, migrate, policy, update};
 
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]
@@ -32,6 +32,8 @@ pub enum Command {
     Build(Box<build::args::Build>),
     /// Show the differences between two kustomizations, or between two revisions of one
     Diff(Box<build::args::Diff>),
+    /// Explain a reason that a condition, an event or a skip has, and what to do
+    Explain(explain::args::Explain),
     /// Run `update` on an example fleet in a temporary repository
     Demo(demo::args::Demo),
     /// Run the controllers in a cluster, in the place of Flux's

@@ -9,6 +9,7 @@ mod console;
 mod controller;
 mod crds;
 mod demo;
+mod explain;
 mod fetch_bounds;
 mod images;
 mod install;
@@ -39,6 +40,7 @@ pub fn main() -> ExitCode {
         Command::Migrate(args) => migrate::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Diff(args) => build::diff::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),

@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod explain;
 mod manifests;
 mod message;
 mod migrate;

@@ -15,6 +15,7 @@ mod text;
 mod typed;
 
 use std::collections::HashSet;
+use std::io::{IsTerminal as _, stderr};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
@@ -67,6 +68,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     if unmarked && args.output != Output::Json {
         say("note", NO_MARKERS);
     }
+    say_explain(args, &runs);
     code
 }
 
@@ -101,6 +103,14 @@ fn say_unused(args: &Update, runs: &[Run]) {
 /// Whether nothing in the files asks for a change.
 fn unmarked(run: &Run) -> bool {
     run.error.is_none() && run.notes.is_empty() && run.named.is_empty() && run.skips.is_empty()
+}
+
+/// Where the reasons of skips are explained, for people only.
+fn say_explain(args: &Update, runs: &[Run]) {
+    let skip = runs.iter().flat_map(|run| &run.skips).next();
+    if let Some(skip) = skip.filter(|_| args.output == Output::Text && stderr().is_terminal()) {
+        say("explain a reason", &format!("bumpwright explain {:?}", skip.reason));
+    }
 }
 
 /// Nothing was run. Programs that read the output still get their one document (docs/cli.md, *Output*).

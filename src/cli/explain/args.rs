@@ -1,0 +1,31 @@
+//! The flags of `explain`.
+
+use clap::{Args, ValueEnum};
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub struct Explain {
+    /// A reason, a type of condition, or the HTTP status of a webhook, in any case [default: list all]
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+
+    /// The output format
+    #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Text,
+    /// A page with all explanations (docs/reference/reasons.md), or those of CODE
+    Markdown,
+}
+
+const HELP: &str = "\
+Examples:
+  bumpwright explain                      # all codes by group
+  bumpwright explain UnknownPolicy        # of a skipped marker
+  bumpwright explain GitOperationFailed   # of a condition or an event";

@@ -1,0 +1,83 @@
+//! `bumpwright explain`: the meaning of a reason, and what to do. The explanations are in `texts/`, a file for each group; every
+//! reason has one (`tests/cli/explain.rs`).
+
+pub mod args;
+mod groups;
+mod page;
+mod text;
+
+use std::process::ExitCode;
+
+use crate::cli::console;
+use args::{Explain, Output};
+use bumpwright_nearest::nearest;
+use groups::{Group, Section};
+
+/// The most suggestions for an unknown code.
+const SUGGESTED: usize = 5;
+
+/// Why nothing is explained.
+#[derive(Debug, thiserror::Error)]
+enum ExplainError {
+    #[error("there is no code {code:?}: `bumpwright explain` lists all{hint}")]
+    Unknown { code: String, hint: String },
+    #[error("cannot print the explanation: {0}")]
+    Print(std::io::Error),
+}
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Explain) -> ExitCode {
+    console::end(explain(args))
+}
+
+fn explain(args: &Explain) -> Result<(), ExplainError> {
+    let groups = groups::all();
+    let text = match (&args.code, args.output) {
+        (None, Output::Text) => text::list(&groups),
+        (None, Output::Markdown) => page::render(&groups),
+        (Some(code), output) => {
+            let found = find(&groups, code).ok_or_else(|| unknown(&groups, code))?;
+            match output {
+                Output::Text => text::explanations(&found),
+                Output::Markdown => page::explanations(&found),
+            }
+        }
+    };
+    console::print_styled(&text).map_err(ExplainError::Print)
+}
+
+/// The explanations of a code, one for each group that has it.
+fn find<'g>(groups: &'g [Group], code: &str) -> Option<Vec<(&'g Group, &'g Section)>> {
+    let found: Vec<_> = sections(groups)
+        .filter(|(_, section)| section.code.eq_ignore_ascii_case(code))
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+fn sections(groups: &[Group]) -> impl Iterator<Item = (&Group, &Section)> {
+    groups
+        .iter()
+        .flat_map(|group| group.sections().map(move |section| (group, section)))
+}
+
+/// Codes that contain the unknown one are suggested, or else the nearest.
+fn unknown(groups: &[Group], code: &str) -> ExplainError {
+    let lower = code.to_lowercase();
+    let known = || sections(groups).map(|(_, section)| section.code);
+    let mut near: Vec<&str> = known()
+        .filter(|known| lower.len() > 2 && known.to_lowercase().contains(&lower))
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.truncate(SUGGESTED);
+    if near.is_empty() {
+        near.extend(nearest(code, known()));
+    }
+    let hint = match near.is_empty() {
+        true => String::new(),
+        false => format!("; did you mean {}?", near.join(" or ")),
+    };
+    let code = code.to_owned();
+    ExplainError::Unknown { code, hint }
+}
