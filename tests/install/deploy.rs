@@ -3,7 +3,7 @@
 
 mod containerfile;
 mod dashboard;
-mod rights;
+pub(super) mod rights;
 mod server;
 
 use std::collections::BTreeMap;
@@ -14,16 +14,16 @@ use serde_json::{Value as Json, json};
 
 use bumpwright_testkit::cli::Bench;
 
-fn deploy() -> PathBuf {
+pub(super) fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")
 }
 
-fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
 /// Objects by what the API server knows them by.
-fn objects(yaml: &str) -> BTreeMap<String, Json> {
+pub(super) fn objects(yaml: &str) -> BTreeMap<String, Json> {
     let documents = serde_saphyr::from_multiple::<Json>(yaml).unwrap();
     let count = documents.len();
     let all: BTreeMap<String, Json> = documents
@@ -40,12 +40,12 @@ fn objects(yaml: &str) -> BTreeMap<String, Json> {
     all
 }
 
-fn exported(arguments: &[&str]) -> BTreeMap<String, Json> {
+pub(super) fn exported(arguments: &[&str]) -> BTreeMap<String, Json> {
     objects(&Bench::new().ok(&[&["install", "--export"], arguments].concat()).out)
 }
 
 /// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
-fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
+pub(super) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
     let kustomize = bumpwright_testkit::tool("kustomize")?;
     let folder = tempfile::tempdir().unwrap();
     // Resources are named relative to the kustomization, below no symlink.

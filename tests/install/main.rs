@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod chart;
 mod crds;
 mod deploy;
 mod moving_from_flux;

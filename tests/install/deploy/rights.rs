@@ -48,7 +48,7 @@ fn installed_from<'a>(cluster: &'a Cluster, namespace: &str, all: &BTreeMap<Stri
 }
 
 /// The arguments that the Deployment has, but for what [`Controller::ours`] says itself.
-fn arguments(all: &BTreeMap<String, Json>) -> Vec<String> {
+pub(crate) fn arguments(all: &BTreeMap<String, Json>) -> Vec<String> {
     let (_, deployment) = all.iter().find(|(name, _)| name.starts_with("Deployment ")).unwrap();
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
     let given = container["args"].as_array().unwrap().iter().skip(1);
@@ -216,7 +216,7 @@ fn the_rights_are_enough_for_one_namespace() {
 }
 
 /// Whether the ServiceAccount may do something, by the server's own word.
-fn may(cluster: &Cluster, account: &str, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
+pub(crate) fn may(cluster: &Cluster, account: &str, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
