@@ -1,5 +1,5 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test check prepare fmt lint unit bench deny
+.PHONY: test check prepare fmt lint unit bench deny image
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
@@ -47,3 +47,10 @@ bench:
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \
 	else echo "deny: cargo-deny is not installed (cargo install --locked cargo-deny)"; exit 1; fi
+
+# The container image as an OCI layout in target/image, with the Debian packages of today: docs/packaging-image.md. BINARY=FILE takes a
+# binary that is there; otherwise the one that ships is built first.
+image:
+	@[ -n "$(BINARY)" ] || cargo build --locked --profile dist --bin bumpwright
+	@sh packaging/image/packages target/image/packages
+	@sh packaging/image/build "$(or $(BINARY),target/dist/bumpwright)" target/image/packages target/image/layout
