@@ -6,7 +6,7 @@ mod dashboard;
 pub(super) mod rights;
 mod server;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,7 +18,7 @@ pub(super) fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")
 }
 
-pub(super) fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Json, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
@@ -40,12 +40,49 @@ pub(super) fn objects(yaml: &str) -> BTreeMap<String, Json> {
     all
 }
 
-pub(super) fn exported(arguments: &[&str]) -> BTreeMap<String, Json> {
+pub(crate) fn exported(arguments: &[&str]) -> BTreeMap<String, Json> {
     objects(&Bench::new().ok(&[&["install", "--export"], arguments].concat()).out)
 }
 
+/// The container of the Deployment finds in an image what it expects: `config` is the one of the image.
+pub(crate) fn assert_runs(config: &Json) {
+    let all = exported(&[]);
+    let pod = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    // Arguments take the place of the image's.
+    assert_eq!(config["Entrypoint"], json!(["/bumpwright"]));
+    assert_eq!(container["command"], Json::Null);
+    assert_eq!(config["Cmd"], json!([container["args"][0]]));
+    let user = pod["securityContext"]["runAsUser"].as_u64().unwrap();
+    let group = pod["securityContext"]["runAsGroup"].as_u64().unwrap();
+    // A number: the kubelet cannot tell whether a name is root's.
+    assert_eq!(config["User"], format!("{user}:{group}"));
+    let ports = container["ports"].as_array().unwrap().iter();
+    let ports: BTreeSet<u64> = ports.map(|port| port["containerPort"].as_u64().unwrap()).collect();
+    let named: BTreeSet<String> = ports.iter().map(|port| format!("{port}/tcp")).collect();
+    let exposed: BTreeSet<String> = config["ExposedPorts"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(exposed, named);
+    let help = Bench::new().ok(&["controller", "--help"]).out;
+    for port in ports {
+        assert!(help.contains(&format!("[default: :{port}]")), "{port}: {help}");
+    }
+    let mounts = container["volumeMounts"].as_array().unwrap();
+    let environment = config["Env"].as_array().unwrap();
+    for variable in ["TMPDIR=/tmp", "HOME=/tmp"] {
+        assert!(environment.contains(&json!(variable)), "{environment:?}");
+    }
+    assert!(mounts.iter().any(|mount| mount["mountPath"] == "/tmp"));
+    let storage = |mount: &Json| {
+        container["args"]
+            .as_array()
+            .unwrap()
+            .contains(&json!(format!("--storage-path={}", text(mount, "/mountPath"))))
+    };
+    assert!(mounts.iter().any(storage), "{mounts:?}");
+}
+
 /// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
-pub(super) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
+pub(crate) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
     let kustomize = bumpwright_testkit::tool("kustomize")?;
     let folder = tempfile::tempdir().unwrap();
     // Resources are named relative to the kustomization, below no symlink.

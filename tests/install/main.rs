@@ -11,4 +11,5 @@
 mod chart;
 mod crds;
 mod deploy;
+mod image;
 mod moving_from_flux;

@@ -29,29 +29,7 @@ fn the_image_is_what_the_deployment_expects() {
     };
     let image = read.unwrap();
     assert_eq!(image["warnings"], json!([]));
-    let config = &image["config"];
-    assert_eq!(config["Entrypoint"], json!(["/bumpwright"]));
-    assert_eq!(config["Cmd"], json!(["controller"]));
-    let all = super::exported(&[]);
-    let pod = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"];
-    let user = pod["securityContext"]["runAsUser"].as_u64().unwrap();
-    let group = pod["securityContext"]["runAsGroup"].as_u64().unwrap();
-    // A number: the kubelet cannot tell whether a name is root's.
-    assert_eq!(config["User"], format!("{user}:{group}"));
-    let ports: BTreeSet<String> = pod["containers"][0]["ports"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|port| format!("{}/tcp", port["containerPort"]))
-        .collect();
-    let exposed: BTreeSet<String> = config["ExposedPorts"].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(exposed, ports);
-    let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
-    let environment = config["Env"].as_array().unwrap();
-    for variable in ["TMPDIR=/tmp", "HOME=/tmp"] {
-        assert!(environment.contains(&json!(variable)), "{environment:?}");
-    }
-    assert!(mounts.iter().any(|mount| mount["mountPath"] == "/tmp"));
+    super::assert_runs(&image["config"]);
 }
 
 /// The same image tomorrow: every base has a version, and Rust's is the one that the project asks for.
