@@ -76,6 +76,64 @@ fn exit_codes_tell_changes_skips_and_errors() {
     );
 }
 
+#[test]
+fn strict_markers_are_those_that_somebody_has_to_correct() {
+    let bench = Bench::new();
+    bench.write("a.yaml", MARKED);
+    let held = "metadata: {annotations: {bumpwright.dev/hold: later}, name";
+    for (policy, code) in [
+        (app().split("status:").next().unwrap().to_owned(), 3),
+        (app().replace("metadata: {name", held), 3),
+        (app(), 0),
+    ] {
+        bench.write("p.yaml", policy);
+        let dry = ["update", "--dry-run", "--offline"];
+        assert_eq!(bench.run(&[&dry[..], &["--strict"]].concat()).code, code);
+        assert_eq!(bench.run(&[&dry[..], &["--strict=all"]].concat()).code, code);
+        assert_eq!(bench.run(&[&dry[..], &["--strict=markers"]].concat()).code, 0);
+    }
+    for wrong in ["\"fs:nope\"", "fs:app\"", "\"fs:app\"}\nx: [ # {"] {
+        bench.write("b.yaml", MARKED.replace("\"fs:app\"", wrong));
+        assert_eq!(
+            bench.run(&["update", "--dry-run", "--strict=markers"]).code,
+            3,
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn a_summary_is_appended_whatever_the_output_is() {
+    let bench = Bench::new();
+    bench.write("a.yaml", format!("{MARKED}# {MARKED}"));
+    bench.write("p.yaml", app());
+    let page = bench.home.path().join("page.md");
+    std::fs::write(&page, "# Job\n").unwrap();
+    let markdown = bench.ok(&["update", "--dry-run", "--output", "markdown"]).out;
+    let summary = ["update", "--dry-run", "--summary", page.to_str().unwrap()];
+    for output in ["text", "json", "diff"] {
+        let told = bench.ok(&["update", "--dry-run", "--output", output]).out;
+        assert_eq!(bench.ok(&[&summary[..], &["--output", output]].concat()).out, told);
+    }
+    assert_eq!(
+        std::fs::read_to_string(&page).unwrap(),
+        format!("# Job\n{}", markdown.repeat(3))
+    );
+    let failed = bench.run(&[&summary[..], &["-f", "none.yaml"]].concat());
+    assert!(
+        failed.code == 2
+            && std::fs::read_to_string(&page)
+                .unwrap()
+                .contains("**Failed:** none.yaml")
+    );
+    let nowhere = bench.run(&["update", "--dry-run", "--summary", "none/page.md"]);
+    assert!(
+        nowhere.code == 2 && nowhere.err.contains("--summary none/page.md: No such file"),
+        "{}",
+        nowhere.err
+    );
+}
+
 /// Only who asks for everything is told of them: they are not there by mistake.
 #[test]
 fn fields_that_are_commented_out_are_told_with_verbose_and_in_json_only() {

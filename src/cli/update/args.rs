@@ -33,9 +33,9 @@ pub struct Update {
     #[arg(long)]
     pub exit_code: bool,
 
-    /// Exit with 3 if any marker was skipped, except in commented-out fields
-    #[arg(long)]
-    pub strict: bool,
+    /// Exit with 3 if any marker was skipped, except in commented-out fields [default: all]
+    #[arg(long, value_name = "SKIPS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_enum)]
+    pub strict: Option<Strict>,
 
     /// Also report markers in commented-out fields
     #[arg(long)]
@@ -44,6 +44,10 @@ pub struct Update {
     /// The output format
     #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]
     pub output: Output,
+
+    /// Also append the summary in Markdown to this file, such as a CI job's page
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
 
     /// Set the image of a policy, overriding its status and registries
     #[arg(long = "set", value_name = "NS:POLICY=IMAGE[:TAG][@DIGEST]")]
@@ -135,6 +139,15 @@ pub enum Forge {
     Github,
     /// Gitea and Forgejo
     Gitea,
+}
+
+/// The skips that `--strict` does not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Strict {
+    /// Whatever was not edited
+    All,
+    /// Markers that have to be corrected, but no images that are held, too young or not known yet
+    Markers,
 }
 
 /// Output formats of `update`.

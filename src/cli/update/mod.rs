@@ -15,15 +15,16 @@ mod text;
 mod typed;
 
 use std::collections::HashSet;
-use std::io::{IsTerminal as _, stderr};
+use std::fs::OpenOptions;
+use std::io::{IsTerminal as _, Write, stderr};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::places::Places;
 use crate::cli::progress::Line;
 use crate::cli::words;
-use args::{Output, Update};
-use bumpwright_edit::unified;
+use args::{Output, Strict, Update};
+use bumpwright_edit::{Skip, unified};
 use bumpwright_update::{self as automation, Ahead, Run};
 use plan::{Planned, Step, plan};
 
@@ -56,7 +57,7 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     let runs = run_steps(steps);
     let code = exit_code(args, &runs);
     let unmarked = !runs.is_empty() && runs.iter().all(unmarked);
-    let runs = as_told(args, runs);
+    let runs = as_told(args, args.output == Output::Json, runs);
     if let Err(error) = show(args, &runs) {
         complain(&error);
         return FAILED;
@@ -73,8 +74,8 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
 }
 
 /// Without notes for programs and verbose mode.
-fn as_told(args: &Update, mut runs: Vec<Run>) -> Vec<Run> {
-    if !args.verbose && args.output != Output::Json {
+fn as_told(args: &Update, for_programs: bool, mut runs: Vec<Run>) -> Vec<Run> {
+    if !args.verbose && !for_programs {
         let skips = runs.iter_mut().map(|run| &mut run.skips);
         skips.for_each(|skips| skips.retain(|skip| !skip.reason.is_dormant()));
     }
@@ -164,11 +165,10 @@ fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {
 fn exit_code(args: &Update, runs: &[Run]) -> u8 {
     if runs.iter().any(|run| run.error.is_some()) {
         FAILED
-    } else if args.strict
-        && runs
-            .iter()
-            .flat_map(|run| &run.skips)
-            .any(|skip| !skip.reason.is_dormant())
+    } else if runs
+        .iter()
+        .flat_map(|run| &run.skips)
+        .any(|skip| is_refused(args, skip))
     {
         SKIPPED
     } else if args.exit_code && runs.iter().any(|run| !run.changes.is_empty()) {
@@ -178,8 +178,28 @@ fn exit_code(args: &Update, runs: &[Run]) -> u8 {
     }
 }
 
+/// Whether `--strict` does not accept this skip.
+fn is_refused(args: &Update, skip: &Skip) -> bool {
+    match args.strict {
+        None => false,
+        Some(Strict::All) => !skip.reason.is_dormant(),
+        Some(Strict::Markers) => skip.reason.is_faulty_marker(),
+    }
+}
+
+/// Appends the summary to the file of `--summary`.
+fn append_summary(args: &Update, runs: &[Run]) -> Result<(), String> {
+    let Some(file) = &args.summary else { return Ok(()) };
+    let text = markdown::render(&as_told(args, false, runs.to_vec()));
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    opened
+        .and_then(|mut out| out.write_all(text.as_bytes()))
+        .map_err(|e| format!("--summary {}: {e}", file.display()))
+}
+
 /// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
 fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
+    append_summary(args, runs)?;
     match args.output {
         Output::Text => print_styled(&text::render(runs)).map_err(cannot_print)?,
         Output::Json => {

@@ -131,6 +131,15 @@ impl Reason {
     pub fn is_dormant(self) -> bool {
         self == Self::Commented
     }
+
+    /// Whether the repository itself has to be corrected, whatever images there are.
+    #[must_use]
+    pub fn is_faulty_marker(self) -> bool {
+        matches!(
+            self,
+            Self::Unparsable | Self::MalformedMarker | Self::NotAScalar | Self::UnknownPolicy | Self::TooLarge
+        )
+    }
 }
 
 /// A comment that looks like a marker and was not edited.
