@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod ci_parts;
 mod explain;
 mod manifests;
 mod message;

@@ -373,3 +373,46 @@ fn what_gerrit_refuses_is_said_in_its_words() {
         .run(&[flags.as_slice(), &["--password-file", &wrong, "--offline"]].concat());
     assert_eq!(ran.code, 2, "{}", ran.err);
 }
+
+/// The script of a stage of ci/jenkins/Jenkinsfile.
+fn stage(name: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/jenkins/Jenkinsfile");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, stage) = text.split_once(&format!("stage('{name}')")).unwrap();
+    stage.split("'''").nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn the_jenkinsfile_keeps_one_change() {
+    let Some(fleet) = fleet("jenkins") else { return };
+    let temporary = fleet.bench.home.path().join("tmp");
+    std::fs::create_dir_all(temporary.join("bumpwright")).unwrap();
+    let program = temporary.join("bumpwright/bumpwright");
+    std::os::unix::fs::symlink(bumpwright_testkit::program(), program).unwrap();
+    let mut landed = "";
+    for (tag, patch_sets) in [("2.0.0", [1]), ("2.0.0", [1]), ("3.0.0", [2])] {
+        let policies = policy("fs", "app", "ghcr.io/o/app", tag);
+        if std::mem::replace(&mut landed, tag) != tag {
+            fleet.project.land(&[("p.yaml", &policies)]);
+        }
+        let ran = std::process::Command::new("sh")
+            .args(["-xe", "-c", &stage("Bump")])
+            .current_dir(&fleet.bench.dir)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", fleet.bench.home.path())
+            .env("WORKSPACE_TMP", &temporary)
+            .env("FLEET_URL", fleet.project.url())
+            .env("FLEET_BRANCH", "main")
+            .env("BUMPWRIGHT_AUTHOR", format!("{} <{}>", BOT.user, BOT.email))
+            .env("BUMPWRIGHT_GIT_USERNAME", BOT.user)
+            .env("BUMPWRIGHT_GIT_PASSWORD", BOT.password)
+            .output()
+            .unwrap();
+        let log = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success() && !log.contains(BOT.password), "{log}");
+        assert_eq!(fleet.patch_sets(), patch_sets, "{tag}");
+        assert!(fleet.proposed("app.yaml").contains(tag));
+        assert!(fleet.bench.read("bumpwright.md").contains(tag));
+    }
+}

@@ -1,0 +1,452 @@
+//! `action.yml`, its steps run as a runner runs them, at a forge of the testkit.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use bumpwright_testkit::cli::Ran;
+use bumpwright_testkit::forge::{Forge, ForgeKind, refused, said};
+use bumpwright_testkit::http_server::Request;
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{Change, Repo};
+use serde_json::{Value, json};
+
+use super::{Comment, MARKED, Machine, TOKEN, equipped, policies, releases, root, text, yaml};
+
+pub(super) struct Runner {
+    pub machine: Machine,
+    pub forge: Forge,
+    pub repo: Repo,
+    comments: Arc<Mutex<Vec<Comment>>>,
+    /// `pull_request` in the event, if it was one.
+    event: Value,
+}
+
+impl Runner {
+    /// `o/app` at a forge, and a checkout of it that is the working folder. The field is behind.
+    pub fn new() -> Self {
+        let machine = Machine::new();
+        let repo = Repo::init(machine.outside("o/app.git"));
+        repo.config("http.receivepack", "true");
+        let files = [("a.yaml", MARKED.to_owned()), ("p.yaml", policies())];
+        let changes = files
+            .each_ref()
+            .map(|(path, bytes)| Change::File(path, bytes.as_bytes()));
+        repo.commit("main", "first", &changes);
+        for (path, bytes) in &files {
+            machine.bench.write(path, bytes);
+        }
+        let forge = Forge::start(ForgeKind::GitHub, machine.bench.home.path(), &format!("Bearer {TOKEN}"));
+        let comments = Arc::<Mutex<Vec<Comment>>>::default();
+        let kept = Arc::clone(&comments);
+        forge.fault(move |request, _| comment_api(request, &mut kept.lock().unwrap()));
+        Self {
+            machine,
+            forge,
+            repo,
+            comments,
+            event: json!({"pull_request": {"number": 7}}),
+        }
+    }
+
+    fn server(&self) -> String {
+        self.forge.server.url("").trim_end_matches('/').to_owned()
+    }
+
+    /// The value of an expression of the action.
+    fn evaluate(&self, expression: &str, inputs: &BTreeMap<String, String>) -> String {
+        let known = match expression {
+            "github.token" => TOKEN,
+            "github.action_path" => root().to_str().unwrap(),
+            "github.action_ref" => "v0.1.0",
+            "github.action_repository" => "bumpwright/bumpwright",
+            "github.job" => "images",
+            _ => {
+                let name = expression.strip_prefix("inputs.");
+                let value = name.and_then(|name| inputs.get(name));
+                return value.unwrap_or_else(|| panic!("{expression} has no value")).clone();
+            }
+        };
+        known.to_owned()
+    }
+
+    fn interpolate(&self, text: &str, inputs: &BTreeMap<String, String>) -> String {
+        let mut parts = text.split("${{");
+        let mut out = parts.next().unwrap().to_owned();
+        for part in parts {
+            let (expression, rest) = part.split_once("}}").unwrap();
+            out += &self.evaluate(expression.trim(), inputs);
+            out += rest;
+        }
+        out
+    }
+
+    /// Runs the action with these inputs. Those that it does not have are an error.
+    pub fn run(&self, with: &[(&str, &str)]) -> Ran {
+        let action = yaml(&text("action.yml"));
+        let mut inputs = BTreeMap::new();
+        for (name, input) in action["inputs"].as_object().unwrap() {
+            let default = self.interpolate(input["default"].as_str().unwrap(), &inputs);
+            inputs.insert(name.clone(), default);
+        }
+        inputs.insert("binary".to_owned(), "bumpwright".to_owned());
+        for (name, value) in with {
+            let known = inputs.insert((*name).to_owned(), (*value).to_owned());
+            assert!(known.is_some(), "action.yml has no input {name}");
+        }
+        let steps = action["runs"]["steps"].as_array().unwrap();
+        let step = steps.iter().find(|step| step["id"] == "update").unwrap();
+        let mut environment = self.environment();
+        for (name, value) in step["env"].as_object().unwrap() {
+            environment.insert(name.clone(), self.interpolate(value.as_str().unwrap(), &inputs));
+        }
+        assert_eq!(step["shell"], "bash");
+        let shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail"];
+        self.machine.shell(&shell, step["run"].as_str().unwrap(), &environment)
+    }
+
+    fn environment(&self) -> BTreeMap<String, String> {
+        let file = |name: &str| {
+            let path = self.machine.outside(name);
+            std::fs::write(&path, "").unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let event = self.machine.outside("event.json");
+        std::fs::write(&event, self.event.to_string()).unwrap();
+        let server = self.server();
+        let pairs = [
+            ("CI", "true".to_owned()),
+            ("GITHUB_ACTIONS", "true".to_owned()),
+            ("GITHUB_API_URL", format!("{server}/api/v3")),
+            ("GITHUB_SERVER_URL", server),
+            ("GITHUB_REPOSITORY", "o/app".to_owned()),
+            ("GITHUB_EVENT_PATH", event.to_str().unwrap().to_owned()),
+            ("GITHUB_OUTPUT", file("output")),
+            ("GITHUB_STEP_SUMMARY", file("summary")),
+            ("GITHUB_PATH", file("path")),
+            ("RUNNER_TEMP", self.machine.outside("temp").to_str().unwrap().to_owned()),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    /// An output of the last run.
+    pub fn output(&self, name: &str) -> String {
+        let written = std::fs::read_to_string(self.machine.outside("output")).unwrap();
+        let mut lines = written.lines().filter_map(|line| line.split_once('='));
+        lines.find(|(known, _)| *known == name).unwrap().1.to_owned()
+    }
+
+    fn summary(&self) -> String {
+        std::fs::read_to_string(self.machine.outside("summary")).unwrap()
+    }
+
+    pub fn comments(&self) -> Vec<Comment> {
+        self.comments.lock().unwrap().clone()
+    }
+
+    /// The methods of the requests to the comments since the last call.
+    fn asked(&self) -> Vec<String> {
+        let asked = self.forge.asked();
+        asked
+            .into_iter()
+            .filter(|request| request.contains("issues/"))
+            .collect()
+    }
+}
+
+/// Issue comments as documented: list, create, update. None for other paths.
+fn comment_api(request: &Request, comments: &mut Vec<Comment>) -> Option<Reply> {
+    let below = request.path.strip_prefix("/api/v3/repos/o/app/issues/")?;
+    let writes = request.method != "GET";
+    let fits = request.header("accept") == Some("application/vnd.github+json")
+        && request.header("x-github-api-version") == Some("2022-11-28")
+        && request.header("user-agent").is_some()
+        && (!writes || request.header("content-type") == Some("application/json"));
+    if !fits {
+        return Some(refused(400, &format!("odd headers: {:?}", request.headers)));
+    }
+    if request.header("authorization") != Some(&format!("Bearer {TOKEN}")) {
+        return Some(refused(401, "Bad credentials"));
+    }
+    let show = |comment: &Comment| json!({"id": comment.id, "body": comment.body});
+    let body = || {
+        let body: Value = serde_json::from_slice(&request.body).ok()?;
+        let only = body.as_object().is_some_and(|object| object.len() == 1);
+        body["body"]
+            .as_str()
+            .filter(|text| only && text.len() <= 65_536)
+            .map(str::to_owned)
+    };
+    Some(match (request.method.as_str(), below) {
+        ("GET", "7/comments") => {
+            let number = |name: &str| request.parameter(name).unwrap().parse::<usize>().unwrap();
+            let (size, page) = (number("per_page").min(100), number("page"));
+            let shown: Vec<Value> = comments.iter().skip((page - 1) * size).take(size).map(show).collect();
+            said(200, &json!(shown))
+        }
+        ("POST", "7/comments") => {
+            let Some(body) = body() else {
+                return Some(refused(422, "Validation Failed"));
+            };
+            let id = 1000 + comments.len() as u64;
+            comments.push(Comment { id, body });
+            said(201, &show(comments.last().unwrap()))
+        }
+        ("PATCH", path) => {
+            let id = path.strip_prefix("comments/").and_then(|id| id.parse::<u64>().ok());
+            let known = comments.iter_mut().find(|comment| Some(comment.id) == id);
+            match (known, body()) {
+                (Some(comment), Some(body)) => {
+                    comment.body = body;
+                    said(200, &show(comment))
+                }
+                (None, _) => refused(404, "Not Found"),
+                (_, None) => refused(422, "Validation Failed"),
+            }
+        }
+        _ => refused(405, "Method Not Allowed"),
+    })
+}
+
+#[test]
+fn a_check_reports_once_and_keeps_its_comment() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    // People have talked more than fits on a page.
+    for id in 0..130 {
+        let body = "a comment".to_owned();
+        runner.comments.lock().unwrap().push(Comment { id, body });
+    }
+    let check = [("dry-run", "true"), ("comment", "true")];
+    let ran = runner.run(&check);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(
+        (runner.output("changed"), runner.output("commit")),
+        ("true".to_owned(), String::new())
+    );
+    let report = std::fs::read_to_string(runner.output("report")).unwrap();
+    let row = "| `a.yaml:1` |";
+    assert!(
+        report.contains(row) && report.contains("`ghcr.io/o/app:2.0.0`"),
+        "{report}"
+    );
+    assert_eq!(runner.summary(), report);
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(runner.output("json")).unwrap()).unwrap();
+    assert_eq!(document["version"], 1);
+    assert_eq!(runner.machine.bench.read("a.yaml"), MARKED);
+    let list = |page: usize| format!("GET issues/7/comments?per_page=100&page={page}");
+    assert_eq!(runner.asked(), [list(1), list(2), "POST issues/7/comments".to_owned()]);
+    assert_eq!(runner.run(&check).code, 0);
+    assert_eq!(
+        runner.asked(),
+        [list(1), list(2), "PATCH issues/comments/1130".to_owned()]
+    );
+    let comments = runner.comments();
+    assert_eq!(comments.len(), 131);
+    assert_eq!(
+        comments[130].body,
+        format!("<!-- bumpwright:report images -->\n{report}")
+    );
+    // Done: the comment says so; without a comment there is nothing to say.
+    assert_eq!(runner.run(&[]).code, 0);
+    assert!(runner.machine.bench.read("a.yaml").contains("2.0.0"));
+    assert_eq!(runner.run(&check).code, 0);
+    assert_eq!(runner.output("changed"), "false");
+    assert!(runner.comments()[130].body.contains("Nothing to change."));
+    runner.comments.lock().unwrap().clear();
+    assert_eq!(runner.run(&check).code, 0);
+    assert!(runner.comments().is_empty());
+    assert!(!runner.machine.arguments().contains(TOKEN));
+}
+
+#[test]
+fn a_job_fails_as_its_inputs_say_and_still_reports() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    let behind = runner.run(&[("dry-run", "true"), ("exit-code", "true")]);
+    assert!(
+        behind.code == 1
+            && behind
+                .out
+                .contains("\n::error title=bumpwright::a marked field is behind"),
+        "{}",
+        behind.out
+    );
+    assert_eq!(runner.output("changed"), "true");
+    runner.machine.bench.write("b.yaml", MARKED.replace("fs:app", "fs:ap"));
+    for (strict, code) in [("false", 0), ("true", 3), ("markers", 3)] {
+        let ran = runner.run(&[("dry-run", "true"), ("strict", strict)]);
+        assert_eq!(ran.code, code, "{strict}: {}", ran.out);
+        assert!(runner.summary().contains("UnknownPolicy"), "{}", runner.summary());
+    }
+    let failed = runner.run(&[("dry-run", "true"), ("filenames", "none.yaml"), ("comment", "true")]);
+    assert!(
+        failed.code == 2 && failed.out.contains("::error title=bumpwright::none.yaml: No such file"),
+        "{}",
+        failed.out
+    );
+    assert!(
+        runner.comments()[0].body.contains("**Failed:** none.yaml"),
+        "{:?}",
+        runner.comments()
+    );
+    for (input, value) in [
+        ("dry-run", "yes"),
+        ("strict", "1"),
+        ("pull-request", "gitlab"),
+        ("binary", "no-such-program"),
+    ] {
+        let ran = runner.run(&[(input, value)]);
+        assert!(
+            ran.code == 2 && ran.out.contains(&format!("::error title=bumpwright::{input}")),
+            "{}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn a_bump_keeps_one_pull_request_and_no_program_sees_the_token_as_an_argument() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    let bump = [
+        ("push-branch", "bump/images"),
+        ("pull-request", "true"),
+        ("pull-request-base", "main"),
+    ];
+    let ran = runner.run(&bump);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let head = runner.repo.rev("bump/images").unwrap();
+    assert_eq!(
+        (runner.output("commit"), runner.output("changed")),
+        (head.clone(), "true".to_owned())
+    );
+    assert_eq!(runner.output("pull-request"), "https://forge.example/o/app/pull/1");
+    let author = &runner.repo.log("bump/images")[0].author;
+    assert_eq!(
+        author,
+        "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
+    );
+    assert_eq!(runner.run(&bump).code, 0);
+    assert_eq!(
+        (runner.forge.pulls().len(), runner.repo.rev("bump/images")),
+        (1, Some(head))
+    );
+    assert!(!runner.machine.arguments().contains(TOKEN) && !ran.out.contains(TOKEN));
+    // The token of the job is for its own server.
+    let other = format!("http://127.0.0.1:{}/o/app.git", runner.forge.server.address().port());
+    let ran = runner.run(&[
+        ("target", &other),
+        ("push-branch", "bump/images"),
+        ("pull-request", "true"),
+    ]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("no token for the pull requests"), "{}", ran.err);
+}
+
+#[test]
+fn inputs_and_files_are_no_commands() {
+    if !equipped() {
+        return;
+    }
+    let action = yaml(&text("action.yml"));
+    for step in action["runs"]["steps"].as_array().unwrap() {
+        assert!(!step["run"].as_str().unwrap_or_default().contains("${{"), "{step}");
+    }
+    let hostile = "$(touch pwned) `touch pwned` '; touch pwned; ' \" ; touch pwned\n";
+    for input in [
+        "filenames",
+        "set",
+        "arguments",
+        "target",
+        "author",
+        "message",
+        "push-branch",
+        "comment-id",
+        "version",
+    ] {
+        let runner = Runner::new();
+        runner.run(&[("dry-run", "true"), ("comment", "true"), (input, hostile)]);
+        assert!(!runner.machine.bench.path("pwned").exists(), "{input}");
+    }
+    let runner = Runner::new();
+    runner
+        .machine
+        .bench
+        .write("::error::x/a.yaml", MARKED.replace("fs:app", "fs:\\n::add-mask::main"));
+    let ran = runner.run(&[
+        ("dry-run", "true"),
+        ("set", "fs:app=ghcr.io/o/app:3.0.0\n\nfs:other=ghcr.io/o/x:1"),
+    ]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let (before, after) = ran.out.split_once("::stop-commands::").unwrap();
+    let (token, after) = after.split_once('\n').unwrap();
+    let (report, after) = after.split_once(&format!("\n::{token}::\n")).unwrap();
+    assert!(
+        token.len() == 32 && report.contains("::error::x/a.yaml") && report.contains("3.0.0"),
+        "{}",
+        ran.out
+    );
+    assert!(!before.contains("::") && !after.contains("::"), "{}", ran.out);
+}
+
+#[test]
+fn a_release_is_checked_before_it_runs() {
+    if !equipped() {
+        return;
+    }
+    let runner = Runner::new();
+    let wrong = "0".repeat(64);
+    for (checksum, version, code) in [
+        (None, "", 0),
+        (None, "v0.1.0", 0),
+        (Some(wrong.as_str()), "", 2),
+        (None, "v9.9.9", 2),
+    ] {
+        let served = releases(checksum);
+        // GitHub's releases are at another server than the forge of the test.
+        let address = served.address();
+        let config = format!(
+            "connect-to = \"{}:127.0.0.1:{}\"\n",
+            runner.forge.server.host(),
+            address.port()
+        );
+        std::fs::write(runner.machine.outside(".curlrc"), config).unwrap();
+        let ran = runner.run(&[("dry-run", "true"), ("binary", ""), ("version", version)]);
+        assert_eq!(ran.code, code, "{checksum:?} {version}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.out.contains("2.0.0"), code == 0, "{}", ran.out);
+        let added = std::fs::read_to_string(runner.machine.outside("path")).unwrap();
+        assert_eq!(added.trim_end().ends_with("/bin"), code == 0, "{added}");
+    }
+}
+
+#[test]
+fn what_a_fork_may_not_write_is_a_warning() {
+    if !equipped() {
+        return;
+    }
+    let mut runner = Runner::new();
+    runner
+        .forge
+        .fault(|_, _| Some(refused(403, "Resource not accessible by integration")));
+    let check = [("dry-run", "true"), ("comment", "true")];
+    let ran = runner.run(&check);
+    assert!(
+        ran.code == 0
+            && ran
+                .out
+                .contains("\n::warning title=bumpwright::the comment was not written"),
+        "{}",
+        ran.out
+    );
+    runner.forge.asked();
+    runner.event = json!({"schedule": "17 * * * *"});
+    let ran = runner.run(&check);
+    assert!(ran.code == 0 && ran.out.contains("No comment: "), "{}", ran.out);
+    assert!(runner.forge.asked().is_empty());
+}
