@@ -132,6 +132,11 @@ fn a_summary_is_appended_whatever_the_output_is() {
         "{}",
         nowhere.err
     );
+    assert!(
+        nowhere.out.contains("2.0.0"),
+        "what was done is told all the same: {}",
+        nowhere.out
+    );
 }
 
 /// Only who asks for everything is told of them: they are not there by mistake.

@@ -199,7 +199,6 @@ fn append_summary(args: &Update, runs: &[Run]) -> Result<(), String> {
 
 /// Prints the result to standard output; errors, and notes that a diff cannot have, to standard error.
 fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
-    append_summary(args, runs)?;
     match args.output {
         Output::Text => print_styled(&text::render(runs)).map_err(cannot_print)?,
         Output::Json => {
@@ -235,7 +234,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    append_summary(args, runs)
 }
 
 /// Notes that an output format cannot have.

@@ -262,6 +262,13 @@ fn a_check_keeps_one_note_and_fails_as_its_inputs_say() {
         "{}",
         refused.out
     );
+    let usage = project.run("bumpwright-check", &[("arguments", json!("--no-such-flag"))], &[NOTES]);
+    assert!(
+        usage.code == 2 && usage.err.contains("unexpected argument"),
+        "{}{}",
+        usage.out,
+        usage.err
+    );
     project.notes.lock().unwrap().clear();
     project.run("bumpwright-check", &[("note", json!(false))], &[NOTES]);
     assert!(project.notes.lock().unwrap().is_empty());
@@ -279,9 +286,9 @@ fn a_bump_asks_for_one_merge_request() {
     ] {
         let project = Project::new(user);
         let once = "refs/heads/bump/images\n\
-                    GIT_PUSH_OPTION_0=merge_request.create\n\
+                    GIT_PUSH_OPTION_0=merge_request.create=\n\
                     GIT_PUSH_OPTION_1=merge_request.target=main\n\
-                    GIT_PUSH_OPTION_2=merge_request.remove_source_branch\n\
+                    GIT_PUSH_OPTION_2=merge_request.remove_source_branch=\n\
                     GIT_PUSH_OPTION_COUNT=3\n";
         for _ in 0..2 {
             let ran = project.run("bumpwright-bump", &[], variables);
