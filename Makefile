@@ -1,5 +1,5 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test check prepare fmt lint unit bench deny image
+.PHONY: test check prepare fmt lint unit bench deny dist package image
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
@@ -54,3 +54,13 @@ image:
 	@[ -n "$(BINARY)" ] || cargo build --locked --profile dist --bin bumpwright
 	@sh packaging/image/packages target/image/packages
 	@sh packaging/image/build "$(or $(BINARY),target/dist/bumpwright)" target/image/packages target/image/layout
+
+# The artifacts of a release in target/package, without the Debian package. BINARY packages a binary that is already built, as it is; else
+# PROFILE (default: dist, which takes a quarter of an hour) and TARGET say how it is built. docs/packaging.md
+dist:
+	@packaging/dist
+
+# All artifacts, tested.
+package: dist
+	@packaging/deb
+	@packaging/test

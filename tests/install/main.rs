@@ -13,3 +13,4 @@ mod crds;
 mod deploy;
 mod image;
 mod moving_from_flux;
+mod packaging;
