@@ -200,7 +200,8 @@ fn each_type_of_condition_is_explained() {
         }
     }
     let mut said = BTreeSet::new();
-    for (at, line) in lines().flat_map(|line| line.match_indices(", Is::").map(move |(at, _)| (at, line))) {
+    for (at, line) in lines().flat_map(|line| line.match_indices(", ConditionStatus::").map(move |(at, _)| (at, line)))
+    {
         let name = line[..at].rsplit(['(', ' ', '&']).next().unwrap();
         assert!(!name.ends_with('"'), "a type of condition as a text: {line}");
         // Others are arguments of functions that are called with constants.

@@ -84,12 +84,16 @@ fn what_is_copied_is_there() {
     }
     copied.insert("Containerfile");
     assert_eq!(copied, allowed);
-    // All that the library embeds is among it.
-    for entry in std::fs::read_dir(root().join("src/cli")).unwrap() {
-        let source = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        for embedded in source.split("include_str!(\"../../").skip(1) {
-            let folder = embedded.split('/').next().unwrap();
-            assert!(copied.contains(folder), "{folder}");
+    // All that the commands embed is among it.
+    for (path, source) in bumpwright_testkit::cli::files(&root().join("src/cli")) {
+        let source = String::from_utf8(source).unwrap();
+        for embedded in ["include_str!(\"", "include_bytes!(\""]
+            .iter()
+            .flat_map(|call| source.split(call).skip(1))
+        {
+            let folder = embedded.trim_start_matches("../").split('/').next().unwrap();
+            let own = !embedded.starts_with("../");
+            assert!(own || copied.contains(folder), "{path}: {folder}");
         }
     }
 }
