@@ -564,6 +564,7 @@ fn it_comes_from_a_registry_as_it_went() {
         let out = helm()
             .unwrap()
             .current_dir(folder.path())
+            .env("HELM_CACHE_HOME", folder.path().join("cache"))
             .args(arguments)
             .output()
             .unwrap();
