@@ -1,5 +1,5 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test check prepare fmt lint unit bench deny dist package image
+.PHONY: test check prepare fmt lint unit bench deny dist package image book
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
@@ -64,3 +64,13 @@ dist:
 package: dist
 	@packaging/deb
 	@packaging/test
+
+# The book of docs/ in target/book, whose links are checked; mdBook is built into the tools folder, once.
+MDBOOK = 0.5.4
+TOOLS = $(or $(BUMPWRIGHT_TOOLS),$(HOME)/.cache/bumpwright/bin)
+book: $(TOOLS)/mdbook-$(MDBOOK)/bin/mdbook
+	$< build docs
+	@cargo test --locked --quiet --test cli links_of_the_book -- --ignored
+
+$(TOOLS)/mdbook-%/bin/mdbook:
+	cargo install --locked --quiet --no-default-features --features search --root $(TOOLS)/mdbook-$* mdbook@$*

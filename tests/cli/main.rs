@@ -9,6 +9,7 @@
 )]
 
 mod ci_parts;
+mod documents;
 mod explain;
 mod manifests;
 mod message;
