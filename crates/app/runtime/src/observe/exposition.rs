@@ -9,16 +9,45 @@ use bumpwright_gostd::format_float;
 /// The media type of the text.
 pub(super) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// What is known of a metric before it has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricDescription {
+    /// The name.
+    pub name: &'static str,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: &'static str,
+    /// The names of the labels.
+    pub labels: &'static [&'static str],
+    /// The meaning, as in `# HELP`.
+    pub help: &'static str,
+}
+
+impl<C> Family<C> {
+    fn described(&self, kind: &'static str) -> MetricDescription {
+        MetricDescription {
+            name: self.name,
+            kind,
+            labels: self.labels,
+            help: self.help,
+        }
+    }
+}
+
 /// A family with a text form.
 pub(super) trait Exposed {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.describe().name
+    }
+
+    fn describe(&self) -> MetricDescription;
+
     /// Appends the family to the page, if it has series.
     fn write(&self, page: &mut String);
 }
 
 impl Exposed for Family<Counter> {
-    fn name(&self) -> &'static str {
-        self.name
+    fn describe(&self) -> MetricDescription {
+        self.described("counter")
     }
 
     fn write(&self, page: &mut String) {
@@ -29,8 +58,8 @@ impl Exposed for Family<Counter> {
 }
 
 impl Exposed for Family<Gauge> {
-    fn name(&self) -> &'static str {
-        self.name
+    fn describe(&self) -> MetricDescription {
+        self.described("gauge")
     }
 
     fn write(&self, page: &mut String) {
@@ -41,8 +70,8 @@ impl Exposed for Family<Gauge> {
 }
 
 impl Exposed for Family<Histogram> {
-    fn name(&self) -> &'static str {
-        self.name
+    fn describe(&self) -> MetricDescription {
+        self.described("histogram")
     }
 
     fn write(&self, page: &mut String) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::controller_families::{QueueFamilies, ReconcileFamilies};
 use super::controller_metrics::ControllerMetrics;
-use super::exposition::Exposed;
+use super::exposition::{Exposed, MetricDescription};
 use super::metric::{Counter, Family, Gauge, Histogram};
 use super::process;
 
@@ -280,6 +280,16 @@ impl Metrics {
     #[must_use]
     pub(super) fn events(&self, outcome: &str) -> Counter {
         self.0.families.events.with(&[outcome])
+    }
+
+    /// All metrics, those of the process included, by name.
+    #[must_use]
+    pub fn describe(&self) -> Vec<MetricDescription> {
+        let process = process::Measures::read();
+        let families = self.0.families.all().into_iter().map(Exposed::describe);
+        let mut all: Vec<_> = families.chain(process.iter().map(Exposed::describe)).collect();
+        all.sort_by_key(|metric| metric.name);
+        all
     }
 
     /// All metrics as text, for `/metrics`.

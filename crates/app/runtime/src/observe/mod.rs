@@ -43,6 +43,7 @@ pub use controller_metrics::{ControllerMetrics, Finish, Working};
 pub use correlator::{Correlated, Correlator};
 pub use event::{Event, EventType, ObjectReference, UnusableReference};
 pub use event_sink::{EventSink, Retries, SinkError, SinkOptions};
+pub use exposition::MetricDescription;
 pub use listen_address::{ListenAddress, ListenAddressError};
 pub use log::{Encoding, Level, Log, LogOptions, UnknownName};
 pub use metric::{Counter, Gauge, Histogram};

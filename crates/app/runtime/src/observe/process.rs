@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::exposition::{Exposed, write_single};
+use super::exposition::{Exposed, MetricDescription, write_single};
 
 /// Ticks per second in `/proc/self/stat`, the same on every machine (proc(5), `USER_HZ`).
 const TICKS: f64 = 100.0;
@@ -18,8 +18,13 @@ pub(super) struct Measure {
 }
 
 impl Exposed for Measure {
-    fn name(&self) -> &'static str {
-        self.name
+    fn describe(&self) -> MetricDescription {
+        MetricDescription {
+            name: self.name,
+            kind: self.kind,
+            labels: &[],
+            help: self.help,
+        }
     }
 
     fn write(&self, page: &mut String) {
