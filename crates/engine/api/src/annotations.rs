@@ -8,23 +8,121 @@ use bumpwright_policy::InvalidAnnotation;
 
 pub use bumpwright_policy::ANNOTATION_PREFIX;
 
-/// Kinds and the keys of their annotations, without the prefix.
-const KEYS: [(&str, &[&str]); 3] = [
-    ("ImagePolicy", &["allow-downgrade", "hold", "hold-until", "minimum-age"]),
-    (
-        "ImageUpdateAutomation",
-        &[
-            "dry-run",
-            "pull-request",
-            "pull-request-api",
-            "pull-request-base",
-            "pull-request-secret",
-            "settle",
-            "settle-at-most",
-        ],
+/// An annotation of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// The kind that has it.
+    pub kind: &'static str,
+    /// The key, without the prefix.
+    pub key: &'static str,
+    /// The valid values.
+    pub value: &'static str,
+    /// What it does.
+    pub effect: &'static str,
+}
+
+const fn annotation(kind: &'static str, key: &'static str, value: &'static str, effect: &'static str) -> Annotation {
+    Annotation {
+        kind,
+        key,
+        value,
+        effect,
+    }
+}
+
+/// All of ours, by kind and key.
+pub const ANNOTATIONS: &[Annotation] = &[
+    annotation(
+        "ImagePolicy",
+        "allow-downgrade",
+        "\"true\" (default) or \"false\"",
+        "With \"false\", a lower version than the one in Git is not written.",
     ),
-    ("Kustomization", &["approve-prune", "max-prune", "reconcile"]),
+    annotation(
+        "ImagePolicy",
+        "hold",
+        "a reason in free text",
+        "Nothing is changed by this policy as long as it is there.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "hold-until",
+        "a time (RFC 3339)",
+        "Nothing is changed by this policy before that time.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "minimum-age",
+        "a duration such as 72h",
+        "A younger image is not written, nor one of unknown age.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "dry-run",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", what would be pushed is reported, and nothing is.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request",
+        "github or gitea",
+        "A pull request is kept open for the pushed branch, by the API of such a forge.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request-api",
+        "an http or https URL",
+        "The API of the forge; default: derived from the URL of the repository.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request-base",
+        "the name of a branch",
+        "The branch to merge into; default: the branch that a run starts from.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "pull-request-secret",
+        "the name of a Secret",
+        "The Secret with `token` for the API; default: the one of the GitRepository.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "settle",
+        "a duration such as 20s",
+        "How long a run waits for further changes after an image has changed.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "settle-at-most",
+        "a duration such as 5m",
+        "The longest time between the first change and the run.",
+    ),
+    annotation(
+        "Kustomization",
+        "approve-prune",
+        "a revision",
+        "The revision that is exempt from max-prune.",
+    ),
+    annotation(
+        "Kustomization",
+        "max-prune",
+        "a number such as 10 or a percentage such as 20%",
+        "A reconciliation that would delete more objects deletes none and fails.",
+    ),
+    annotation(
+        "Kustomization",
+        "reconcile",
+        "report",
+        "Differences from the source are reported, and nothing is applied or pruned.",
+    ),
 ];
+
+/// The keys of a kind.
+fn keys_of(kind: &str) -> Vec<&'static str> {
+    let of_kind = ANNOTATIONS.iter().filter(|annotation| annotation.kind == kind);
+    of_kind.map(|annotation| annotation.key).collect()
+}
 
 /// The value of one of our annotations, by its key without the prefix.
 pub(super) fn ours<'a>(annotations: &'a BTreeMap<String, String>, key: &str) -> Option<&'a String> {
@@ -47,16 +145,13 @@ pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>)
 
 /// Checks that a kind has an annotation with this key (without the prefix); the error is a hint at what was meant.
 pub(super) fn check_annotation_key(kind: &str, key: &str) -> Result<(), String> {
-    let known = KEYS
-        .iter()
-        .find(|(of, _)| *of == kind)
-        .map_or(&[][..], |(_, keys)| keys);
+    let known = keys_of(kind);
     if known.contains(&key) {
         return Ok(());
     }
-    let whose = KEYS.iter().find(|(_, keys)| keys.contains(&key));
-    Err(match (nearest(key, known.iter().copied()), whose) {
-        (_, Some((other, _))) => format!("it is for objects of kind {other}"),
+    let other = ANNOTATIONS.iter().find(|annotation| annotation.key == key);
+    Err(match (nearest(key, known.iter().copied()), other) {
+        (_, Some(other)) => format!("it is for objects of kind {}", other.kind),
         (Some(near), None) => format!("did you mean {ANNOTATION_PREFIX}{near}?"),
         (None, None) if known.is_empty() => format!("objects of kind {kind} have none of {ANNOTATION_PREFIX}"),
         (None, None) => format!("there are {}", known.join(", ")),
@@ -77,10 +172,8 @@ mod tests {
             ]);
             check_annotation_keys(kind, &annotations).map_err(|error| error.to_string())
         };
-        for (kind, keys) in KEYS {
-            for key in keys {
-                assert_eq!(said(kind, key), Ok(()));
-            }
+        for annotation in ANNOTATIONS {
+            assert_eq!(said(annotation.kind, annotation.key), Ok(()));
         }
         for (kind, key, hint) in [
             ("ImagePolicy", "minimumAge", "did you mean bumpwright.dev/minimum-age?"),

@@ -52,7 +52,7 @@ mod selector;
 mod service_account;
 pub mod tree;
 
-pub use annotations::{ANNOTATION_PREFIX, check_annotation_keys};
+pub use annotations::{ANNOTATION_PREFIX, ANNOTATIONS, Annotation, check_annotation_keys};
 pub use artifact::{Artifact, ExternalArtifact, ExternalArtifactStatus};
 pub use automation::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
