@@ -257,30 +257,124 @@ impl Default for Gates {
 /// Where the value of a gate is.
 type Slot = fn(&mut Gates) -> &mut bool;
 
-/// The gates by name.
-const GATES: &[(&str, Slot)] = &[
-    ("GitShallowClone", |gates| &mut gates.shallow),
-    ("GitForcePushBranch", |gates| &mut gates.force_push_branch),
-    ("GitAllBranchReferences", |gates| &mut gates.all_branches),
-    ("GitSparseCheckout", |gates| &mut gates.sparse),
-    ("CacheSecretsAndConfigMaps", |gates| &mut gates.cache_configs),
-    ("ObjectLevelWorkloadIdentity", |gates| &mut gates.object_level_identity),
-    ("RefspecAlsoPushesBranch", |gates| &mut gates.refspec_also_pushes_branch),
-    ("AllowDroppedPushOptions", |gates| &mut gates.allow_dropped_push_options),
-    ("StrictPostBuildSubstitutions", |gates| &mut gates.strict_substitutions),
-    ("AdditiveCELDependencyCheck", |gates| {
-        &mut gates.additive_dependency_check
-    }),
-    ("CancelHealthCheckOnNewRevision", |gates| {
-        &mut gates.cancel_health_checks
-    }),
-    ("DisableFailFastBehavior", |gates| &mut gates.no_fail_fast),
-    ("GroupChangeLog", |gates| &mut gates.group_change_log),
-    ("DisableConfigWatchers", |gates| &mut gates.no_config_watchers),
-    ("ExternalArtifact", |gates| &mut gates.external_artifact),
-    ("DirectSourceFetch", |gates| &mut gates.direct_source_fetch),
-    ("MigrateAPIVersion", |gates| &mut gates.migrate_api_version),
-    ("StrictFieldValidation", |gates| &mut gates.strict_fields),
+/// A gate by name.
+struct Gate {
+    name: &'static str,
+    slot: Slot,
+    /// The default of Flux's controllers; none for a gate of ours.
+    flux: Option<bool>,
+    effect: &'static str,
+}
+
+const GATES: &[Gate] = &[
+    Gate {
+        name: "GitShallowClone",
+        slot: |gates| &mut gates.shallow,
+        flux: Some(true),
+        effect: "Fetch the tip of a branch without its history (IUA-032).",
+    },
+    Gate {
+        name: "GitForcePushBranch",
+        slot: |gates| &mut gates.force_push_branch,
+        flux: Some(true),
+        effect: "A push branch is the checked-out branch and one commit, and is replaced under a lease; off: edits are added to it (C30).",
+    },
+    Gate {
+        name: "GitAllBranchReferences",
+        slot: |gates| &mut gates.all_branches,
+        flux: Some(true),
+        effect: "With GitForcePushBranch=false: an existing push branch is continued; off: it begins at the checked-out branch again (C30).",
+    },
+    Gate {
+        name: "GitSparseCheckout",
+        slot: |gates| &mut gates.sparse,
+        flux: Some(false),
+        effect: "spec.update.path is taken as it is written: no link of the repository is followed on the way to it (N-023).",
+    },
+    Gate {
+        name: "CacheSecretsAndConfigMaps",
+        slot: |gates| &mut gates.cache_configs,
+        flux: Some(false),
+        effect: "Watch and cache Secrets and ConfigMaps; needs the rights to list and watch them, and memory for all that there are.",
+    },
+    Gate {
+        name: "ObjectLevelWorkloadIdentity",
+        slot: |gates| &mut gates.object_level_identity,
+        flux: Some(false),
+        effect: "Objects may name a ServiceAccount whose identity at a cloud is used.",
+    },
+    Gate {
+        name: "RefspecAlsoPushesBranch",
+        slot: |gates| &mut gates.refspec_also_pushes_branch,
+        flux: None,
+        effect: "push.refspec without push.branch pushes the checked-out branch as well (C31).",
+    },
+    Gate {
+        name: "AllowDroppedPushOptions",
+        slot: |gates| &mut gates.allow_dropped_push_options,
+        flux: None,
+        effect: "Push options that the server does not support are dropped, as in Flux; off: an error before the push.",
+    },
+    Gate {
+        name: "StrictPostBuildSubstitutions",
+        slot: |gates| &mut gates.strict_substitutions,
+        flux: Some(true),
+        effect: "A variable without value and default is an error (C17).",
+    },
+    Gate {
+        name: "AdditiveCELDependencyCheck",
+        slot: |gates| &mut gates.additive_dependency_check,
+        flux: Some(false),
+        effect: "A readyExpr of spec.dependsOn is asked in addition to readiness, not in its place.",
+    },
+    Gate {
+        name: "CancelHealthCheckOnNewRevision",
+        slot: |gates| &mut gates.cancel_health_checks,
+        flux: Some(false),
+        effect: "A new revision of the source ends the health checks of the old one.",
+    },
+    Gate {
+        name: "DisableFailFastBehavior",
+        slot: |gates| &mut gates.no_fail_fast,
+        flux: Some(false),
+        effect: "Health checks go on until their timeout when an object has failed.",
+    },
+    Gate {
+        name: "GroupChangeLog",
+        slot: |gates| &mut gates.group_change_log,
+        flux: Some(false),
+        effect: "The log has the names of changed objects by action, not an entry for each object.",
+    },
+    Gate {
+        name: "DisableConfigWatchers",
+        slot: |gates| &mut gates.no_config_watchers,
+        flux: Some(false),
+        effect: "ConfigMaps and Secrets that an object refers to are not watched: their changes count at the next interval.",
+    },
+    Gate {
+        name: "ExternalArtifact",
+        slot: |gates| &mut gates.external_artifact,
+        flux: Some(false),
+        effect: "A Kustomization may have an ExternalArtifact as its source.",
+    },
+    Gate {
+        name: "DirectSourceFetch",
+        slot: |gates| &mut gates.direct_source_fetch,
+        flux: Some(false),
+        effect: "Sources are read from the API server at each reconciliation, not from the cache.",
+    },
+    Gate {
+        name: "MigrateAPIVersion",
+        slot: |gates| &mut gates.migrate_api_version,
+        flux: Some(false),
+        effect: "Managed fields of an older API version of an object are rewritten to the applied one.",
+    },
+    Gate {
+        name: "StrictFieldValidation",
+        slot: |gates| &mut gates.strict_fields,
+        flux: None,
+        effect: "Unknown fields in built-in kinds are an error; off: they are dropped with a warning event.",
+    },
 ];
 
 /// Gates of Flux that say nothing here, or nothing yet: accepted without effect (docs/decisions.md,
@@ -292,6 +386,19 @@ const WITHOUT_EFFECT: &[&str] = &[
     "OCIArtifact",
     "CacheHelmIndex",
 ];
+
+/// A gate as documents have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateDescription {
+    /// The name.
+    pub name: &'static str,
+    /// The default.
+    pub default: bool,
+    /// The default of Flux's controllers; none for a gate of ours.
+    pub flux: Option<bool>,
+    /// What it does when it is on.
+    pub effect: &'static str,
+}
 
 /// A gate that cannot be set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -339,12 +446,31 @@ impl Gates {
     }
 
     fn slot(&mut self, name: &str) -> Option<&mut bool> {
-        let (_, slot) = GATES.iter().find(|(known, _)| *known == name)?;
-        Some(slot(self))
+        let gate = GATES.iter().find(|gate| gate.name == name)?;
+        Some((gate.slot)(self))
+    }
+
+    /// All gates that have an effect, and their defaults.
+    #[must_use]
+    pub fn describe() -> Vec<GateDescription> {
+        let mut defaults = Self::default();
+        let described = GATES.iter().map(|gate| GateDescription {
+            name: gate.name,
+            default: *(gate.slot)(&mut defaults),
+            flux: gate.flux,
+            effect: gate.effect,
+        });
+        described.collect()
+    }
+
+    /// The gates of Flux that are accepted without effect.
+    #[must_use]
+    pub const fn without_effect() -> &'static [&'static str] {
+        WITHOUT_EFFECT
     }
 
     fn known() -> String {
-        let names = GATES.iter().map(|(name, _)| *name);
+        let names = GATES.iter().map(|gate| gate.name);
         let names: Vec<&str> = names.chain(WITHOUT_EFFECT.iter().copied()).collect();
         names.join(", ")
     }
@@ -374,10 +500,10 @@ mod tests {
     fn each_gate_is_a_field_of_its_own() {
         let default = format!("{:?}", Gates::default());
         let mut fields = std::collections::BTreeSet::new();
-        for (name, slot) in GATES {
+        for gate in GATES {
             let mut gates = Gates::default();
-            let value = !*slot(&mut gates);
-            gates.set(&format!("{name}={value}")).unwrap();
+            let value = !*(gate.slot)(&mut gates);
+            gates.set(&format!("{}={value}", gate.name)).unwrap();
             let changed = format!("{gates:?}");
             let pairs = default.split(',').zip(changed.split(','));
             fields.extend(pairs.filter(|(old, new)| old != new).map(|(old, _)| old));
