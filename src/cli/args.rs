@@ -4,16 +4,33 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{build, controller, demo, explain, install, message, migrate, policy, update};
+use super::{build, completions, controller, demo, explain, install, man, message, migrate, policy, update, version};
 
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]
-#[command(name = "bumpwright", version, about, long_about = None, max_term_width = 110)]
+#[command(name = "bumpwright", version, about, long_about = None, max_term_width = 110, after_long_help = HELP)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
+
+const HELP: &str = "\
+Examples:
+  # What would change in this folder, with the image policies found in it
+  bumpwright update --dry-run --output diff
+  # Why a tag is not chosen
+  bumpwright policy -f policies.yaml --explain v1.4.0
+  # The controllers, in the cluster of the kubeconfig
+  bumpwright install
+
+Exit codes:
+  0  done
+  1  a difference: `diff`, and `update` with --exit-code
+  2  an error
+  3  something was skipped: `update` with --strict
+
+Documentation: docs/cli.md, docs/reference/README.md";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -40,6 +57,12 @@ pub enum Command {
     Controller(Box<controller::args::Controller>),
     /// Install the controllers into a cluster, or print their manifests
     Install(Box<install::args::Install>),
+    /// Print the completion script of a shell
+    Completions(completions::Completions),
+    /// Print the manual page of a command, or write all of them
+    Man(man::Man),
+    /// Print what this binary was built from
+    Version(version::Version),
 }
 
 /// Credentials. A secret is never an argument itself: it comes from a file or the environment.
@@ -90,8 +113,20 @@ pub enum Format {
 
 /// Arguments of `crds`.
 #[derive(Debug, Args)]
+#[command(after_long_help = CRDS_HELP)]
 pub struct Crds {
     /// Write one file for each kind into this folder instead
     #[arg(long, value_name = "DIR")]
     pub export: Option<PathBuf>,
 }
+
+const CRDS_HELP: &str = "\
+Examples:
+  bumpwright crds | kubectl apply --server-side -f -
+  bumpwright crds --export crds
+
+Exit codes:
+  0  printed or written
+  2  an error
+
+Documentation: docs/reference/crds/README.md";

@@ -4,6 +4,7 @@ mod access;
 pub mod args;
 mod build;
 mod byte_size;
+mod completions;
 mod confined;
 mod console;
 mod controller;
@@ -14,12 +15,14 @@ mod fetch_bounds;
 mod images;
 mod install;
 mod load;
+mod man;
 mod message;
 mod migrate;
 mod places;
 mod policy;
 mod progress;
 mod update;
+mod version;
 mod words;
 
 use std::process::ExitCode;
@@ -44,5 +47,8 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+        Command::Version(args) => version::run(&args),
     }
 }

@@ -9,11 +9,14 @@
 )]
 
 mod ci_parts;
+mod completions;
 mod documents;
 mod explain;
+mod man;
 mod manifests;
 mod message;
 mod migrate;
 mod migrate_command;
 mod picture;
 mod policy;
+mod version;

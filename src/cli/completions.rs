@@ -1,0 +1,38 @@
+//! `bumpwright completions`: the completion script of a shell, generated from the flags of all commands.
+
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::args::Cli;
+use crate::cli::console;
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_long_help = COMPLETIONS_HELP)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: Shell,
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  bumpwright completions bash > /etc/bash_completion.d/bumpwright
+  bumpwright completions zsh > /usr/local/share/zsh/site-functions/_bumpwright
+  bumpwright completions fish > ~/.config/fish/completions/bumpwright.fish
+
+Exit codes:
+  0  printed
+  2  an error
+
+Documentation: docs/reference/commands.md";
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Completions) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "bumpwright", &mut script);
+    console::end(console::print(&script).map_err(console::cannot_print))
+}
