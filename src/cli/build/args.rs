@@ -10,7 +10,7 @@ use bumpwright_budget::{self as budget, Memory, Share};
 
 /// Arguments of `build`.
 #[derive(Debug, Args)]
-#[command(after_help = BUILD_HELP)]
+#[command(after_long_help = BUILD_HELP)]
 pub struct Build {
     /// A folder with a kustomization, or the URL of a repository: https://host/org/repo//path?ref=v1
     #[arg(value_name = "DIR|URL", default_value = ".", conflicts_with = "kustomization")]
@@ -35,7 +35,7 @@ pub struct Build {
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
-#[command(after_help = DIFF_HELP)]
+#[command(after_long_help = DIFF_HELP)]
 pub struct Diff {
     /// Two folders with kustomizations, or URLs of repositories; with --from and --to one, in a repository
     #[arg(value_name = "DIR|URL", num_args = 0..=2, conflicts_with = "kustomization")]
@@ -263,19 +263,38 @@ With -k objects have the labels of their owner and the common metadata, as they 
 
 Repositories are fetched with your own Git credentials, as far as their commits are not in the cache.
 
+Examples:
+  # What `kustomize build` prints
+  bumpwright build overlays/production
+  # What kustomize-controller would apply, with the ConfigMaps and Secrets of its variables
+  bumpwright build -k apps.yaml --path . -f variables
+  # The same without keys
+  bumpwright build -k apps.yaml --path . -f variables --redact
+
 Exit codes:
   0  built
   2  an error
 
 Environment:
   BUMPWRIGHT_CACHE        the folder of mirrors (default: your cache folder)
-  KUSTOMIZE_PLUGIN_HOME   the folder of plugins (default: $XDG_CONFIG_HOME/kustomize/plugin)";
+  KUSTOMIZE_PLUGIN_HOME   the folder of plugins (default: $XDG_CONFIG_HOME/kustomize/plugin)
+
+Documentation: docs/cli.md, docs/guides/kustomizations.md";
 
 const DIFF_HELP: &str = "\
 Objects count as the same by group, kind, namespace and name; one whose name has a hash, by its name without. Values of
 Secrets are never shown. With -k the API server is asked what applying would do (server-side dry runs), and nothing is written.
 
+Examples:
+  bumpwright diff overlays/staging overlays/production
+  # Between two revisions of a repository
+  bumpwright diff --from main --to HEAD overlays/production
+  # What applying would change in the cluster of the kubeconfig
+  bumpwright diff -k apps.yaml --path .
+
 Exit codes:
   0  no difference
   1  differences
-  2  an error";
+  2  an error
+
+Documentation: docs/cli.md, docs/guides/kustomizations.md";

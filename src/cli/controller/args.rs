@@ -26,6 +26,7 @@ fn storage_path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
 
 /// Arguments of `controller`.
 #[derive(Debug, Args)]
+#[command(after_long_help = CONTROLLER_HELP)]
 pub struct Controller {
     /// The kinds to reconcile
     #[arg(
@@ -351,3 +352,18 @@ impl Accepted {
             .collect()
     }
 }
+
+const CONTROLLER_HELP: &str = "\
+Examples:
+  # Against the cluster of a kubeconfig
+  RUNTIME_NAMESPACE=flux-system bumpwright controller --kubeconfig ~/.kube/config --storage-path /tmp/bumpwright
+  # In a cluster with tenants
+  bumpwright controller --no-cross-namespace-refs --no-remote-bases --default-service-account default
+  # Without Kustomizations and sources
+  bumpwright controller --controllers image-reflector,image-automation
+
+Exit codes:
+  0  ended by SIGTERM or SIGINT
+  2  an error: an unusable setting, an unreachable API server at the start, a lost lease
+
+Documentation: docs/reference/controller-flags.md, docs/reference/feature-gates.md, docs/security.md";

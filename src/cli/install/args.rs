@@ -12,6 +12,7 @@ const IMAGE: &str = concat!("ghcr.io/bumpwright/bumpwright:v", env!("CARGO_PKG_V
 
 /// Arguments of `install`.
 #[derive(Debug, Args)]
+#[command(after_long_help = INSTALL_HELP)]
 pub struct Install {
     /// Print the manifests instead of applying them
     #[arg(long)]
@@ -67,3 +68,17 @@ pub struct Install {
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub timeout: GoDuration,
 }
+
+const INSTALL_HELP: &str = "\
+Examples:
+  bumpwright install
+  # In a cluster that has Flux
+  bumpwright install --beside-flux
+  # To apply later, or from Git
+  bumpwright install --export > bumpwright.yaml
+
+Exit codes:
+  0  installed, or printed
+  2  an error
+
+Documentation: docs/start/cluster.md, docs/moving-from-flux.md";

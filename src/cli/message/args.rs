@@ -6,6 +6,7 @@ use clap::Args;
 
 /// Arguments of `message`.
 #[derive(Debug, Args)]
+#[command(after_long_help = MESSAGE_HELP)]
 pub struct Message {
     /// The Go template [default: that of the automation in -f, or the built-in message]
     #[arg(long, value_name = "TEXT|@FILE")]
@@ -27,3 +28,17 @@ pub struct Message {
     #[arg(long)]
     pub allow_unknown_fields: bool,
 }
+
+const MESSAGE_HELP: &str = "\
+Examples:
+  # The template of an automation, with example changes
+  bumpwright message -f automation.yaml
+  bumpwright message --template 'Update {{ len .Changed.Changes }} images'
+  # The changes of a folder
+  bumpwright update --dry-run --output json | bumpwright message --from-json - --template @template.txt
+
+Exit codes:
+  0  rendered
+  2  an error: in the template, its data, or a manifest
+
+Documentation: docs/guides/messages.md";

@@ -9,7 +9,7 @@ use crate::cli::args::Format;
 
 /// Arguments of `policy`: the policies of manifests, or one from flags.
 #[derive(Debug, Args)]
-#[command(after_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
+#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
 pub struct Policy {
     /// Only these policies of -f, each as NAME or NAMESPACE/NAME
     #[arg(value_name = "POLICY", conflicts_with = "image")]
@@ -84,8 +84,17 @@ pub enum Order {
 }
 
 const POLICY_HELP: &str = "\
+Registries are asked with the Secrets of -f, or with your own logins (docker, podman, credential helpers).
+
+Examples:
+  bumpwright policy -f clusters/production
+  # Why a tag is not chosen
+  bumpwright policy -f policies.yaml flux-system/app --explain v1.4.0
+  # Without manifests
+  bumpwright policy --image ghcr.io/stefanprodan/podinfo --semver 6.x
+
 Exit codes:
   0  every policy has an image, though a guard may hold it back
   2  an error: a registry that cannot be read, a policy without an image; the others are shown all the same
 
-Registries are asked with the Secrets of -f, or with your own logins (docker, podman, credential helpers).";
+Documentation: docs/guides/policies.md";

@@ -10,7 +10,7 @@ use crate::cli::fetch_bounds::FetchBounds;
 
 /// Arguments of `update`.
 #[derive(Debug, Args)]
-#[command(after_help = UPDATE_HELP)]
+#[command(after_long_help = UPDATE_HELP)]
 pub struct Update {
     /// A folder, a file, a bare repository or a Git URL (file, http, https, ssh) [default: ., or the repositories of the
     /// automations in -f]
@@ -164,6 +164,16 @@ pub enum Output {
 }
 
 const UPDATE_HELP: &str = "\
+Examples:
+  # What would change in this folder, with the policies found in it
+  bumpwright update --dry-run --output diff
+  # Change it, and commit
+  bumpwright update --set flux-system:app=ghcr.io/acme/app:1.2.3 --commit
+  # Fetch, commit and push
+  bumpwright update -f policies.yaml https://git.example.com/acme/fleet.git
+  # Every ImageUpdateAutomation of a folder
+  bumpwright update -f clusters/production --output json
+
 Exit codes:
   0  done (with --exit-code: nothing to change)
   1  with --exit-code: something changed, or would
@@ -174,4 +184,6 @@ Environment:
   BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)
   BUMPWRIGHT_GIT_USERNAME, BUMPWRIGHT_GIT_PASSWORD, BUMPWRIGHT_GIT_TOKEN
   BUMPWRIGHT_PULL_REQUEST_TOKEN
-  NO_COLOR                 no colours";
+  NO_COLOR                 no colours
+
+Documentation: docs/cli.md, docs/start/ci.md";
