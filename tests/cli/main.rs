@@ -18,6 +18,8 @@ mod manifests;
 mod message;
 mod migrate;
 mod migrate_command;
+mod output_schema;
 mod picture;
 mod policy;
+mod reference;
 mod version;
