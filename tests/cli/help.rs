@@ -25,6 +25,8 @@ fn below<'h>(help: &'h str, heading: &str) -> Vec<&'h str> {
 
 /// The commands of the program in a line of a shell, as arguments.
 fn commands(line: &str) -> Vec<Vec<String>> {
+    // What is said about the command is in a column of its own.
+    let line = line.split_once("  ").map_or(line, |(typed, _)| typed);
     let mut commands = vec![Vec::new()];
     let mut words = words(line).into_iter();
     while let Some(word) = words.next() {
@@ -69,7 +71,7 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn a_line_of_a_shell_is_read_as_a_shell_reads_it() {
     assert_eq!(
-        commands("A_B=c bumpwright update --set 'a b' | kubectl apply -f - && bumpwright message > file"),
+        commands("A_B=c bumpwright update --set 'a b' | kubectl apply -f - && bumpwright message > file   # so"),
         [
             vec!["bumpwright", "update", "--set", "a b"],
             vec!["bumpwright", "message"]
