@@ -88,7 +88,7 @@ pub(super) fn run(args: &Version) -> ExitCode {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

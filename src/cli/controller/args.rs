@@ -366,4 +366,4 @@ Exit codes:
   0  ended by SIGTERM or SIGINT
   2  an error: an unusable setting, an unreachable API server at the start, a lost lease
 
-Documentation: docs/reference/controller-flags.md, docs/reference/feature-gates.md, docs/security.md";
+Documentation: docs/reference/controller-flags.md, docs/reference/feature-gates.md, docs/how/security.md";

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_long_help = HELP)]
 pub struct Explain {
     /// A reason, a type of condition, or the HTTP status of a webhook, in any case [default: list all]
     #[arg(value_name = "CODE")]
@@ -26,6 +26,14 @@ pub enum Output {
 
 const HELP: &str = "\
 Examples:
-  bumpwright explain                      # all codes by group
-  bumpwright explain UnknownPolicy        # of a skipped marker
-  bumpwright explain GitOperationFailed   # of a condition or an event";
+  bumpwright explain
+  # Why a marker was skipped
+  bumpwright explain UnknownPolicy
+  # The reason of a condition or an event
+  bumpwright explain GitOperationFailed
+
+Exit codes:
+  0  done
+  2  there is no such code
+
+Documentation: docs/reference/reasons.md";

@@ -81,4 +81,4 @@ Exit codes:
   0  installed, or printed
   2  an error
 
-Documentation: docs/start/cluster.md, docs/moving-from-flux.md";
+Documentation: docs/start/cluster.md, docs/guides/moving-from-flux.md";

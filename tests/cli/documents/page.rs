@@ -10,6 +10,7 @@
 //! - `<!-- prepare: COMMAND -->` is run before the block; `REPOSITORY` is this repository.
 //! - `<!-- tags: REPOSITORY TAG... -->` This repository of `registry.example.com` has these tags.
 //! - `<!-- needs: PROGRAM... -->` Without these tools the page is not run.
+//! - `<!-- Generated … -->` says what makes the page.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ impl Block {
 
     pub fn unknown_notes(&self) -> impl Iterator<Item = &str> {
         let names = self.notes.iter().map(|(name, _)| name.as_str());
-        names.filter(|name| !NOTES.contains(name))
+        names.filter(|name| !NOTES.contains(name) && !name.starts_with("Generated "))
     }
 }
 

@@ -185,7 +185,7 @@ pub fn page() -> String {
         writeln!(page, "| {} |", row.join(" | ")).unwrap();
     }
     page.push_str(
-        "\n## Bounds\n\nFlux has none of these; see [security](../security.md). Beyond one a job fails, and the error names the flag.\n\n\
+        "\n## Bounds\n\nFlux has none of these; see [security](../how/security.md). Beyond one a job fails, and the error names the flag.\n\n\
          | flag | default |\n|---|---|\n",
     );
     for flag in BOUNDS {

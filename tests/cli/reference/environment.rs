@@ -178,7 +178,7 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
         &[
             (
                 "SOPS_HC_VAULT_ALLOWLIST",
-                "the servers that may get `VAULT_TOKEN`: see [security](../security.md).",
+                "the servers that may get `VAULT_TOKEN`: see [security](../how/security.md).",
             ),
             ("SOPS_GCP_KMS_ENDPOINT", "another endpoint of Google's key service."),
             (
