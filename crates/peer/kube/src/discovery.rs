@@ -12,6 +12,7 @@ use super::answer::ApiCall;
 use super::answered::{Answer, Answered};
 use super::client::Cluster;
 use super::error::ClusterError;
+use super::kind::Kind;
 use super::path_segment;
 use bumpwright_api::ObjectName;
 
@@ -76,6 +77,20 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// A kind that is known here.
+    #[must_use]
+    pub fn of(kind: &Kind, namespaced: bool) -> Self {
+        Self {
+            gvk: GroupVersionKind {
+                group: kind.group.to_owned(),
+                version: kind.version.to_owned(),
+                kind: kind.kind.to_owned(),
+            },
+            plural: kind.plural.to_owned(),
+            namespaced,
+        }
+    }
+
     /// The path of an object. The namespace counts only for namespaced kinds; without one the path does not exist, and the
     /// server returns an error.
     ///
@@ -170,6 +185,28 @@ struct ListedResource {
     kind: String,
     #[serde(default)]
     namespaced: bool,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+/// `metav1.APIGroupList`
+#[derive(Deserialize)]
+struct GroupList {
+    #[serde(default)]
+    groups: Vec<ListedGroup>,
+}
+
+impl Answer for GroupList {
+    fn weight(&self) -> u64 {
+        self.groups.iter().map(|listed| 200 + listed.name.len() as u64).sum()
+    }
+}
+
+#[derive(Deserialize)]
+struct ListedGroup {
+    name: String,
+    #[serde(rename = "preferredVersion")]
+    preferred: ListedVersion,
 }
 
 /// `metav1.APIGroup`
@@ -290,6 +327,42 @@ impl Cluster {
             Err(error) if error.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(error),
         }
+    }
+
+    /// All kinds with objects in namespaces that can be listed, each at the version that the server prefers.
+    ///
+    /// # Errors
+    /// Whatever the server says, also about a single group.
+    pub async fn namespaced_resources(&self) -> Result<Vec<Resource>, ClusterError> {
+        let groups = self.answer::<GroupList>(ApiCall::get("/apis")).await?.into_value();
+        let groups = groups
+            .groups
+            .into_iter()
+            .map(|listed| (listed.name, listed.preferred.version));
+        let mut all = Vec::new();
+        for (group, version) in [(String::new(), "v1".to_owned())].into_iter().chain(groups) {
+            let kind = String::new();
+            let of_group = GroupVersionKind { group, version, kind };
+            let list = self.answer::<ResourceList>(ApiCall::get(&of_group.base())).await?;
+            let is_wanted = |listed: &ListedResource| {
+                listed.namespaced && !listed.name.contains('/') && listed.verbs.iter().any(|verb| verb == "list")
+            };
+            all.extend(
+                list.into_value()
+                    .resources
+                    .into_iter()
+                    .filter(is_wanted)
+                    .map(|listed| Resource {
+                        gvk: GroupVersionKind {
+                            kind: listed.kind,
+                            ..of_group.clone()
+                        },
+                        plural: listed.name,
+                        namespaced: true,
+                    }),
+            );
+        }
+        Ok(all)
     }
 
     /// The server's OpenAPI document (version 3) of a group and version; None when it has none.

@@ -62,6 +62,12 @@ pub const ROLE: Kind = v1(RBAC, "Role", "roles");
 pub const ROLE_BINDING: Kind = v1(RBAC, "RoleBinding", "rolebindings");
 /// `Deployment`
 pub const DEPLOYMENT: Kind = v1("apps", "Deployment", "deployments");
+/// `ReplicaSet`
+pub const REPLICA_SET: Kind = v1("apps", "ReplicaSet", "replicasets");
+/// `Pod`
+pub const POD: Kind = v1(CORE, "Pod", "pods");
+/// `Service`
+pub const SERVICE: Kind = v1(CORE, "Service", "services");
 /// `NetworkPolicy`
 pub const NETWORK_POLICY: Kind = v1("networking.k8s.io", "NetworkPolicy", "networkpolicies");
 /// `Lease`

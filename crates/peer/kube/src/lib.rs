@@ -24,6 +24,7 @@ mod path_segment;
 mod proxied;
 mod received;
 mod remote;
+mod review;
 mod watched;
 
 pub use answered::Answered;
@@ -35,11 +36,13 @@ pub use error::ClusterError;
 pub use kind::{
     BUCKET, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, EVENT,
     EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,
-    LEASE, NAMESPACE, NETWORK_POLICY, OCI_REPOSITORY, ROLE, ROLE_BINDING, SECRET, SERVICE_ACCOUNT,
+    LEASE, NAMESPACE, NETWORK_POLICY, OCI_REPOSITORY, POD, REPLICA_SET, ROLE, ROLE_BINDING, SECRET, SERVICE,
+    SERVICE_ACCOUNT,
 };
 pub use lease::{Lease, lease_name};
 pub use limit::Pace;
 pub use login::{ServerToken, TokenSource};
 pub use object::Object;
 pub use remote::{RemoteRules, kubeconfig_place};
+pub use review::{AccessQuestion, ServerVersion};
 pub use watched::OnAnswer;
