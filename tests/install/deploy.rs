@@ -5,6 +5,7 @@ mod containerfile;
 mod dashboard;
 pub(super) mod rights;
 mod server;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -195,6 +196,98 @@ fn kustomize_makes_the_same_with_changes() {
     );
 }
 
+/// The kinds in the arguments of `deploy/base`.
+const ARGUMENT: &str = "/spec/template/spec/containers/0/args/6";
+
+/// Every set of kinds, alone and beside Flux; the other flags go through all their values on the way.
+#[test]
+fn kustomize_makes_the_same_of_every_set_of_kinds() {
+    if bumpwright_testkit::tool("kustomize").is_none() {
+        return;
+    }
+    let mut tried = 0;
+    for set in 1..16_usize {
+        for beside_flux in [false, true] {
+            let (source, kustomize) = (set & 4 != 0, set & 8 != 0);
+            if kustomize && !source && !beside_flux {
+                continue;
+            }
+            let image_kinds = [(1, "image-reflector"), (2, "image-automation")];
+            let images: Vec<&str> = image_kinds
+                .iter()
+                .filter(|(bit, _)| set & bit != 0)
+                .map(|(_, name)| *name)
+                .collect();
+            let is_one = |bit: usize| (tried >> bit) & 1 == 1;
+            let (one_namespace, webhooks, identity, open) = (is_one(0), is_one(1), is_one(2), is_one(3));
+            tried += 1;
+            let folder = if one_namespace {
+                "DEPLOY/one-namespace"
+            } else {
+                "DEPLOY"
+            };
+            let components: Vec<String> = [
+                (one_namespace, "DEPLOY/one-namespace".to_owned()),
+                (images.is_empty(), "DEPLOY/no-images".to_owned()),
+                (identity, format!("{folder}/workload-identity")),
+                (source, format!("{folder}/source-controller")),
+                (kustomize, format!("{folder}/kustomize-controller")),
+                (webhooks, format!("{folder}/webhooks")),
+            ]
+            .into_iter()
+            .filter_map(|(is_wanted, name)| is_wanted.then_some(name))
+            .collect();
+            let base = if beside_flux { "DEPLOY/beside-flux" } else { "DEPLOY" };
+            let mut kustomization = format!(
+                "resources: [{base}]\ncomponents: [{}]\npatches:\n",
+                components.join(", ")
+            );
+            if images.len() == 1 {
+                kustomization.push_str(&format!(
+                    r#"- {{target: {{kind: Deployment}}, patch: '[{{"op": "replace", "path": "{ARGUMENT}", "value": "--controllers={}"}}]'}}"#,
+                    images[0]
+                ));
+                kustomization.push('\n');
+            }
+            if open {
+                kustomization.push_str(
+                    r#"- {target: {kind: NetworkPolicy}, patch: '{"$patch": "delete", "kind": "NetworkPolicy", "metadata": {"name": "any"}}'}"#,
+                );
+            }
+            let mut named = images;
+            named.extend(source.then_some("source"));
+            named.extend(kustomize.then_some("kustomize-controller"));
+            named.extend(webhooks.then_some("webhooks"));
+            let flags = [
+                format!("--components={}", named.join(",")),
+                format!("--watch-all-namespaces={}", !one_namespace),
+                format!("--network-policy={}", !open),
+            ];
+            let mut flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+            flags.extend(beside_flux.then_some("--beside-flux"));
+            flags.extend(identity.then_some("--workload-identity"));
+            assert_same(&kustomization, &flags);
+        }
+    }
+    assert_eq!(tried, 26);
+}
+
+#[test]
+fn all_is_the_whole_product_and_moves_as_a_whole() {
+    let components = "DEPLOY/source-controller, DEPLOY/kustomize-controller";
+    let kustomization = format!("resources: [DEPLOY]\ncomponents: [{components}]\n");
+    assert_same(&kustomization, &["--components=all"]);
+    assert_eq!(
+        exported(&["--components=all"]),
+        exported(&["--controllers=source,kustomize,image-reflector,image-automation"])
+    );
+    let text = json!(exported(&["--components=all,webhooks", "--namespace=images"])).to_string();
+    assert!(
+        text.contains("--webhook-addr") && !text.contains("flux-system"),
+        "{text}"
+    );
+}
+
 /// What listens, what leads there, what lets it in, and the right to ask; all else stays as it is.
 #[test]
 fn webhooks_are_a_component() {
@@ -249,7 +342,7 @@ fn definitions_are_those_of_the_folder_of_definitions() {
             count += 1;
         }
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 8);
 }
 
 /// The restricted profile of the pod security standards, and a root file system that nothing can write to.
@@ -292,6 +385,7 @@ fn the_process_understands_its_arguments() {
             "--workload-identity",
             "--controllers=image-reflector",
         ],
+        &["--components=all,webhooks", "--watch-all-namespaces=false"],
     ] {
         let all = exported(flags);
         let container = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"]["containers"][0];
@@ -335,8 +429,16 @@ fn what_would_not_fit_into_a_manifest_is_refused() {
         ),
         ("--image=a:b\n  - x", "is not an image with a tag or a digest"),
         ("--log-level=loud", "--log-level: "),
-        ("--controllers=helm", "--controllers: \"helm\" is none of"),
-        ("--controllers=", "--controllers: none is named"),
+        ("--controllers=helm", "--components: \"helm\" is none of"),
+        ("--controllers=", "--components: none is named"),
+        (
+            "--components=webhooks",
+            "--components: none is named that reconciles anything",
+        ),
+        (
+            "--components=kustomize",
+            "--components: Kustomizations need sources: name source as well, or give --beside-flux",
+        ),
     ] {
         let ran = Bench::new().run(&["install", "--export", flag]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{flag}");

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -83,7 +84,8 @@ impl<'a> Moving<'a> {
         said
     }
 
-    fn shell(&self, command: &str) -> String {
+    /// Runs a command. An installation waits for what a cluster does meanwhile.
+    fn shell(&mut self, command: &str) -> String {
         let bin = self.bin();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         let mut shell = Command::new("sh");
@@ -96,7 +98,12 @@ impl<'a> Moving<'a> {
             // It would ask for its own newest release; there is no way out, and it says nothing about that.
             shell.env("HTTPS_PROXY", "http://127.0.0.1:9");
         }
-        let output = shell.output().unwrap();
+        let running = std::thread::spawn(move || shell.output().unwrap());
+        while command.starts_with("bumpwright install") && !running.is_finished() {
+            self.settle();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let output = running.join().unwrap();
         let said = format!(
             "{}{}",
             String::from_utf8_lossy(&output.stdout),
@@ -384,7 +391,7 @@ fn a_lease_that_nobody_renews_is_taken_over() {
 #[test]
 fn stored_versions_do_not_stand_in_the_way() {
     let Some(cluster) = cluster() else { return };
-    let moving = Moving::start(&cluster);
+    let mut moving = Moving::start(&cluster);
     let name = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     moving.shell("bumpwright install --beside-flux");
     // As a cluster is whose Flux once stored v1beta2.
@@ -400,11 +407,7 @@ fn stored_versions_do_not_stand_in_the_way() {
     let file = folder.join("image.toolkit.fluxcd.io_imagepolicies.yaml");
     let definition: Json = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let path = format!("{name}?fieldManager=flux&force=true");
-    let apply = || {
-        moving
-            .cluster
-            .request("PATCH", &path, "application/apply-patch+yaml", &definition.to_string())
-    };
+    let apply = || cluster.request("PATCH", &path, "application/apply-patch+yaml", &definition.to_string());
     let refused = apply();
     assert_eq!(refused.status, 422, "{}", refused.body);
     assert!(

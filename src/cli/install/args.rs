@@ -30,20 +30,22 @@ pub struct Install {
     #[arg(long)]
     pub beside_flux: bool,
 
-    /// The kinds to reconcile
+    /// What to install: image-reflector, image-automation, source, kustomize; all for the four of them; webhooks to listen for
+    /// forges and registries as well
     #[arg(
         long,
-        value_name = "KINDS",
+        visible_alias = "controllers",
+        value_name = "LIST",
         value_delimiter = ',',
         default_value = INSTALLED_CONTROLLERS
     )]
-    pub controllers: Vec<String>,
+    pub components: Vec<String>,
 
     /// Reconcile objects of all namespaces; if false, only those of --namespace, without rights elsewhere
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub watch_all_namespaces: bool,
 
-    /// Add a NetworkPolicy that allows requests for metrics from inside the cluster only
+    /// Add NetworkPolicies that let in what asks for metrics, artifacts and webhooks, and nothing else
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub network_policy: bool,
 
@@ -64,21 +66,29 @@ pub struct Install {
     #[arg(long, value_name = "NAME", conflicts_with = "export")]
     pub context: Option<String>,
 
-    /// Time limit for the definitions to become established
-    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    /// Wait until the controllers are ready
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub wait: bool,
+
+    /// Time limit for the definitions to become established and the controllers ready
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
     pub timeout: GoDuration,
 }
 
 const INSTALL_HELP: &str = "\
 Examples:
   bumpwright install
+  # Sources and Kustomizations as well
+  bumpwright install --components=all
   # In a cluster that has Flux
   bumpwright install --beside-flux
   # To apply later, or from Git
-  bumpwright install --export > bumpwright.yaml
+  bumpwright install --components=all --export > bumpwright.yaml
+
+It can be run again, to upgrade or to change its flags; what an earlier run installed and this one does not name stays.
 
 Exit codes:
-  0  installed, or printed
-  2  an error
+  0  installed, and ready unless --wait=false
+  2  an error, or not ready in time; the message has the reason and what to do
 
 Documentation: docs/start/cluster.md, docs/guides/moving-from-flux.md";

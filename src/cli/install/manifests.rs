@@ -3,11 +3,13 @@
 //!
 //! The files are kept as text, so that printed manifests have their comments; every change replaces whole known lines.
 
-use bumpwright_api::{ObjectName, custom_resources};
+use bumpwright_api::{CustomResource, ObjectName, custom_resources};
 use bumpwright_kube::{
     CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT, Kind, NAMESPACE, NETWORK_POLICY, ROLE,
-    ROLE_BINDING, SERVICE_ACCOUNT,
+    ROLE_BINDING, SERVICE, SERVICE_ACCOUNT,
 };
+
+use super::components::Components;
 
 /// The namespace in the files of `deploy/`.
 const WRITTEN_NAMESPACE: &str = "flux-system";
@@ -18,6 +20,20 @@ const WRITTEN_IMAGE: &str = concat!("image: ghcr.io/bumpwright/bumpwright:v", en
 /// The last argument in the files.
 const LAST_ARGUMENT: &str = "        - --controllers=image-reflector,image-automation\n";
 
+/// The last port in the files.
+const LAST_PORT: &str = "        - name: healthz\n          containerPort: 9440\n          protocol: TCP\n";
+
+/// The rules of the image kinds in the role of the process.
+const IMAGE_RULES: &str = "\
+# Objects are watched; finalizers are patched.
+- apiGroups: [image.toolkit.fluxcd.io]
+  resources: [imagepolicies, imagerepositories, imageupdateautomations]
+  verbs: [get, list, watch, patch]
+- apiGroups: [image.toolkit.fluxcd.io]
+  resources: [imagepolicies/status, imagerepositories/status, imageupdateautomations/status]
+  verbs: [patch]
+";
+
 /// Definitions of ours, whatever else is installed.
 const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
 
@@ -25,12 +41,12 @@ const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
 const SOURCE: &str = "gitrepositories.source.toolkit.fluxcd.io";
 
 /// The options of an installation; texts are validated before.
-pub(super) struct Installation<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) struct Installation<'a> {
     pub namespace: &'a str,
     pub image: &'a str,
     pub beside_flux: bool,
-    /// The values of `--controllers`.
-    pub controllers: &'a str,
+    pub components: Components,
     pub watch_all_namespaces: bool,
     pub network_policy: bool,
     /// Whether objects may use the identities of ServiceAccounts.
@@ -40,7 +56,7 @@ pub(super) struct Installation<'a> {
 
 /// An object to apply.
 #[derive(Clone, Debug)]
-pub(super) struct Manifest {
+pub(in crate::cli) struct Manifest {
     pub kind: &'static Kind,
     pub name: ObjectName,
     /// YAML, without `---`.
@@ -49,48 +65,71 @@ pub(super) struct Manifest {
     pub shared: bool,
 }
 
+/// A file of `deploy/` as a manifest.
+macro_rules! file {
+    ($kind:expr, $name:expr, $path:literal) => {
+        manifest($kind, $name, include_str!(concat!("../../../deploy/", $path)))
+    };
+}
+
 /// All objects in apply order.
-pub(super) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
+pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
     let mut all: Vec<Manifest> = custom_resources()
         .iter()
-        .filter_map(|one| definition(one, wanted.beside_flux))
+        .filter(|one| is_needed(&one.name(), wanted))
+        .map(definition)
         .collect();
     if !wanted.beside_flux {
         all.push(Manifest {
             shared: true,
-            ..manifest(
-                &NAMESPACE,
-                WRITTEN_NAMESPACE,
-                include_str!("../../../deploy/namespace.yaml"),
-            )
+            ..file!(&NAMESPACE, WRITTEN_NAMESPACE, "namespace.yaml")
         });
     }
-    all.push(manifest(
-        &SERVICE_ACCOUNT,
-        "bumpwright",
-        include_str!("../../../deploy/base/service-account.yaml"),
-    ));
-    all.extend(roles(wanted.watch_all_namespaces));
+    all.push(file!(&SERVICE_ACCOUNT, "bumpwright", "base/service-account.yaml"));
+    all.extend(roles(wanted));
     if wanted.workload_identity {
         all.extend(token_roles(wanted.watch_all_namespaces));
     }
+    let Components { kinds, webhooks } = wanted.components;
+    if kinds.source {
+        all.extend(source_roles(wanted.watch_all_namespaces));
+        all.push(file!(
+            &SERVICE,
+            "bumpwright-artifacts",
+            "source-controller/service.yaml"
+        ));
+    }
+    if kinds.kustomize {
+        all.push(kustomize_binding(wanted.watch_all_namespaces));
+    }
+    if webhooks {
+        all.extend(webhook_roles(wanted.watch_all_namespaces));
+        all.push(file!(&SERVICE, "bumpwright-webhooks", "webhooks/service.yaml"));
+    }
     if wanted.network_policy {
-        let text = include_str!("../../../deploy/base/network-policy.yaml");
-        all.push(manifest(&NETWORK_POLICY, "bumpwright", text));
+        all.extend(network_policies(wanted.components));
     }
     all.push(deployment(wanted));
     all.into_iter().map(|one| moved(one, wanted.namespace)).collect()
 }
 
-/// A definition with the labels that `flux` looks for; None when the installation omits it.
-fn definition(resource: &bumpwright_api::CustomResource, beside_flux: bool) -> Option<Manifest> {
+/// Whether an installation has this definition.
+fn is_needed(name: &str, wanted: &Installation<'_>) -> bool {
+    let Components { kinds, .. } = wanted.components;
+    match name {
+        name if name.ends_with(OWN_GROUP) => wanted.components.has_images(),
+        SOURCE => !wanted.beside_flux,
+        "buckets.source.toolkit.fluxcd.io" | "ocirepositories.source.toolkit.fluxcd.io" => kinds.source,
+        _ => kinds.kustomize,
+    }
+}
+
+/// A definition with the labels that `flux` looks for.
+fn definition(resource: &CustomResource) -> Manifest {
     let name = resource.name();
     let own = name.ends_with(OWN_GROUP);
-    if !own && (beside_flux || name != SOURCE) {
-        return None;
-    }
     let mut labels = "  labels:\n    app.kubernetes.io/part-of: flux\n".to_owned();
-    if !own {
+    if name == SOURCE {
         labels.push_str(concat!(
             "    app.kubernetes.io/version: bumpwright-v",
             env!("CARGO_PKG_VERSION"),
@@ -103,117 +142,148 @@ fn definition(resource: &bumpwright_api::CustomResource, beside_flux: bool) -> O
         false => "  annotations:\n",
     };
     let text = resource.to_yaml().replacen("  annotations:\n", annotations, 1);
-    Some(Manifest {
+    Manifest {
         kind: &CUSTOM_RESOURCE_DEFINITION,
         name: ObjectName::new("", name),
         text: text.replacen("\nspec:\n", &format!("\n{labels}spec:\n"), 1),
         shared: !own,
-    })
+    }
 }
 
-fn roles(everywhere: bool) -> Vec<Manifest> {
-    let mut roles = if everywhere {
+fn roles(wanted: &Installation<'_>) -> Vec<Manifest> {
+    let mut roles = if wanted.watch_all_namespaces {
         vec![
-            manifest(
-                &CLUSTER_ROLE,
-                "bumpwright",
-                include_str!("../../../deploy/base/cluster-role.yaml"),
-            ),
-            manifest(
+            file!(&CLUSTER_ROLE, "bumpwright", "base/cluster-role.yaml"),
+            file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-flux-system",
-                include_str!("../../../deploy/base/cluster-role-binding.yaml"),
+                "base/cluster-role-binding.yaml"
             ),
         ]
     } else {
         vec![
-            manifest(
-                &ROLE,
-                "bumpwright",
-                include_str!("../../../deploy/one-namespace/role.yaml"),
-            ),
-            manifest(
-                &ROLE_BINDING,
-                "bumpwright",
-                include_str!("../../../deploy/one-namespace/role-binding.yaml"),
-            ),
+            file!(&ROLE, "bumpwright", "one-namespace/role.yaml"),
+            file!(&ROLE_BINDING, "bumpwright", "one-namespace/role-binding.yaml"),
         ]
     };
+    if !wanted.components.has_images() {
+        for role in &mut roles {
+            role.text = role.text.replace(IMAGE_RULES, "");
+        }
+    }
     roles.extend([
-        manifest(
-            &ROLE,
-            "bumpwright-leases",
-            include_str!("../../../deploy/base/lease-role.yaml"),
-        ),
-        manifest(
-            &ROLE_BINDING,
-            "bumpwright-leases",
-            include_str!("../../../deploy/base/lease-role-binding.yaml"),
-        ),
-        manifest(
-            &CLUSTER_ROLE,
-            "bumpwright-view",
-            include_str!("../../../deploy/base/view-role.yaml"),
-        ),
-        manifest(
-            &CLUSTER_ROLE,
-            "bumpwright-edit",
-            include_str!("../../../deploy/base/edit-role.yaml"),
-        ),
+        file!(&ROLE, "bumpwright-leases", "base/lease-role.yaml"),
+        file!(&ROLE_BINDING, "bumpwright-leases", "base/lease-role-binding.yaml"),
+        file!(&CLUSTER_ROLE, "bumpwright-view", "base/view-role.yaml"),
+        file!(&CLUSTER_ROLE, "bumpwright-edit", "base/edit-role.yaml"),
     ]);
     roles
 }
 
 /// The right to issue tokens of ServiceAccounts, which few installations need.
 fn token_roles(everywhere: bool) -> [Manifest; 2] {
-    if everywhere {
-        [
-            manifest(
-                &CLUSTER_ROLE,
-                "bumpwright-workload-identity",
-                include_str!("../../../deploy/workload-identity/cluster-role.yaml"),
-            ),
-            manifest(
+    const NAME: &str = "bumpwright-workload-identity";
+    match everywhere {
+        true => [
+            file!(&CLUSTER_ROLE, NAME, "workload-identity/cluster-role.yaml"),
+            file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-workload-identity-flux-system",
-                include_str!("../../../deploy/workload-identity/cluster-role-binding.yaml"),
+                "workload-identity/cluster-role-binding.yaml"
             ),
-        ]
-    } else {
-        [
-            manifest(
-                &ROLE,
-                "bumpwright-workload-identity",
-                include_str!("../../../deploy/one-namespace/workload-identity/role.yaml"),
-            ),
-            manifest(
-                &ROLE_BINDING,
-                "bumpwright-workload-identity",
-                include_str!("../../../deploy/one-namespace/workload-identity/role-binding.yaml"),
-            ),
-        ]
+        ],
+        false => [
+            file!(&ROLE, NAME, "one-namespace/workload-identity/role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/workload-identity/role-binding.yaml"),
+        ],
     }
 }
 
+fn source_roles(everywhere: bool) -> [Manifest; 2] {
+    const NAME: &str = "bumpwright-sources";
+    match everywhere {
+        true => [
+            file!(&CLUSTER_ROLE, NAME, "source-controller/cluster-role.yaml"),
+            file!(
+                &CLUSTER_ROLE_BINDING,
+                NAME,
+                "source-controller/cluster-role-binding.yaml"
+            ),
+        ],
+        false => [
+            file!(&ROLE, NAME, "one-namespace/source-controller/role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/source-controller/role-binding.yaml"),
+        ],
+    }
+}
+
+fn kustomize_binding(everywhere: bool) -> Manifest {
+    const NAME: &str = "bumpwright-kustomizations";
+    match everywhere {
+        true => file!(
+            &CLUSTER_ROLE_BINDING,
+            NAME,
+            "kustomize-controller/cluster-role-binding.yaml"
+        ),
+        false => file!(
+            &ROLE_BINDING,
+            NAME,
+            "one-namespace/kustomize-controller/role-binding.yaml"
+        ),
+    }
+}
+
+fn webhook_roles(everywhere: bool) -> [Manifest; 2] {
+    const NAME: &str = "bumpwright-webhooks";
+    match everywhere {
+        true => [
+            file!(&CLUSTER_ROLE, NAME, "webhooks/cluster-role.yaml"),
+            file!(&CLUSTER_ROLE_BINDING, NAME, "webhooks/cluster-role-binding.yaml"),
+        ],
+        false => [
+            file!(&ROLE, NAME, "one-namespace/webhooks/role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/webhooks/role-binding.yaml"),
+        ],
+    }
+}
+
+fn network_policies(components: Components) -> Vec<Manifest> {
+    let mut all = vec![file!(&NETWORK_POLICY, "bumpwright", "base/network-policy.yaml")];
+    if components.kinds.source {
+        all.push(file!(
+            &NETWORK_POLICY,
+            "bumpwright-artifacts",
+            "source-controller/network-policy.yaml"
+        ));
+    }
+    if components.webhooks {
+        all.push(file!(
+            &NETWORK_POLICY,
+            "bumpwright-webhooks",
+            "webhooks/network-policy.yaml"
+        ));
+    }
+    all
+}
+
 fn deployment(wanted: &Installation<'_>) -> Manifest {
-    let text = include_str!("../../../deploy/base/deployment.yaml");
-    let mut one = manifest(&DEPLOYMENT, "bumpwright", text);
-    let mut arguments = String::new();
-    let mut add = |argument: &str| {
-        arguments.push_str("        - ");
-        arguments.push_str(argument);
-        arguments.push('\n');
+    let mut one = file!(&DEPLOYMENT, "bumpwright", "base/deployment.yaml");
+    let mut ports = LAST_PORT.to_owned();
+    let mut expose = |name: &str, port: u16| {
+        ports.push_str(&format!(
+            "        - name: {name}\n          containerPort: {port}\n          protocol: TCP\n"
+        ));
     };
-    add(&format!("--controllers={}", wanted.controllers));
-    if wanted.beside_flux {
-        add("--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./");
+    if wanted.components.kinds.source {
+        expose("artifacts", 9090);
     }
-    if !wanted.watch_all_namespaces {
-        add("--no-cross-namespace-refs=true");
+    if wanted.components.webhooks {
+        expose("webhooks", 9292);
     }
-    if wanted.workload_identity {
-        add("--feature-gates=ObjectLevelWorkloadIdentity=true");
-    }
+    let arguments: String = arguments(wanted)
+        .iter()
+        .map(|argument| format!("        - {argument}\n"))
+        .collect();
     one.text = one
         .text
         .replace(WRITTEN_IMAGE, &format!("image: {}", wanted.image))
@@ -222,8 +292,36 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
             &format!("--watch-all-namespaces={}", wanted.watch_all_namespaces),
         )
         .replace("--log-level=info", &format!("--log-level={}", wanted.log_level))
-        .replace(LAST_ARGUMENT, &arguments);
+        .replace(LAST_ARGUMENT, &arguments)
+        .replace(LAST_PORT, &ports);
     one
+}
+
+/// The arguments from the kinds on, in the order in which the components of `deploy/` add them.
+fn arguments(wanted: &Installation<'_>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let Components { kinds, webhooks } = wanted.components;
+    if wanted.components.has_images() {
+        all.push(format!("--controllers={}", wanted.components.images().join(",")));
+    }
+    let mut add = |is_wanted: bool, argument: &str| all.extend(is_wanted.then(|| argument.to_owned()));
+    add(
+        wanted.beside_flux,
+        "--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./",
+    );
+    add(!wanted.watch_all_namespaces, "--no-cross-namespace-refs=true");
+    add(
+        wanted.workload_identity,
+        "--feature-gates=ObjectLevelWorkloadIdentity=true",
+    );
+    add(kinds.source, "--controllers=source");
+    add(
+        kinds.source,
+        "--storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.cluster.local.",
+    );
+    add(kinds.kustomize, "--controllers=kustomize");
+    add(webhooks, "--webhook-addr=:9292");
+    all
 }
 
 fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {

@@ -1,22 +1,27 @@
 //! `bumpwright install`: the manifests of `deploy/`, printed or applied.
 
 pub mod args;
-mod manifests;
+pub(super) mod components;
+pub(super) mod manifests;
+pub(super) mod rollout;
 
 use std::io;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
+use tokio::time::{Duration, Instant};
+
+use crate::cli::cluster;
 use crate::cli::console;
-use crate::cli::controller::kinds;
 use args::Install;
-use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Connect};
+use bumpwright_api::GoDuration;
+use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError};
 use bumpwright_runtime::{Level, UnknownName};
+use components::{Components, ComponentsError};
 use manifests::{Installation, Manifest, manifests};
+use rollout::Rollout;
 
 /// The field manager of an installation.
-const MANAGER: &str = "bumpwright";
+pub(super) const MANAGER: &str = "bumpwright";
 
 /// Why the installation failed, or is incomplete.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +34,8 @@ enum InstallError {
     Image(String),
     #[error("--log-level: {0}")]
     LogLevel(UnknownName),
-    #[error("{0}")]
-    Controllers(String),
+    #[error(transparent)]
+    Components(ComponentsError),
     #[error("cannot print the manifests: {0}")]
     Print(io::Error),
     #[error("cannot start: {0}")]
@@ -39,6 +44,10 @@ enum InstallError {
     Connect(ClusterError),
     #[error("cannot apply {object}: {error}; what came before it is applied, and the command can be run again")]
     Apply { object: String, error: ClusterError },
+    #[error("all is applied, but deployment.apps/bumpwright cannot be read: {0}; --wait=false does not look")]
+    Unseen(ClusterError),
+    #[error("all is applied, but deployment.apps/bumpwright {why}; once that is mended, the command can be run again")]
+    NotReady { why: String },
 }
 
 /// Runs the command.
@@ -48,12 +57,12 @@ pub(super) fn run(args: &Install) -> ExitCode {
 }
 
 fn try_run(args: &Install) -> Result<(), InstallError> {
-    let controllers = controllers(&args.controllers)?;
+    let components = Components::named(&args.components).and_then(|named| named.checked(args.beside_flux));
     let wanted = Installation {
         namespace: namespace(&args.namespace)?,
         image: image(&args.image)?,
         beside_flux: args.beside_flux,
-        controllers: &controllers,
+        components: components.map_err(InstallError::Components)?,
         watch_all_namespaces: args.watch_all_namespaces,
         network_policy: args.network_policy,
         workload_identity: args.workload_identity,
@@ -64,23 +73,15 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         let documents = manifests.iter().map(|one| format!("---\n{}", one.text));
         return print(&documents.collect::<String>());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(InstallError::Runtime)?;
+    let runtime = cluster::runtime().map_err(InstallError::Runtime)?;
     runtime.block_on(apply(&manifests, args))
 }
 
 /// Definitions first, since objects of a kind need it to be established; then the rest.
 async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallError> {
-    let connect = Connect {
-        kubeconfig: args.kubeconfig.clone(),
-        context: args.context.clone(),
-        ..Connect::default()
-    };
-    let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {}))
-        .await
-        .map_err(InstallError::Connect)?;
+    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone());
+    let cluster = cluster.await.map_err(InstallError::Connect)?;
+    let end = Instant::now() + args.timeout.as_std();
     let (definitions, others): (Vec<_>, Vec<_>) = manifests
         .iter()
         .partition(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION);
@@ -88,15 +89,49 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
         put(&cluster, one).await?;
     }
     for one in &definitions {
-        await_established(&cluster, one, args.timeout.as_std()).await?;
+        let left = end.saturating_duration_since(Instant::now());
+        await_established(&cluster, one, left).await?;
     }
     for one in &others {
         put(&cluster, one).await?;
     }
-    print(&format!(
-        "installed; to see it start: kubectl -n {} rollout status deployment/bumpwright\n",
-        args.namespace
-    ))
+    if !args.wait {
+        return print(&format!(
+            "installed; to see whether all is well: bumpwright check -n {}\n",
+            args.namespace
+        ));
+    }
+    await_ready(&cluster, &args.namespace, args.timeout, end).await?;
+    print("deployment.apps/bumpwright is ready\ninstalled\n")
+}
+
+/// The pause between two looks at the Deployment.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Waits until the Deployment is ready, and says what it waits for whenever that changes.
+async fn await_ready(
+    cluster: &Cluster,
+    namespace: &str,
+    timeout: GoDuration,
+    end: Instant,
+) -> Result<(), InstallError> {
+    let mut told = String::new();
+    loop {
+        let why = match rollout::look(cluster, namespace).await.map_err(InstallError::Unseen)? {
+            Rollout::Done => return Ok(()),
+            Rollout::Failed(why) => return Err(InstallError::NotReady { why }),
+            Rollout::NotYet(why) => why,
+        };
+        if Instant::now() >= end {
+            let why = format!("is not ready after {timeout}: {why}");
+            return Err(InstallError::NotReady { why });
+        }
+        if why != told {
+            console::say("waiting", &format!("deployment.apps/bumpwright: {why}"));
+            told = why;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
@@ -126,12 +161,8 @@ async fn await_established(cluster: &Cluster, one: &Manifest, timeout: Duration)
 }
 
 /// Formats an object's name as kubectl does: `deployment.apps/bumpwright`.
-fn shown(one: &Manifest) -> String {
-    let kind = one.kind.kind.to_lowercase();
-    match one.kind.group {
-        "" => format!("{kind}/{}", one.name.name),
-        group => format!("{kind}.{group}/{}", one.name.name),
-    }
+pub(super) fn shown(one: &Manifest) -> String {
+    format!("{}/{}", cluster::kind(one.kind), one.name.name)
 }
 
 fn print(text: &str) -> Result<(), InstallError> {
@@ -163,30 +194,4 @@ fn image(image: &str) -> Result<&str, InstallError> {
 fn log_level(level: &str) -> Result<&str, InstallError> {
     level.parse::<Level>().map_err(InstallError::LogLevel)?;
     Ok(level)
-}
-
-/// The value of `--controllers` in the Deployment.
-fn controllers(names: &[String]) -> Result<String, InstallError> {
-    let kinds = kinds(names).map_err(InstallError::Controllers)?;
-    // Needs more rights, and a Service, which components have.
-    let component = match (kinds.source, kinds.kustomize) {
-        (true, _) => Some("sources need the component deploy/source-controller"),
-        (_, true) => Some("Kustomizations need the component deploy/kustomize-controller"),
-        (false, false) => None,
-    };
-    if let Some(component) = component {
-        let refusal = format!("--controllers: {component}; apply deploy/ with it by kustomize");
-        return Err(InstallError::Controllers(refusal));
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for (name, wanted) in [
-        ("image-reflector", kinds.reflector),
-        ("image-automation", kinds.automation),
-    ] {
-        names.extend(wanted.then_some(name));
-    }
-    match names.is_empty() {
-        true => Err(InstallError::Controllers("--controllers: none is named".to_owned())),
-        false => Ok(names.join(",")),
-    }
 }

@@ -20,7 +20,7 @@ const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 /// Installs by the command and writes the status that a Deployment's controller and a kubelet would.
 fn install(cluster: &Cluster, flags: &[&str]) {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
-    Bench::new().ok(&[&["install", &kubeconfig], flags].concat());
+    Bench::new().ok(&[&["install", &kubeconfig, "--wait=false"], flags].concat());
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
     deployments::report(cluster, &cluster.get(path), 1);
 }

@@ -1,6 +1,7 @@
 //! The controllers with the ServiceAccount of the manifests and nothing else.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
@@ -12,8 +13,8 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
-    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, LEASE, SECRET, SERVICE_ACCOUNT, git_repository,
-    newest,
+    AUTOMATION, CONFIG_MAP, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, LEASE, SECRET,
+    SERVICE_ACCOUNT, git_repository, newest,
 };
 
 /// An image world without objects in a namespace with an installation whose rights are in effect, and a token of its
@@ -63,6 +64,19 @@ fn start(world: &ImageWorld<'_>, token: &str, flags: &[&str]) -> Controller {
     std::fs::write(&kubeconfig, world.cluster.kubeconfig_with(token)).unwrap();
     let starter = Controller::ours(&kubeconfig, &world.namespace, &world.folder_of("controller"));
     starter.flags(&arguments(&exported(flags))).flags(&ELECTION).start()
+}
+
+/// Starts a controller that serves artifacts on this machine, since the Service cannot be reached here.
+fn start_serving(world: &ImageWorld<'_>, kubeconfig: &Path, all: &BTreeMap<String, Json>) -> Controller {
+    let address = format!("127.0.0.1:{}", free_port());
+    let mut flags = arguments(all);
+    flags.retain(|flag| !flag.starts_with("--storage-adv-addr="));
+    let addresses = [
+        format!("--storage-addr={address}"),
+        format!("--storage-adv-addr={address}"),
+    ];
+    let starter = Controller::ours(kubeconfig, &world.namespace, &world.folder_of("controller"));
+    starter.flags(&flags).flags(&addresses).flags(&ELECTION).start()
 }
 
 fn events(world: &ImageWorld<'_>) -> Vec<String> {
@@ -171,16 +185,7 @@ fn the_rights_are_enough_for_sources() {
     });
     let kubeconfig = world.folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token)).unwrap();
-    let address = format!("127.0.0.1:{}", free_port());
-    // The Service cannot be reached here.
-    let mut flags = arguments(&all);
-    flags.retain(|flag| !flag.starts_with("--storage-adv-addr="));
-    let addresses = [
-        format!("--storage-addr={address}"),
-        format!("--storage-adv-addr={address}"),
-    ];
-    let starter = Controller::ours(&kubeconfig, &world.namespace, &world.folder_of("controller"));
-    let controller = starter.flags(&flags).flags(&addresses).flags(&ELECTION).start();
+    let controller = start_serving(&world, &kubeconfig, &all);
     let repo = world.repository("fleet.git");
     repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
     world.add(GIT_REPOSITORY, "fleet", git_repository(&world.git.url("fleet.git")));
@@ -196,6 +201,52 @@ fn the_rights_are_enough_for_sources() {
     world.gone(GIT_REPOSITORY, "fleet");
     let log = controller.log();
     assert!(!log.contains("forbidden"), "{log}");
+}
+
+/// The whole product with the rights of one namespace: an artifact, and what is applied from it. Nothing is applied elsewhere.
+#[test]
+fn the_rights_are_enough_for_the_whole_product_in_one_namespace() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let flags = ["--components=all", "--watch-all-namespaces=false"];
+    let (world, token) = installed(cluster, "rights-whole", &flags);
+    for (group, resource) in [
+        ("source", "gitrepositories/status"),
+        ("kustomize", "kustomizations/status"),
+    ] {
+        let group = format!("{group}.toolkit.fluxcd.io");
+        until("the right to write a status is in effect", || {
+            may(cluster, "rights-whole", "patch", &group, resource, "rights-whole")
+        });
+    }
+    let kubeconfig = world.folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token)).unwrap();
+    let controller = start_serving(&world, &kubeconfig, &exported(&flags));
+    let repo = world.repository("fleet.git");
+    let map = |namespace: &str| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied", "namespace": namespace}})
+            .to_string()
+    };
+    let (inside, outside) = (map("rights-whole"), map("default"));
+    let files = [
+        Change::File("inside/map.yaml", inside.as_bytes()),
+        Change::File("outside/map.yaml", outside.as_bytes()),
+    ];
+    repo.commit("main", "first", &files);
+    world.add(GIT_REPOSITORY, "fleet", git_repository(&world.git.url("fleet.git")));
+    for name in ["inside", "outside"] {
+        let source = json!({"kind": "GitRepository", "name": "fleet"});
+        let spec = json!({"interval": "1h", "prune": true, "path": name, "sourceRef": source});
+        world.add(KUSTOMIZATION, name, spec);
+    }
+    world.ready(KUSTOMIZATION, "inside", "True", |_, _| true);
+    assert_eq!(
+        text(&world.get(CONFIG_MAP, "applied"), "/metadata/namespace"),
+        "rights-whole"
+    );
+    world.ready(KUSTOMIZATION, "outside", "False", |_, message| {
+        message.contains("forbidden")
+    });
+    controller.stop();
 }
 
 /// Roles of one namespace are enough for that namespace.

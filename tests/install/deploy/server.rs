@@ -16,7 +16,7 @@ fn dry_run(cluster: &Cluster, object: &Json) {
 fn install(cluster: &Cluster, arguments: &[&str]) -> Vec<String> {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     let out = Bench::new()
-        .ok(&[&["install", &kubeconfig, "--context=test"], arguments].concat())
+        .ok(&[&["install", &kubeconfig, "--context=test", "--wait=false"], arguments].concat())
         .out;
     out.lines().map(str::to_owned).collect()
 }
@@ -33,6 +33,16 @@ fn a_server_takes_every_object() {
         &[
             "--namespace=strict-two",
             "--beside-flux",
+            "--watch-all-namespaces=false",
+        ],
+        &[
+            "--namespace=strict-one",
+            "--components=all,webhooks",
+            "--workload-identity",
+        ],
+        &[
+            "--namespace=strict-two",
+            "--components=all,webhooks",
             "--watch-all-namespaces=false",
         ],
     ] {
@@ -64,7 +74,7 @@ fn it_installs_and_installs_again_without_a_change() {
             "clusterrole.rbac.authorization.k8s.io/bumpwright-edit applied",
             "networkpolicy.networking.k8s.io/bumpwright applied",
             "deployment.apps/bumpwright applied",
-            "installed; to see it start: kubectl -n images rollout status deployment/bumpwright",
+            "installed; to see whether all is well: bumpwright check -n images",
         ]
     );
     let wanted = exported(&["--namespace=images"]);

@@ -1,0 +1,101 @@
+//! What an installation consists of, as typed: kinds by the names of their controllers, and webhooks.
+
+use crate::controllers::Kinds;
+
+/// All names that `--components` accepts, besides `all`.
+const NAMES: &str = "image-reflector, image-automation, source, kustomize, webhooks";
+
+/// The components of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Components {
+    /// The kinds that the process reconciles.
+    pub kinds: Kinds,
+    /// Whether it listens for webhooks.
+    pub webhooks: bool,
+}
+
+/// Why these are no components.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::cli) enum ComponentsError {
+    #[error("--components: {0:?} is none of {NAMES}; all stands for all but webhooks")]
+    Unknown(String),
+    #[error("--components: none is named that reconciles anything; there are {NAMES}")]
+    None,
+    #[error(
+        "--components: Kustomizations need sources: name source as well, or give --beside-flux where Flux's source-controller \
+         serves them"
+    )]
+    NoSources,
+}
+
+impl Components {
+    /// Every component.
+    pub(in crate::cli) const ALL: Self = Self {
+        kinds: Kinds {
+            reflector: true,
+            automation: true,
+            source: true,
+            kustomize: true,
+        },
+        webhooks: true,
+    };
+
+    /// Reads names; those of Flux's controllers are known, too.
+    pub(in crate::cli) fn named(names: &[String]) -> Result<Self, ComponentsError> {
+        let mut found = Self {
+            kinds: Kinds::NONE,
+            webhooks: false,
+        };
+        for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+            match name.strip_suffix("-controller").unwrap_or(name) {
+                "all" => found.kinds = Self::ALL.kinds,
+                "image-reflector" => found.kinds.reflector = true,
+                "image-automation" => found.kinds.automation = true,
+                "source" => found.kinds.source = true,
+                "kustomize" => found.kinds.kustomize = true,
+                "webhooks" => found.webhooks = true,
+                _ => return Err(ComponentsError::Unknown(name.to_owned())),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The same, if an installation of them can work.
+    pub(in crate::cli) fn checked(self, beside_flux: bool) -> Result<Self, ComponentsError> {
+        match self.kinds {
+            Kinds::NONE => Err(ComponentsError::None),
+            kinds if kinds.kustomize && !kinds.source && !beside_flux => Err(ComponentsError::NoSources),
+            _ => Ok(self),
+        }
+    }
+
+    /// Whether any image kind is among them.
+    pub(in crate::cli) fn has_images(self) -> bool {
+        !self.images().is_empty()
+    }
+
+    /// The controllers of image kinds.
+    pub(super) fn images(self) -> Vec<&'static str> {
+        let images = [
+            ("image-reflector", self.kinds.reflector),
+            ("image-automation", self.kinds.automation),
+        ];
+        images
+            .into_iter()
+            .filter_map(|(name, is_wanted)| is_wanted.then_some(name))
+            .collect()
+    }
+
+    /// The names of Flux's controllers that these replace.
+    pub(in crate::cli) fn controllers(self) -> Vec<&'static str> {
+        let all = [
+            ("image-reflector-controller", self.kinds.reflector),
+            ("image-automation-controller", self.kinds.automation),
+            ("source-controller", self.kinds.source),
+            ("kustomize-controller", self.kinds.kustomize),
+        ];
+        all.into_iter()
+            .filter_map(|(name, is_wanted)| is_wanted.then_some(name))
+            .collect()
+    }
+}
