@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{build, completions, controller, demo, explain, install, man, message, migrate, policy, update, version};
+use super::{
+    build, completions, controller, demo, explain, install, man, message, migrate, policy, uninstall, update, version,
+};
 
 /// Keeps Kubernetes clusters up to date from Git.
 #[derive(Debug, Parser)]
@@ -57,6 +59,8 @@ pub enum Command {
     Controller(Box<controller::args::Controller>),
     /// Install the controllers into a cluster, or print their manifests
     Install(Box<install::args::Install>),
+    /// Remove what `install` made; definitions and objects stay unless told otherwise
+    Uninstall(Box<uninstall::args::Uninstall>),
     /// Print the completion script of a shell
     Completions(completions::Completions),
     /// Print the manual page of a command, or write all of them

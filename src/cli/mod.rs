@@ -23,6 +23,7 @@ mod migrate;
 mod places;
 mod policy;
 mod progress;
+mod uninstall;
 mod update;
 mod version;
 mod words;
@@ -49,6 +50,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),
+        Command::Uninstall(args) => uninstall::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Version(args) => version::run(&args),

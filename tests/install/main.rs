@@ -14,3 +14,4 @@ mod deploy;
 mod image;
 mod moving_from_flux;
 mod packaging;
+mod uninstall;

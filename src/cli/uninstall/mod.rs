@@ -1,0 +1,308 @@
+//! `bumpwright uninstall`: what `install` made is removed again.
+
+pub mod args;
+mod namespace;
+mod owner;
+mod plan;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde_json::json;
+use tokio::time::{Duration, Instant};
+
+use crate::cli::install::manifests::Manifest;
+use crate::cli::install::rollout::SELECTOR;
+use crate::cli::install::{MANAGER, shown};
+use crate::cli::{cluster, console, words};
+use args::Uninstall;
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, ClusterError, DEPLOYMENT, Deletion, Kind, POD, Resource};
+use plan::{FINALIZER, Plan, objects, resource};
+
+/// Why something was not removed.
+#[derive(Debug, thiserror::Error)]
+enum UninstallError {
+    #[error("cannot start: {0}")]
+    Runtime(io::Error),
+    #[error("cannot print: {0}")]
+    Print(io::Error),
+    #[error(transparent)]
+    Connect(ClusterError),
+    #[error("cannot list the Deployments of all namespaces, to see who else needs what would be removed: {0}")]
+    Deployments(ClusterError),
+    #[error("cannot read {object}: {error}; nothing is removed")]
+    Read { object: String, error: ClusterError },
+    #[error(
+        "deployment.apps/bumpwright is not of `bumpwright install`: {0} made it, and has to remove it; nothing is removed"
+    )]
+    Foreign(String),
+    #[error("--crds would delete {0}; give --yes to do that. Nothing is removed")]
+    Unconfirmed(String),
+    #[error("nothing is removed")]
+    Declined,
+    #[error("cannot remove {object}: {error}; what came before it is removed, and the command can be run again")]
+    Remove { object: String, error: ClusterError },
+    #[error(
+        "the pods of deployment.apps/bumpwright have not ended in {timeout}: {pods}; once they have, run the command again (kubectl \
+         delete pod --force if their node is lost)"
+    )]
+    Running { timeout: String, pods: String },
+    #[error("customresourcedefinition.apiextensions.k8s.io/{name} is not gone after {timeout}: {left}")]
+    Remains {
+        name: String,
+        timeout: String,
+        left: String,
+    },
+}
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Uninstall) -> ExitCode {
+    console::end(try_run(args))
+}
+
+fn try_run(args: &Uninstall) -> Result<(), UninstallError> {
+    let runtime = cluster::runtime().map_err(UninstallError::Runtime)?;
+    runtime.block_on(uninstall(args))
+}
+
+async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
+    let target = &args.target;
+    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone());
+    let cluster = cluster.await.map_err(UninstallError::Connect)?;
+    let plan = Plan::make(&cluster, &target.namespace, args.crds).await?;
+    if !args.dry_run && !plan.definitions.is_empty() {
+        confirm(args, &deleted(&plan))?;
+    }
+    let work = Removal { cluster, args };
+    work.stop(&plan).await?;
+    for (kind, scope) in &plan.unfinished {
+        work.finish(kind, scope).await?;
+    }
+    for one in &plan.objects {
+        work.delete(one).await?;
+    }
+    for one in &plan.definitions {
+        work.delete(&one.manifest).await?;
+    }
+    for one in &plan.definitions {
+        work.await_gone(one).await?;
+    }
+    for line in &plan.left {
+        print(line)?;
+    }
+    if let Some(namespace) = &plan.namespace {
+        work.namespace(namespace, &plan).await?;
+    }
+    let is_nothing = plan.objects.is_empty() && plan.definitions.is_empty() && plan.namespace.is_none();
+    match is_nothing {
+        true => print("nothing of `bumpwright install` is there to remove"),
+        false => Ok(()),
+    }
+}
+
+/// The definitions that go, and how many objects with each.
+fn deleted(plan: &Plan) -> String {
+    let all = plan.definitions.iter();
+    let all = all.map(|one| match one.objects {
+        0 => one.manifest.name.name.clone(),
+        objects => format!("{} with {}", one.manifest.name.name, words::count(objects, "object")),
+    });
+    let sum = plan.definitions.iter().map(|one| one.objects).sum();
+    format!(
+        "{} and {}: {}",
+        words::count(plan.definitions.len(), "definition"),
+        words::count(sum, "object"),
+        all.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn confirm(args: &Uninstall, what: &str) -> Result<(), UninstallError> {
+    if args.yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(UninstallError::Unconfirmed(what.to_owned()));
+    }
+    let mut stderr = io::stderr();
+    let asked = write!(stderr, "This deletes {what}. Go on? [y/N] ").and_then(|()| stderr.flush());
+    asked.map_err(UninstallError::Print)?;
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(UninstallError::Print)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(UninstallError::Declined),
+    }
+}
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// The removal under way.
+struct Removal<'a> {
+    cluster: Cluster,
+    args: &'a Uninstall,
+}
+
+impl Removal<'_> {
+    /// Ends the pods: they release their leases, and put no finalizer back.
+    async fn stop(&self, plan: &Plan) -> Result<(), UninstallError> {
+        if self.args.dry_run || plan.controller.is_none() {
+            return Ok(());
+        }
+        let failed = |error| UninstallError::Remove {
+            object: "deployment.apps/bumpwright".to_owned(),
+            error,
+        };
+        let namespace = &self.args.target.namespace;
+        let name = ObjectName::new(namespace, "bumpwright");
+        let none = json!([{"op": "replace", "path": "/spec/replicas", "value": 0}]);
+        let deployment = Resource::of(&DEPLOYMENT, true);
+        let scaled = self.cluster.json_patch(&deployment, &name, MANAGER, &none).await;
+        scaled.map_err(failed)?;
+        let end = Instant::now() + self.args.timeout.as_std();
+        loop {
+            let pods = self
+                .cluster
+                .stamps(&Resource::of(&POD, true), namespace, SELECTOR)
+                .await;
+            let pods: Vec<String> = pods.map_err(failed)?.iter().map(|pod| pod.name.clone()).collect();
+            if pods.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() >= end {
+                return Err(UninstallError::Running {
+                    timeout: self.args.timeout.to_string(),
+                    pods: words::some(&pods),
+                });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Takes the finalizer off all objects of a kind that have it.
+    async fn finish(&self, kind: &'static Kind, scope: &str) -> Result<(), UninstallError> {
+        let failed = |name: &str, error| UninstallError::Remove {
+            object: format!("the finalizer of {}/{name}", cluster::kind(kind)),
+            error,
+        };
+        let all = objects(&self.cluster, kind, scope)
+            .await
+            .map_err(|error| failed("*", error))?;
+        for (name, finalizers) in all {
+            if !finalizers.iter().any(|one| one == FINALIZER) {
+                continue;
+            }
+            let rest: Vec<&String> = finalizers.iter().filter(|one| *one != FINALIZER).collect();
+            let patch = json!([
+                {"op": "test", "path": "/metadata/finalizers", "value": finalizers},
+                {"op": "replace", "path": "/metadata/finalizers", "value": rest},
+            ]);
+            if !self.args.dry_run {
+                let done = self
+                    .cluster
+                    .json_patch(&Resource::of(kind, true), &name, MANAGER, &patch)
+                    .await;
+                gone_or(done.map(drop)).map_err(|error| failed(&name.to_string(), error))?;
+            }
+            print(&format!(
+                "{}/{} in the namespace {} without finalizer{}",
+                cluster::kind(kind),
+                name.name,
+                name.namespace,
+                self.dry()
+            ))?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, one: &Manifest) -> Result<(), UninstallError> {
+        if !self.args.dry_run {
+            let done = self
+                .cluster
+                .delete_object(&resource(one), &one.name, &Deletion::default())
+                .await;
+            gone_or(done).map_err(|error| UninstallError::Remove {
+                object: shown(one),
+                error,
+            })?;
+        }
+        print(&format!(
+            "{} {:?} deleted{}",
+            cluster::kind(one.kind),
+            one.name.name,
+            self.dry()
+        ))
+    }
+
+    /// A definition is gone once its objects are.
+    async fn await_gone(&self, one: &plan::Definition) -> Result<(), UninstallError> {
+        if self.args.dry_run {
+            return Ok(());
+        }
+        let end = Instant::now() + self.args.timeout.as_std();
+        let failed = |error| UninstallError::Remove {
+            object: shown(&one.manifest),
+            error,
+        };
+        loop {
+            match self.cluster.fetch(&resource(&one.manifest), &one.manifest.name).await {
+                Err(error) if error.is_not_found() => return Ok(()),
+                found => drop(found.map_err(failed)?),
+            }
+            if Instant::now() >= end {
+                let left = objects(&self.cluster, one.kind, "").await.map_err(failed)?;
+                let left: Vec<String> = left
+                    .iter()
+                    .map(|(name, finalizers)| format!("{name} has the finalizers {}", finalizers.join(", ")))
+                    .collect();
+                return Err(UninstallError::Remains {
+                    name: one.manifest.name.name.clone(),
+                    timeout: self.args.timeout.to_string(),
+                    left: words::some(&left),
+                });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Deletes the namespace unless something else is in it.
+    async fn namespace(&self, one: &Manifest, plan: &Plan) -> Result<(), UninstallError> {
+        match namespace::others(&self.cluster, &one.name.name, plan).await {
+            Ok(others) if others.is_empty() => self.delete(one).await,
+            Ok(others) => print(&format!(
+                "{} left as it is: it has {}",
+                shown(one),
+                words::some(&others)
+            )),
+            Err(error) => print(&format!(
+                "{} left as it is: what else is in it cannot be listed: {error}",
+                shown(one)
+            )),
+        }
+    }
+
+    fn dry(&self) -> &'static str {
+        match self.args.dry_run {
+            true => " (dry run)",
+            false => "",
+        }
+    }
+}
+
+/// What is gone already need not be removed.
+fn gone_or(done: Result<(), ClusterError>) -> Result<(), ClusterError> {
+    match done {
+        Err(error) if error.is_not_found() => Ok(()),
+        done => done,
+    }
+}
+
+fn print(line: &str) -> Result<(), UninstallError> {
+    let line = format!("{}\n", words::inline(line));
+    console::print(line.as_bytes()).map_err(UninstallError::Print)
+}

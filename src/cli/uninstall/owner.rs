@@ -1,0 +1,75 @@
+//! Whose an object is, by its field managers.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::cli::install::MANAGER;
+use crate::cli::installed::{at, items};
+
+/// Whose an object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// `bumpwright install` made it, or took it over.
+    Install,
+    /// Who made it instead.
+    Other(String),
+}
+
+/// Whose an object is. Whoever else writes a field of it, such as its replicas, does not own it.
+pub(super) fn of(object: &Value) -> Owner {
+    match managers(object, |_| true) {
+        managers if managers.contains(MANAGER) => Owner::Install,
+        managers => Owner::Other(named(&managers)),
+    }
+}
+
+/// Whose an object is that several may need: a definition, the namespace. It is somebody else's as soon as one more manages it.
+pub(super) fn of_shared(object: &Value, field: &str) -> Owner {
+    let mut others = managers(object, |entry| entry.pointer(&format!("/fieldsV1/f:{field}")).is_some());
+    others.remove(MANAGER);
+    match of(object) {
+        Owner::Install if !others.is_empty() => Owner::Other(named(&others)),
+        owner => owner,
+    }
+}
+
+/// The managers of an object but for its status.
+fn managers<'a>(object: &'a Value, is_wanted: impl Fn(&Value) -> bool) -> BTreeSet<&'a str> {
+    items(object, "/metadata/managedFields")
+        .filter(|entry| at(entry, "/subresource").is_empty() && is_wanted(entry))
+        .map(|entry| at(entry, "/manager"))
+        .collect()
+}
+
+fn named(managers: &BTreeSet<&str>) -> String {
+    match managers.is_empty() {
+        true => "somebody else".to_owned(),
+        false => managers.iter().copied().collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_object_is_of_whoever_applied_it() {
+        let entry = |manager: &str, field: &str, subresource: &str| json!({"manager": manager, "fieldsV1": {format!("f:{field}"): {}}, "subresource": subresource});
+        let object = |entries: &[Value]| json!({"metadata": {"managedFields": entries}});
+        let ours = object(&[
+            entry("bumpwright", "spec", ""),
+            entry("kube-apiserver", "status", "status"),
+        ]);
+        assert_eq!((of(&ours), of_shared(&ours, "spec")), (Owner::Install, Owner::Install));
+        let both = object(&[entry("bumpwright", "spec", ""), entry("flux", "spec", "")]);
+        assert_eq!(
+            (of(&both), of_shared(&both, "spec")),
+            (Owner::Install, Owner::Other("flux".to_owned()))
+        );
+        let theirs = object(&[entry("helm", "spec", "")]);
+        assert_eq!(of_shared(&theirs, "spec"), Owner::Other("helm".to_owned()));
+        assert_eq!(of(&json!({})), Owner::Other("somebody else".to_owned()));
+    }
+}

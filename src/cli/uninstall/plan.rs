@@ -1,0 +1,240 @@
+//! What is removed, and what stays, and why.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::UninstallError;
+use super::owner::{self, Owner};
+use crate::cli::install::components::Components;
+use crate::cli::install::manifests::{Installation, Manifest, manifests};
+use crate::cli::install::shown;
+use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, items};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, DEPLOYMENT, Kind, NAMESPACE,
+    Resource,
+};
+
+/// The finalizer of all controllers of Flux, and of these.
+pub(super) const FINALIZER: &str = "finalizers.fluxcd.io";
+
+/// A plan.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The Deployment, if it is there.
+    pub controller: Option<Controller>,
+    /// Objects to delete, in this order, besides definitions and the namespace.
+    pub objects: Vec<Manifest>,
+    /// Definitions to delete, with the names of their objects.
+    pub definitions: Vec<Definition>,
+    /// The namespace, if it is to be deleted when it is empty.
+    pub namespace: Option<Manifest>,
+    /// Kinds whose objects lose their finalizer, each in one namespace or (empty) in all.
+    pub unfinished: Vec<(&'static Kind, String)>,
+    /// What stays: a line each.
+    pub left: Vec<String>,
+}
+
+/// A definition, and how many objects it has.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub kind: &'static Kind,
+    pub manifest: Manifest,
+    pub objects: usize,
+}
+
+impl Plan {
+    /// Looks at all objects that an installation in this namespace can have.
+    pub(super) async fn make(cluster: &Cluster, namespace: &str, crds: bool) -> Result<Self, UninstallError> {
+        let others = installed::controllers(cluster)
+            .await
+            .map_err(UninstallError::Deployments)?;
+        let (ours, others): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .partition(|one| one.is_ours() && one.namespace == namespace);
+        let mut plan = Self {
+            controller: ours.into_iter().next(),
+            ..Self::default()
+        };
+        let elsewhere = others.iter().find(|one| one.is_ours());
+        for manifest in candidates(namespace) {
+            let Some(object) = found(cluster, &manifest).await? else {
+                continue;
+            };
+            plan.consider(manifest, &object, namespace, elsewhere)?;
+        }
+        plan.finalizers(&others);
+        if crds {
+            plan.definitions(cluster, &others).await?;
+        }
+        Ok(plan)
+    }
+
+    /// Takes an object into the plan, or says why it stays.
+    fn consider(
+        &mut self,
+        manifest: Manifest,
+        object: &Value,
+        namespace: &str,
+        elsewhere: Option<&Controller>,
+    ) -> Result<(), UninstallError> {
+        if *manifest.kind == NAMESPACE && object.pointer("/metadata/deletionTimestamp").is_some() {
+            return Ok(());
+        }
+        let owner = match *manifest.kind == NAMESPACE {
+            true => owner::of_shared(object, "metadata"),
+            false => owner::of(object),
+        };
+        if let Owner::Other(who) = owner {
+            if *manifest.kind == DEPLOYMENT {
+                return Err(UninstallError::Foreign(who));
+            }
+            self.leave(&manifest, &format!("{who} made it"));
+            return Ok(());
+        }
+        let bound = items(object, "/subjects")
+            .map(|subject| at(subject, "/namespace"))
+            .next();
+        let is_role = *manifest.kind == CLUSTER_ROLE;
+        match (bound, elsewhere) {
+            (Some(bound), _) if *manifest.kind == CLUSTER_ROLE_BINDING && bound != namespace => {
+                self.leave(
+                    &manifest,
+                    &format!("it is for the installation in the namespace {bound}"),
+                );
+            }
+            (_, Some(other)) if is_role => {
+                let why = format!("the installation in the namespace {} uses it", other.namespace);
+                self.leave(&manifest, &why);
+            }
+            _ if *manifest.kind == NAMESPACE => self.namespace = Some(manifest),
+            _ => self.objects.push(manifest),
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, manifest: &Manifest, why: &str) {
+        self.left.push(format!("{} left as it is: {why}", shown(manifest)));
+    }
+
+    /// Objects that nobody serves any longer would never be gone once they are deleted.
+    fn finalizers(&mut self, others: &[Controller]) {
+        let Some(controller) = &self.controller else { return };
+        let served = controller.components().controllers();
+        for (name, kinds) in CONTROLLERS {
+            if !served.contains(&name) || others.iter().any(|other| other.stands_in_for(name)) {
+                continue;
+            }
+            let scope = controller.scope().to_owned();
+            self.unfinished.extend(kinds.iter().map(|kind| (*kind, scope.clone())));
+        }
+    }
+
+    /// The definitions that nobody else has made or needs.
+    async fn definitions(&mut self, cluster: &Cluster, others: &[Controller]) -> Result<(), UninstallError> {
+        let all = everything("flux-system", true);
+        for manifest in all.into_iter().filter(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION) {
+            let Some(object) = found(cluster, &manifest).await? else {
+                continue;
+            };
+            let Some(kind) = DEFINED
+                .into_iter()
+                .find(|kind| installed::definition(kind) == manifest.name.name)
+            else {
+                continue;
+            };
+            if let Owner::Other(who) = owner::of_shared(&object, "spec") {
+                self.leave(&manifest, &format!("{who} made it, or manages it as well"));
+                continue;
+            }
+            let user = others.iter().find(|other| serves(other, kind));
+            if let Some(user) = user {
+                let why = format!("{} in the namespace {} serves its objects", user.name, user.namespace);
+                self.leave(&manifest, &why);
+                continue;
+            }
+            let objects = objects(cluster, kind, "").await.map_err(|error| UninstallError::Read {
+                object: shown(&manifest),
+                error,
+            })?;
+            let unfinished = (kind, String::new());
+            self.unfinished.retain(|(other, _)| *other != kind);
+            self.unfinished.push(unfinished);
+            self.definitions.push(Definition {
+                kind,
+                manifest,
+                objects: objects.len(),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn serves(controller: &Controller, kind: &Kind) -> bool {
+    let of_kind = CONTROLLERS.iter().filter(|(_, kinds)| kinds.contains(&kind));
+    of_kind.into_iter().any(|(name, _)| controller.stands_in_for(name))
+}
+
+/// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.
+fn candidates(namespace: &str) -> Vec<Manifest> {
+    let mut seen = BTreeSet::new();
+    let mut all: Vec<Manifest> = [everything(namespace, true), everything(namespace, false)]
+        .into_iter()
+        .flatten()
+        .filter(|one| *one.kind != CUSTOM_RESOURCE_DEFINITION && seen.insert((one.kind.kind, one.name.clone())))
+        .collect();
+    all.reverse();
+    // Nothing runs without its Deployment, so it is the first.
+    all.sort_by_key(|one| *one.kind != DEPLOYMENT);
+    all
+}
+
+fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
+    manifests(&Installation {
+        namespace,
+        image: "",
+        beside_flux: false,
+        components: Components::ALL,
+        watch_all_namespaces,
+        network_policy: true,
+        workload_identity: true,
+        log_level: "info",
+    })
+}
+
+/// The object of a manifest; None when it, or its kind, is not there.
+async fn found(cluster: &Cluster, manifest: &Manifest) -> Result<Option<Value>, UninstallError> {
+    match cluster.fetch(&resource(manifest), &manifest.name).await {
+        Ok(object) => Ok(Some(object.clone())),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(UninstallError::Read {
+            object: shown(manifest),
+            error,
+        }),
+    }
+}
+
+/// The paths of a manifest's kind.
+pub(super) fn resource(manifest: &Manifest) -> Resource {
+    Resource::of(manifest.kind, !manifest.name.namespace.is_empty())
+}
+
+/// The objects of a kind, by their metadata; none when the kind is not defined.
+pub(super) async fn objects(
+    cluster: &Cluster,
+    kind: &Kind,
+    namespace: &str,
+) -> Result<Vec<(ObjectName, Vec<String>)>, ClusterError> {
+    let listed = cluster.list_metadata(&Resource::of(kind, true), namespace, "").await;
+    let listed = match listed {
+        Err(error) if error.is_not_found() => return Ok(Vec::new()),
+        listed => listed?,
+    };
+    let one = |object: &Value| {
+        let finalizers = items(object, "/metadata/finalizers").filter_map(Value::as_str);
+        let name = ObjectName::new(at(object, "/metadata/namespace"), at(object, "/metadata/name"));
+        (name, finalizers.map(str::to_owned).collect())
+    };
+    Ok(listed.iter().map(one).collect())
+}

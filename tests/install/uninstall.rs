@@ -1,0 +1,257 @@
+//! `bumpwright uninstall` at a real API server: what `install` made goes, and nothing else.
+
+use serde_json::{Value as Json, json};
+
+use crate::deploy::{exported, text};
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::{Bench, Ran};
+
+const GROUP: &str = "/apis/image.toolkit.fluxcd.io/v1";
+
+fn run(cluster: &Cluster, arguments: &[&str]) -> Ran {
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    let (command, flags) = arguments.split_first().unwrap();
+    Bench::new().run(&[&[command, kubeconfig.as_str()], flags].concat())
+}
+
+fn ok(cluster: &Cluster, arguments: &[&str]) -> String {
+    let ran = run(cluster, arguments);
+    assert_eq!(ran.code, 0, "{arguments:?}\n{}\n{}", ran.out, ran.err);
+    ran.out
+}
+
+fn namespace(cluster: &Cluster, name: &str) {
+    cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).to_string());
+}
+
+/// An object that a controller has in hand.
+fn object(cluster: &Cluster, kind: &str, spec: Json) {
+    let object = json!({
+        "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": kind, "spec": spec,
+        "metadata": {"name": "app", "namespace": "apps", "finalizers": ["finalizers.fluxcd.io", "example.com/own"]},
+    });
+    cluster.create(&object, "").unwrap();
+}
+
+fn policy(cluster: &Cluster) {
+    object(
+        cluster,
+        "ImagePolicy",
+        json!({"imageRepositoryRef": {"name": "app"}, "policy": {"semver": {"range": "1.x"}}}),
+    );
+}
+
+fn finalizers(cluster: &Cluster, plural: &str) -> Json {
+    cluster.get(&format!("{GROUP}/namespaces/apps/{plural}/app"))["metadata"]["finalizers"].clone()
+}
+
+fn is_there(cluster: &Cluster, path: &str) -> bool {
+    match cluster.request("GET", path, "", "").status {
+        200 => true,
+        404 => false,
+        status => panic!("{path}: {status}"),
+    }
+}
+
+#[test]
+fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
+    let Some(cluster) = Cluster::start() else { return };
+    let flags = ["--namespace=images", "--components=all,webhooks", "--workload-identity"];
+    ok(&cluster, &[&["install", "--wait=false"], &flags[..]].concat());
+    namespace(&cluster, "apps");
+    policy(&cluster);
+    let all = exported(&flags);
+    let paths: Vec<(&String, String)> = all.iter().map(|(name, one)| (name, cluster.path_of(one))).collect();
+    let is_kept = |name: &str| name.starts_with("CustomResourceDefinition") || name.starts_with("Namespace");
+
+    // A dry run says the same, and does nothing.
+    let dry = ok(&cluster, &["uninstall", "--namespace=images", "--dry-run"]);
+    assert!(paths.iter().all(|(_, path)| is_there(&cluster, path)));
+    assert_eq!(
+        cluster.get("/apis/apps/v1/namespaces/images/deployments/bumpwright")["spec"]["replicas"],
+        1
+    );
+    assert_eq!(
+        finalizers(&cluster, "imagepolicies"),
+        json!(["finalizers.fluxcd.io", "example.com/own"])
+    );
+    assert!(
+        dry.contains("deployment.apps \"bumpwright\" deleted (dry run)\n"),
+        "{dry}"
+    );
+
+    // Something of a user's own holds the namespace.
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tokens", "namespace": "images"}});
+    cluster.create(&secret, "").unwrap();
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    let held = "namespace/images left as it is: it has secrets/tokens\n";
+    assert_eq!(
+        said.replace(held, ""),
+        dry.replace(" (dry run)", "")
+            .replace("namespace \"images\" deleted\n", "")
+    );
+    assert!(said.contains(held), "{said}");
+    assert!(
+        said.starts_with("imagepolicy.image.toolkit.fluxcd.io/app in the namespace apps without finalizer\ndeployment.apps \"bumpwright\" deleted\n"),
+        "{said}"
+    );
+    for (name, path) in &paths {
+        assert_eq!(is_there(&cluster, path), is_kept(name), "{name}");
+    }
+    assert_eq!(finalizers(&cluster, "imagepolicies"), json!(["example.com/own"]));
+
+    // Without it the namespace goes.
+    cluster.request("DELETE", "/api/v1/namespaces/images/secrets/tokens", "", "");
+    assert_eq!(
+        ok(&cluster, &["uninstall", "--namespace=images"]),
+        "namespace \"images\" deleted\n"
+    );
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    assert_eq!(said, "nothing of `bumpwright install` is there to remove\n");
+
+    // Definitions are asked for, with what goes with them.
+    let refused = run(&cluster, &["uninstall", "--namespace=images", "--crds"]);
+    let words = "error: --crds would delete 8 definitions and 1 object: ";
+    assert!(refused.code == 2 && refused.err.starts_with(words), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("imagepolicies.image.toolkit.fluxcd.io with 1 object"),
+        "{}",
+        refused.err
+    );
+    let definitions = || {
+        paths
+            .iter()
+            .filter(|(name, _)| name.starts_with("CustomResourceDefinition"))
+    };
+    assert!(definitions().all(|(_, path)| is_there(&cluster, path)));
+    // A finalizer of somebody else holds its object, and that the definition.
+    let held = run(
+        &cluster,
+        &["uninstall", "--namespace=images", "--crds", "--yes", "--timeout=1s"],
+    );
+    let words =
+        "imagepolicies.image.toolkit.fluxcd.io is not gone after 1s: apps/app has the finalizers example.com/own";
+    assert!(held.code == 2 && held.err.contains(words), "{}", held.err);
+    let path = format!("{GROUP}/namespaces/apps/imagepolicies/app");
+    cluster.merge_patch(&path, &json!({"metadata": {"finalizers": null}}));
+    ok(&cluster, &["uninstall", "--namespace=images", "--crds", "--yes"]);
+    definitions().for_each(|(_, path)| cluster.gone(path));
+}
+
+#[test]
+fn what_belongs_to_somebody_else_stays() {
+    let Some(cluster) = Cluster::start() else { return };
+    // Flux's definitions and namespace, and one of its controllers.
+    for (name, one) in exported(&["--components=all"]) {
+        if name.starts_with("CustomResourceDefinition") || name.starts_with("Namespace") {
+            cluster.apply(&one.to_string());
+        }
+    }
+    let labels = json!({"app": "image-reflector-controller", "app.kubernetes.io/part-of": "flux"});
+    let reflector = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "image-reflector-controller", "namespace": "flux-system", "labels": labels},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": "flux:v1"}]},
+        }},
+    });
+    cluster.apply(&reflector.to_string());
+    ok(&cluster, &["install", "--wait=false", "--beside-flux"]);
+    namespace(&cluster, "apps");
+    policy(&cluster);
+    object(
+        &cluster,
+        "ImageUpdateAutomation",
+        json!({"interval": "30m", "sourceRef": {"kind": "GitRepository", "name": "fleet"}}),
+    );
+
+    // Another installation needs the roles that have one name for all of them.
+    namespace(&cluster, "second");
+    ok(
+        &cluster,
+        &[
+            "install",
+            "--wait=false",
+            "--namespace=second",
+            "--components=image-reflector",
+        ],
+    );
+    let said = ok(&cluster, &["uninstall", "--namespace=second", "--crds"]);
+    assert!(said.contains("deployment.apps \"bumpwright\" deleted\n"), "{said}");
+    let words = "clusterrole.rbac.authorization.k8s.io/bumpwright left as it is: the installation in the namespace flux-system uses it\n";
+    assert!(said.contains(words), "{said}");
+    assert!(
+        said.contains("namespace/second left as it is: somebody else made it\n"),
+        "{said}"
+    );
+    assert!(!said.contains("without finalizer"), "{said}");
+    assert!(is_there(
+        &cluster,
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles/bumpwright"
+    ));
+    assert!(is_there(
+        &cluster,
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-flux-system"
+    ));
+
+    // Flux's controller goes on with the policies; nobody does with the automation. No definition was ours alone.
+    let said = ok(&cluster, &["uninstall", "--crds"]);
+    assert_eq!(
+        finalizers(&cluster, "imagepolicies"),
+        json!(["finalizers.fluxcd.io", "example.com/own"])
+    );
+    assert_eq!(
+        finalizers(&cluster, "imageupdateautomations"),
+        json!(["example.com/own"])
+    );
+    let left = "customresourcedefinition.apiextensions.k8s.io/imagepolicies.image.toolkit.fluxcd.io left as it is: test made it, or manages it as well\n";
+    assert!(said.contains(left), "{said}");
+    assert!(
+        said.contains("namespace/flux-system left as it is: test made it\n"),
+        "{said}"
+    );
+    for (name, one) in exported(&["--components=all"]) {
+        let is_kept = name.starts_with("CustomResourceDefinition") || name.starts_with("Namespace");
+        assert_eq!(is_there(&cluster, &cluster.path_of(&one)), is_kept, "{name}");
+    }
+    assert!(is_there(&cluster, &cluster.path_of(&reflector)));
+
+    // Made by another tool, which has to remove it.
+    let all = exported(&[]);
+    cluster.apply(&all["Deployment flux-system/bumpwright"].to_string());
+    let refused = run(&cluster, &["uninstall"]);
+    assert_eq!(refused.code, 2);
+    let words = "error: deployment.apps/bumpwright is not of `bumpwright install`: test made it, and has to remove it";
+    assert!(refused.err.starts_with(words), "{}", refused.err);
+    let path = cluster.path_of(&all["Deployment flux-system/bumpwright"]);
+    assert_eq!(text(&cluster.get(&path), "/metadata/name"), "bumpwright");
+}
+
+/// The pods have to end first: a controller that runs would put its finalizers back.
+#[test]
+fn pods_that_do_not_end_are_told() {
+    let Some(cluster) = Cluster::shared() else { return };
+    ok(
+        cluster,
+        &[
+            "install",
+            "--wait=false",
+            "--namespace=lasting",
+            "--watch-all-namespaces=false",
+        ],
+    );
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "bumpwright-0", "namespace": "lasting", "labels": {"app": "bumpwright"}},
+        "spec": {"containers": [{"name": "manager", "image": "x"}]},
+    });
+    cluster.create(&pod, "").unwrap();
+    let refused = run(cluster, &["uninstall", "--namespace=lasting", "--timeout=1s"]);
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""));
+    let words = "the pods of deployment.apps/bumpwright have not ended in 1s: bumpwright-0; once they have, run the command again";
+    assert!(refused.err.contains(words), "{}", refused.err);
+    let path = "/apis/apps/v1/namespaces/lasting/deployments/bumpwright";
+    assert_eq!(cluster.get(path)["spec"]["replicas"], 0);
+}
