@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, completions, controller, demo, explain, install, man, message, migrate, policy, uninstall, update, version,
+    build, check, completions, controller, demo, explain, install, man, message, migrate, policy, uninstall, update,
+    version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -59,6 +60,8 @@ pub enum Command {
     Controller(Box<controller::args::Controller>),
     /// Install the controllers into a cluster, or print their manifests
     Install(Box<install::args::Install>),
+    /// Check whether an installation can be made, or is well
+    Check(Box<check::args::Check>),
     /// Remove what `install` made; definitions and objects stay unless told otherwise
     Uninstall(Box<uninstall::args::Uninstall>),
     /// Print the completion script of a shell

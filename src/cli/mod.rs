@@ -4,6 +4,7 @@ mod access;
 pub mod args;
 mod build;
 mod byte_size;
+mod check;
 mod cluster;
 mod completions;
 mod confined;
@@ -50,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -9,6 +9,7 @@
 )]
 
 mod chart;
+mod check;
 mod crds;
 mod deploy;
 mod image;

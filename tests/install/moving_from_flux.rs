@@ -270,13 +270,29 @@ fn the_document_can_be_followed() {
         "flux get images all",
     ]);
     assert!(said.contains("imageupdateautomation/app"), "{said}");
+    let said = moving.run(&["bumpwright check --pre"]);
+    assert!(said.contains("✔ you may install into this cluster"), "{said}");
+    for name in [REFLECTOR, AUTOMATOR] {
+        assert!(
+            said.contains(&format!(
+                "! {name} (ghcr.io/fluxcd/{name}:v1.2.4) runs in the namespace flux-system"
+            )),
+            "{said}"
+        );
+        assert!(
+            said.contains(&format!("! the lease {name}-leader-election is held by ")),
+            "{said}"
+        );
+    }
 
     // 2. Ours is there and waits; Flux's controllers go on with our definitions.
     let before = (moving.holder(REFLECTOR), moving.holder(AUTOMATOR));
-    moving.run(&[
-        "bumpwright install --beside-flux",
-        "kubectl -n flux-system rollout status",
-    ]);
+    let said = moving.run(&["bumpwright install --beside-flux", "bumpwright check"]);
+    assert!(said.contains("✔ deployment.apps/bumpwright is ready"), "{said}");
+    assert!(
+        said.contains("which is no pod of bumpwright: bumpwright waits for it"),
+        "{said}"
+    );
     world.release("1.2.0");
     world.in_git("1.2.0");
     assert_eq!((moving.holder(REFLECTOR), moving.holder(AUTOMATOR)), before);

@@ -1,0 +1,241 @@
+//! Whether an installation is well.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use super::{leases, rights};
+use crate::cli::install::components::Components;
+use crate::cli::install::rollout::{self, Rollout, SELECTOR};
+use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, items};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{
+    AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, DEPLOYMENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, Kind, POD,
+    Resource, SECRET, SERVICE,
+};
+
+/// The version of this program, as a tag.
+const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Findings) {
+    let name = ObjectName::new(namespace, "bumpwright");
+    let deployment = match cluster.fetch(&Resource::of(&DEPLOYMENT, true), &name).await {
+        Ok(deployment) => deployment,
+        Err(error) if error.is_not_found() => {
+            let why =
+                format!("deployment.apps/bumpwright is not in the namespace {namespace}: run `bumpwright install`");
+            return findings.fail("deployment", why);
+        }
+        Err(error) => {
+            return findings.unknown("deployment", format!("cannot read deployment.apps/bumpwright: {error}"));
+        }
+    };
+    let controller = Controller::of(&deployment);
+    let components = controller.components();
+    rollout(cluster, namespace, &deployment, &controller, findings).await;
+    for kind in DEFINED.into_iter().filter(|kind| is_needed(kind, components)) {
+        definition(cluster, kind, findings).await;
+    }
+    if controller
+        .arguments
+        .iter()
+        .any(|one| one == "--enable-leader-election=true")
+    {
+        match cluster.stamps(&Resource::of(&POD, true), namespace, SELECTOR).await {
+            Ok(pods) => {
+                let pods: Vec<String> = pods.iter().map(|pod| pod.name.clone()).collect();
+                leases::after(cluster, namespace, components, &pods, findings).await;
+            }
+            Err(error) => findings.unknown("leases", format!("cannot list the pods of bumpwright: {error}")),
+        }
+    }
+    account(cluster, &deployment, &controller, findings).await;
+    if components.kinds.source {
+        service(cluster, namespace, "bumpwright-artifacts", "artifacts", findings).await;
+    }
+    if components.webhooks {
+        service(cluster, namespace, "bumpwright-webhooks", "webhooks", findings).await;
+        webhook_secret(cluster, namespace, findings).await;
+    }
+}
+
+async fn rollout(
+    cluster: &Cluster,
+    namespace: &str,
+    deployment: &Value,
+    controller: &Controller,
+    findings: &mut Findings,
+) {
+    match rollout::of(cluster, namespace, deployment).await {
+        Rollout::Done if controller.replicas == 0 => {
+            findings.warn(
+                "deployment",
+                "deployment.apps/bumpwright has 0 replicas: nothing is reconciled",
+            );
+        }
+        Rollout::Done => findings.ok("deployment", "deployment.apps/bumpwright is ready"),
+        Rollout::NotYet(why) => findings.fail("deployment", format!("deployment.apps/bumpwright is not ready: {why}")),
+        Rollout::Failed(why) => findings.fail("deployment", format!("deployment.apps/bumpwright {why}")),
+    }
+    let image = &controller.image;
+    match image
+        .rsplit('/')
+        .next()
+        .is_some_and(|last| last.contains(&format!(":{VERSION}")))
+    {
+        true => findings.ok("version", format!("{image} is of the version of this program")),
+        false => findings.warn("version", format!("{image} runs, and this program is {VERSION}")),
+    }
+}
+
+/// Whether a process with these components watches the kind.
+fn is_needed(kind: &Kind, components: Components) -> bool {
+    let Components { kinds, .. } = components;
+    let controller = CONTROLLERS.iter().find(|(_, all)| all.contains(&kind));
+    match controller.map(|(name, _)| *name) {
+        // Automations read policies, policies read repositories.
+        Some("image-reflector-controller" | "image-automation-controller") => {
+            components.controllers().iter().any(|name| name.starts_with("image-"))
+        }
+        Some("source-controller") => kinds.source || kinds.kustomize || (kinds.automation && *kind == GIT_REPOSITORY),
+        Some(_) => kinds.kustomize,
+        // Behind a gate.
+        None => kinds.kustomize && *kind != EXTERNAL_ARTIFACT,
+    }
+}
+
+async fn definition(cluster: &Cluster, kind: &Kind, findings: &mut Findings) {
+    let name = installed::definition(kind);
+    let found = cluster
+        .fetch(
+            &Resource::of(&CUSTOM_RESOURCE_DEFINITION, false),
+            &ObjectName::new("", &name),
+        )
+        .await;
+    let found = match found {
+        Ok(found) => found,
+        Err(error) if error.is_not_found() => {
+            let why = format!(
+                "the definition {name} is missing: run `bumpwright install`, or `bumpwright crds | kubectl apply --server-side -f -`"
+            );
+            return findings.fail("definitions", why);
+        }
+        Err(error) => return findings.unknown("definitions", format!("cannot read the definition {name}: {error}")),
+    };
+    let is_established = items(&found, "/status/conditions")
+        .any(|one| at(one, "/type") == "Established" && at(one, "/status") == "True");
+    let served: Vec<&str> = items(&found, "/spec/versions")
+        .filter(|version| version.get("served") == Some(&Value::Bool(true)))
+        .map(|version| at(version, "/name"))
+        .collect();
+    let stored: Vec<&str> = items(&found, "/status/storedVersions")
+        .filter_map(Value::as_str)
+        .collect();
+    let old: Vec<&str> = stored
+        .iter()
+        .copied()
+        .filter(|version| *version != kind.version)
+        .collect();
+    let serves = format!("the definition {name} serves {}", served.join(", "));
+    if !is_established {
+        findings.fail("definitions", format!("the definition {name} is not established"));
+    } else if !served.contains(&kind.version) {
+        findings.fail(
+            "definitions",
+            format!("{serves} and not {}: install a newer one", kind.version),
+        );
+    } else if !old.is_empty() {
+        let old = old.join(", ");
+        findings.warn(
+            "definitions",
+            format!(
+                "{serves}; objects may still be stored as {old}, so that no definition without {old} can replace it: `flux migrate` \
+                 stores them all as {}",
+                kind.version
+            ),
+        );
+    } else {
+        findings.ok(
+            "definitions",
+            format!("{serves}; objects are stored as {}", stored.join(", ")),
+        );
+    }
+}
+
+/// The rights of the process on what it serves.
+async fn account(cluster: &Cluster, deployment: &Value, controller: &Controller, findings: &mut Findings) {
+    let name = match at(deployment, "/spec/template/spec/serviceAccountName") {
+        "" => "default",
+        name => name,
+    };
+    let account = ObjectName::new(&controller.namespace, name);
+    let components = controller.components();
+    let status: Vec<(&Kind, String)> = CONTROLLERS
+        .iter()
+        .filter(|(name, _)| components.controllers().contains(name))
+        .flat_map(|(_, kinds)| *kinds)
+        .map(|kind| (*kind, format!("{}/status", kind.plural)))
+        .collect();
+    let questions = questions(&status, controller);
+    let shown = format!("the ServiceAccount {account}");
+    match rights::denied(cluster, Some(&account), &questions).await {
+        Ok(denied) if denied.is_empty() => findings.ok("rights", format!("{shown} has the rights that its kinds need")),
+        Ok(denied) => findings.fail(
+            "rights",
+            format!("{shown} may not {}: run `bumpwright install` again", denied.join(", ")),
+        ),
+        Err(error) => findings.unknown("rights", format!("cannot ask what {shown} may do: {error}")),
+    }
+}
+
+fn questions<'a>(status: &'a [(&'a Kind, String)], controller: &'a Controller) -> Vec<AccessQuestion<'a>> {
+    let (scope, namespace) = (controller.scope(), controller.namespace.as_str());
+    let mut all = vec![
+        rights::question("get", "", "secrets", scope),
+        rights::question("create", "", "events", scope),
+    ];
+    for (kind, status) in status {
+        all.extend(
+            ["get", "list", "watch", "patch"].map(|verb| rights::question(verb, kind.group, kind.plural, scope)),
+        );
+        all.push(rights::question("patch", kind.group, status, scope));
+    }
+    for verb in ["get", "create", "patch"] {
+        all.push(rights::question(verb, "coordination.k8s.io", "leases", namespace));
+    }
+    all
+}
+
+/// Whether a Service leads to the pods.
+async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, findings: &mut Findings) {
+    let found = cluster
+        .fetch(&Resource::of(&SERVICE, true), &ObjectName::new(namespace, name))
+        .await;
+    match found {
+        Ok(found) => {
+            let selects = at(&found, "/spec/selector/app") == "bumpwright";
+            let leads = items(&found, "/spec/ports").any(|one| at(one, "/targetPort") == port);
+            match selects && leads {
+                true => findings.ok("services", format!("service/{name} leads to the port {port} of bumpwright")),
+                false => findings.fail("services", format!("service/{name} does not lead to the port {port} of app=bumpwright")),
+            }
+        }
+        Err(error) if error.is_not_found() => findings.fail(
+            "services",
+            format!("service/{name} is missing: nobody reaches the port {port} of bumpwright; run `bumpwright install` again"),
+        ),
+        Err(error) => findings.unknown("services", format!("cannot read service/{name}: {error}")),
+    }
+}
+
+/// Whether there are tokens, without which all webhooks are refused. Its content is not looked at.
+async fn webhook_secret(cluster: &Cluster, namespace: &str, findings: &mut Findings) {
+    let name = ObjectName::new(namespace, "bumpwright-webhooks");
+    match cluster.fetch_metadata(&Resource::of(&SECRET, true), &name).await {
+        Ok(_) => findings.ok("webhooks", "secret/bumpwright-webhooks is there"),
+        Err(error) if error.is_not_found() => findings.fail(
+            "webhooks",
+            "secret/bumpwright-webhooks is missing: all webhooks are refused (docs/webhooks.md)",
+        ),
+        Err(error) => findings.unknown("webhooks", format!("cannot read secret/bumpwright-webhooks: {error}")),
+    }
+}

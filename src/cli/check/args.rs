@@ -1,0 +1,41 @@
+//! The flags of `check`.
+
+use clap::Args;
+
+use crate::cli::args::Format;
+use crate::cli::cluster::Target;
+use crate::cli::controller::args::INSTALLED_CONTROLLERS;
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_HELP)]
+pub struct Check {
+    /// The cluster.
+    #[command(flatten)]
+    pub target: Target,
+
+    /// Check whether an installation can be made, before there is one
+    #[arg(long)]
+    pub pre: bool,
+
+    /// With --pre: what is to be installed, as for `install`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = INSTALLED_CONTROLLERS)]
+    pub components: Vec<String>,
+
+    /// The format of the output
+    #[arg(long, short = 'o', value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+const CHECK_HELP: &str = "\
+A line for each finding: ✔ all is well, ! worth knowing, ✗ not well, ? cannot be found out.
+
+Examples:
+  bumpwright check --pre --components=all
+  bumpwright check
+  bumpwright check --output json | jq '.checks[] | select(.status != \"ok\")'
+
+Exit codes:
+  0  all is well
+  1  something is not well
+  2  something cannot be found out";

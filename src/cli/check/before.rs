@@ -1,0 +1,132 @@
+//! Whether an installation can be made: rights, and who else serves the kinds.
+
+use std::collections::BTreeSet;
+
+use super::findings::Findings;
+use super::{leases, rights};
+use crate::cli::install::components::Components;
+use crate::cli::install::manifests::{Installation, manifests};
+use crate::cli::installed::{self, Controller, at};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, Resource};
+
+pub(super) async fn check(cluster: &Cluster, namespace: &str, components: Components, findings: &mut Findings) {
+    installing_rights(cluster, namespace, components, findings).await;
+    flux_version(cluster, findings).await;
+    match installed::controllers(cluster).await {
+        Ok(controllers) => rivals(&controllers, namespace, components, findings),
+        Err(error) => findings.unknown(
+            "controllers",
+            format!("cannot list the Deployments of all namespaces, to see who else serves these kinds: {error}"),
+        ),
+    }
+    leases::before(cluster, namespace, components, findings).await;
+}
+
+/// The rights that `install` needs itself.
+async fn installing_rights(cluster: &Cluster, namespace: &str, components: Components, findings: &mut Findings) {
+    let all = manifests(&Installation {
+        namespace,
+        image: "",
+        beside_flux: false,
+        components,
+        watch_all_namespaces: true,
+        network_policy: true,
+        workload_identity: false,
+        log_level: "info",
+    });
+    let kinds: BTreeSet<(&str, &str, &str)> = all
+        .iter()
+        .map(|one| (one.kind.group, one.kind.plural, one.name.namespace.as_str()))
+        .collect();
+    let mut questions = Vec::new();
+    for (group, resource, namespace) in kinds {
+        questions.extend(["get", "create", "patch"].map(|verb| rights::question(verb, group, resource, namespace)));
+    }
+    questions.push(rights::question("list", "", "pods", namespace));
+    questions.push(rights::question("list", "apps", "replicasets", namespace));
+    match rights::denied(cluster, None, &questions).await {
+        Ok(denied) if denied.is_empty() => findings.ok("rights", "you may install into this cluster"),
+        Ok(denied) => findings.fail("rights", format!("you may not {}", denied.join(", "))),
+        Err(error) => return findings.unknown("rights", format!("cannot ask what you may do: {error}")),
+    }
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    let granting = [
+        rights::question("escalate", RBAC, "clusterroles", ""),
+        rights::question("bind", RBAC, "clusterroles", ""),
+    ];
+    match rights::denied(cluster, None, &granting).await {
+        Ok(denied) if denied.is_empty() => {}
+        Ok(_) => findings.warn(
+            "rights",
+            "you may grant only rights that you have yourself, in all namespaces; the API server refuses the others",
+        ),
+        Err(error) => findings.unknown("rights", format!("cannot ask what you may grant: {error}")),
+    }
+}
+
+/// The distribution, where `flux version` finds it.
+async fn flux_version(cluster: &Cluster, findings: &mut Findings) {
+    let name = ObjectName::new("", "gitrepositories.source.toolkit.fluxcd.io");
+    match cluster
+        .fetch(&Resource::of(&CUSTOM_RESOURCE_DEFINITION, false), &name)
+        .await
+    {
+        Ok(definition) => match at(&definition, "/metadata/labels/app.kubernetes.io~1version") {
+            ours if ours.starts_with("bumpwright-") => {
+                findings.ok("flux", format!("no Flux; its definitions are of {ours}"));
+            }
+            "" => findings.ok("flux", "Flux's definitions are there, and do not say of which version"),
+            version => findings.ok("flux", format!("Flux {version}: install with --beside-flux")),
+        },
+        Err(error) if error.is_not_found() => findings.ok("flux", "no Flux"),
+        Err(error) => findings.unknown("flux", format!("cannot see whether Flux is there: {error}")),
+    }
+}
+
+/// Controllers that serve the same kinds. Leases keep them apart in one namespace, and nothing does elsewhere.
+fn rivals(controllers: &[Controller], namespace: &str, components: Components, findings: &mut Findings) {
+    let mut is_alone = true;
+    let wanted = components.controllers();
+    for other in controllers {
+        if other.is_ours() && other.namespace == namespace {
+            findings.ok(
+                "controllers",
+                format!("{} is installed already: install changes it", other.image),
+            );
+            continue;
+        }
+        let served: Vec<&str> = wanted
+            .iter()
+            .copied()
+            .filter(|name| other.stands_in_for(name))
+            .collect();
+        if served.is_empty() {
+            continue;
+        }
+        is_alone = false;
+        let who = format!(
+            "{} ({}) runs in the namespace {}",
+            other.name, other.image, other.namespace
+        );
+        match other.namespace == namespace {
+            true => findings.warn(
+                "controllers",
+                format!("{who}: bumpwright waits for its lease until it is scaled down (docs/moving-from-flux.md)"),
+            ),
+            false => findings.fail(
+                "controllers",
+                format!(
+                    "{who}, where its leases are: both would act on the same objects; install with -n {}, or scale it down first",
+                    other.namespace
+                ),
+            ),
+        }
+    }
+    if is_alone {
+        findings.ok(
+            "controllers",
+            format!("nobody else stands in for {}", wanted.join(", ")),
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `bumpwright check`: whether an installation can be made, or is well.
+
+mod after;
+pub mod args;
+mod before;
+mod findings;
+mod leases;
+mod rights;
+
+use std::process::ExitCode;
+
+use crate::cli::install::components::Components;
+use crate::cli::{cluster, console};
+use args::Check;
+use bumpwright_kube::{Cluster, ClusterError};
+use findings::Findings;
+
+/// The oldest version of Kubernetes: that of Flux 2.9, with whose versions the tests compare.
+const OLDEST: (u32, u32) = (1, 33);
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Check) -> ExitCode {
+    match try_run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => console::end(Err(error)),
+    }
+}
+
+fn try_run(args: &Check) -> Result<u8, String> {
+    // Whether Flux is there is found out, not typed.
+    let components = Components::named(&args.components).and_then(|named| named.checked(true));
+    let components = components.map_err(|error| error.to_string())?;
+    let runtime = cluster::runtime().map_err(|error| format!("cannot start: {error}"))?;
+    let findings = runtime
+        .block_on(check(args, components))
+        .map_err(|error| error.to_string())?;
+    console::print(findings.shown(args.output).as_bytes()).map_err(console::cannot_print)?;
+    Ok(findings.code())
+}
+
+async fn check(args: &Check, components: Components) -> Result<Findings, ClusterError> {
+    let target = &args.target;
+    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone()).await?;
+    let mut findings = Findings::default();
+    // Without an answer there is nothing to find.
+    server(&cluster, &mut findings).await?;
+    match args.pre {
+        true => before::check(&cluster, &target.namespace, components, &mut findings).await,
+        false => after::check(&cluster, &target.namespace, &mut findings).await,
+    }
+    Ok(findings)
+}
+
+async fn server(cluster: &Cluster, findings: &mut Findings) -> Result<(), ClusterError> {
+    let version = cluster.version().await?;
+    let (major, minor) = OLDEST;
+    match version.number >= OLDEST {
+        true => findings.ok("server", format!("Kubernetes {}", version.text)),
+        false => findings.fail(
+            "server",
+            format!(
+                "Kubernetes {} is too old: {major}.{minor} or newer is needed",
+                version.text
+            ),
+        ),
+    }
+    Ok(())
+}

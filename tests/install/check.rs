@@ -1,0 +1,262 @@
+//! `bumpwright check` at a real API server. The test writes what the Deployment's controller, a kubelet and the leaders would.
+
+use serde_json::{Value as Json, json};
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::{Bench, Ran};
+use bumpwright_testkit::deployments;
+use bumpwright_testkit::waiting::wait_for;
+
+const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+fn run(cluster: &Cluster, arguments: &[&str]) -> Ran {
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    let (command, flags) = arguments.split_first().unwrap();
+    Bench::new().run(&[&[command, kubeconfig.as_str()], flags].concat())
+}
+
+/// Runs a check until it has this exit code and says these lines, since the server takes note of rights a little later.
+fn check(cluster: &Cluster, flags: &[&str], code: i32, lines: &[&str]) -> Ran {
+    let look = || run(cluster, &[&["check"], flags].concat());
+    let is_wanted = |ran: &Ran| {
+        let has = |line: &&str| ran.out.lines().any(|said| said.starts_with(*line));
+        ran.code == code && lines.iter().all(has)
+    };
+    wait_for(
+        || Some(look()).filter(is_wanted),
+        || {
+            let ran = look();
+            format!("{code} {lines:#?}\n{} {}{}", ran.code, ran.out, ran.err)
+        },
+    )
+}
+
+fn deployment(namespace: &str, name: &str, image: &str, replicas: u64) -> Json {
+    let labels = json!({"app": name, "app.kubernetes.io/part-of": "flux"});
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": image}]},
+        }},
+    })
+}
+
+fn lease(cluster: &Cluster, controller: &str, holder: &str, renewed: &str) {
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": format!("{controller}-leader-election"), "namespace": "flux-system"},
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": 35, "renewTime": renewed},
+    });
+    cluster.apply(&lease.to_string());
+}
+
+const FUTURE: &str = "2999-01-01T00:00:00.000000Z";
+const PAST: &str = "2020-01-01T00:00:00.000000Z";
+
+#[test]
+fn before_an_installation_rights_and_rivals_are_told() {
+    let Some(cluster) = Cluster::start() else { return };
+    let ran = check(&cluster, &["--pre", "--components=all"], 0, &[]);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(
+        lines[1..],
+        [
+            "✔ you may install into this cluster",
+            "✔ no Flux",
+            "✔ nobody else stands in for image-reflector-controller, image-automation-controller, source-controller, kustomize-controller",
+        ]
+    );
+    assert!(lines[0].starts_with("✔ Kubernetes v1."), "{}", ran.out);
+
+    // Flux in the same namespace shares leases, and elsewhere it does not.
+    for namespace in ["flux-system", "elsewhere"] {
+        cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}).to_string());
+    }
+    let reflector = "image-reflector-controller";
+    cluster.apply(
+        &deployment(
+            "flux-system",
+            reflector,
+            "ghcr.io/fluxcd/image-reflector-controller:v1.2.4",
+            1,
+        )
+        .to_string(),
+    );
+    cluster.apply(&deployment("flux-system", "source-controller", "x:v1", 0).to_string());
+    lease(&cluster, reflector, "image-reflector-controller-0_1", FUTURE);
+    lease(&cluster, "source-controller", "gone_1", PAST);
+    let waits = "! image-reflector-controller (ghcr.io/fluxcd/image-reflector-controller:v1.2.4) runs in the namespace flux-system: bumpwright waits";
+    let held = "! the lease image-reflector-controller-leader-election is held by image-reflector-controller-0_1";
+    let ran = check(&cluster, &["--pre", "--components=all"], 0, &[waits, held]);
+    assert!(!ran.out.contains("source-controller"), "{}", ran.out);
+    check(
+        &cluster,
+        &["--pre", "--components=source"],
+        0,
+        &["✔ nobody else stands in for source-controller"],
+    );
+    let fights = "✗ image-reflector-controller (ghcr.io/fluxcd/image-reflector-controller:v1.2.4) runs in the namespace flux-system, where its leases are: \
+                  both would act on the same objects; install with -n flux-system";
+    check(&cluster, &["--pre", "--namespace=elsewhere"], 1, &[fights]);
+
+    // Whoever may do nothing cannot install, nor see who is there.
+    let account =
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody", "namespace": "elsewhere"}});
+    cluster.apply(&account.to_string());
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let path = "/api/v1/namespaces/elsewhere/serviceaccounts/nobody/token";
+    let token = cluster.request("POST", path, "", &request.to_string()).body["status"]["token"].clone();
+    let bench = Bench::new();
+    bench.write("kubeconfig", cluster.kubeconfig_with(token.as_str().unwrap()));
+    let ran = bench.run(&["check", "--pre", "--kubeconfig=kubeconfig"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    for line in [
+        "✗ you may not get namespaces, ",
+        "create deployments.apps in flux-system, ",
+        "! you may grant only rights that you have yourself",
+        "? cannot see whether Flux is there: ",
+        "? cannot list the Deployments of all namespaces, ",
+    ] {
+        assert!(ran.out.contains(line), "{line}\n{}", ran.out);
+    }
+    let ran = bench.run(&["check", "--kubeconfig=absent"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.starts_with("error: cannot connect to the cluster: "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn an_installation_is_checked_from_deployment_to_services() {
+    let Some(cluster) = Cluster::start() else { return };
+    let missing = "✗ deployment.apps/bumpwright is not in the namespace flux-system: run `bumpwright install`";
+    check(&cluster, &[], 1, &[missing]);
+    let ran = run(&cluster, &["install", "--wait=false", "--components=all,webhooks"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let reflector = "image-reflector-controller";
+    let nobody = "✗ nobody holds the lease image-reflector-controller-leader-election: the kinds of image-reflector-controller are not reconciled";
+    let unready = "✗ deployment.apps/bumpwright is not ready: the Deployment's controller has not seen it yet";
+    let secret = "✗ secret/bumpwright-webhooks is missing: all webhooks are refused";
+    check(&cluster, &[], 1, &[unready, nobody, secret]);
+
+    // All is well.
+    let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
+    deployments::report(&cluster, &cluster.get(path), 1);
+    let controllers = [
+        reflector,
+        "image-automation-controller",
+        "source-controller",
+        "kustomize-controller",
+    ];
+    controllers
+        .iter()
+        .for_each(|controller| lease(&cluster, controller, "bumpwright-0_1", FUTURE));
+    for (kind, name, spec) in [
+        (
+            "Pod",
+            "bumpwright-0",
+            json!({"containers": [{"name": "manager", "image": "x"}]}),
+        ),
+        ("Secret", "bumpwright-webhooks", Json::Null),
+    ] {
+        let metadata = json!({"name": name, "namespace": "flux-system", "labels": {"app": "bumpwright"}});
+        let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
+        if !spec.is_null() {
+            object["spec"] = spec;
+        }
+        cluster.create(&object, "").unwrap();
+    }
+    let image = format!("✔ ghcr.io/bumpwright/bumpwright:{VERSION} is of the version of this program");
+    let well = [
+        "✔ Kubernetes v1.",
+        "✔ deployment.apps/bumpwright is ready",
+        &image,
+        "✔ the definition imagepolicies.image.toolkit.fluxcd.io serves v1, v1beta2, v1beta1; objects are stored as v1",
+        "✔ the definition kustomizations.kustomize.toolkit.fluxcd.io serves v1, v1beta2, v1beta1; objects are stored as v1",
+        "✔ bumpwright-0 holds the lease kustomize-controller-leader-election",
+        "✔ the ServiceAccount flux-system/bumpwright has the rights that its kinds need",
+        "✔ service/bumpwright-artifacts leads to the port artifacts of bumpwright",
+        "✔ service/bumpwright-webhooks leads to the port webhooks of bumpwright",
+        "✔ secret/bumpwright-webhooks is there",
+    ];
+    let ran = check(&cluster, &[], 0, &well);
+    assert!(ran.out.lines().all(|line| line.starts_with('✔')), "{}", ran.out);
+    let (code, document) = {
+        let ran = run(&cluster, &["check", "--output=json"]);
+        (ran.code, serde_json::from_str::<Json>(&ran.out).unwrap())
+    };
+    assert_eq!(
+        (code, &document["version"], &document["ok"]),
+        (0, &json!(1), &json!(true))
+    );
+    let rows = document["checks"].as_array().unwrap();
+    assert_eq!(rows.len(), ran.out.lines().count());
+    assert!(
+        rows.contains(
+            &json!({"check": "deployment", "status": "ok", "message": "deployment.apps/bumpwright is ready"})
+        )
+    );
+
+    what_goes_wrong_is_told(&cluster);
+}
+
+fn what_goes_wrong_is_told(cluster: &Cluster) {
+    let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
+    // Another holder, one that is silent, and old stored versions.
+    lease(cluster, "source-controller", "source-controller-0_1", FUTURE);
+    let other =
+        "! the lease source-controller-leader-election is held by source-controller-0_1, which is no pod of bumpwright";
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
+    let mut stored = cluster.get(definition);
+    stored["status"]["storedVersions"] = json!(["v1beta2", "v1"]);
+    cluster.put_status(&stored).unwrap();
+    let old = "! the definition imagepolicies.image.toolkit.fluxcd.io serves v1, v1beta2, v1beta1; objects may still be stored as v1beta2, \
+               so that no definition without v1beta2 can replace it: `flux migrate` stores them all as v1";
+    check(cluster, &[], 0, &[other, old]);
+    lease(cluster, "source-controller", "bumpwright-0_1", PAST);
+    let silent = "✗ bumpwright-0_1 holds the lease source-controller-leader-election and has not renewed it in time";
+    check(cluster, &[], 1, &[silent]);
+
+    // Another image, no replicas; no right, no Service, no definition.
+    let image = json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": "a/b:v9"}]}}}});
+    let answer = cluster.request(
+        "PATCH",
+        path,
+        "application/strategic-merge-patch+json",
+        &image.to_string(),
+    );
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    deployments::report(cluster, &cluster.get(path), 0);
+    for gone in [
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-kustomizations",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-sources",
+        "/api/v1/namespaces/flux-system/services/bumpwright-artifacts",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/buckets.source.toolkit.fluxcd.io",
+    ] {
+        cluster.request("DELETE", gone, "", "");
+        cluster.gone(gone);
+    }
+    let version = format!("! a/b:v9 runs, and this program is {VERSION}");
+    let wrong = [
+        "! deployment.apps/bumpwright has 0 replicas: nothing is reconciled",
+        &version,
+        "✗ the definition buckets.source.toolkit.fluxcd.io is missing: run `bumpwright install`",
+        "✗ the ServiceAccount flux-system/bumpwright may not ",
+        "✗ service/bumpwright-artifacts is missing: nobody reaches the port artifacts",
+    ];
+    let ran = check(cluster, &[], 1, &wrong);
+    let rights = ran
+        .out
+        .lines()
+        .find(|line| line.starts_with("✗ the ServiceAccount flux-system/bumpwright may not "));
+    let rights = rights.unwrap_or_default();
+    for right in [
+        "patch gitrepositories.source.toolkit.fluxcd.io",
+        "patch kustomizations.kustomize.toolkit.fluxcd.io/status",
+    ] {
+        assert!(rights.contains(right), "{}", ran.out);
+    }
+}
