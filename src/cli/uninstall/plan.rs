@@ -172,8 +172,9 @@ impl Plan {
 }
 
 fn serves(controller: &Controller, kind: &Kind) -> bool {
-    let of_kind = CONTROLLERS.iter().filter(|(_, kinds)| kinds.contains(&kind));
-    of_kind.into_iter().any(|(name, _)| controller.stands_in_for(name))
+    CONTROLLERS
+        .iter()
+        .any(|(name, kinds)| kinds.contains(&kind) && controller.stands_in_for(name))
 }
 
 /// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.
