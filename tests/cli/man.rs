@@ -80,7 +80,7 @@ fn errors_name_the_command_or_the_folder() {
     }
 }
 
-/// groff as Debian's lintian runs it, and mandoc's own lint. A page has no date, so that it is the same in each build.
+/// groff with preconv, as `man` runs it, and mandoc's own lint. A page has no date, so that it is the same in each build.
 #[test]
 fn readers_of_manuals_have_nothing_to_say() {
     let bench = exported();
@@ -89,7 +89,7 @@ fn readers_of_manuals_have_nothing_to_say() {
         for page in &pages {
             let mut groff = Command::new("groff");
             groff
-                .args(["-man", "-Tutf8", "-ww", "-z", page])
+                .args(["-K", "utf8", "-man", "-Tutf8", "-ww", "-z", page])
                 .current_dir(bench.path("man1"));
             let out = groff.output().unwrap();
             assert!(

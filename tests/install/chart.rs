@@ -93,6 +93,26 @@ fn assert_same(rendered: BTreeMap<String, Json>, expected: &BTreeMap<String, Jso
 
 /// Values, and the flags of `install` that mean the same.
 const FLAGS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "flux-system",
+        &[
+            "createNamespace=true",
+            "controllers.source=true",
+            "controllers.kustomize=true",
+            "webhooks.enabled=true",
+        ],
+        &["--components=all,webhooks"],
+    ),
+    (
+        "flux-system",
+        &[
+            "createNamespace=true",
+            "controllers.imageReflector=false",
+            "controllers.imageAutomation=false",
+            "controllers.source=true",
+        ],
+        &["--components=source"],
+    ),
     ("flux-system", &["createNamespace=true"], &[]),
     ("flux-system", &["besideFlux=true"], &["--beside-flux"]),
     (

@@ -8,7 +8,7 @@ use crate::cli::controller::args::INSTALLED_CONTROLLERS;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
-#[command(after_help = CHECK_HELP)]
+#[command(after_long_help = CHECK_HELP)]
 pub struct Check {
     /// The cluster.
     #[command(flatten)]
@@ -31,6 +31,7 @@ const CHECK_HELP: &str = "\
 A line for each finding: ✔ all is well, ! worth knowing, ✗ not well, ? cannot be found out.
 
 Examples:
+  # Before there is an installation
   bumpwright check --pre --components=all
   bumpwright check
   bumpwright check --output json | jq '.checks[] | select(.status != \"ok\")'
@@ -38,4 +39,6 @@ Examples:
 Exit codes:
   0  all is well
   1  something is not well
-  2  something cannot be found out";
+  2  something cannot be found out
+
+Documentation: docs/start/cluster.md";

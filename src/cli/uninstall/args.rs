@@ -7,7 +7,7 @@ use bumpwright_api::GoDuration;
 
 /// Arguments of `uninstall`.
 #[derive(Debug, Args)]
-#[command(after_help = UNINSTALL_HELP)]
+#[command(after_long_help = UNINSTALL_HELP)]
 pub struct Uninstall {
     /// The cluster.
     #[command(flatten)]
@@ -37,9 +37,12 @@ Kustomizations have applied stays in any case. The namespace goes when `bumpwrig
 
 Examples:
   bumpwright uninstall --dry-run
-  bumpwright uninstall                    the objects stay for Flux, or for another installation
+  # The objects stay for Flux, or for another installation
+  bumpwright uninstall
   bumpwright uninstall --crds --yes
 
 Exit codes:
   0  done, or nothing to do
-  2  an error; the command can be run again";
+  2  an error; the command can be run again
+
+Documentation: docs/start/cluster.md";

@@ -35,7 +35,7 @@ pub(super) fn of_shared(object: &Value, field: &str) -> Owner {
 }
 
 /// The managers of an object but for its status.
-fn managers<'a>(object: &'a Value, is_wanted: impl Fn(&Value) -> bool) -> BTreeSet<&'a str> {
+fn managers(object: &Value, is_wanted: impl Fn(&Value) -> bool) -> BTreeSet<&str> {
     items(object, "/metadata/managedFields")
         .filter(|entry| at(entry, "/subresource").is_empty() && is_wanted(entry))
         .map(|entry| at(entry, "/manager"))

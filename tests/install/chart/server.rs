@@ -139,7 +139,13 @@ fn upgrades(cluster: &Cluster) {
 /// What `bumpwright install` made becomes a release's, when Helm is told so.
 fn takes_over(cluster: &Cluster) {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
-    Bench::new().ok(&["install", &kubeconfig, "--namespace=images", "--log-level=debug"]);
+    Bench::new().ok(&[
+        "install",
+        &kubeconfig,
+        "--wait=false",
+        "--namespace=images",
+        "--log-level=debug",
+    ]);
     let refused = release(cluster, "install", &[]);
     assert!(
         said(&refused).contains("invalid ownership metadata"),
