@@ -1,13 +1,16 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test check prepare fmt lint unit bench deny dist package image book
+.PHONY: test built check prepare fmt lint unit bench deny dist package image book
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
 
-# Where tools have to be built first, linting goes on beside that: neither keeps all processors busy.
+# Where tools have to be built first, linting and building go on beside that: neither keeps all processors busy.
 test:
-	@$(MAKE) --no-print-directory -j2 prepare lint
+	@$(MAKE) --no-print-directory -j2 prepare built
 	@$(MAKE) --no-print-directory unit
+
+built: lint
+	@cargo test --locked --no-run --quiet
 
 # Before each commit: formatting, lints, and all tests that need no server: those of the crates, the unit tests of src/, the shape of the
 # source and what documents cite. With everything built the tests take half a minute on two processors; after a change, what depends on
