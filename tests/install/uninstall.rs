@@ -227,12 +227,11 @@ fn what_belongs_to_somebody_else_stays() {
     assert!(refused.err.starts_with(words), "{}", refused.err);
     let path = cluster.path_of(&all["Deployment flux-system/bumpwright"]);
     assert_eq!(text(&cluster.get(&path), "/metadata/name"), "bumpwright");
+    pods_that_do_not_end_are_told(&cluster);
 }
 
 /// The pods have to end first: a controller that runs would put its finalizers back.
-#[test]
-fn pods_that_do_not_end_are_told() {
-    let Some(cluster) = Cluster::shared() else { return };
+fn pods_that_do_not_end_are_told(cluster: &Cluster) {
     ok(
         cluster,
         &[

@@ -9,8 +9,8 @@ use crate::cli::install::rollout::{self, Rollout, SELECTOR};
 use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, DEPLOYMENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, Kind, POD,
-    Resource, SECRET, SERVICE,
+    AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, DEPLOYMENT, GIT_REPOSITORY, Kind, POD, Resource, SECRET,
+    SERVICE,
 };
 
 /// The version of this program, as a tag.
@@ -98,8 +98,8 @@ fn is_needed(kind: &Kind, components: Components) -> bool {
         }
         Some("source-controller") => kinds.source || kinds.kustomize || (kinds.automation && *kind == GIT_REPOSITORY),
         Some(_) => kinds.kustomize,
-        // Behind a gate.
-        None => kinds.kustomize && *kind != EXTERNAL_ARTIFACT,
+        // ExternalArtifact, which is behind a gate.
+        None => false,
     }
 }
 
@@ -175,7 +175,8 @@ async fn account(cluster: &Cluster, deployment: &Value, controller: &Controller,
         .flat_map(|(_, kinds)| *kinds)
         .map(|kind| (*kind, format!("{}/status", kind.plural)))
         .collect();
-    let questions = questions(&status, controller);
+    let watched: Vec<&Kind> = DEFINED.into_iter().filter(|kind| is_needed(kind, components)).collect();
+    let questions = questions(&watched, &status, controller);
     let shown = format!("the ServiceAccount {account}");
     match rights::denied(cluster, Some(&account), &questions).await {
         Ok(denied) if denied.is_empty() => findings.ok("rights", format!("{shown} has the rights that its kinds need")),
@@ -187,17 +188,22 @@ async fn account(cluster: &Cluster, deployment: &Value, controller: &Controller,
     }
 }
 
-fn questions<'a>(status: &'a [(&'a Kind, String)], controller: &'a Controller) -> Vec<AccessQuestion<'a>> {
+/// What the process asks of the API server: of the kinds that it watches, and of those that it reconciles, with their status.
+fn questions<'a>(
+    watched: &[&'a Kind],
+    reconciled: &'a [(&'a Kind, String)],
+    controller: &'a Controller,
+) -> Vec<AccessQuestion<'a>> {
     let (scope, namespace) = (controller.scope(), controller.namespace.as_str());
     let mut all = vec![
         rights::question("get", "", "secrets", scope),
         rights::question("create", "", "events", scope),
     ];
-    for (kind, status) in status {
-        all.extend(
-            ["get", "list", "watch", "patch"].map(|verb| rights::question(verb, kind.group, kind.plural, scope)),
-        );
-        all.push(rights::question("patch", kind.group, status, scope));
+    for kind in watched {
+        all.extend(["get", "list", "watch"].map(|verb| rights::question(verb, kind.group, kind.plural, scope)));
+    }
+    for (kind, status) in reconciled {
+        all.extend([kind.plural, status.as_str()].map(|path| rights::question("patch", kind.group, path, scope)));
     }
     for verb in ["get", "create", "patch"] {
         all.push(rights::question(verb, "coordination.k8s.io", "leases", namespace));

@@ -85,7 +85,8 @@ Examples:
   # To apply later, or from Git
   bumpwright install --components=all --export > bumpwright.yaml
 
-It can be run again, to upgrade or to change its flags; what an earlier run installed and this one does not name stays.
+It can be run again, to upgrade or to change its flags: what an earlier run installed and this one does not is deleted, but for \
+definitions.
 
 Exit codes:
   0  installed, and ready unless --wait=false

@@ -12,6 +12,7 @@ use tokio::time::{Duration, Instant};
 
 use crate::cli::cluster;
 use crate::cli::console;
+use crate::cli::uninstall;
 use args::Install;
 use bumpwright_api::GoDuration;
 use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError};
@@ -44,6 +45,8 @@ enum InstallError {
     Connect(ClusterError),
     #[error("cannot apply {object}: {error}; what came before it is applied, and the command can be run again")]
     Apply { object: String, error: ClusterError },
+    #[error("all is applied, but {object} of an earlier installation cannot be deleted: {error}")]
+    Prune { object: String, error: ClusterError },
     #[error("all is applied, but deployment.apps/bumpwright cannot be read: {0}; --wait=false does not look")]
     Unseen(ClusterError),
     #[error("all is applied, but deployment.apps/bumpwright {why}; once that is mended, the command can be run again")]
@@ -95,14 +98,44 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
     for one in &others {
         put(&cluster, one).await?;
     }
-    if !args.wait {
-        return print(&format!(
+    if args.wait {
+        await_ready(&cluster, &args.namespace, args.timeout, end).await?;
+        print("deployment.apps/bumpwright is ready\n")?;
+    }
+    // Not before: the pods of an earlier installation work with them until the new ones are ready.
+    prune(&cluster, manifests, &args.namespace).await?;
+    match args.wait {
+        true => print("installed\n"),
+        false => print(&format!(
             "installed; to see whether all is well: bumpwright check -n {}\n",
             args.namespace
-        ));
+        )),
     }
-    await_ready(&cluster, &args.namespace, args.timeout, end).await?;
-    print("deployment.apps/bumpwright is ready\ninstalled\n")
+}
+
+/// Deletes the objects of an earlier installation that this one does not have: rights above all.
+async fn prune(cluster: &Cluster, wanted: &[Manifest], namespace: &str) -> Result<(), InstallError> {
+    let left_over = match uninstall::left_over(cluster, namespace, wanted).await {
+        Ok(left_over) => left_over,
+        Err(error) => {
+            let text = format!("what an earlier installation has left, such as rights, is not removed: {error}");
+            console::say("note", &text);
+            return Ok(());
+        }
+    };
+    for one in left_over {
+        uninstall::delete(cluster, &one)
+            .await
+            .map_err(|error| InstallError::Prune {
+                object: shown(&one),
+                error,
+            })?;
+        print(&format!(
+            "{}: it is not part of this installation\n",
+            uninstall::deleted(&one)
+        ))?;
+    }
+    Ok(())
 }
 
 /// The pause between two looks at the Deployment.

@@ -73,7 +73,7 @@ async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
     let cluster = cluster.await.map_err(UninstallError::Connect)?;
     let plan = Plan::make(&cluster, &target.namespace, args.crds).await?;
     if !args.dry_run && !plan.definitions.is_empty() {
-        confirm(args, &deleted(&plan))?;
+        confirm(args, &doomed(&plan))?;
     }
     let work = Removal { cluster, args };
     work.stop(&plan).await?;
@@ -102,8 +102,45 @@ async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
     }
 }
 
+/// The objects of earlier installations in a namespace that are not among these.
+///
+/// # Errors
+/// In words.
+pub(super) async fn left_over(
+    cluster: &Cluster,
+    namespace: &str,
+    wanted: &[Manifest],
+) -> Result<Vec<Manifest>, String> {
+    let plan = Plan::make(cluster, namespace, false)
+        .await
+        .map_err(|error| error.to_string())?;
+    let is_wanted = |one: &Manifest| {
+        wanted
+            .iter()
+            .any(|other| other.kind == one.kind && other.name == one.name)
+    };
+    Ok(plan.objects.into_iter().filter(|one| !is_wanted(one)).collect())
+}
+
+/// Deletes the object of a manifest, if it is there.
+///
+/// # Errors
+/// Whatever the server says.
+pub(super) async fn delete(cluster: &Cluster, one: &Manifest) -> Result<(), ClusterError> {
+    gone_or(
+        cluster
+            .delete_object(&resource(one), &one.name, &Deletion::default())
+            .await,
+    )
+}
+
+/// As kubectl says it: `deployment.apps "bumpwright" deleted`.
+pub(super) fn deleted(one: &Manifest) -> String {
+    format!("{} {:?} deleted", cluster::kind(one.kind), one.name.name)
+}
+
 /// The definitions that go, and how many objects with each.
-fn deleted(plan: &Plan) -> String {
+fn doomed(plan: &Plan) -> String {
     let all = plan.definitions.iter();
     let all = all.map(|one| match one.objects {
         0 => one.manifest.name.name.clone(),
@@ -222,21 +259,14 @@ impl Removal<'_> {
 
     async fn delete(&self, one: &Manifest) -> Result<(), UninstallError> {
         if !self.args.dry_run {
-            let done = self
-                .cluster
-                .delete_object(&resource(one), &one.name, &Deletion::default())
-                .await;
-            gone_or(done).map_err(|error| UninstallError::Remove {
-                object: shown(one),
-                error,
-            })?;
+            delete(&self.cluster, one)
+                .await
+                .map_err(|error| UninstallError::Remove {
+                    object: shown(one),
+                    error,
+                })?;
         }
-        print(&format!(
-            "{} {:?} deleted{}",
-            cluster::kind(one.kind),
-            one.name.name,
-            self.dry()
-        ))
+        print(&format!("{}{}", deleted(one), self.dry()))
     }
 
     /// A definition is gone once its objects are.

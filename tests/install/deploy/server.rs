@@ -93,6 +93,24 @@ fn it_installs_and_installs_again_without_a_change() {
     cluster.request("PATCH", &path, "application/merge-patch+json", &patch);
     install(&cluster, &["--namespace=images"]);
     assert_eq!(cluster.get(&path)["spec"]["replicas"], 1);
+
+    // More kinds, and less again: no rights are left over.
+    install(&cluster, &["--namespace=images", "--components=all,webhooks"]);
+    let mut said = install(&cluster, &["--namespace=images"]);
+    said.retain(|line| line.contains("deleted"));
+    let mut more = exported(&["--namespace=images", "--components=all,webhooks"]);
+    more.retain(|name, _| !wanted.contains_key(name) && !name.starts_with("CustomResourceDefinition"));
+    assert_eq!((said.len(), more.len()), (9, 9), "{said:#?}");
+    let binding = "clusterrolebinding.rbac.authorization.k8s.io \"bumpwright-kustomizations\" deleted: it is not part of this installation";
+    assert!(said.iter().any(|line| line == binding), "{said:#?}");
+    for object in more.values() {
+        assert_eq!(
+            cluster.request("GET", &cluster.path_of(object), "", "").status,
+            404,
+            "{object}"
+        );
+    }
+    assert_eq!(versions().len(), before.len(), "the others are there");
 }
 
 #[test]
