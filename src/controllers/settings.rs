@@ -186,6 +186,26 @@ impl Kinds {
         source: false,
         kustomize: false,
     };
+
+    /// All of them.
+    pub const ALL: Self = Self {
+        reflector: true,
+        automation: true,
+        source: true,
+        kustomize: true,
+    };
+
+    /// Adds the kinds of a controller, by its name without `-controller`. Returns whether there is one of this name.
+    pub fn add(&mut self, controller: &str) -> bool {
+        match controller {
+            "image-reflector" => self.reflector = true,
+            "image-automation" => self.automation = true,
+            "source" => self.source = true,
+            "kustomize" => self.kustomize = true,
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// Feature gates with Flux's names and defaults, and ours.

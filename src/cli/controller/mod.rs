@@ -249,19 +249,14 @@ fn artifacts(args: &Controller) -> Result<Option<ArtifactSettings>, String> {
 }
 
 /// The kinds named by `--controllers`.
-pub(super) fn kinds(names: &[String]) -> Result<Kinds, String> {
+fn kinds(names: &[String]) -> Result<Kinds, String> {
     let mut kinds = Kinds::NONE;
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
-        match name.strip_suffix("-controller").unwrap_or(name) {
-            "image-reflector" => kinds.reflector = true,
-            "image-automation" => kinds.automation = true,
-            "source" => kinds.source = true,
-            "kustomize" => kinds.kustomize = true,
-            other => {
-                return Err(format!(
-                    "--controllers: {other:?} is none of image-reflector, image-automation, source, kustomize"
-                ));
-            }
+        let name = name.strip_suffix("-controller").unwrap_or(name);
+        if !kinds.add(name) {
+            return Err(format!(
+                "--controllers: {name:?} is none of image-reflector, image-automation, source, kustomize"
+            ));
         }
     }
     Ok(kinds)

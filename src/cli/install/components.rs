@@ -31,12 +31,7 @@ pub(in crate::cli) enum ComponentsError {
 impl Components {
     /// Every component.
     pub(in crate::cli) const ALL: Self = Self {
-        kinds: Kinds {
-            reflector: true,
-            automation: true,
-            source: true,
-            kustomize: true,
-        },
+        kinds: Kinds::ALL,
         webhooks: true,
     };
 
@@ -48,12 +43,9 @@ impl Components {
         };
         for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
             match name.strip_suffix("-controller").unwrap_or(name) {
-                "all" => found.kinds = Self::ALL.kinds,
-                "image-reflector" => found.kinds.reflector = true,
-                "image-automation" => found.kinds.automation = true,
-                "source" => found.kinds.source = true,
-                "kustomize" => found.kinds.kustomize = true,
+                "all" => found.kinds = Kinds::ALL,
                 "webhooks" => found.webhooks = true,
+                controller if found.kinds.add(controller) => {}
                 _ => return Err(ComponentsError::Unknown(name.to_owned())),
             }
         }
@@ -74,16 +66,10 @@ impl Components {
         !self.images().is_empty()
     }
 
-    /// The controllers of image kinds.
+    /// The values of `--controllers` for image kinds.
     pub(super) fn images(self) -> Vec<&'static str> {
-        let images = [
-            ("image-reflector", self.kinds.reflector),
-            ("image-automation", self.kinds.automation),
-        ];
-        images
-            .into_iter()
-            .filter_map(|(name, is_wanted)| is_wanted.then_some(name))
-            .collect()
+        let images = self.controllers().into_iter().filter(|name| name.starts_with("image-"));
+        images.filter_map(|name| name.strip_suffix("-controller")).collect()
     }
 
     /// The names of Flux's controllers that these replace.
