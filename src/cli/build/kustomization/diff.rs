@@ -1,15 +1,14 @@
 //! `bumpwright diff -k`: the changes that applying a Kustomization would make in a cluster, by dry runs.
 
-use std::sync::Arc;
-
 use super::super::args::{Diff, DiffOutput};
 use super::super::kustomization;
 use super::BuiltKustomization;
+use crate::cli::cluster;
 use crate::cli::console::{cannot_print, print, say};
 use bumpwright_api::ObjectId;
 use bumpwright_apply::{Inventory, Preview, preview};
 use bumpwright_diff::{to_json, to_text};
-use bumpwright_kube::{Cluster, Connect, KUSTOMIZATION};
+use bumpwright_kube::{Cluster, KUSTOMIZATION};
 use bumpwright_overlay::may_lack;
 
 /// Prints the changes; returns whether there are any.
@@ -24,8 +23,7 @@ pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, String> {
     for warning in &built.built.warnings {
         say("warning", warning);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    let runtime = cluster::runtime().map_err(|error| format!("cannot start asking the cluster: {error}"))?;
     let seen = runtime.block_on(asked(args, built))?;
     let text = match args.output {
         DiffOutput::Text => to_text(&seen.differences),
@@ -45,13 +43,8 @@ pub(in crate::cli) fn differences(args: &Diff) -> Result<bool, String> {
 }
 
 async fn asked(args: &Diff, built: BuiltKustomization) -> Result<Preview, String> {
-    let connect = Connect {
-        kubeconfig: args.kubeconfig.clone(),
-        context: args.context.clone(),
-        ..Connect::default()
-    };
-    let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await;
-    let cluster = cluster.map_err(|error| error.to_string())?;
+    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone());
+    let cluster = cluster.await.map_err(|error| error.to_string())?;
     let mut inventory = inventory(&cluster, &built).await?;
     // As in the controller: objects that may only have lost their name are not deleted.
     let may_be_left_out = |id: &ObjectId| may_lack(&built.built.left_out, &id.group, &id.kind);
