@@ -93,9 +93,7 @@ fn is_needed(kind: &Kind, components: Components) -> bool {
     let controller = CONTROLLERS.iter().find(|(_, all)| all.contains(&kind));
     match controller.map(|(name, _)| *name) {
         // Automations read policies, policies read repositories.
-        Some("image-reflector-controller" | "image-automation-controller") => {
-            components.controllers().iter().any(|name| name.starts_with("image-"))
-        }
+        Some("image-reflector-controller" | "image-automation-controller") => components.has_images(),
         Some("source-controller") => kinds.source || kinds.kustomize || (kinds.automation && *kind == GIT_REPOSITORY),
         Some(_) => kinds.kustomize,
         // ExternalArtifact, which is behind a gate.
@@ -240,7 +238,7 @@ async fn webhook_secret(cluster: &Cluster, namespace: &str, findings: &mut Findi
         Ok(_) => findings.ok("webhooks", "secret/bumpwright-webhooks is there"),
         Err(error) if error.is_not_found() => findings.fail(
             "webhooks",
-            "secret/bumpwright-webhooks is missing: all webhooks are refused (docs/webhooks.md)",
+            "secret/bumpwright-webhooks is missing: all webhooks are refused (docs/guides/webhooks.md)",
         ),
         Err(error) => findings.unknown("webhooks", format!("cannot read secret/bumpwright-webhooks: {error}")),
     }

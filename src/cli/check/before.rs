@@ -112,7 +112,7 @@ fn rivals(controllers: &[Controller], namespace: &str, components: Components, f
         match other.namespace == namespace {
             true => findings.warn(
                 "controllers",
-                format!("{who}: bumpwright waits for its lease until it is scaled down (docs/moving-from-flux.md)"),
+                format!("{who}: bumpwright waits for its lease until it is scaled down (docs/guides/moving-from-flux.md)"),
             ),
             false => findings.fail(
                 "controllers",

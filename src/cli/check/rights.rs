@@ -12,7 +12,7 @@ pub(super) fn question<'a>(verb: &'a str, group: &'a str, resource: &'a str, nam
     }
 }
 
-/// What is not allowed among these, in words; of a ServiceAccount, or of whoever asks.
+/// What is not allowed among these, in words; of a ServiceAccount, or of the caller.
 ///
 /// # Errors
 /// Whatever the server says.

@@ -49,7 +49,7 @@ enum InstallError {
     Prune { object: String, error: ClusterError },
     #[error("all is applied, but deployment.apps/bumpwright cannot be read: {0}; --wait=false does not look")]
     Unseen(ClusterError),
-    #[error("all is applied, but deployment.apps/bumpwright {why}; once that is mended, the command can be run again")]
+    #[error("all is applied, but deployment.apps/bumpwright {why}; once that is fixed, the command can be run again")]
     NotReady { why: String },
 }
 

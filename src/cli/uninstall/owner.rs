@@ -16,7 +16,7 @@ pub(super) enum Owner {
     Other(String),
 }
 
-/// Whose an object is. Whoever else writes a field of it, such as its replicas, does not own it.
+/// The owner of an object. Another manager of a field, such as its replicas, does not own it.
 pub(super) fn of(object: &Value) -> Owner {
     match managers(object, |_| true) {
         managers if managers.contains(MANAGER) => Owner::Install,

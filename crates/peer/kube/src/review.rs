@@ -49,7 +49,7 @@ impl Cluster {
         })
     }
 
-    /// Whether a ServiceAccount, or whoever asks, is allowed an action, by the server's own word.
+    /// Whether a ServiceAccount, or the caller, is allowed an action, as the server answers.
     ///
     /// # Errors
     /// Whatever the server says.
