@@ -7,10 +7,10 @@ use bumpwright_testkit::cli::Ran;
 use bumpwright_testkit::forge::{Forge, ForgeKind, refused, said};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
-use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::repo::Repo;
 use serde_json::{Value, json};
 
-use super::{Comment, MARKED, Machine, TOKEN, equipped, policies, releases, root, text, yaml};
+use super::{Comment, MARKED, Machine, TOKEN, equipped, releases, root, text, yaml};
 
 pub(super) struct Runner {
     pub machine: Machine,
@@ -25,16 +25,7 @@ impl Runner {
     /// `o/app` at a forge, and a checkout of it that is the working folder. The field is behind.
     pub fn new() -> Self {
         let machine = Machine::new();
-        let repo = Repo::init(machine.outside("o/app.git"));
-        repo.config("http.receivepack", "true");
-        let files = [("a.yaml", MARKED.to_owned()), ("p.yaml", policies())];
-        let changes = files
-            .each_ref()
-            .map(|(path, bytes)| Change::File(path, bytes.as_bytes()));
-        repo.commit("main", "first", &changes);
-        for (path, bytes) in &files {
-            machine.bench.write(path, bytes);
-        }
+        let repo = machine.repository("o/app.git");
         let forge = Forge::start(ForgeKind::GitHub, machine.bench.home.path(), &format!("Bearer {TOKEN}"));
         let comments = Arc::<Mutex<Vec<Comment>>>::default();
         let kept = Arc::clone(&comments);

@@ -7,11 +7,11 @@ use bumpwright_testkit::cli::Ran;
 use bumpwright_testkit::git_http::{GitHttp, Login, Options};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
-use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::repo::Repo;
 use bumpwright_testkit::stub_http::{StubHttp, forward};
 use serde_json::{Map, Value, json};
 
-use super::{Comment, MARKED, Machine, TOKEN, equipped, policies, releases, text};
+use super::{Comment, MARKED, Machine, TOKEN, equipped, releases, text};
 
 const TEMPLATE: &str = "ci/gitlab/templates/bumpwright.yml";
 
@@ -77,19 +77,10 @@ impl Project {
     /// `group/app` at a server that wants the login, and a checkout of it. The field is behind.
     pub fn new(user: &str) -> Self {
         let machine = Machine::new();
-        let repo = Repo::init(machine.outside("group/app.git"));
-        repo.config("http.receivepack", "true");
+        let repo = machine.repository("group/app.git");
         repo.config("receive.advertisePushOptions", "true");
         let hook = "read line; (echo \"${line##* }\"; env | grep ^GIT_PUSH_OPTION_ | sort) >> options";
         repo.hook("post-receive", hook);
-        let files = [("a.yaml", MARKED.to_owned()), ("p.yaml", policies())];
-        let changes = files
-            .each_ref()
-            .map(|(path, bytes)| Change::File(path, bytes.as_bytes()));
-        repo.commit("main", "first", &changes);
-        for (path, bytes) in &files {
-            machine.bench.write(path, bytes);
-        }
         let login = Login::Basic(user.to_owned(), TOKEN.to_owned());
         let git = GitHttp::with(machine.bench.home.path(), Options { login, tls: None });
         let notes = Arc::<Mutex<Vec<Comment>>>::default();

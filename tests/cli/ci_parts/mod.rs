@@ -16,6 +16,7 @@ use std::process::Command;
 use bumpwright_testkit::cli::{Bench, Ran, policy, ran};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::Value;
 
@@ -65,6 +66,21 @@ impl Machine {
     /// A path outside of the working folder.
     fn outside(&self, name: &str) -> PathBuf {
         self.bench.home.path().join(name)
+    }
+
+    /// A repository that accepts pushes, and a checkout of it that is the working folder. Its field is behind.
+    fn repository(&self, name: &str) -> Repo {
+        let repo = Repo::init(self.outside(name));
+        repo.config("http.receivepack", "true");
+        let files = [("a.yaml", MARKED.to_owned()), ("p.yaml", policies())];
+        let changes = files
+            .each_ref()
+            .map(|(path, bytes)| Change::File(path, bytes.as_bytes()));
+        repo.commit("main", "first", &changes);
+        for (path, bytes) in &files {
+            self.bench.write(path, bytes);
+        }
+        repo
     }
 
     fn logged(&self, name: &str, program: &str) {
