@@ -54,9 +54,9 @@ deny:
 # The container image as an OCI layout in target/image, with the Debian packages of today: docs/packaging-image.md. BINARY=FILE takes a
 # binary that is there; otherwise the one that ships is built first.
 image:
-	@[ -n "$(BINARY)" ] || cargo build --locked --profile dist --bin bumpwright
 	@sh packaging/image/packages target/image/packages
-	@sh packaging/image/build "$(or $(BINARY),target/dist/bumpwright)" target/image/packages target/image/layout
+	@binary="$(BINARY)"; [ -n "$$binary" ] || binary=$$(packaging/build) || exit 1; \
+	sh packaging/image/build "$$binary" target/image/packages target/image/layout
 
 # The artifacts of a release in target/package, without the Debian package. BINARY packages a binary that is already built, as it is; else
 # PROFILE (default: dist, which takes a quarter of an hour) and TARGET say how it is built. docs/packaging.md
