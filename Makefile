@@ -37,7 +37,7 @@ unit:
 # Prints Markdown tables; takes three quarters of an hour. BENCH=--quick measures the smallest fleet, the smaller builds, sources,
 # Kustomizations and encrypted Secrets only. Messages, policies and the scan need go; the scan, builds and controllers need what `make prepare` builds.
 bench:
-	cargo build --locked --profile dist --package bumpwright --package bumpwright-testkit --bins --benches
+	cargo build --locked --profile dist --features jemalloc --package bumpwright --package bumpwright-testkit --bins --benches
 	python3 -B benches/update.py $(BENCH)
 	python3 -B benches/message.py
 	python3 -B benches/policy.py

@@ -18,7 +18,8 @@ use bumpwright_template::Limits;
 use bumpwright_update::Machine;
 use sha2::{Digest, Sha256};
 
-// As in the program.
+// As in the program that ships.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

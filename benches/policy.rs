@@ -16,7 +16,8 @@ use std::time::Instant;
 use bumpwright_policy::{FilterSpec, ImagePolicy, RuleSpec};
 use serde_json::Value as Json;
 
-// As in the program.
+// As in the program that ships.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
