@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, explain, install, man, message, migrate, policy, uninstall, update,
-    version,
+    build, check, completions, controller, demo, explain, fleet, install, man, message, migrate, policy, uninstall,
+    update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -52,6 +52,8 @@ pub enum Command {
     Build(Box<build::args::Build>),
     /// Show the differences between two kustomizations, or between two revisions of one
     Diff(Box<build::args::Diff>),
+    /// Show what a cluster that reconciles a folder would have
+    Fleet(Box<fleet::args::Fleet>),
     /// Explain a reason that a condition, an event or a skip has, and what to do
     Explain(explain::args::Explain),
     /// Run `update` on an example fleet in a temporary repository

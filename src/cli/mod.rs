@@ -14,6 +14,7 @@ mod crds;
 mod demo;
 mod explain;
 mod fetch_bounds;
+mod fleet;
 mod images;
 mod install;
 mod installed;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::Migrate(args) => migrate::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Diff(args) => build::diff::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Controller(args) => controller::run(&args),

@@ -21,7 +21,7 @@ use bumpwright_update::git_without_fetches;
 const LOCAL: Duration = Duration::from_secs(300);
 
 /// The world of one command: both sides of a comparison share fetched resources.
-pub(super) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
+pub(in crate::cli) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
     let mut places = Places::default();
     places.bound(bounds.budget());
     RealWorld::new(UserMirrors {
@@ -161,7 +161,7 @@ fn here() -> Option<String> {
 }
 
 /// Mirrors in the user's cache, with the user's own credentials.
-pub(super) struct UserMirrors {
+pub(in crate::cli) struct UserMirrors {
     places: RefCell<Places>,
 }
 

@@ -1,7 +1,7 @@
 //! `bumpwright build`: the output of `kustomize build`.
 
 pub mod args;
-mod building;
+pub(super) mod building;
 pub(super) mod diff;
 mod files;
 mod kustomization;

@@ -108,6 +108,18 @@ impl<'r> Budget<'r> {
     }
 }
 
+/// The value of an expression whose variable is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undefined {
+    /// Empty, or the default.
+    #[default]
+    Empty,
+    /// An error, unless there is a default.
+    Refused,
+    /// The expression itself: what gives the variable is not known here.
+    Kept,
+}
+
 /// Substitutes variables in a text: `${name}`, with bash's operators, of which all that set a default are one; `$${` is a
 /// plain `${`, and `$name` is left alone. `lookup` returns values. A missing one counts as empty, unless `strict`
 /// rejects those without a default (K-085, K-090 to K-092).
@@ -115,7 +127,11 @@ impl<'r> Budget<'r> {
 /// # Errors
 /// In envsubst's words, without any value in them; and where the text exceeds [`MAX_BYTES`].
 pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, strict: bool) -> Result<Vec<u8>, EvalError> {
-    eval_within(text, lookup, strict, None)
+    let undefined = match strict {
+        true => Undefined::Refused,
+        false => Undefined::Empty,
+    };
+    eval_within(text, lookup, undefined, None)
 }
 
 /// As [`eval`], with memory reserved for all values and the text.
@@ -125,7 +141,7 @@ pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, stric
 pub(crate) fn eval_within<'v>(
     text: &'v [u8],
     lookup: impl Fn(&str) -> Option<&'v [u8]>,
-    strict: bool,
+    undefined: Undefined,
     reservation: Option<&mut Reservation>,
 ) -> Result<Vec<u8>, EvalError> {
     let mut budget = Budget::new(reservation);
@@ -137,7 +153,7 @@ pub(crate) fn eval_within<'v>(
                 let arguments = stack.split_off(stack.len().saturating_sub(call.arguments));
                 let freed: usize = arguments.iter().map(|argument| argument.len()).sum();
                 budget.held = budget.held.saturating_sub(freed);
-                run(&call, arguments, &lookup, strict, &mut budget)?
+                run(&call, arguments, &lookup, undefined, &mut budget)?
             }
         };
         budget.hold(value.len())?;
@@ -150,12 +166,26 @@ fn run<'v>(
     call: &Call<'_>,
     arguments: Vec<Value<'v>>,
     lookup: &impl Fn(&str) -> Option<&'v [u8]>,
-    strict: bool,
+    undefined: Undefined,
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
-    let value = lookup(call.variable);
-    if value.is_none() && strict && call.operator != Operator::Default {
-        return Err(EvalError::NotSet(call.variable.to_owned()));
+    match (lookup(call.variable), undefined) {
+        (None, Undefined::Refused) if call.operator != Operator::Default => {
+            Err(EvalError::NotSet(call.variable.to_owned()))
+        }
+        (None, Undefined::Kept) => kept(call, &arguments, budget).map(Cow::Owned),
+        (value, _) => apply(call.operator, value.unwrap_or_default(), arguments, budget),
     }
-    apply(call.operator, value.unwrap_or_default(), arguments, budget)
+}
+
+/// An expression as it was written; of operators other than defaults only the name.
+fn kept(call: &Call<'_>, arguments: &[Value<'_>], budget: &mut Budget<'_>) -> Result<Vec<u8>, EvalError> {
+    let mut text = [b"${", call.variable.as_bytes()].concat();
+    if call.operator == Operator::Default {
+        budget.reserve(arguments.iter().map(|argument| argument.len()).sum())?;
+        text.extend_from_slice(b":=");
+        text.extend(arguments.iter().flat_map(|argument| argument.iter()));
+    }
+    text.push(b'}');
+    Ok(text)
 }

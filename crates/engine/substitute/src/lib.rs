@@ -40,6 +40,6 @@ mod scan;
 mod trim;
 mod variables;
 
-pub use eval::{EvalError, MAX_BYTES, eval};
+pub use eval::{EvalError, MAX_BYTES, Undefined, eval};
 pub use object::{DISABLED, Options, SubstituteError, Substituted, substitute, substitute_within};
 pub use variables::{SourceError, SourceKind, Variables};

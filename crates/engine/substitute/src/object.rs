@@ -1,6 +1,6 @@
 //! Substitutes variables in one object of a build: prints it, evaluates the text, and parses it again.
 
-use super::eval::{EvalError, eval_within};
+use super::eval::{EvalError, Undefined, eval_within};
 use super::reread::{is_unchanged, reread};
 use super::variables::{NAME, Variables};
 use bumpwright_budget::{Exceeded, Share};
@@ -13,8 +13,8 @@ pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
 /// Options of a substitution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether a missing variable without a default is an error (`StrictPostBuildSubstitutions`).
-    pub strict: bool,
+    /// What becomes of a missing variable (`StrictPostBuildSubstitutions` refuses it).
+    pub undefined: Undefined,
     /// Whether to substitute where there are no variables (`substituteStrategy: Always`).
     pub always: bool,
 }
@@ -94,7 +94,7 @@ pub fn substitute_within(
         has_secrets.set(has_secrets.get() || variables.is_secret(name));
         variables.get(name)
     };
-    let text = eval_within(text.as_bytes(), lookup, options.strict, reservation.as_mut())?;
+    let text = eval_within(text.as_bytes(), lookup, options.undefined, reservation.as_mut())?;
     reservation
         .as_mut()
         .map_or(Ok(()), |reservation| reservation.grow(weight::of_text(&text)))?;

@@ -7,7 +7,7 @@
     missing_docs
 )]
 
-use bumpwright_substitute::{Options, SourceError, SourceKind, SubstituteError, Variables, substitute};
+use bumpwright_substitute::{Options, SourceError, SourceKind, SubstituteError, Undefined, Variables, substitute};
 use bumpwright_yaml::{Files, Node, read_resources, write_sigs};
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn nothing_is_substituted_without_variables_unless_always() {
     assert!(never.is_none());
     let options = Options {
         always: true,
-        strict: true,
+        undefined: Undefined::Refused,
     };
     let text = run(&object, &Variables::default(), options).unwrap();
     assert!(text.contains("v: b\n"), "{text}");
@@ -193,4 +193,16 @@ fn binary_values_are_refused_where_they_are_used() {
         error.to_string().starts_with("envsubst error: YAMLToJSON: yaml: "),
         "{error}"
     );
+}
+
+#[test]
+fn what_an_unknown_source_would_give_stays_as_it_is_written() {
+    let mut variables = Variables::default();
+    variables.add_inline(&map([("a", "one")]));
+    let options = Options {
+        undefined: Undefined::Kept,
+        ..Options::default()
+    };
+    let text = run(&config_map("{v: '${a} ${b} ${c:=d} ${e^^}'}"), &variables, options).unwrap();
+    assert!(text.contains("v: one ${b} ${c:=d} ${e}\n"), "{text}");
 }

@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bumpwright_substitute::{Options, Variables, eval, substitute};
+use bumpwright_substitute::{Options, Undefined, Variables, eval, substitute};
 use bumpwright_yaml::{FileId, ReadOptions, read_first, read_resources, write_json, write_sigs};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -49,7 +49,10 @@ fn answer_resource(row: &Value) -> Result<Vec<u8>, String> {
     let mut variables = Variables::default();
     variables.add_inline(&texts(row, "substitute"));
     let options = Options {
-        strict: row["strict"] == true,
+        undefined: match row["strict"] == true {
+            true => Undefined::Refused,
+            false => Undefined::Empty,
+        },
         always: row["always"] == true,
     };
     let changed = substitute(&objects[0], &variables, options).map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bumpwright_api::{PostBuild, Secret, SubstituteReference};
 use bumpwright_budget::Share;
 use bumpwright_overlay::{StageError, Substitute, Substituted};
-use bumpwright_substitute::{Options, Variables, substitute_within};
+use bumpwright_substitute::{Options, Undefined, Variables, substitute_within};
 use bumpwright_yaml::Node;
 use serde_json::Value;
 
@@ -28,8 +28,21 @@ impl Substitution {
         let always = post_build.substitute_strategy.as_deref() == Some("Always");
         Self {
             variables,
-            options: Options { strict, always },
+            options: Options {
+                undefined: match strict {
+                    true => Undefined::Refused,
+                    false => Undefined::Empty,
+                },
+                always,
+            },
         }
+    }
+
+    /// The same, with expressions left as they are whose variables are missing: something gives them that is not known here.
+    #[must_use]
+    pub fn keeping_undefined(mut self) -> Self {
+        self.options.undefined = Undefined::Kept;
+        self
     }
 }
 

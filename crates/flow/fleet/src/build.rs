@@ -1,0 +1,178 @@
+//! The build of one Kustomization of a fleet.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::repository::{Reads, Recorder};
+use super::settings::Settings;
+use super::view::{FleetObject, Problem, Product};
+use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
+use bumpwright_apply::{Desired, Settings as ApplySettings, as_applied};
+use bumpwright_build::{Decryption, Redaction, Referred, Substitution, add_referred, overlay};
+use bumpwright_kustomize::tree::{Tree, World};
+use bumpwright_overlay::{Built, Decrypt, SourceFile, StageError, Stages, Substitute, prepare_within};
+use bumpwright_sops::{KeyService, MASK};
+use bumpwright_substitute::Variables;
+
+/// The objects that `substituteFrom` names, as far as the fleet has them, in its order.
+pub(super) type References = Vec<Option<Arc<Value>>>;
+
+/// Builds a Kustomization from the files of its source. The paths that it looked at are returned in any case: those of a build that
+/// fails say when it may succeed.
+pub(super) fn build(
+    kustomization: &Kustomization,
+    references: &References,
+    tree: &dyn Tree,
+    world: &dyn World,
+    settings: &Settings,
+) -> (Result<Product, Problem>, Reads) {
+    let recorder = Recorder::new(tree);
+    let built = built(kustomization, references, &recorder, world, settings);
+    let reads = recorder.into_reads();
+    let built = built.map_err(Problem::Build);
+    let product = built.map(|built| product(kustomization, built, reads.clone()));
+    (product, reads)
+}
+
+fn built(
+    kustomization: &Kustomization,
+    references: &References,
+    tree: &dyn Tree,
+    world: &dyn World,
+    settings: &Settings,
+) -> Result<Built, String> {
+    let spec = &kustomization.spec;
+    let substitution = spec.post_build.as_ref().map(|post_build| {
+        let variables = variables(post_build, references);
+        let substitution = Substitution::new(post_build, variables, settings.strict_substitute);
+        match references
+            .iter()
+            .all(|found| found.as_ref().is_some_and(|object| !is_masked(object)))
+        {
+            true => substitution,
+            false => substitution.keeping_undefined(),
+        }
+    });
+    let decrypt = spec
+        .decryption
+        .as_ref()
+        .map(|_| KeysOrMasks::new(settings.keys.clone()));
+    let stages = Stages {
+        decrypt: decrypt.as_ref().map(|one| one as &dyn Decrypt),
+        substitute: substitution.as_ref().map(|one| one as &dyn Substitute),
+    };
+    let prepared = prepare_within(tree, &overlay(spec, false), Some(&settings.memory));
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    prepared.build(world, &stages).map_err(|error| error.to_string())
+}
+
+/// The variables of the objects that the fleet has.
+fn variables(post_build: &PostBuild, references: &References) -> Result<Variables, String> {
+    let mut variables = Variables::default();
+    for (reference, found) in post_build.substitute_from.iter().zip(references) {
+        if let Some(object) = found {
+            add_referred(&mut variables, reference, referred(reference, object))?;
+        }
+    }
+    Ok(variables)
+}
+
+fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred, String> {
+    if reference.kind != "Secret" {
+        return Ok(Referred::ConfigMap(object.get("data").cloned().unwrap_or_default()));
+    }
+    let mut secret = object.clone();
+    for field in ["data", "stringData"] {
+        if let Some(data) = secret.get_mut(field).and_then(Value::as_object_mut) {
+            data.retain(|_, value| !is_mask(value));
+        }
+    }
+    let secret = serde_json::from_value(secret).map_err(|error| error.to_string())?;
+    Ok(Referred::Secret(secret))
+}
+
+/// Whether some of an object's values were encrypted, and no key was at hand.
+fn is_masked(object: &Value) -> bool {
+    let fields = ["data", "stringData"]
+        .into_iter()
+        .filter_map(|field| object.get(field)?.as_object());
+    fields.flat_map(|data| data.values()).any(is_mask)
+}
+
+/// The mask as itself, or as a generator puts it into `data`.
+fn is_mask(value: &Value) -> bool {
+    let plain = || STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default();
+    value == MASK || plain() == MASK.as_bytes()
+}
+
+fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product {
+    let settings = ApplySettings::of(kustomization);
+    let mut product = Product {
+        objects: Vec::with_capacity(built.objects.len()),
+        warnings: built.warnings,
+        refused: Vec::new(),
+        left_out: built.left_out,
+        hidden: built.hidden,
+        reads,
+    };
+    for object in built.objects {
+        let desired = Desired {
+            object: object.value.clone(),
+            origin: None,
+        };
+        let value = as_applied(desired, &settings).unwrap_or_else(|error| {
+            let place = object.origin.as_ref().map(|origin| format!("{origin}: "));
+            product.refused.push(format!("{}{error}", place.unwrap_or_default()));
+            object.value
+        });
+        product.objects.push(FleetObject {
+            value,
+            origin: object.origin,
+        });
+    }
+    product
+}
+
+/// Decrypts with the keys that there are, and masks what they do not open.
+struct KeysOrMasks {
+    keys: Option<Decryption>,
+    masks: Redaction,
+}
+
+impl KeysOrMasks {
+    fn new(keys: Option<Arc<dyn KeyService + Send + Sync>>) -> Self {
+        Self {
+            keys: keys.map(|keys| Decryption::new(Shared(keys))),
+            masks: Redaction::default(),
+        }
+    }
+}
+
+impl Decrypt for KeysOrMasks {
+    fn file(&self, file: &SourceFile<'_>) -> Result<Option<Zeroizing<Vec<u8>>>, StageError> {
+        match self.keys.as_ref().map(|keys| keys.file(file)) {
+            Some(Ok(plain)) => Ok(plain),
+            Some(Err(_)) | None => self.masks.file(file),
+        }
+    }
+
+    fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
+        match self.keys.as_ref().map(|keys| keys.object(object)) {
+            Some(Ok(plain)) => Ok(plain),
+            Some(Err(_)) | None => self.masks.object(object),
+        }
+    }
+}
+
+/// Keys that several builds share.
+struct Shared(Arc<dyn KeyService + Send + Sync>);
+
+impl KeyService for Shared {
+    fn decrypt(&self, key: &bumpwright_sops::MasterKey) -> Result<Zeroizing<Vec<u8>>, bumpwright_sops::KeyError> {
+        self.0.decrypt(key)
+    }
+}

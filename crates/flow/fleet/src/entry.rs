@@ -1,0 +1,130 @@
+//! The entry of a fleet: a folder or a file of the repository.
+
+use serde_json::{Value, json};
+
+use super::view::FleetObject;
+use bumpwright_api::Kustomization;
+use bumpwright_kustomize::tree::{Tree, path};
+use bumpwright_yaml::{Files, read_resources, write_json};
+
+const GROUP: &str = "kustomize.toolkit.fluxcd.io";
+
+/// A path of the repository, cleaned, without a leading slash; empty for the root.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    path::clean(&format!("/{text}")).trim_start_matches('/').to_owned()
+}
+
+/// Whether an object is a Kustomization of Flux.
+pub(super) fn is_kustomization(object: &Value) -> bool {
+    bumpwright_api::group_kind(object) == (GROUP, "Kustomization")
+}
+
+/// The Kustomization of an object.
+///
+/// # Errors
+/// The object is not valid.
+pub(super) fn parse(object: &Value) -> Result<Kustomization, String> {
+    let parsed: Kustomization = serde_json::from_value(object.clone()).map_err(|error| error.to_string())?;
+    match parsed.metadata.name.as_str() {
+        "" => Err("metadata.name is required".to_owned()),
+        _ => Ok(parsed),
+    }
+}
+
+/// A Kustomization that builds a folder and adds nothing: for an entry whose own Kustomization is not known yet.
+pub(super) fn plain(folder: &str) -> Kustomization {
+    let object = json!({"metadata": {"name": ""}, "spec": {"path": folder}});
+    serde_json::from_value(object).unwrap_or_else(|_| Kustomization {
+        metadata: bumpwright_api::Metadata::default(),
+        spec: bumpwright_api::KustomizationSpec::default(),
+    })
+}
+
+/// The Kustomization that reconciles the folder itself, among the objects that are built from it: the one that `flux bootstrap` writes
+/// into `gotk-sync.yaml`.
+pub(super) fn own<'o>(objects: &'o [FleetObject], folder: &str) -> Option<(Kustomization, &'o FleetObject)> {
+    let mut found = objects
+        .iter()
+        .filter(|object| is_kustomization(&object.value))
+        .filter_map(|object| {
+            let parsed = parse(&object.value).ok()?;
+            let is_own = clean(&parsed.spec.path) == folder && parsed.spec.source_ref.kind == "GitRepository";
+            is_own.then_some((parsed, object))
+        });
+    found.next()
+}
+
+/// The objects of a file, with their places.
+///
+/// # Errors
+/// The file is not YAML, with its place.
+pub(super) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
+    let bytes = tree.read(&format!("/{file}")).map_err(|error| error.to_string())?;
+    let mut files = Files::default();
+    let id = files.add(file);
+    let nodes = read_resources(&bytes, id).map_err(|error| match files.show(error.place) {
+        Some(place) => format!("{place}: {error}"),
+        None => format!("{file}: {error}"),
+    })?;
+    let mut objects = Vec::new();
+    for node in nodes {
+        let origin = files.show(node.place).map(String::into_boxed_str);
+        let mut json = String::new();
+        write_json(&node, &mut json).map_err(|error| format!("{file}: {}", error.go()))?;
+        let mut value: Value = serde_json::from_str(&json).map_err(|error| format!("{file}: {error}"))?;
+        let values = match value.get_mut("items").and_then(Value::as_array_mut) {
+            Some(items) => std::mem::take(items),
+            None => vec![value],
+        };
+        let named = values.into_iter().filter(|value| value.get("kind").is_some());
+        objects.extend(named.map(|value| FleetObject {
+            value,
+            origin: origin.clone(),
+        }));
+    }
+    Ok(objects)
+}
+
+/// The entries of a repository: folders whose Kustomization reconciles the folder itself, as `flux bootstrap` makes them.
+#[must_use]
+pub fn entries(tree: &dyn Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec!["/".to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let Ok(names) = tree.list(&folder) else { continue };
+        for name in names.into_iter().rev() {
+            let below = path::join(&folder, &name);
+            match tree.canonical(&below) {
+                Ok(at) if at.directory && at.path == below => waiting.push(below),
+                Ok(at) if !at.directory && is_yaml(&name) => found.extend(entries_in(tree, &below)),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn is_yaml(name: &str) -> bool {
+    [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
+}
+
+/// The folders of the Kustomizations in a file that build a folder above the file, from a GitRepository in the same file: what syncs a
+/// cluster with its folder.
+fn entries_in(tree: &dyn Tree, file: &str) -> Vec<String> {
+    let Ok(bytes) = tree.read(file) else { return Vec::new() };
+    let holds = |word: &str| memchr::memmem::find(&bytes, word.as_bytes()).is_some();
+    if !holds(GROUP) || !holds("GitRepository") {
+        return Vec::new();
+    }
+    let Ok(objects) = of_file(tree, file.trim_start_matches('/')) else {
+        return Vec::new();
+    };
+    let kustomizations = objects.iter().filter(|object| is_kustomization(&object.value));
+    let folders = kustomizations.filter_map(|object| Some(clean(&parse(&object.value).ok()?.spec.path)));
+    let folders =
+        folders.filter(|folder| path::is_within(path::parent(file), &format!("/{folder}")) && !folder.is_empty());
+    folders.collect()
+}

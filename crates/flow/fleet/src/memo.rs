@@ -1,0 +1,78 @@
+//! Builds that are known already: of another cluster with the same Kustomization, or of the same one before a change.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::build::References;
+use super::repository::Reads;
+use super::source::Source;
+use super::view::{Problem, Product};
+use bumpwright_api::{Kustomization, ObjectName};
+
+/// Builds by what they depend on: the Kustomization, its source, its variables, and the files.
+#[derive(Debug, Default)]
+pub struct Memo {
+    known: Mutex<HashMap<ObjectName, Vec<Known>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    kustomization: Kustomization,
+    source: Source,
+    references: References,
+    product: Result<Arc<Product>, Problem>,
+    reads: Arc<Reads>,
+}
+
+impl Memo {
+    /// Those builds that a change of these files of the repository does not affect: paths from its root, without a leading slash.
+    #[must_use]
+    pub fn after(&self, changed: &[String]) -> Self {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stays = |known: &&Known| {
+            let is_here = known.source == Source::This;
+            !is_here || !changed.iter().any(|path| known.reads.is_affected_by(path))
+        };
+        let kept = known.iter().map(|(name, all)| {
+            let all: Vec<Known> = all.iter().filter(stays).cloned().collect();
+            (name.clone(), all)
+        });
+        Self {
+            known: Mutex::new(kept.collect()),
+        }
+    }
+
+    /// A build of the same input.
+    pub(super) fn get(
+        &self,
+        kustomization: &Kustomization,
+        source: &Source,
+        references: &References,
+    ) -> Option<Result<Arc<Product>, Problem>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = known.get(&kustomization.metadata.object_name())?;
+        let same = |known: &&Known| {
+            known.kustomization == *kustomization && known.source == *source && known.references == *references
+        };
+        all.iter().find(same).map(|known| known.product.clone())
+    }
+
+    pub(super) fn put(
+        &self,
+        kustomization: &Kustomization,
+        source: &Source,
+        references: &References,
+        product: &Result<Arc<Product>, Problem>,
+        reads: Reads,
+    ) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = known.entry(kustomization.metadata.object_name()).or_default();
+        all.push(Known {
+            kustomization: kustomization.clone(),
+            source: source.clone(),
+            references: references.clone(),
+            product: product.clone(),
+            reads: Arc::new(reads),
+        });
+    }
+}

@@ -1,0 +1,56 @@
+//! How a fleet is built, and its bounds.
+
+use std::sync::Arc;
+
+use bumpwright_budget::Share;
+use bumpwright_sops::KeyService;
+
+use super::source::Identity;
+
+/// Default bound on the Kustomizations of a fleet.
+pub const KUSTOMIZATIONS: usize = 10_000;
+
+/// Default bound on the objects of a fleet.
+pub const OBJECTS: usize = 500_000;
+
+/// How a fleet is built, and its bounds.
+#[derive(Clone)]
+pub struct Settings {
+    /// The memory of all builds.
+    pub memory: Share,
+    /// Undefined variables are errors (gate `StrictPostBuildSubstitutions`).
+    pub strict_substitute: bool,
+    /// Keys for encrypted values; those that they do not open become `**SOPS**`.
+    pub keys: Option<Arc<dyn KeyService + Send + Sync>>,
+    /// How the repository is recognised among the sources.
+    pub identity: Identity,
+    /// The most Kustomizations.
+    pub kustomizations: usize,
+    /// The most objects.
+    pub objects: usize,
+    /// Threads for builds.
+    pub threads: usize,
+}
+
+impl Settings {
+    /// Defaults, with this memory.
+    #[must_use]
+    pub fn new(memory: Share) -> Self {
+        Self {
+            memory,
+            strict_substitute: false,
+            keys: None,
+            identity: Identity::default(),
+            kustomizations: KUSTOMIZATIONS,
+            objects: OBJECTS,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// Does not print keys.
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Settings")
+    }
+}

@@ -1,0 +1,234 @@
+//! A fleet: its Kustomizations, as a tree, and all their objects.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::repository::Reads;
+use super::source::Source;
+use bumpwright_api::{Kustomization, ObjectId, ObjectName};
+use bumpwright_overlay::{Hidden, LeftOut};
+
+/// What a cluster that reconciles an entry of a repository would have.
+#[derive(Clone, Debug, Default)]
+pub struct Fleet {
+    /// The entry: a folder or file of the repository, without a leading slash; empty for its root.
+    pub entry: String,
+    /// The Kustomizations, parents before those that they give. The first one is the entry.
+    pub nodes: Vec<Node>,
+    /// Where the objects are: node, and position in its product.
+    index: HashMap<ObjectId, Vec<(usize, usize)>>,
+    /// Problems of the walk itself: bounds that were exceeded.
+    pub problems: Vec<String>,
+}
+
+/// A Kustomization of a fleet, or its entry.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The Kustomization. An entry that none reconciles has none.
+    pub kustomization: Option<Kustomization>,
+    /// The node that gives it.
+    pub parent: Option<usize>,
+    /// Its place in the files of its parent, as `path:line:column`.
+    pub origin: Option<Box<str>>,
+    /// The source of its files.
+    pub source: Source,
+    /// `spec.path`, cleaned, without a leading slash; empty for the root.
+    pub path: String,
+    /// Objects that variables come from and that the fleet does not have.
+    pub missing: Vec<MissingReference>,
+    /// What was built, or why nothing was.
+    pub product: Result<Arc<Product>, Problem>,
+    /// The time that the build took; zero when it was known already.
+    pub took: Duration,
+}
+
+/// An object that `substituteFrom` names and that the fleet does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingReference {
+    /// `ConfigMap` or `Secret`.
+    pub kind: String,
+    /// Its name.
+    pub name: ObjectName,
+    /// Whether it may be missing.
+    pub optional: bool,
+}
+
+/// Why a Kustomization has no objects.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The build fails; in the controller's words, with places.
+    #[error("{0}")]
+    Build(String),
+    /// The source is not available, so there is nothing to build.
+    #[error("{0}")]
+    Source(String),
+    /// The object itself is not valid.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// The result of a build.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// The objects as they are applied, in the order of the build.
+    pub objects: Vec<FleetObject>,
+    /// Warnings for the user.
+    pub warnings: Vec<String>,
+    /// Objects that would be refused when applied: encrypted ones without decryption.
+    pub refused: Vec<String>,
+    /// Objects that variables have made invalid.
+    pub left_out: Vec<LeftOut>,
+    /// Confidential values, which are never printed.
+    pub hidden: Hidden,
+    /// The files that it was built from.
+    pub reads: Reads,
+}
+
+/// An object of a fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetObject {
+    /// The object as it is applied.
+    pub value: Value,
+    /// Its place in the source, as `path:line:column`; none for a generated object.
+    pub origin: Option<Box<str>>,
+}
+
+impl FleetObject {
+    /// Its identity.
+    #[must_use]
+    pub fn id(&self) -> ObjectId {
+        ObjectId::of(&self.value)
+    }
+
+    /// `apiVersion`.
+    #[must_use]
+    pub fn api_version(&self) -> &str {
+        self.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl Node {
+    /// Namespace and name of the Kustomization; none for an entry that none reconciles.
+    #[must_use]
+    pub fn name(&self) -> Option<ObjectName> {
+        Some(self.kustomization.as_ref()?.metadata.object_name())
+    }
+
+    /// `namespace/name`, or the path of an entry.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match (self.name(), self.path.as_str()) {
+            (Some(name), _) => name.to_string(),
+            (None, "") => ".".to_owned(),
+            (None, path) => path.to_owned(),
+        }
+    }
+
+    /// Its objects; none if it was not built.
+    #[must_use]
+    pub fn objects(&self) -> &[FleetObject] {
+        self.product.as_ref().map_or(&[], |product| product.objects.as_slice())
+    }
+
+    /// Whether the objects go to another cluster.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        let kustomization = self.kustomization.as_ref();
+        kustomization.is_some_and(|kustomization| kustomization.spec.kube_config.is_some())
+    }
+}
+
+impl Fleet {
+    /// An empty fleet.
+    #[must_use]
+    pub(super) fn new(entry: &str) -> Self {
+        Self {
+            entry: entry.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the objects of a node to the index.
+    pub(super) fn index(&mut self, at: usize) {
+        let Some(node) = self.nodes.get(at).filter(|node| !node.is_elsewhere()) else {
+            return;
+        };
+        for (position, object) in node.objects().iter().enumerate() {
+            self.index.entry(object.id()).or_default().push((at, position));
+        }
+    }
+
+    /// Forgets where objects are.
+    pub(super) fn forget_index(&mut self) {
+        self.index.clear();
+    }
+
+    /// All objects with the node that they belong to, in order.
+    pub fn objects(&self) -> impl Iterator<Item = (&Node, &FleetObject)> {
+        let nodes = self.nodes.iter();
+        nodes.flat_map(|node| node.objects().iter().map(move |object| (node, object)))
+    }
+
+    /// Number of objects.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.iter().map(|node| node.objects().len()).sum()
+    }
+
+    /// Whether there are no objects.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The object of a group, kind and name in this cluster: the first one, if several Kustomizations have it. Objects without a
+    /// namespace are in `default`.
+    #[must_use]
+    pub fn object(&self, group: &str, kind: &str, name: &ObjectName) -> Option<&FleetObject> {
+        let found = |namespace: &str| {
+            let id = ObjectId {
+                name: ObjectName::new(namespace, name.name.as_str()),
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+            };
+            let &(node, position) = self.index.get(&id)?.first()?;
+            self.nodes.get(node)?.objects().get(position)
+        };
+        found(&name.namespace).or_else(|| match name.namespace.as_str() {
+            bumpwright_api::DEFAULT_NAMESPACE => found(""),
+            _ => None,
+        })
+    }
+
+    /// The nodes that have an object, by its identity.
+    pub fn owners(&self, id: &ObjectId) -> impl Iterator<Item = &Node> {
+        let places = self.index.get(id).map_or(&[][..], Vec::as_slice);
+        places.iter().filter_map(|(node, _)| self.nodes.get(*node))
+    }
+
+    /// The identities of all objects of this cluster with the nodes that have them: `(node, position)`.
+    pub fn identities(&self) -> impl Iterator<Item = (&ObjectId, &[(usize, usize)])> {
+        self.index.iter().map(|(id, places)| (id, places.as_slice()))
+    }
+
+    /// All objects of a kind in this cluster, by the order of the nodes.
+    pub fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = (&Node, &FleetObject)> {
+        let here = self.objects().filter(|(node, _)| !node.is_elsewhere());
+        here.filter(move |(_, object)| bumpwright_api::group_kind(&object.value) == (group, kind))
+    }
+
+    /// The node of a Kustomization.
+    #[must_use]
+    pub fn kustomization(&self, name: &ObjectName) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name().as_ref() == Some(name))
+    }
+
+    /// Whether everything could be built.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.problems.is_empty() && self.nodes.iter().all(|node| node.product.is_ok())
+    }
+}

@@ -1,0 +1,110 @@
+//! `fleet` as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::byte_size::ByteSize;
+use crate::cli::fetch_bounds::FetchBounds;
+use bumpwright_budget::{self as budget, Memory, Share};
+
+/// Arguments of `fleet`.
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub struct Fleet {
+    /// Show
+    #[command(flatten)]
+    pub show: Show,
+}
+
+/// Arguments of `fleet` without a command.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The output format
+    #[arg(long, value_enum, default_value_t = FleetOutput::Tree)]
+    pub output: FleetOutput,
+
+    /// Only these Kustomizations
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    pub kustomization: Vec<String>,
+
+    /// What to read
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// What is read, and how.
+#[derive(Debug, Args)]
+pub struct Reading {
+    /// Entries: folders or files that clusters reconcile, such as clusters/production [default: those that sync themselves]
+    #[arg(value_name = "PATH")]
+    pub entries: Vec<String>,
+
+    /// The root of the repository [default: the folder with .git above the first PATH]
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<PathBuf>,
+
+    /// Use no network: other sources and remote bases are unknown
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Undefined variables are errors, as with the gate StrictPostBuildSubstitutions
+    #[arg(long)]
+    pub strict_substitute: bool,
+
+    /// A file with age identities (or SSH keys) for decryption; other encrypted values become **SOPS**
+    #[arg(long = "age-key-file", value_name = "FILE")]
+    pub age_key_files: Vec<PathBuf>,
+
+    /// A file with an armoured OpenPGP keyring without passphrase for decryption
+    #[arg(long = "pgp-key-file", value_name = "FILE")]
+    pub pgp_key_files: Vec<PathBuf>,
+
+    /// Memory limit of builds [default: 2Gi]
+    #[arg(long, value_name = "SIZE", help_heading = "Bounds")]
+    pub build_memory: Option<ByteSize>,
+
+    /// Limits on fetches.
+    #[command(flatten)]
+    pub bounds: FetchBounds,
+}
+
+impl Reading {
+    /// The shared memory limit of the builds.
+    pub(super) fn memory(&self) -> Share {
+        let bytes = self.build_memory.map_or(budget::SINGLE, ByteSize::bytes);
+        Memory::single(bytes, budget::BUILD_MEMORY).of("")
+    }
+}
+
+/// Output formats of `fleet`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FleetOutput {
+    /// The Kustomizations as a tree, with their objects by kind
+    Tree,
+    /// A line for each object: Kustomization, tab, group/version/kind/namespace/name
+    Names,
+    /// The objects
+    Yaml,
+    /// One document
+    Json,
+}
+
+const HELP: &str = "\
+Reads what a cluster that reconciles PATH would have: builds the Flux Kustomizations found there, and those among their objects, and so
+on. Variables come from ConfigMaps and Secrets in the fleet. No cluster and no checkout are needed.
+
+Examples:
+  # The Kustomizations of a cluster, and what is in them
+  bumpwright fleet clusters/production
+  # What one of them would apply
+  bumpwright fleet clusters/production --kustomization flux-system/apps --output yaml
+  # All clusters of the repository
+  bumpwright fleet clusters/*
+
+Exit codes:
+  0  all of it was built
+  1  something could not be built
+  2  an error
+
+Documentation: docs/cli.md, docs/guides/fleet.md";

@@ -1,0 +1,87 @@
+//! `bumpwright fleet`: what a cluster that reconciles a folder would have.
+
+pub mod args;
+mod json;
+mod names;
+mod open;
+mod outside;
+mod tree;
+mod yaml;
+
+use std::process::ExitCode;
+
+use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
+use args::{FleetOutput, Show};
+use bumpwright_api::ObjectName;
+use bumpwright_fleet::{Fleet, Node};
+use open::Opened;
+
+/// Something could not be built.
+const INCOMPLETE: u8 = 1;
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &args::Fleet) -> ExitCode {
+    match show(&args.show) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(INCOMPLETE),
+        Err(error) => end(Err(error)),
+    }
+}
+
+/// Prints the fleets; returns whether all of it was built.
+fn show(args: &Show) -> Result<bool, String> {
+    let fleets = Opened::new(&args.reading)?.fleets()?;
+    let wanted = args
+        .kustomization
+        .iter()
+        .map(|text| name(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    for name in &wanted {
+        if fleets.iter().all(|fleet| fleet.kustomization(name).is_none()) {
+            return Err(format!("the fleet has no Kustomization {name}"));
+        }
+    }
+    let is_wanted = |node: &Node| wanted.is_empty() || node.name().is_some_and(|name| wanted.contains(&name));
+    let printed = match args.output {
+        FleetOutput::Tree => print_styled(&tree::render(&fleets, &is_wanted)),
+        FleetOutput::Names => print(names::render(&fleets, &is_wanted).as_bytes()),
+        FleetOutput::Yaml => print(yaml::render(&fleets, &is_wanted)?.as_bytes()),
+        FleetOutput::Json => print(json::render(&fleets, &is_wanted).as_bytes()),
+    };
+    printed.map_err(cannot_print)?;
+    if args.output != FleetOutput::Tree {
+        report(&fleets, &is_wanted);
+    }
+    let nodes = fleets
+        .iter()
+        .flat_map(|fleet| &fleet.nodes)
+        .filter(|node| is_wanted(node));
+    Ok(fleets.iter().all(|fleet| fleet.problems.is_empty()) && nodes.into_iter().all(|node| node.product.is_ok()))
+}
+
+/// Says on standard error what an output for programs does not have.
+fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
+    for fleet in fleets {
+        fleet.problems.iter().for_each(|problem| complain(problem));
+        for node in fleet.nodes.iter().filter(|node| is_wanted(node)) {
+            match &node.product {
+                Ok(product) => {
+                    let warnings = product.warnings.iter().chain(&product.refused);
+                    warnings.for_each(|warning| say("warning", &format!("Kustomization {}: {warning}", node.shown())));
+                }
+                Err(problem) => complain(&format!("Kustomization {}: {problem}", node.shown())),
+            }
+        }
+    }
+}
+
+/// `NAMESPACE/NAME`.
+fn name(text: &str) -> Result<ObjectName, String> {
+    let usage = || format!("--kustomization {text:?}: expected NAMESPACE/NAME");
+    let (namespace, name) = text.split_once('/').ok_or_else(usage)?;
+    match namespace.is_empty() || name.is_empty() || name.contains('/') {
+        true => Err(usage()),
+        false => Ok(ObjectName::new(namespace, name)),
+    }
+}

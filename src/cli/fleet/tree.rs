@@ -1,0 +1,169 @@
+//! `--output tree`: the Kustomizations of a fleet below those that give them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::words;
+use bumpwright_fleet::{Fleet, Node, Source};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const BAD: Style = AnsiColor::Red.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// The most kinds in a line.
+const KINDS: usize = 6;
+
+/// The fleets as trees. Colours are always included: the output stream removes them.
+pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> String {
+    let mut out = String::new();
+    for fleet in fleets {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let tree = Tree {
+            fleet,
+            children: children(fleet),
+            is_wanted,
+        };
+        tree.node(&mut out, 0, "", "");
+        for problem in &fleet.problems {
+            let _ = writeln!(out, "{BAD}error:{BAD:#} {}", words::printable(problem));
+        }
+        let _ = writeln!(out, "{DIM}{}{DIM:#}", summary(fleet));
+    }
+    out
+}
+
+/// The nodes below each node.
+fn children(fleet: &Fleet) -> BTreeMap<usize, Vec<usize>> {
+    let mut children: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, node) in fleet.nodes.iter().enumerate() {
+        if let Some(parent) = node.parent {
+            children.entry(parent).or_default().push(at);
+        }
+    }
+    children
+}
+
+struct Tree<'f> {
+    fleet: &'f Fleet,
+    children: BTreeMap<usize, Vec<usize>>,
+    is_wanted: &'f dyn Fn(&Node) -> bool,
+}
+
+impl Tree<'_> {
+    /// A node and those below it. `first` and `rest` begin its first line and the others.
+    fn node(&self, out: &mut String, at: usize, first: &str, rest: &str) {
+        let Some(node) = self.fleet.nodes.get(at) else { return };
+        let below = self.children.get(&at).map_or(&[][..], Vec::as_slice);
+        if (self.is_wanted)(node) {
+            let _ = writeln!(out, "{first}{}", headline(node, self.fleet));
+            let bar = if below.is_empty() { "   " } else { "│  " };
+            for line in details(node) {
+                let _ = writeln!(out, "{rest}{bar}{line}");
+            }
+        }
+        for (n, child) in below.iter().enumerate() {
+            let (joint, bar) = match n + 1 == below.len() {
+                true => ("└─ ", "   "),
+                false => ("├─ ", "│  "),
+            };
+            self.node(out, *child, &format!("{rest}{joint}"), &format!("{rest}{bar}"));
+        }
+    }
+}
+
+fn headline(node: &Node, fleet: &Fleet) -> String {
+    let mut line = format!("{BOLD}{}{BOLD:#}", words::printable(&node.shown()));
+    let path = match node.path.as_str() {
+        "" => ".",
+        path => path,
+    };
+    let is_entry = node.parent.is_none();
+    if node.name().is_some() || !is_entry {
+        let _ = write!(line, " {DIM}{}{DIM:#}", words::printable(path));
+    } else {
+        let _ = write!(line, " {DIM}(entry){DIM:#}");
+    }
+    if let Source::Other(source) | Source::Unknown(source, _) = &node.source {
+        let _ = write!(line, " {DIM}from {}{DIM:#}", words::printable(&source.shown()));
+    }
+    if node.kustomization.as_ref().is_some_and(|one| one.spec.suspend) {
+        let _ = write!(line, " {WARN}suspended{WARN:#}");
+    }
+    if node.is_elsewhere() {
+        let _ = write!(line, " {DIM}in another cluster{DIM:#}");
+    }
+    let _ = fleet;
+    let kinds = kinds(node);
+    if !kinds.is_empty() {
+        let _ = write!(line, "  {kinds}");
+    }
+    if node.took.as_millis() > 0 {
+        let _ = write!(line, " {DIM}{} ms{DIM:#}", node.took.as_millis());
+    }
+    line
+}
+
+/// `3 Deployment, 2 Service`: the most frequent kinds first.
+fn kinds(node: &Node) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for object in node.objects() {
+        *counts.entry(object.id().kind).or_default() += 1;
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by(|(kind, count), (other_kind, other)| other.cmp(count).then_with(|| kind.cmp(other_kind)));
+    let others: usize = counts.iter().skip(KINDS).map(|(_, count)| count).sum();
+    let mut shown: Vec<String> = counts
+        .iter()
+        .take(KINDS)
+        .map(|(kind, count)| format!("{count} {}", words::printable(kind)))
+        .collect();
+    if others > 0 {
+        shown.push(format!("{others} others"));
+    }
+    shown.join(", ")
+}
+
+/// Problems and warnings of a node.
+fn details(node: &Node) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &node.product {
+        Ok(product) => {
+            let warnings = product.warnings.iter().chain(&product.refused);
+            lines.extend(warnings.map(|warning| format!("{WARN}warning:{WARN:#} {}", words::printable(warning))));
+        }
+        Err(problem) => {
+            let text = problem.to_string();
+            lines.extend(text.lines().enumerate().map(|(n, line)| match n {
+                0 => format!("{BAD}error:{BAD:#} {}", words::printable(line)),
+                _ => format!("       {}", words::printable(line)),
+            }));
+        }
+    }
+    let needed = node.missing.iter().filter(|missing| !missing.optional);
+    lines.extend(needed.map(|missing| {
+        let missing = format!(
+            "{} {} of substituteFrom is not in the fleet",
+            missing.kind, missing.name
+        );
+        format!("{WARN}warning:{WARN:#} {}", words::printable(&missing))
+    }));
+    lines
+}
+
+fn summary(fleet: &Fleet) -> String {
+    let failed = fleet.nodes.iter().filter(|node| node.product.is_err()).count();
+    let built = format!(
+        "{} in {}",
+        words::count(fleet.len(), "object"),
+        words::count(fleet.nodes.len(), "Kustomization")
+    );
+    match failed {
+        0 => built,
+        failed => format!("{built}, {failed} not built"),
+    }
+}
