@@ -1,0 +1,235 @@
+//! The rules: a closed set. Their ids are stable: people write them into their CI, and code scanning tracks alerts by them.
+
+use std::fmt;
+
+use crate::Severity;
+
+macro_rules! rules {
+    ($($name:ident $id:literal $severity:ident $title:literal: $explanation:literal;)*) => {
+        /// What a check looks for.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Rule {
+            $(
+                #[doc = concat!("`", $id, "`: ", $title, ".")]
+                $name,
+            )*
+        }
+
+        impl Rule {
+            /// All rules, by id.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The stable name.
+            #[must_use]
+            pub const fn id(self) -> &'static str {
+                match self {
+                    $(Self::$name => $id,)*
+                }
+            }
+
+            /// What is wrong, in a few words.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)*
+                }
+            }
+
+            /// How bad it is, unless a finding says otherwise.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self {
+                    $(Self::$name => Severity::$severity,)*
+                }
+            }
+
+            /// What it means and what to do: paragraphs of plain Markdown.
+            #[must_use]
+            pub const fn explanation(self) -> &'static str {
+                match self {
+                    $(Self::$name => $explanation,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    Annotation "annotation" Error "An annotation of bumpwright.dev is misspelt or has an invalid value":
+        "Annotations of `bumpwright.dev/` fail closed: an object with one that is unknown, belongs to another kind or does not parse is\n\
+         not acted upon, and its Ready condition is False with the reason InvalidAnnotation.\n\n\
+         What to do: correct the key or the value as the message says, or remove the annotation.\n\n\
+         See: docs/reference/annotations.md";
+
+    BuildFailed "build-failed" Error "A Kustomization does not build":
+        "The build of the folder fails, or the decryption or substitution of what it builds, so the cluster keeps the state of the last\n\
+         revision that did build, and nothing of a newer one is applied.\n\n\
+         What to do: the message is the build's own. Correct the file that it names, and build the folder alone: `bumpwright build DIR`.\n\n\
+         See: docs/how/builds.md";
+
+    ClearTextSecret "clear-text-secret" Error "A Secret is in Git in clear text":
+        "Everybody who can read the repository, now or later, can read its values; deleting the file does not remove them from the history.\n\n\
+         What to do: change the credentials, then encrypt the file with SOPS and set `spec.decryption` of the Kustomization, or leave the\n\
+         Secret to an operator that reads it from a vault.\n\n\
+         See: docs/guides/sops.md";
+
+    ConflictingAutomations "conflicting-automations" Error "Two automations set the same field":
+        "Two ImageUpdateAutomations that push to the same branch follow the same marker. Each sets the field to the policy as it sees it,\n\
+         so their commits may undo each other, and one has to repeat its run whenever the other was quicker.\n\n\
+         What to do: give each automation its own `spec.update.path` or `spec.policySelector`, or delete one of them.\n\n\
+         See: docs/guides/monorepos.md";
+
+    DeadMarker "dead-marker" Warning "A marker changes nothing in any cluster":
+        "The file has a marker, and no Kustomization of the fleet builds an object from its field: the field is updated and committed for\n\
+         nobody. Usual causes: the file is not in the `resources` of its folder any more, or a patch or `images` overrides the field.\n\n\
+         What to do: add the file to its kustomization, move the marker to the field that wins, or remove the marker.\n\n\
+         See: docs/start/markers.md";
+
+    DependencyCycle "dependency-cycle" Error "Kustomizations depend on each other in a circle":
+        "Each of them waits in `spec.dependsOn` until another one is ready, so none is ever applied.\n\n\
+         What to do: remove one of the dependencies in the circle; the message has all of them in order.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    HealthCheckNotBuilt "health-check-not-built" Warning "A health check names an object that the fleet does not build":
+        "The Kustomization waits for an object of `spec.healthChecks` that nothing in the fleet builds. Unless somebody else creates it,\n\
+         such as a Helm release, the Kustomization fails when its timeout is over, and so do those that depend on it.\n\n\
+         What to do: correct kind, name and namespace as they are after the build (prefixes, `spec.targetNamespace`), or remove the entry.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    IncludeCycle "include-cycle" Error "A Kustomization includes itself":
+        "A folder lists itself among its resources, directly or through others, and cannot be built; or a Kustomization builds another\n\
+         version of itself, which the cluster goes on to apply in its place, so that the two alternate.\n\n\
+         What to do: let `spec.path` name a folder below which the Kustomization is not defined, or remove the entry from `resources`.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    InvalidManifest "invalid-manifest" Error "A file does not parse":
+        "The file is not valid YAML or JSON, is not UTF-8, or has a document without `apiVersion`, `kind` or `metadata.name`, so no object\n\
+         is read from it. In a folder without a kustomization.yaml it fails the build of the whole folder.\n\n\
+         What to do: correct the line that is named. Files that are no manifests (templates, values) belong outside of the folder, or into\n\
+         its `.sourceignore`.\n\n\
+         See: docs/how/builds.md";
+
+    Limit "limit" Error "A bound is exceeded, and the rest was not looked at":
+        "The number of objects, their size, the depth of Kustomizations in Kustomizations or the time is over its bound. What comes after\n\
+         it in the same Kustomization is not part of the report; the other Kustomizations are.\n\n\
+         What to do: look whether something generates objects without end; else check with a higher bound, or the clusters one by one.\n\n\
+         See: docs/how/security.md";
+
+    MissingConfigMap "missing-config-map" Warning "A ConfigMap that is referred to is not in the fleet":
+        "`postBuild.substituteFrom` or another field names a ConfigMap that no Kustomization builds. If it is not created by other means,\n\
+         the reconciliation fails.\n\n\
+         What to do: correct the name (a ConfigMap has to be in the namespace of the object that names it), add the ConfigMap, or set\n\
+         `optional: true` if it may be absent.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    MissingDependency "missing-dependency" Error "A dependency is not in the fleet":
+        "`spec.dependsOn` names a Kustomization that nothing in the fleet defines, so the one that depends on it is never applied.\n\n\
+         What to do: correct the name and the namespace (the default is the namespace of the Kustomization itself), or remove the entry.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    MissingImageRepository "missing-image-repository" Error "A policy's ImageRepository is not in the fleet":
+        "`spec.imageRepositoryRef` of the ImagePolicy names an ImageRepository that nothing in the fleet defines, so the policy has no tags\n\
+         to choose from, and its markers are never followed.\n\n\
+         What to do: correct the name and the namespace, or add the ImageRepository.\n\n\
+         See: docs/guides/policies.md";
+
+    MissingSecret "missing-secret" Warning "A Secret that is referred to is not in the fleet":
+        "A `secretRef` names a Secret that no Kustomization builds. That is normal for those that are created once by hand or by a program,\n\
+         such as the key of SOPS or the login to the Git server; of others the object that needs it fails.\n\n\
+         What to do: correct the name (a Secret has to be in the namespace of the object that names it), or add it, encrypted.\n\n\
+         See: docs/guides/sops.md";
+
+    MissingSource "missing-source" Error "A source is not in the fleet":
+        "`spec.sourceRef` names a GitRepository, OCIRepository or Bucket that nothing in the fleet defines, so the object that names it has\n\
+         nothing to reconcile.\n\n\
+         What to do: correct kind, name and namespace (the default is the namespace of the object itself), or add the source.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    OwnedTwice "owned-twice" Error "Two Kustomizations build the same object":
+        "Each of them applies its own version of the object, again and again, and whichever applied last owns it: when that one stops\n\
+         building the object and has `prune: true`, it is deleted, although the other still wants it.\n\n\
+         What to do: leave the object to one of them: the message names both. If both read one folder on purpose, give them different\n\
+         `spec.targetNamespace`.\n\n\
+         See: docs/how/apply-and-prune.md";
+
+    RemovedApi "removed-api" Error "The API version is not served by this version of Kubernetes":
+        "The object has an API version that the chosen minor version of Kubernetes does not have any more, or not yet. Applying it fails,\n\
+         and with it its stage of the Kustomization.\n\n\
+         What to do: change `apiVersion` to the one in the message, with the fields that changed between both; or check with the version\n\
+         of Kubernetes that the cluster has.";
+
+    Schema "schema" Error "A field does not fit its schema":
+        "The value has another type than the kind's schema wants, is outside of its bounds or not one of its choices, or a required field is\n\
+         missing. The API server refuses the object, and with it its stage of the Kustomization.\n\n\
+         What to do: correct the field that is named; `kubectl explain KIND.FIELD` has its documentation.";
+
+    UndefinedVariable "undefined-variable" Warning "A variable has no value":
+        "The built objects have a `${variable}` that neither `postBuild.substitute` nor `substituteFrom` defines and that has no default.\n\
+         An empty text takes its place, which often makes an invalid name or image.\n\n\
+         What to do: define it, or write a default: `${variable:=default}`. A `$` that is not meant for Flux is written `$$`; to leave out\n\
+         the whole object annotate it with `kustomize.toolkit.fluxcd.io/substitute: disabled`.\n\n\
+         See: docs/guides/kustomizations.md";
+
+    UnknownField "unknown-field" Error "A field that the kind does not have":
+        "The schema of the kind does not have the field. Most often it is misspelt, or indented into the wrong parent: what was meant is not\n\
+         set. For Kubernetes' own kinds server-side apply refuses the object; for others the field is dropped.\n\n\
+         What to do: correct the field that is named; the message suggests the nearest that the kind has.";
+
+    UnknownKind "unknown-kind" Warning "The kind is not known":
+        "Neither the chosen version of Kubernetes nor a CustomResourceDefinition in the fleet defines the kind, so the fields of the object\n\
+         were not checked. Without its definition in the cluster, applying it fails.\n\n\
+         What to do: correct `apiVersion` and `kind`, or add the definition to the fleet; if a Helm chart brings it, there is nothing to do.";
+
+    UnknownPolicy "unknown-policy" Error "A marker names a policy that is not in the fleet":
+        "The comment `{\"$imagepolicy\": \"namespace:name\"}` names an ImagePolicy that nothing in the fleet defines, so its field is never\n\
+         updated.\n\n\
+         What to do: correct the name, or the namespace as it is after the build; or add the ImagePolicy, or remove the marker.\n\n\
+         See: docs/start/markers.md";
+
+    UnknownSource "unknown-source" Note "A source of another repository was not looked at":
+        "The Kustomization reads another Git repository, an OCI artifact or a bucket that was not fetched (`--offline`, or it cannot be\n\
+         reached), so what it builds is not part of the view. Objects that it brings are missing in the checks of others.\n\n\
+         What to do: nothing, or check again where the source can be reached.";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_in_order_and_in_kebab_case() {
+        assert!(Rule::ALL.is_sorted_by_key(|rule| rule.id()), "{:?}", Rule::ALL);
+        let ids: BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.id()).collect();
+        assert_eq!(ids.len(), Rule::ALL.len());
+        let is_kebab = |id: &str| {
+            id.split('-')
+                .all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))
+        };
+        assert!(ids.iter().all(|id| is_kebab(id)), "{ids:?}");
+    }
+
+    #[test]
+    fn titles_and_explanations_are_short_and_say_what_to_do() {
+        for rule in Rule::ALL {
+            let (title, explanation) = (rule.title(), rule.explanation());
+            assert!(
+                title.len() <= 80 && !title.ends_with('.') && !title.contains('\n'),
+                "{title}"
+            );
+            assert!(explanation.contains("\n\nWhat to do: "), "{rule}");
+            let lines: Vec<&str> = explanation.lines().filter(|line| !line.is_empty()).collect();
+            assert!((3..=8).contains(&lines.len()), "{rule}: {} lines", lines.len());
+            for line in lines {
+                assert!(line.chars().count() <= 150 && line.trim() == line, "{rule}: {line}");
+            }
+        }
+    }
+}
