@@ -16,8 +16,29 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// The fields that change, in the order of the file.
     pub changes: Vec<Change>,
+    /// For each of `changes`, the end of its edits in `edits`.
+    pub ends: Vec<usize>,
     /// The skips, in the order of the file.
     pub skips: Vec<Skip>,
+}
+
+impl Plan {
+    /// The same plan with only the changes that are `kept`, by their index.
+    #[must_use]
+    pub fn only(&self, kept: impl Fn(usize) -> bool) -> Self {
+        let mut part = Self::default();
+        let mut start = 0;
+        for (n, (change, end)) in self.changes.iter().zip(&self.ends).enumerate() {
+            if kept(n) {
+                let edits = self.edits.get(start..*end).unwrap_or_default();
+                part.edits.extend_from_slice(edits);
+                part.changes.push(change.clone());
+                part.ends.push(part.edits.len());
+            }
+            start = *end;
+        }
+        part
+    }
 }
 
 /// Plans the edits of the file at `path`. A field that already has its value keeps its spelling, as in Flux.
@@ -40,6 +61,7 @@ pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
             Ok(Some(new)) => {
                 plan.edits.extend(edits(site, &new));
                 plan.changes.push(change(path, site, new));
+                plan.ends.push(plan.edits.len());
             }
             Err((reason, message)) => {
                 plan.skips.push(Skip {

@@ -11,6 +11,7 @@ mod data_builder;
 mod hint;
 mod identity;
 mod images;
+mod impact;
 mod names;
 mod read;
 mod receiver;
@@ -21,5 +22,6 @@ mod template_data;
 
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 pub use data_builder::DataBuilder;
+pub use impact::{ChangedObject, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction};
 pub use read::{DataError, read};
 pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

@@ -46,6 +46,13 @@ impl Ahead {
         self.0.extend(files.iter().map(content));
     }
 
+    /// The files that earlier jobs would have changed: absolute path and content.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        self.0
+            .iter()
+            .map(|(path, content)| (path.as_path(), content.as_slice()))
+    }
+
     /// The first `limit` bytes of a file, as earlier jobs would have left it.
     fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
         if let Some(content) = self.0.get(path) {

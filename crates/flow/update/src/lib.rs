@@ -31,6 +31,7 @@ pub mod settings;
 mod survey;
 mod trailer;
 mod tree;
+mod verify;
 mod view;
 mod worktree;
 
@@ -50,5 +51,11 @@ pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
 pub use rewrite::replace_files;
+pub use verify::{Base, Proposal, Verify, VerifyError};
 pub use view::View;
 pub use worktree::{WorktreeCommit, WorktreeSigning};
+
+pub use bumpwright_message::{
+    ChangedObject, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction,
+    ObjectIdentifier,
+};

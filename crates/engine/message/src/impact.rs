@@ -1,0 +1,132 @@
+//! What a commit changes in the clusters of a fleet when it is applied: `.Impact` of a template, and a section of every report.
+
+use super::data::ObjectIdentifier;
+
+/// The effect of a commit on the clusters that apply it. Empty without a fleet.
+///
+/// All lists are in the order in which they are shown: by cluster, Kustomization, kind, namespace and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// The Flux Kustomizations whose objects change.
+    pub kustomizations: Vec<KustomizationName>,
+    /// Workloads with other images, or whose pods restart.
+    pub workloads: Vec<ChangedWorkload>,
+    /// The other objects that change.
+    pub objects: Vec<ChangedObject>,
+    /// Changed fields that alter nothing in any cluster.
+    pub dead_markers: Vec<DeadMarker>,
+    /// Whatever else has to be said, such as a Kustomization that did not build before either.
+    pub notes: Vec<String>,
+}
+
+/// A Flux Kustomization of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KustomizationName {
+    /// The cluster's entry, such as `clusters/production`; empty when there is only one cluster.
+    pub cluster: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A workload that changes: Deployment, StatefulSet, DaemonSet, CronJob and the like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedWorkload {
+    /// The workload.
+    pub object: ObjectIdentifier,
+    /// The Kustomization that applies it.
+    pub kustomization: KustomizationName,
+    /// How it changes.
+    pub action: ObjectAction,
+    /// How many of its fields change, those of its images included; 0 unless it is configured.
+    pub fields: usize,
+    /// The images that change.
+    pub images: Vec<ContainerImage>,
+    /// Whether running pods are replaced: their template changes, whatever the strategy does about it later.
+    pub restarts: bool,
+}
+
+/// A container whose image changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerImage {
+    /// The name of the container or init container.
+    pub container: String,
+    /// The image before; empty for a new container.
+    pub old: String,
+    /// The image after; empty for a container that is removed.
+    pub new: String,
+}
+
+/// Another object that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedObject {
+    /// The object.
+    pub object: ObjectIdentifier,
+    /// The Kustomization that applies it.
+    pub kustomization: KustomizationName,
+    /// How it changes.
+    pub action: ObjectAction,
+    /// How many of its fields change; 0 unless it is configured.
+    pub fields: usize,
+}
+
+/// What applying does to an object, in the words of `kubectl apply`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectAction {
+    /// It is new, for example a ConfigMap whose name has another hash.
+    Created,
+    /// Some of its fields change.
+    #[default]
+    Configured,
+    /// It is no longer built; whether it is pruned is up to its Kustomization.
+    Deleted,
+}
+
+impl ObjectAction {
+    /// The word for it in every output.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A changed field whose new value reaches no cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeadMarker {
+    /// The file, from the root of the repository.
+    pub path: String,
+    /// The line of the field, from 1.
+    pub line: usize,
+    /// Its column, from 1.
+    pub column: usize,
+    /// The marker: `namespace:policy[:part]`.
+    pub setter: String,
+}
+
+/// `namespace/name`, after the cluster where there are several.
+impl std::fmt::Display for KustomizationName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.cluster.is_empty() {
+            write!(f, "{}: ", self.cluster)?;
+        }
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Impact {
+    /// Whether nothing is known, or nothing changes in any cluster.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The workloads whose pods restart.
+    pub fn restarting(&self) -> impl Iterator<Item = &ChangedWorkload> {
+        self.workloads.iter().filter(|workload| workload.restarts)
+    }
+}
