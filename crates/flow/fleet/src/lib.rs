@@ -7,6 +7,7 @@
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
 
 mod build;
+pub mod diff;
 mod entry;
 mod memo;
 mod repository;

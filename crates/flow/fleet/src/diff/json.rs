@@ -1,0 +1,50 @@
+//! Differences for programs.
+
+use serde_json::{Value, json};
+
+use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
+use bumpwright_diff::Field;
+
+pub(super) fn render(diffs: &[FleetDiff]) -> String {
+    let clusters: Vec<Value> = diffs.iter().map(cluster).collect();
+    format!("{:#}\n", json!({ "version": 1, "clusters": clusters }))
+}
+
+fn cluster(diff: &FleetDiff) -> Value {
+    let kustomizations: Vec<Value> = diff.kustomizations.iter().map(kustomization).collect();
+    json!({ "entry": diff.entry, "kustomizations": kustomizations })
+}
+
+fn kustomization(diff: &KustomizationDiff) -> Value {
+    let change = match diff.presence {
+        Presence::Added => "added",
+        Presence::Removed => "removed",
+        Presence::Both => "changed",
+    };
+    let [before, after] = &diff.problems;
+    let objects: Vec<Value> = diff.objects.iter().map(object).collect();
+    json!({ "name": diff.name, "change": change, "errorBefore": before, "errorAfter": after, "objects": objects })
+}
+
+fn object(diff: &ObjectDiff) -> Value {
+    let name = &diff.object;
+    let (change, from, fields) = match &diff.change {
+        ObjectChange::Added => ("added", None, &[][..]),
+        ObjectChange::Removed => ("removed", None, &[][..]),
+        ObjectChange::Changed(fields) => ("changed", None, fields.as_slice()),
+        ObjectChange::Moved { from, fields } => ("moved", Some(from), fields.as_slice()),
+    };
+    let fields: Vec<Value> = fields.iter().map(field).collect();
+    json!({
+        "group": name.group, "kind": name.kind, "namespace": name.namespace, "name": name.name,
+        "origin": diff.origin, "change": change, "from": from, "fields": fields,
+    })
+}
+
+fn field(field: &Field) -> Value {
+    let value = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or("null");
+        serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    };
+    json!({ "path": field.path, "old": value(&field.old), "new": value(&field.new) })
+}

@@ -1,0 +1,102 @@
+//! Differences for a pull request.
+
+use std::fmt::Write as _;
+
+use super::text::{entry, shown};
+use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
+use bumpwright_forge::markdown::{cell, code};
+
+/// The most lines of the summary. The rest is folded.
+const LINES: usize = 30;
+
+/// The most bytes of the folded part: forges refuse longer bodies (GitHub at 65,536 characters).
+const LONGEST: usize = 48 << 10;
+
+pub(super) fn render(diffs: &[FleetDiff]) -> String {
+    let mut out = String::new();
+    // A title, an empty line and the head of a table for each cluster.
+    let room = (LINES / diffs.len().max(1)).saturating_sub(6).max(1);
+    for diff in diffs {
+        let _ = writeln!(out, "## {}\n", cell(&entry(diff)));
+        if diff.is_empty() {
+            out.push_str("Nothing differs.\n\n");
+            continue;
+        }
+        summary(&mut out, diff, room);
+        details(&mut out, diff);
+    }
+    out
+}
+
+fn summary(out: &mut String, diff: &FleetDiff, room: usize) {
+    out.push_str("| Kustomization | Objects |\n|---|---|\n");
+    for kustomization in diff.kustomizations.iter().take(room) {
+        let _ = writeln!(
+            out,
+            "| {} | {} |",
+            cell(&title(kustomization)),
+            cell(&words(kustomization))
+        );
+    }
+    if let Some(others) = diff.kustomizations.len().checked_sub(room).filter(|others| *others > 0) {
+        let _ = writeln!(out, "| and {others} more | |");
+    }
+    let _ = writeln!(out, "\n{} in all.\n", diff.counts());
+}
+
+fn title(kustomization: &KustomizationDiff) -> String {
+    match kustomization.presence {
+        Presence::Added => format!("{} (new)", kustomization.name),
+        Presence::Removed => format!("{} (removed)", kustomization.name),
+        Presence::Both => kustomization.name.clone(),
+    }
+}
+
+fn words(kustomization: &KustomizationDiff) -> String {
+    match &kustomization.problems {
+        [None, Some(problem)] => format!("**cannot be built:** {problem}"),
+        [Some(_), None] => format!("can be built again, {}", kustomization.counts()),
+        [Some(_), Some(problem)] => format!("cannot be built: {problem}"),
+        [None, None] => kustomization.counts().to_string(),
+    }
+}
+
+fn details(out: &mut String, diff: &FleetDiff) {
+    let mut body = String::new();
+    let mut left = 0;
+    for kustomization in &diff.kustomizations {
+        for object in &kustomization.objects {
+            match body.len() < LONGEST {
+                true => one(&mut body, kustomization, object),
+                false => left += 1,
+            }
+        }
+    }
+    if body.is_empty() {
+        return;
+    }
+    let _ = write!(out, "<details><summary>All objects</summary>\n\n```diff\n{body}```\n");
+    if left > 0 {
+        let _ = writeln!(out, "\n{left} more objects differ; `bumpwright fleet diff` shows them.");
+    }
+    out.push_str("\n</details>\n\n");
+}
+
+fn one(out: &mut String, kustomization: &KustomizationDiff, object: &ObjectDiff) {
+    let (sign, note, fields) = match &object.change {
+        ObjectChange::Added => ("+", String::new(), &[][..]),
+        ObjectChange::Removed => ("-", String::new(), &[][..]),
+        ObjectChange::Changed(fields) => ("!", String::new(), fields.as_slice()),
+        ObjectChange::Moved { from, fields } => ("!", format!(", moved from {from}"), fields.as_slice()),
+    };
+    let line = format!("{} ({}{note})", object.object, kustomization.name);
+    let _ = writeln!(out, "{sign} {}", fenced(&line));
+    for field in fields {
+        let _ = writeln!(out, "!     {}", fenced(&shown(field)));
+    }
+}
+
+/// A text that stays on its line and does not end the block.
+fn fenced(text: &str) -> String {
+    code(text).replace("```", "'''")
+}

@@ -1,0 +1,170 @@
+//! Differences between two states of a fleet, by Kustomization and object.
+
+mod compare;
+mod html;
+mod json;
+mod markdown;
+mod text;
+
+use bumpwright_diff::{Field, Named};
+
+pub use compare::compare;
+
+/// What differs between two states of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetDiff {
+    /// The entry.
+    pub entry: String,
+    /// The Kustomizations that differ, in the order of the new state; removed ones last.
+    pub kustomizations: Vec<KustomizationDiff>,
+}
+
+/// What differs in a Kustomization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KustomizationDiff {
+    /// `namespace/name`, or the path of the entry.
+    pub name: String,
+    /// Whether there is one before and after.
+    pub presence: Presence,
+    /// Why it has no objects before and after.
+    pub problems: [Option<String>; 2],
+    /// The objects that differ.
+    pub objects: Vec<ObjectDiff>,
+}
+
+/// Where something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Only in the new state.
+    Added,
+    /// Only in the old state.
+    Removed,
+    /// In both.
+    Both,
+}
+
+/// An object that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectDiff {
+    /// The object; a generated one without the hash in its name.
+    pub object: Named,
+    /// The difference.
+    pub change: ObjectChange,
+    /// Its place in the new state, or in the old one: `path:line:column`.
+    pub origin: Option<String>,
+}
+
+/// The difference of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectChange {
+    /// Only the new state has it.
+    Added,
+    /// Only the old state has it.
+    Removed,
+    /// These fields differ.
+    Changed(Vec<Field>),
+    /// Another Kustomization had it, and these fields differ.
+    Moved {
+        /// That Kustomization.
+        from: String,
+        /// The fields that differ.
+        fields: Vec<Field>,
+    },
+}
+
+/// How many objects of a kind of difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Added ones.
+    pub added: usize,
+    /// Removed ones.
+    pub removed: usize,
+    /// Changed ones.
+    pub changed: usize,
+    /// Moved ones.
+    pub moved: usize,
+}
+
+impl KustomizationDiff {
+    /// How many objects differ in which way.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for object in &self.objects {
+            match object.change {
+                ObjectChange::Added => counts.added += 1,
+                ObjectChange::Removed => counts.removed += 1,
+                ObjectChange::Changed(_) => counts.changed += 1,
+                ObjectChange::Moved { .. } => counts.moved += 1,
+            }
+        }
+        counts
+    }
+}
+
+/// `1 added, 2 changed`.
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts = [
+            (self.added, "added"),
+            (self.changed, "changed"),
+            (self.moved, "moved"),
+            (self.removed, "removed"),
+        ];
+        let shown = counts.into_iter().filter(|(count, _)| *count > 0);
+        let shown: Vec<String> = shown.map(|(count, word)| format!("{count} {word}")).collect();
+        match shown.is_empty() {
+            true => f.write_str("no objects differ"),
+            false => f.write_str(&shown.join(", ")),
+        }
+    }
+}
+
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, one| Self {
+            added: sum.added + one.added,
+            removed: sum.removed + one.removed,
+            changed: sum.changed + one.changed,
+            moved: sum.moved + one.moved,
+        })
+    }
+}
+
+impl FleetDiff {
+    /// Whether nothing differs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kustomizations.is_empty()
+    }
+
+    /// How many objects differ in which way.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.kustomizations.iter().map(KustomizationDiff::counts).sum()
+    }
+}
+
+/// A line for each Kustomization, object and field, with colours.
+#[must_use]
+pub fn to_text(diffs: &[FleetDiff]) -> String {
+    text::render(diffs)
+}
+
+/// One document: `{"version":1,"clusters":[{"entry","kustomizations":[…]}]}`.
+#[must_use]
+pub fn to_json(diffs: &[FleetDiff]) -> String {
+    json::render(diffs)
+}
+
+/// For a pull request: a summary of at most thirty lines, and everything else folded.
+#[must_use]
+pub fn to_markdown(diffs: &[FleetDiff]) -> String {
+    markdown::render(diffs)
+}
+
+/// A page of its own.
+#[must_use]
+pub fn to_html(diffs: &[FleetDiff]) -> String {
+    html::render(diffs)
+}

@@ -1,0 +1,98 @@
+//! Differences for terminals.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
+use bumpwright_diff::Field;
+use bumpwright_findings::terminal::inline;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const OLD: Style = AnsiColor::Red.on_default();
+const NEW: Style = AnsiColor::Green.on_default();
+const CHANGED: Style = AnsiColor::Yellow.on_default();
+
+/// Greatest length of a value in characters; longer ones are truncated.
+const LONGEST: usize = 120;
+
+pub(super) fn render(diffs: &[FleetDiff]) -> String {
+    let mut out = String::new();
+    for diff in diffs {
+        let _ = writeln!(out, "{BOLD}{}{BOLD:#}", inline(&entry(diff)));
+        for kustomization in &diff.kustomizations {
+            one(&mut out, kustomization);
+        }
+        let _ = match diff.is_empty() {
+            true => writeln!(out, "nothing differs"),
+            false => writeln!(out, "{DIM}{}{DIM:#}", diff.counts()),
+        };
+    }
+    out
+}
+
+/// The entry; the root of the repository is a dot.
+pub(super) fn entry(diff: &FleetDiff) -> String {
+    match diff.entry.as_str() {
+        "" => ".".to_owned(),
+        entry => entry.to_owned(),
+    }
+}
+
+fn one(out: &mut String, kustomization: &KustomizationDiff) {
+    let (style, sign) = match kustomization.presence {
+        Presence::Added => (NEW, '+'),
+        Presence::Removed => (OLD, '-'),
+        Presence::Both => (CHANGED, '~'),
+    };
+    let (name, counts) = (inline(&kustomization.name), kustomization.counts());
+    let _ = writeln!(
+        out,
+        "{style}{sign}{style:#} Kustomization {BOLD}{name}{BOLD:#} {DIM}{counts}{DIM:#}"
+    );
+    let [before, after] = &kustomization.problems;
+    for (problem, words) in [(before, "could not be built"), (after, "cannot be built")] {
+        if let Some(problem) = problem.as_ref().filter(|_| before != after) {
+            let _ = writeln!(out, "    {OLD}{words}:{OLD:#} {}", inline(problem));
+        }
+    }
+    kustomization.objects.iter().for_each(|object| line(out, object));
+}
+
+fn line(out: &mut String, object: &ObjectDiff) {
+    let name = object.object.to_string();
+    let name = inline(&name);
+    let (style, sign, note, fields) = match &object.change {
+        ObjectChange::Added => (NEW, '+', String::new(), &[][..]),
+        ObjectChange::Removed => (OLD, '-', String::new(), &[][..]),
+        ObjectChange::Changed(fields) => (CHANGED, '~', String::new(), fields.as_slice()),
+        ObjectChange::Moved { from, fields } => {
+            let note = format!(" {DIM}moved from {}{DIM:#}", inline(from));
+            (CHANGED, '>', note, fields.as_slice())
+        }
+    };
+    let _ = writeln!(out, "  {style}{sign}{style:#} {name}{note}");
+    for field in fields {
+        let _ = writeln!(out, "      {}", inline(&shown(field)));
+    }
+}
+
+/// `path: old → new`.
+pub(super) fn shown(field: &Field) -> String {
+    let path = &field.path;
+    match (&field.old, &field.new) {
+        (Some(old), Some(new)) if old == new => format!("{path}: {old} (changed)"),
+        (Some(old), Some(new)) => format!("{path}: {} → {}", cut(old), cut(new)),
+        (None, Some(new)) => format!("+ {path}: {}", cut(new)),
+        (Some(old), None) => format!("- {path}: {}", cut(old)),
+        (None, None) => path.clone(),
+    }
+}
+
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", value.get(..at).unwrap_or(value)),
+        None => value.to_owned(),
+    }
+}
