@@ -1,11 +1,22 @@
-//! What a check finds in a fleet, and the reports of it.
+//! What a check finds in a fleet, and the reports of it: text, JSON, SARIF, JUnit XML and GitHub's workflow commands.
 //!
-//! A [`Finding`] is of one [`Rule`]: a closed set, each with an explanation in `bumpwright explain`.
+//! A [`Finding`] is of one [`Rule`]: a closed set, each with an explanation in `bumpwright explain`. A [`Report`] sorts findings,
+//! merges equal ones, and renders them. Names, paths and messages come from repositories that anybody may write to: each rendering
+//! escapes what could end a line, forge a finding or move the cursor of a terminal.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod finding;
+mod github;
+mod json;
+mod junit;
+mod report;
 mod rule;
+mod sarif;
+pub mod terminal;
+mod text;
+mod words;
 
 pub use finding::{Finding, Origin, Place, Severity};
+pub use report::Report;
 pub use rule::Rule;

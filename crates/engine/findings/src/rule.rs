@@ -35,6 +35,14 @@ macro_rules! rules {
                 }
             }
 
+            /// The title as a sentence.
+            #[must_use]
+            pub const fn sentence(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($title, "."),)*
+                }
+            }
+
             /// How bad it is, unless a finding says otherwise.
             #[must_use]
             pub const fn severity(self) -> Severity {

@@ -1,0 +1,290 @@
+//! A report: findings in order, equal ones merged, and its renderings.
+
+use std::collections::BTreeSet;
+
+use crate::{Finding, Origin, Severity, github, json, junit, sarif, text, words};
+
+/// Greatest length of a message or a help in characters; longer ones are truncated.
+const LONGEST: usize = 4000;
+
+/// All findings of a check.
+#[derive(Clone, Debug)]
+pub struct Report {
+    findings: Vec<Finding>,
+    checked: BTreeSet<Origin>,
+    version: String,
+}
+
+impl Report {
+    /// The report of these findings in the Kustomizations that were `checked`, by this version of bumpwright.
+    ///
+    /// Findings are sorted by path, line, column and rule; those without a place come last. Findings of several Kustomizations
+    /// or clusters that say the same of the same place are merged.
+    #[must_use]
+    pub fn new(findings: Vec<Finding>, checked: impl IntoIterator<Item = Origin>, version: impl Into<String>) -> Self {
+        let mut findings: Vec<Finding> = findings.into_iter().map(short).collect();
+        findings.sort_by(|one, other| order(one).cmp(&order(other)));
+        findings.dedup_by(|later, kept| merge(later, kept));
+        let origins = findings.iter().flat_map(|finding| finding.origins.iter().cloned());
+        let checked = checked.into_iter().chain(origins).collect();
+        Self {
+            findings,
+            checked,
+            version: version.into(),
+        }
+    }
+
+    /// The findings, sorted and merged.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The number of findings of a severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        let of_severity = self.findings.iter().filter(|finding| finding.severity == severity);
+        of_severity.count()
+    }
+
+    /// The greatest severity; None if nothing was found.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// `2 errors, 1 warning in 5 Kustomizations`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        words::summary(self)
+    }
+
+    /// Lines for people, and a summary. Colours are always included: the output stream removes them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text::render(self)
+    }
+
+    /// A JSON document (docs/reference/findings.schema.json), with a final line feed.
+    #[must_use]
+    pub fn json(&self) -> String {
+        json::render(self)
+    }
+
+    /// A SARIF 2.1.0 log, as GitHub's code scanning wants it, with a final line feed.
+    #[must_use]
+    pub fn sarif(&self) -> String {
+        sarif::render(self)
+    }
+
+    /// A JUnit XML document: a test suite for each Kustomization.
+    #[must_use]
+    pub fn junit(&self) -> String {
+        junit::render(self)
+    }
+
+    /// Workflow commands of GitHub Actions, which make annotations, and a summary.
+    #[must_use]
+    pub fn github(&self) -> String {
+        github::render(self)
+    }
+
+    /// What was looked at: Kustomizations, and what has findings without being one.
+    pub(crate) const fn checked(&self) -> &BTreeSet<Origin> {
+        &self.checked
+    }
+
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+/// The order of findings. Those without a place come last, and are different if their origins are.
+fn order(finding: &Finding) -> impl Ord + '_ {
+    let origins = match &finding.place {
+        Some(_) => &[][..],
+        None => finding.origins.as_slice(),
+    };
+    let place = (finding.place.is_none(), &finding.place);
+    (place, finding.rule, &finding.object, &finding.message, origins)
+}
+
+/// Adds the origins of a finding to those of an equal one. Returns whether they are equal.
+fn merge(later: &mut Finding, kept: &mut Finding) -> bool {
+    if order(later).cmp(&order(kept)).is_ne() {
+        return false;
+    }
+    kept.severity = kept.severity.max(later.severity);
+    kept.help = kept.help.take().or_else(|| later.help.take());
+    kept.origins.append(&mut later.origins);
+    kept.origins.sort();
+    kept.origins.dedup();
+    true
+}
+
+fn short(mut finding: Finding) -> Finding {
+    truncate(&mut finding.message);
+    if let Some(help) = &mut finding.help {
+        truncate(help);
+    }
+    if let Some(object) = &mut finding.object {
+        truncate(object);
+    }
+    finding.origins.sort();
+    finding.origins.dedup();
+    finding
+}
+
+fn truncate(text: &mut String) {
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, clippy::indexing_slicing)]
+pub(crate) mod tests {
+    use crate::{Finding, Origin, Report, Rule, Severity};
+
+    /// A Kustomization of a cluster.
+    pub(crate) fn origin(cluster: &str, kustomization: &str) -> Origin {
+        let name = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Origin {
+            cluster: name(cluster),
+            kustomization: name(kustomization),
+        }
+    }
+
+    /// Two errors, a warning and a note in three Kustomizations of two clusters.
+    pub(crate) fn report() -> Report {
+        let missing = |cluster: &str| {
+            Finding::new(
+                Rule::MissingSource,
+                "GitRepository flux-system/flet is not in the fleet",
+            )
+            .at("clusters/base/apps.yaml", 12, 5)
+            .object("Kustomization flux-system/apps")
+            .kustomization("flux-system/apps")
+            .cluster(cluster)
+            .help("did you mean flux-system/fleet?")
+        };
+        let findings = vec![
+            Finding::new(Rule::UnknownSource, "OCIRepository flux-system/extra was not fetched")
+                .kustomization("flux-system/extra")
+                .cluster("clusters/b"),
+            missing("clusters/b"),
+            Finding::new(Rule::UndefinedVariable, "${domain} has no value\nand no default")
+                .at("apps/web.yaml", 30, 12)
+                .object("Ingress web/web")
+                .kustomization("flux-system/apps")
+                .cluster("clusters/a"),
+            Finding::new(Rule::Schema, "spec.replicas: \"two\" is not an integer")
+                .at("apps/web.yaml", 7, 13)
+                .object("Deployment web/web")
+                .kustomization("flux-system/apps")
+                .cluster("clusters/a"),
+            missing("clusters/a"),
+        ];
+        let checked = [
+            origin("clusters/a", "flux-system/apps"),
+            origin("clusters/a", "flux-system/infra"),
+            origin("clusters/b", "flux-system/apps"),
+        ];
+        Report::new(findings, checked, "1.2.3")
+    }
+
+    /// A finding whose every text is written to break a format.
+    pub(crate) fn hostile() -> Report {
+        let bad = "\u{1b}[2J\u{9b}31m\r\n::error file=x::y %0A%25,: <![CDATA[&\"']]>\u{0}\u{202e}\u{fffe}](http://evil)\na.yaml:1:1: error[schema]: z";
+        let finding = Finding::new(Rule::Schema, bad)
+            .at(format!("dir with space/{bad}/ü:,%.yaml"), 3, 4)
+            .object(bad)
+            .kustomization(bad)
+            .cluster(bad)
+            .help(bad);
+        Report::new(
+            vec![finding, Finding::new(Rule::Limit, "x".repeat(100_000))],
+            [],
+            "1.2.3",
+        )
+    }
+
+    #[test]
+    fn findings_are_sorted_by_place_and_rule_and_equal_ones_are_merged() {
+        let report = report();
+        let places: Vec<_> = report
+            .findings()
+            .iter()
+            .map(|finding| {
+                (
+                    finding.place.as_ref().map(|place| (place.path.as_str(), place.line)),
+                    finding.rule,
+                )
+            })
+            .collect();
+        assert_eq!(
+            places,
+            [
+                (Some(("apps/web.yaml", 7)), Rule::Schema),
+                (Some(("apps/web.yaml", 30)), Rule::UndefinedVariable),
+                (Some(("clusters/base/apps.yaml", 12)), Rule::MissingSource),
+                (None, Rule::UnknownSource),
+            ]
+        );
+        let both = [
+            origin("clusters/a", "flux-system/apps"),
+            origin("clusters/b", "flux-system/apps"),
+        ];
+        assert_eq!(report.findings()[2].origins, both);
+        assert_eq!(report.worst(), Some(Severity::Error));
+        assert_eq!(report.summary(), "2 errors, 1 warning, 1 note in 4 Kustomizations");
+    }
+
+    #[test]
+    fn what_differs_is_not_merged() {
+        let one = Finding::new(Rule::BuildFailed, "m")
+            .at("a", 1, 1)
+            .object("A b/c")
+            .cluster("x");
+        let others = [
+            one.clone().at("a", 1, 2),
+            one.clone().object("A b/d"),
+            Finding::new(Rule::Limit, "m").at("a", 1, 1).object("A b/c"),
+            Finding::new(Rule::BuildFailed, "n").at("a", 1, 1).object("A b/c"),
+        ];
+        for other in others {
+            let report = Report::new(vec![one.clone(), other.clone()], [], "");
+            assert_eq!(report.findings().len(), 2, "{other:?}");
+        }
+        // Without a place, the Kustomization says which one is meant.
+        let placeless = |cluster: &str| Finding::new(Rule::BuildFailed, "m").cluster(cluster);
+        let report = |clusters: [&str; 2]| Report::new(clusters.map(placeless).to_vec(), [], "");
+        assert_eq!(report(["x", "y"]).findings().len(), 2);
+        assert_eq!(report(["x", "x"]).findings().len(), 1);
+    }
+
+    #[test]
+    fn a_merged_finding_is_as_bad_as_the_worst_and_keeps_a_help() {
+        let one = Finding::new(Rule::MissingSecret, "m").at("a", 1, 1);
+        let worse = one.clone().severity(Severity::Error).help("h");
+        let report = Report::new(vec![one, worse], [], "");
+        let [merged] = report.findings() else {
+            panic!("{report:?}")
+        };
+        assert_eq!((merged.severity, merged.help.as_deref()), (Severity::Error, Some("h")));
+    }
+
+    #[test]
+    fn huge_texts_are_truncated() {
+        for text in [
+            hostile().text(),
+            hostile().sarif(),
+            hostile().junit(),
+            hostile().github(),
+        ] {
+            assert!(text.len() < 40_000, "{}", text.len());
+        }
+        assert!(hostile().findings()[1].message.ends_with("xx…"));
+    }
+}

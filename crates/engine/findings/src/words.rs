@@ -1,0 +1,113 @@
+//! Wording that several renderings share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Finding, Origin, Place, Report, Severity};
+
+/// The most names that are listed.
+const FEW: usize = 5;
+
+/// `2 errors, 1 warning in 5 Kustomizations`.
+pub(crate) fn summary(report: &Report) -> String {
+    let counts = Severity::ALL.into_iter().rev().filter_map(|severity| {
+        let n = report.count(severity);
+        (n > 0).then(|| count(n, severity.as_str()))
+    });
+    let counts: Vec<String> = counts.collect();
+    let found = match counts.is_empty() {
+        true => "no findings".to_owned(),
+        false => counts.join(", "),
+    };
+    let kustomizations = report.checked().iter().filter(|origin| origin.kustomization.is_some());
+    format!("{found} in {}", count(kustomizations.count(), "Kustomization"))
+}
+
+fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `Kind namespace/name: message`.
+pub(crate) fn headline(finding: &Finding) -> String {
+    match &finding.object {
+        Some(object) => format!("{}: {}", object.replace(['\n', '\r'], " "), finding.message),
+        None => finding.message.clone(),
+    }
+}
+
+/// `path:line:column`.
+pub(crate) fn place(place: &Place) -> String {
+    format!("{}:{}:{}", place.path, place.line, place.column)
+}
+
+/// `Kustomization namespace/name of clusters/a, clusters/b`; None if the finding does not say.
+pub(crate) fn origins(finding: &Finding) -> Option<String> {
+    let mut clusters = BTreeMap::<Option<&str>, BTreeSet<&str>>::new();
+    for Origin { cluster, kustomization } in &finding.origins {
+        let of = clusters.entry(kustomization.as_deref()).or_default();
+        of.extend(cluster.as_deref());
+    }
+    let named: Vec<String> = clusters.into_iter().filter_map(origin).collect();
+    (!named.is_empty()).then(|| some(named.iter().map(String::as_str), "; "))
+}
+
+fn origin((kustomization, clusters): (Option<&str>, BTreeSet<&str>)) -> Option<String> {
+    let clusters = (!clusters.is_empty()).then(|| some(clusters.into_iter(), ", "));
+    match (kustomization, clusters) {
+        (Some(name), Some(clusters)) => Some(format!("Kustomization {name} of {clusters}")),
+        (Some(name), None) => Some(format!("Kustomization {name}")),
+        (None, clusters) => clusters,
+    }
+}
+
+/// The first few of many names.
+fn some<'n>(names: impl ExactSizeIterator<Item = &'n str>, separator: &str) -> String {
+    let more = names.len().saturating_sub(FEW);
+    let shown = names.take(FEW).collect::<Vec<_>>().join(separator);
+    match more {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+    use crate::report::tests::origin;
+
+    #[test]
+    fn origins_are_grouped_by_kustomization() {
+        let finding = Finding::new(Rule::Schema, "m");
+        let of = |origins: Vec<Origin>| {
+            super::origins(&Finding {
+                origins,
+                ..finding.clone()
+            })
+        };
+        assert_eq!(of(vec![]), None);
+        assert_eq!(of(vec![Origin::default()]), None);
+        assert_eq!(of(vec![origin("a", "")]).unwrap(), "a");
+        assert_eq!(of(vec![origin("", "n/x")]).unwrap(), "Kustomization n/x");
+        let several = vec![origin("a", "n/x"), origin("b", "n/x"), origin("b", "n/y")];
+        assert_eq!(
+            of(several).unwrap(),
+            "Kustomization n/x of a, b; Kustomization n/y of b"
+        );
+        let many = (1..=7).map(|n| origin(&format!("c{n}"), "n/x")).collect();
+        assert_eq!(of(many).unwrap(), "Kustomization n/x of c1, c2, c3, c4, c5 and 2 more");
+    }
+
+    #[test]
+    fn the_summary_counts_what_was_looked_at() {
+        let checked = [origin("a", "n/x"), origin("b", "n/x"), origin("a", "")];
+        assert_eq!(
+            Report::new(vec![], checked, "").summary(),
+            "no findings in 2 Kustomizations"
+        );
+        assert_eq!(
+            Report::new(vec![Finding::new(Rule::Schema, "m").kustomization("n/x")], [], "").summary(),
+            "1 error in 1 Kustomization"
+        );
+    }
+}
