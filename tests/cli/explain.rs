@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bumpwright_api::Reason;
+use bumpwright_findings::Rule;
 use bumpwright_testkit::cli::Bench;
 
 const TEXTS: &str = "src/cli/explain/texts";
@@ -286,6 +287,7 @@ fn without_a_code_all_are_listed_by_group() {
     let files = std::fs::read_dir(root().join(TEXTS)).unwrap();
     let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut wanted: Vec<String> = files.flat_map(|file| sections(&file)).map(|(code, _)| code).collect();
+    wanted.extend(Rule::ALL.iter().map(|rule| rule.id().to_owned()));
     wanted.sort();
     let mut sorted = listed.clone();
     sorted.sort_unstable();
@@ -320,6 +322,14 @@ fn a_code_is_explained_for_each_group_in_any_case() {
         ]
     );
 
+    let out = bench.ok(&["explain", "Missing-Source"]).out;
+    assert!(
+        out.starts_with(
+            "missing-source (Findings)\n`fleet check`\n\nA source is not in the fleet.\n\n`spec.sourceRef`"
+        ),
+        "{out}"
+    );
+
     let out = bench.ok(&["explain", "Stalled", "-o", "markdown"]).out;
     assert!(out.starts_with("## Stalled (Types of conditions)\n"), "{out}");
 }
@@ -334,6 +344,7 @@ fn an_unknown_code_has_suggestions() {
             "artifact",
             "; did you mean ArtifactFailed or ArtifactInStorage or ArtifactOutdated or ArtifactUpToDate or",
         ),
+        ("missing-soruce", "; did you mean missing-source?"),
         ("xyzzy", "\n"),
     ] {
         let ran = bench.run(&["explain", code]);

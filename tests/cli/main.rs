@@ -12,6 +12,7 @@ mod ci_parts;
 mod completions;
 mod documents;
 mod explain;
+mod findings;
 mod help;
 mod man;
 mod manifests;

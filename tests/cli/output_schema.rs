@@ -31,14 +31,14 @@ fn closed(schema: &Value) -> Value {
     }
 }
 
-/// What jsonschema says to each document: empty where it is valid. None without Python's jsonschema.
-fn verdicts(documents: &[Value]) -> Option<Vec<String>> {
+/// What jsonschema says to each document by a schema: empty where it is valid. None without Python's jsonschema.
+pub fn verdicts(schema: &str, documents: &[Value]) -> Option<Vec<String>> {
     const SCRIPT: &str = "import json, sys\nfrom jsonschema import Draft202012Validator as V\n\
         given = json.load(open(sys.argv[1]))\nV.check_schema(given['schema'])\nv = V(given['schema'])\n\
         print(json.dumps(['; '.join(e.json_path + ': ' + e.message for e in v.iter_errors(d)) for d in given['documents']]))";
     let moto = std::fs::canonicalize(bumpwright_testkit::tool("moto_server")?).unwrap();
     let bench = Bench::new();
-    let given = json!({"schema": closed(&serde_json::from_str(SCHEMA).unwrap()), "documents": documents});
+    let given = json!({"schema": closed(&serde_json::from_str(schema).unwrap()), "documents": documents});
     let file = bench.write("given.json", given.to_string());
     let out = Command::new(moto.with_file_name("python"))
         .arg("-c")
@@ -143,7 +143,9 @@ fn outputs_are_as_described() {
         runs.iter().filter(|run| run["error"].is_string()).count() >= 2,
         "{documents:#?}"
     );
-    let Some(verdicts) = verdicts(&documents) else { return };
+    let Some(verdicts) = verdicts(SCHEMA, &documents) else {
+        return;
+    };
     for (document, verdict) in documents.iter().zip(verdicts) {
         assert_eq!(verdict, "", "{document:#}");
     }
@@ -166,7 +168,9 @@ fn other_documents_are_refused() {
         with("error", json!(1)),
         with("skips", json!([skip])),
     ];
-    let Some(verdicts) = verdicts(&documents) else { return };
+    let Some(verdicts) = verdicts(SCHEMA, &documents) else {
+        return;
+    };
     let is_valid: Vec<bool> = verdicts.iter().map(String::is_empty).collect();
     assert_eq!(is_valid, [true, false, false, false, false], "{verdicts:?}");
 }

@@ -1,4 +1,4 @@
-//! The pages of `docs/reference` that are generated from the program: its flags, gates, annotations, metrics and definitions.
+//! The pages of `docs/reference` that are generated from the program: its flags, gates, annotations, metrics, definitions and rules.
 //! `BLESS=1` rewrites them; else they are compared.
 
 mod annotations;
@@ -7,6 +7,7 @@ mod defaults;
 mod definitions;
 mod environment;
 mod exit_codes;
+mod findings;
 mod gates;
 mod markdown;
 mod metrics;
@@ -24,6 +25,7 @@ fn pages() -> Vec<(String, String)> {
         ("annotations.md", annotations::page()),
         ("environment.md", environment::page()),
         ("exit-codes.md", exit_codes::page()),
+        ("findings.md", findings::page()),
         ("defaults.md", defaults::page()),
     ]
     .map(|(name, text)| (name.to_owned(), text))

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub struct Explain {
-    /// A reason, a type of condition, or the HTTP status of a webhook, in any case [default: list all]
+    /// A reason, a type of condition, the HTTP status of a webhook, or a rule of findings, in any case [default: list all]
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
 
@@ -20,7 +20,7 @@ pub struct Explain {
 pub enum Output {
     /// For people
     Text,
-    /// A page with all explanations (docs/reference/reasons.md), or those of CODE
+    /// A page with all reasons (docs/reference/reasons.md), or the explanations of CODE
     Markdown,
 }
 
@@ -31,9 +31,11 @@ Examples:
   bumpwright explain UnknownPolicy
   # The reason of a condition or an event
   bumpwright explain GitOperationFailed
+  # A finding in a fleet
+  bumpwright explain missing-source
 
 Exit codes:
   0  done
   2  there is no such code
 
-Documentation: docs/reference/reasons.md";
+Documentation: docs/reference/reasons.md, docs/reference/findings.md";

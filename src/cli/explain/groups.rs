@@ -1,4 +1,7 @@
-//! The explanations, read from their texts: `# GROUP`, an introduction, and a `## CODE` for each.
+//! The explanations: reasons are read from their texts (`# GROUP`, an introduction, and a `## CODE` for each), findings are the rules
+//! of their crate.
+
+use bumpwright_findings::Rule;
 
 /// The texts in the order of the list.
 const TEXTS: [&str; 10] = [
@@ -40,6 +43,14 @@ impl Group {
         self.sections.iter()
     }
 
+    fn of_rules() -> Self {
+        Self {
+            title: "Findings",
+            introduction: "",
+            sections: Rule::ALL.iter().map(|rule| Section::of_rule(*rule)).collect(),
+        }
+    }
+
     fn read(text: &'static str) -> Self {
         let mut parts = text.split("\n## ");
         let (title, introduction) = cut(parts.next().unwrap_or_default());
@@ -52,6 +63,15 @@ impl Group {
 }
 
 impl Section {
+    fn of_rule(rule: Rule) -> Self {
+        Self {
+            code: rule.id(),
+            place: "`fleet check`",
+            summary: rule.sentence(),
+            rest: rule.explanation(),
+        }
+    }
+
     fn read(text: &'static str) -> Self {
         let (code, text) = cut(text);
         let (place, text) = cut(text);
@@ -76,6 +96,13 @@ impl Section {
 
 /// All groups.
 pub(super) fn all() -> Vec<Group> {
+    let mut groups = of_reasons();
+    groups.push(Group::of_rules());
+    groups
+}
+
+/// The groups of docs/reference/reasons.md. Findings have a page of their own.
+pub(super) fn of_reasons() -> Vec<Group> {
     TEXTS.into_iter().map(Group::read).collect()
 }
 

@@ -1,5 +1,5 @@
-//! `bumpwright explain`: the meaning of a reason, and what to do. The explanations are in `texts/`, a file for each group; every
-//! reason has one (`tests/cli/explain.rs`).
+//! `bumpwright explain`: the meaning of a reason or a finding, and what to do. The explanations are in `texts/`, a file for each group,
+//! and in the `findings` crate; every reason has one (`tests/cli/explain.rs`).
 
 pub mod args;
 mod groups;
@@ -35,7 +35,7 @@ fn explain(args: &Explain) -> Result<(), ExplainError> {
     let groups = groups::all();
     let text = match (&args.code, args.output) {
         (None, Output::Text) => text::list(&groups),
-        (None, Output::Markdown) => page::render(&groups),
+        (None, Output::Markdown) => page::render(&groups::of_reasons()),
         (Some(code), output) => {
             let found = find(&groups, code).ok_or_else(|| unknown(&groups, code))?;
             match output {

@@ -11,7 +11,7 @@ const HEAD: &str = "\
 # Reasons
 
 What conditions, events and commands say in one word, and what to do then. `bumpwright explain CODE` prints the same. A code that several
-kinds use has a section for each.
+kinds use has a section for each. The findings of a check of a fleet have [a page of their own](findings.md).
 ";
 
 /// The page.
