@@ -221,12 +221,13 @@ fn what_goes_wrong_is_told(cluster: &Cluster) {
     check(cluster, &[], 1, &[silent]);
 
     // Another image, no replicas; no right, no Service, no definition.
-    let image = json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": "a/b:v9"}]}}}});
+    let image = format!("a/b:{VERSION}1");
+    let patch = json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": image}]}}}});
     let answer = cluster.request(
         "PATCH",
         path,
         "application/strategic-merge-patch+json",
-        &image.to_string(),
+        &patch.to_string(),
     );
     assert_eq!(answer.status, 200, "{}", answer.body);
     deployments::report(cluster, &cluster.get(path), 0);
@@ -239,7 +240,7 @@ fn what_goes_wrong_is_told(cluster: &Cluster) {
         cluster.request("DELETE", gone, "", "");
         cluster.gone(gone);
     }
-    let version = format!("! a/b:v9 runs, and this program is {VERSION}");
+    let version = format!("! {image} runs, and this program is {VERSION}");
     let wrong = [
         "! deployment.apps/bumpwright has 0 replicas: nothing is reconciled",
         &version,

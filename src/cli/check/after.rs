@@ -12,6 +12,7 @@ use bumpwright_kube::{
     AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, DEPLOYMENT, GIT_REPOSITORY, Kind, POD, Resource, SECRET,
     SERVICE,
 };
+use bumpwright_policy::LatestRef;
 
 /// The version of this program, as a tag.
 const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -77,14 +78,16 @@ async fn rollout(
         Rollout::Failed(why) => findings.fail("deployment", format!("deployment.apps/bumpwright {why}")),
     }
     let image = &controller.image;
-    match image
-        .rsplit('/')
-        .next()
-        .is_some_and(|last| last.contains(&format!(":{VERSION}")))
-    {
+    match is_of_this_version(image) {
         true => findings.ok("version", format!("{image} is of the version of this program")),
         false => findings.warn("version", format!("{image} runs, and this program is {VERSION}")),
     }
+}
+
+/// Whether the tag of an image is the version of this program. A digest beside it does not matter.
+fn is_of_this_version(image: &str) -> bool {
+    let (_, tag, _) = LatestRef::split(image);
+    tag == Some(VERSION)
 }
 
 /// Whether a process with these components watches the kind.
@@ -241,5 +244,27 @@ async fn webhook_secret(cluster: &Cluster, namespace: &str, findings: &mut Findi
             "secret/bumpwright-webhooks is missing: all webhooks are refused (docs/guides/webhooks.md)",
         ),
         Err(error) => findings.unknown("webhooks", format!("cannot read secret/bumpwright-webhooks: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_tags() {
+        for (image, expected) in [
+            ("ghcr.io/bumpwright/bumpwright:VERSION", true),
+            ("localhost:5000/bumpwright:VERSION@sha256:0a", true),
+            ("bumpwright:VERSION", true),
+            ("ghcr.io/bumpwright/bumpwright:VERSION1", false),
+            ("ghcr.io/bumpwright/bumpwright:VERSION-rc.1", false),
+            ("ghcr.io/bumpwright/bumpwright:vVERSION", false),
+            ("ghcr.io/bumpwright/bumpwright@sha256:0a", false),
+            ("VERSION:5000/bumpwright", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_this_version(&image.replace("VERSION", VERSION)), expected, "{image}");
+        }
     }
 }
