@@ -120,6 +120,7 @@ fn before_an_installation_rights_and_rivals_are_told() {
     ] {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);
     }
+    the_rights_that_are_named_are_enough(&cluster, &bench, &ran.out);
     let ran = bench.run(&["check", "--kubeconfig=absent"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
@@ -127,6 +128,52 @@ fn before_an_installation_rights_and_rivals_are_told() {
         "{}",
         ran.err
     );
+}
+
+/// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an
+/// administrator installed before.
+fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: &str) {
+    let denied = said.lines().find_map(|line| line.strip_prefix("✗ you may not ")).unwrap();
+    let rbac = "rbac.authorization.k8s.io";
+    let mut rules = vec![("", rule(&["escalate", "bind"], rbac, "clusterroles"))];
+    rules.push(("flux-system", rule(&["escalate", "bind"], rbac, "roles")));
+    for right in denied.split(", ") {
+        let (right, namespace) = right.split_once(" in ").unwrap_or((right, ""));
+        let (verb, resource) = right.split_once(' ').unwrap();
+        let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+        rules.push((namespace, rule(&[verb], group, plural)));
+    }
+    for (namespace, scope) in [("", "Cluster"), ("flux-system", "")] {
+        let of_scope: Vec<&Json> = rules.iter().filter(|(of, _)| *of == namespace).map(|(_, one)| one).collect();
+        let mut metadata = json!({"name": "installer"});
+        if !namespace.is_empty() {
+            metadata["namespace"] = json!(namespace);
+        }
+        let role = json!({"apiVersion": format!("{rbac}/v1"), "kind": format!("{scope}Role"), "metadata": metadata, "rules": of_scope});
+        let binding = json!({
+            "apiVersion": format!("{rbac}/v1"), "kind": format!("{scope}RoleBinding"), "metadata": metadata,
+            "roleRef": {"apiGroup": rbac, "kind": format!("{scope}Role"), "name": "installer"},
+            "subjects": [{"kind": "ServiceAccount", "name": "nobody", "namespace": "elsewhere"}],
+        });
+        cluster.apply(&role.to_string());
+        cluster.apply(&binding.to_string());
+    }
+    let may = || bench.run(&["check", "--pre", "--kubeconfig=kubeconfig"]);
+    wait_for(
+        || Some(may()).filter(|ran| ran.out.contains("✔ you may install into this cluster\n")),
+        || may().out,
+    );
+    assert!(!may().out.contains("! you may grant only"), "{}", may().out);
+    let more = ["--components=all,webhooks", "--workload-identity", "--wait=false"];
+    let ran = run(cluster, &[&["install"], &more[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = bench.run(&["install", "--wait=false", "--kubeconfig=kubeconfig"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert!(ran.out.contains("service \"bumpwright-artifacts\" deleted"), "{}", ran.out);
+}
+
+fn rule(verbs: &[&str], group: &str, resource: &str) -> Json {
+    json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Whether an installation can be made: rights, and who else serves the kinds.
 
-use std::collections::BTreeSet;
-
 use super::findings::Findings;
 use super::{leases, rights};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, manifests};
+use crate::cli::install::rights::Rights;
 use crate::cli::installed::{self, Controller, at};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, Resource};
@@ -35,17 +34,8 @@ async fn installing_rights(cluster: &Cluster, namespace: &str, components: Compo
         workload_identity: false,
         log_level: "info",
     });
-    let kinds: BTreeSet<(&str, &str, &str)> = all
-        .iter()
-        .map(|one| (one.kind.group, one.kind.plural, one.name.namespace.as_str()))
-        .collect();
-    let mut questions = Vec::new();
-    for (group, resource, namespace) in kinds {
-        questions.extend(["get", "create", "patch"].map(|verb| rights::question(verb, group, resource, namespace)));
-    }
-    questions.push(rights::question("list", "", "pods", namespace));
-    questions.push(rights::question("list", "apps", "replicasets", namespace));
-    match rights::denied(cluster, None, &questions).await {
+    let needed = Rights::to_install(&all, namespace);
+    match rights::denied(cluster, None, &needed.questions()).await {
         Ok(denied) if denied.is_empty() => findings.ok("rights", "you may install into this cluster"),
         Ok(denied) => findings.fail("rights", format!("you may not {}", denied.join(", "))),
         Err(error) => return findings.unknown("rights", format!("cannot ask what you may do: {error}")),
@@ -54,6 +44,8 @@ async fn installing_rights(cluster: &Cluster, namespace: &str, components: Compo
     let granting = [
         rights::question("escalate", RBAC, "clusterroles", ""),
         rights::question("bind", RBAC, "clusterroles", ""),
+        rights::question("escalate", RBAC, "roles", namespace),
+        rights::question("bind", RBAC, "roles", namespace),
     ];
     match rights::denied(cluster, None, &granting).await {
         Ok(denied) if denied.is_empty() => {}

@@ -3,6 +3,7 @@
 pub mod args;
 pub(super) mod components;
 pub(super) mod manifests;
+pub(super) mod rights;
 pub(super) mod rollout;
 
 use std::io;

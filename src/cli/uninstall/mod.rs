@@ -17,7 +17,7 @@ use crate::cli::install::{MANAGER, shown};
 use crate::cli::{cluster, console, words};
 use args::Uninstall;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, ClusterError, DEPLOYMENT, Deletion, Kind, POD, Resource};
+use bumpwright_kube::{Cluster, ClusterError, DEPLOYMENT, Deletion, Kind, NAMESPACE, POD, Resource};
 use plan::{FINALIZER, Plan, objects, resource};
 
 /// Why something was not removed.
@@ -114,12 +114,18 @@ pub(super) async fn left_over(
     let plan = Plan::make(cluster, namespace, false)
         .await
         .map_err(|error| error.to_string())?;
-    let is_wanted = |one: &Manifest| {
-        wanted
-            .iter()
-            .any(|other| other.kind == one.kind && other.name == one.name)
-    };
-    Ok(plan.objects.into_iter().filter(|one| !is_wanted(one)).collect())
+    let left = plan.objects.into_iter().filter(|one| !is_among(one, wanted));
+    Ok(left.collect())
+}
+
+/// All objects that [`left_over`] can find.
+pub(super) fn removable(namespace: &str, wanted: &[Manifest]) -> Vec<Manifest> {
+    let all = plan::candidates(namespace).into_iter();
+    all.filter(|one| *one.kind != NAMESPACE && !is_among(one, wanted)).collect()
+}
+
+fn is_among(one: &Manifest, all: &[Manifest]) -> bool {
+    all.iter().any(|other| other.kind == one.kind && other.name == one.name)
 }
 
 /// Deletes the object of a manifest, if it is there.

@@ -178,7 +178,7 @@ fn serves(controller: &Controller, kind: &Kind) -> bool {
 }
 
 /// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.
-fn candidates(namespace: &str) -> Vec<Manifest> {
+pub(super) fn candidates(namespace: &str) -> Vec<Manifest> {
     let mut seen = BTreeSet::new();
     let mut all: Vec<Manifest> = [everything(namespace, true), everything(namespace, false)]
         .into_iter()

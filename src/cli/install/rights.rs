@@ -1,0 +1,58 @@
+//! The rights that `install` needs at the API server, for `check --pre`.
+
+use std::collections::BTreeMap;
+
+use super::manifests::Manifest;
+use crate::cli::uninstall;
+use bumpwright_kube::{AccessQuestion, DEPLOYMENT, Kind, POD, REPLICA_SET};
+
+/// To apply an object: an apply is a patch that creates what does not exist yet.
+const APPLY: [&str; 3] = ["get", "create", "patch"];
+
+/// To delete what an earlier installation may have left.
+const PRUNE: [&str; 2] = ["get", "delete"];
+
+/// Verbs by group, resource and namespace.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Rights(BTreeMap<(&'static str, &'static str, String), Vec<&'static str>>);
+
+impl Rights {
+    /// What an installation of these objects needs.
+    pub(in crate::cli) fn to_install(wanted: &[Manifest], namespace: &str) -> Self {
+        let mut all = Self::default();
+        for one in wanted {
+            all.add(one.kind, &one.name.namespace, &APPLY);
+        }
+        for one in uninstall::removable(namespace, wanted) {
+            all.add(one.kind, &one.name.namespace, &PRUNE);
+        }
+        // Other installations, whose roles are not pruned; the progress of the rollout.
+        all.add(&DEPLOYMENT, "", &["list"]);
+        all.add(&POD, namespace, &["list"]);
+        all.add(&REPLICA_SET, namespace, &["list"]);
+        all
+    }
+
+    fn add(&mut self, kind: &Kind, namespace: &str, verbs: &[&'static str]) {
+        let known = self.0.entry((kind.group, kind.plural, namespace.to_owned())).or_default();
+        for verb in verbs {
+            if !known.contains(verb) {
+                known.push(verb);
+            }
+        }
+    }
+
+    /// The questions whether all of this is allowed.
+    pub(in crate::cli) fn questions(&self) -> Vec<AccessQuestion<'_>> {
+        let rows = self.0.iter();
+        rows.flat_map(|((group, resource, namespace), verbs)| {
+            verbs.iter().map(move |verb| AccessQuestion {
+                verb,
+                group,
+                resource,
+                namespace,
+            })
+        })
+        .collect()
+    }
+}
