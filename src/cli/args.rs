@@ -64,7 +64,7 @@ pub enum Command {
     Install(Box<install::args::Install>),
     /// Check whether an installation can be made, or is well
     Check(Box<check::args::Check>),
-    /// Remove what `install` made; definitions and objects stay unless told otherwise
+    /// Remove what `install` made; definitions and objects stay without --crds
     Uninstall(Box<uninstall::args::Uninstall>),
     /// Print the completion script of a shell
     Completions(completions::Completions),

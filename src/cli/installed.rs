@@ -9,7 +9,7 @@ use bumpwright_kube::{
 
 use super::install::components::Components;
 
-/// The label of all that belongs to Flux, or stands in for a part of it.
+/// The label of all that belongs to Flux, or replaces a part of it.
 const PART_OF_FLUX: &str = "app.kubernetes.io/part-of=flux";
 
 /// The controllers of Flux whose kinds bumpwright serves as well, with these kinds and the definitions that they need.
@@ -104,8 +104,8 @@ impl Controller {
         }
     }
 
-    /// Whether it runs, and its kinds are those of this controller.
-    pub(super) fn stands_in_for(&self, controller: &str) -> bool {
+    /// Whether it runs, and serves the kinds of this controller.
+    pub(super) fn serves_kinds_of(&self, controller: &str) -> bool {
         let is_one =
             self.name == controller || (self.is_ours() && self.components().controllers().contains(&controller));
         self.replicas > 0 && is_one

@@ -55,7 +55,7 @@ const FUTURE: &str = "2999-01-01T00:00:00.000000Z";
 const PAST: &str = "2020-01-01T00:00:00.000000Z";
 
 #[test]
-fn before_an_installation_rights_and_rivals_are_told() {
+fn before_an_installation_rights_and_other_controllers_are_checked() {
     let Some(cluster) = Cluster::start() else { return };
     let ran = check(&cluster, &["--pre", "--components=all"], 0, &[]);
     let lines: Vec<&str> = ran.out.lines().collect();
@@ -64,7 +64,7 @@ fn before_an_installation_rights_and_rivals_are_told() {
         [
             "✔ you may install into this cluster",
             "✔ no Flux",
-            "✔ nobody else stands in for image-reflector-controller, image-automation-controller, source-controller, kustomize-controller",
+            "✔ no other controller serves the kinds of image-reflector-controller, image-automation-controller, source-controller, kustomize-controller",
         ]
     );
     assert!(lines[0].starts_with("✔ Kubernetes v1."), "{}", ran.out);
@@ -94,7 +94,7 @@ fn before_an_installation_rights_and_rivals_are_told() {
         &cluster,
         &["--pre", "--components=source"],
         0,
-        &["✔ nobody else stands in for source-controller"],
+        &["✔ no other controller serves the kinds of source-controller"],
     );
     let fights = "✗ image-reflector-controller (ghcr.io/fluxcd/image-reflector-controller:v1.2.4) runs in the namespace flux-system, where its leases are: \
                   both would act on the same objects; install with -n flux-system";
@@ -115,7 +115,7 @@ fn before_an_installation_rights_and_rivals_are_told() {
         "✗ you may not get namespaces, ",
         "create deployments.apps in flux-system, ",
         "! you may grant only rights that you have yourself",
-        "? cannot see whether Flux is there: ",
+        "? cannot find out whether Flux is there: ",
         "? cannot list the Deployments of all namespaces, ",
     ] {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);
@@ -184,10 +184,10 @@ fn an_installation_is_checked_from_deployment_to_services() {
     let ran = run(&cluster, &["install", "--wait=false", "--components=all,webhooks"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let reflector = "image-reflector-controller";
-    let nobody = "✗ nobody holds the lease image-reflector-controller-leader-election: the kinds of image-reflector-controller are not reconciled";
+    let unheld = "✗ the lease image-reflector-controller-leader-election has no holder: the kinds of image-reflector-controller are not reconciled";
     let unready = "✗ deployment.apps/bumpwright is not ready: the Deployment's controller has not seen it yet";
     let secret = "✗ secret/bumpwright-webhooks is missing: all webhooks are refused";
-    check(&cluster, &[], 1, &[unready, nobody, secret]);
+    check(&cluster, &[], 1, &[unready, unheld, secret]);
 
     // All is well.
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
@@ -247,15 +247,15 @@ fn an_installation_is_checked_from_deployment_to_services() {
         )
     );
 
-    what_goes_wrong_is_told(&cluster);
+    faults_are_found(&cluster);
 }
 
-fn what_goes_wrong_is_told(cluster: &Cluster) {
+fn faults_are_found(cluster: &Cluster) {
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
     // Another holder, one that is silent, and old stored versions.
     lease(cluster, "source-controller", "source-controller-0_1", FUTURE);
     let other =
-        "! the lease source-controller-leader-election is held by source-controller-0_1, which is no pod of bumpwright";
+        "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright: bumpwright waits until it is released";
     let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     let mut stored = cluster.get(definition);
     stored["status"]["storedVersions"] = json!(["v1beta2", "v1"]);
@@ -293,7 +293,7 @@ fn what_goes_wrong_is_told(cluster: &Cluster) {
         &version,
         "✗ the definition buckets.source.toolkit.fluxcd.io is missing: run `bumpwright install`",
         "✗ the ServiceAccount flux-system/bumpwright may not ",
-        "✗ service/bumpwright-artifacts is missing: nobody reaches the port artifacts",
+        "✗ service/bumpwright-artifacts is missing, so the port artifacts of bumpwright cannot be reached",
     ];
     let ran = check(cluster, &[], 1, &wrong);
     let rights = ran

@@ -107,7 +107,7 @@ fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
         "namespace \"images\" deleted\n"
     );
     let said = ok(&cluster, &["uninstall", "--namespace=images"]);
-    assert_eq!(said, "nothing of `bumpwright install` is there to remove\n");
+    assert_eq!(said, "there is nothing of `bumpwright install` to remove\n");
 
     // Definitions are asked for, with what goes with them.
     let refused = run(&cluster, &["uninstall", "--namespace=images", "--crds"]);
@@ -183,7 +183,7 @@ fn what_belongs_to_somebody_else_stays() {
     let words = "clusterrole.rbac.authorization.k8s.io/bumpwright left as it is: the installation in the namespace flux-system uses it\n";
     assert!(said.contains(words), "{said}");
     assert!(
-        said.contains("namespace/second left as it is: somebody else made it\n"),
+        said.contains("namespace/second left as it is: it was made by test\n"),
         "{said}"
     );
     assert!(!said.contains("without finalizer"), "{said}");
@@ -206,10 +206,10 @@ fn what_belongs_to_somebody_else_stays() {
         finalizers(&cluster, "imageupdateautomations"),
         json!(["example.com/own"])
     );
-    let left = "customresourcedefinition.apiextensions.k8s.io/imagepolicies.image.toolkit.fluxcd.io left as it is: test made it, or manages it as well\n";
+    let left = "customresourcedefinition.apiextensions.k8s.io/imagepolicies.image.toolkit.fluxcd.io left as it is: it is managed by test\n";
     assert!(said.contains(left), "{said}");
     assert!(
-        said.contains("namespace/flux-system left as it is: test made it\n"),
+        said.contains("namespace/flux-system left as it is: it was made by test\n"),
         "{said}"
     );
     for (name, one) in exported(&["--components=all"]) {
@@ -223,15 +223,15 @@ fn what_belongs_to_somebody_else_stays() {
     cluster.apply(&all["Deployment flux-system/bumpwright"].to_string());
     let refused = run(&cluster, &["uninstall"]);
     assert_eq!(refused.code, 2);
-    let words = "error: deployment.apps/bumpwright is not of `bumpwright install`: test made it, and has to remove it";
+    let words = "error: deployment.apps/bumpwright was not made by `bumpwright install` but by test: remove it with that tool";
     assert!(refused.err.starts_with(words), "{}", refused.err);
     let path = cluster.path_of(&all["Deployment flux-system/bumpwright"]);
     assert_eq!(text(&cluster.get(&path), "/metadata/name"), "bumpwright");
-    pods_that_do_not_end_are_told(&cluster);
+    pods_that_do_not_end_are_reported(&cluster);
 }
 
 /// The pods have to end first: a controller that runs would put its finalizers back.
-fn pods_that_do_not_end_are_told(cluster: &Cluster) {
+fn pods_that_do_not_end_are_reported(cluster: &Cluster) {
     ok(
         cluster,
         &[

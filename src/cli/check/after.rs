@@ -189,7 +189,7 @@ async fn account(cluster: &Cluster, deployment: &Value, controller: &Controller,
     }
 }
 
-/// What the process asks of the API server: of the kinds that it watches, and of those that it reconciles, with their status.
+/// The requests of the process to the API server: of the kinds that it watches, and of those that it reconciles, with their status.
 fn questions<'a>(
     watched: &[&'a Kind],
     reconciled: &'a [(&'a Kind, String)],
@@ -228,7 +228,7 @@ async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, fin
         }
         Err(error) if error.is_not_found() => findings.fail(
             "services",
-            format!("service/{name} is missing: nobody reaches the port {port} of bumpwright; run `bumpwright install` again"),
+            format!("service/{name} is missing, so the port {port} of bumpwright cannot be reached: run `bumpwright install` again"),
         ),
         Err(error) => findings.unknown("services", format!("cannot read service/{name}: {error}")),
     }

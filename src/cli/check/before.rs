@@ -1,4 +1,4 @@
-//! Whether an installation can be made: rights, and who else serves the kinds.
+//! Whether an installation can be made: rights, and other controllers of the kinds.
 
 use super::findings::Findings;
 use super::{leases, rights};
@@ -16,7 +16,7 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, components: Compon
         Ok(controllers) => rivals(&controllers, namespace, components, findings),
         Err(error) => findings.unknown(
             "controllers",
-            format!("cannot list the Deployments of all namespaces, to see who else serves these kinds: {error}"),
+            format!("cannot list the Deployments of all namespaces, to find other controllers of these kinds: {error}"),
         ),
     }
     leases::before(cluster, namespace, components, findings).await;
@@ -68,15 +68,15 @@ async fn flux_version(cluster: &Cluster, findings: &mut Findings) {
             ours if ours.starts_with("bumpwright-") => {
                 findings.ok("flux", format!("no Flux; its definitions are of {ours}"));
             }
-            "" => findings.ok("flux", "Flux's definitions are there, and do not say of which version"),
+            "" => findings.ok("flux", "Flux's definitions are there, without the label of their version"),
             version => findings.ok("flux", format!("Flux {version}: install with --beside-flux")),
         },
         Err(error) if error.is_not_found() => findings.ok("flux", "no Flux"),
-        Err(error) => findings.unknown("flux", format!("cannot see whether Flux is there: {error}")),
+        Err(error) => findings.unknown("flux", format!("cannot find out whether Flux is there: {error}")),
     }
 }
 
-/// Controllers that serve the same kinds. Leases keep them apart in one namespace, and nothing does elsewhere.
+/// Controllers that serve the same kinds. Their leases exclude each other within a namespace only.
 fn rivals(controllers: &[Controller], namespace: &str, components: Components, findings: &mut Findings) {
     let mut is_alone = true;
     let wanted = components.controllers();
@@ -91,7 +91,7 @@ fn rivals(controllers: &[Controller], namespace: &str, components: Components, f
         let served: Vec<&str> = wanted
             .iter()
             .copied()
-            .filter(|name| other.stands_in_for(name))
+            .filter(|name| other.serves_kinds_of(name))
             .collect();
         if served.is_empty() {
             continue;
@@ -118,7 +118,7 @@ fn rivals(controllers: &[Controller], namespace: &str, components: Components, f
     if is_alone {
         findings.ok(
             "controllers",
-            format!("nobody else stands in for {}", wanted.join(", ")),
+            format!("no other controller serves the kinds of {}", wanted.join(", ")),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Leases: who acts on which kinds.
+//! Leases: which process reconciles which kinds.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,24 +11,24 @@ use bumpwright_api::ObjectName;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_kube::{Cluster, ClusterError, LEASE, Resource, lease_name};
 
-/// Who holds a lease.
+/// The holder of a lease.
 enum Holder {
-    Nobody,
-    /// Not renewed in time.
-    Silent(String),
-    Somebody(String),
+    None,
+    /// It has not renewed the lease in time.
+    Expired(String),
+    Active(String),
 }
 
 async fn holder(cluster: &Cluster, namespace: &str, lease: &str) -> Result<Holder, ClusterError> {
     let name = ObjectName::new(namespace, lease);
     let lease = match cluster.fetch(&Resource::of(&LEASE, true), &name).await {
-        Err(error) if error.is_not_found() => return Ok(Holder::Nobody),
+        Err(error) if error.is_not_found() => return Ok(Holder::None),
         lease => lease?,
     };
     Ok(match at(&lease, "/spec/holderIdentity") {
-        "" => Holder::Nobody,
-        holder if is_over(&lease) => Holder::Silent(holder.to_owned()),
-        holder => Holder::Somebody(holder.to_owned()),
+        "" => Holder::None,
+        holder if is_over(&lease) => Holder::Expired(holder.to_owned()),
+        holder => Holder::Active(holder.to_owned()),
     })
 }
 
@@ -43,13 +43,13 @@ fn is_over(lease: &Value) -> bool {
     end.is_some_and(|end| SystemTime::now() > end)
 }
 
-/// Leases that somebody holds before there is an installation.
+/// Leases that are held before there is an installation.
 pub(super) async fn before(cluster: &Cluster, namespace: &str, components: Components, findings: &mut Findings) {
     for controller in components.controllers() {
         let lease = lease_name(controller, None);
         match holder(cluster, namespace, &lease).await {
-            Ok(Holder::Nobody | Holder::Silent(_)) => {}
-            Ok(Holder::Somebody(holder)) => findings.warn("leases", format!("the lease {lease} is held by {holder}")),
+            Ok(Holder::None | Holder::Expired(_)) => {}
+            Ok(Holder::Active(holder)) => findings.warn("leases", format!("the lease {lease} is held by {holder}")),
             Err(error) => findings.unknown("leases", format!("cannot read the lease {lease}: {error}")),
         }
     }
@@ -66,23 +66,23 @@ pub(super) async fn after(
     for controller in components.controllers() {
         let lease = lease_name(controller, None);
         match holder(cluster, namespace, &lease).await {
-            Ok(Holder::Nobody) => findings.fail(
+            Ok(Holder::None) => findings.fail(
                 "leases",
-                format!("nobody holds the lease {lease}: the kinds of {controller} are not reconciled"),
+                format!("the lease {lease} has no holder: the kinds of {controller} are not reconciled"),
             ),
-            Ok(Holder::Silent(holder)) => findings.fail(
+            Ok(Holder::Expired(holder)) => findings.fail(
                 "leases",
                 format!(
                     "{holder} holds the lease {lease} and has not renewed it in time: the kinds of {controller} are not reconciled"
                 ),
             ),
-            Ok(Holder::Somebody(holder)) => {
+            Ok(Holder::Active(holder)) => {
                 let pod = holder.split('_').next().unwrap_or_default();
                 match pods.iter().any(|one| one == pod) {
                     true => findings.ok("leases", format!("{pod} holds the lease {lease}")),
                     false => findings.warn(
                         "leases",
-                        format!("the lease {lease} is held by {holder}, which is no pod of bumpwright: bumpwright waits for it"),
+                        format!("the lease {lease} is held by {holder}, which is not a pod of bumpwright: bumpwright waits until it is released"),
                     ),
                 }
             }

@@ -1,4 +1,4 @@
-//! What somebody may do, by the server's word.
+//! Access reviews: what the API server allows.
 
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{AccessQuestion, Cluster, ClusterError};
@@ -12,7 +12,7 @@ pub(super) fn question<'a>(verb: &'a str, group: &'a str, resource: &'a str, nam
     }
 }
 
-/// What is not allowed among these, in words; of a ServiceAccount, or of the caller.
+/// Those of these requests that are denied to a ServiceAccount, or to the caller, in words.
 ///
 /// # Errors
 /// Whatever the server says.

@@ -61,7 +61,7 @@ pub(in crate::cli) struct Manifest {
     pub name: ObjectName,
     /// YAML, without `---`.
     pub text: String,
-    /// Whether an existing object may belong to somebody else and is left alone.
+    /// Whether an existing object of another field manager is left as it is.
     pub shared: bool,
 }
 

@@ -149,7 +149,7 @@ async fn await_ready(
     timeout: GoDuration,
     end: Instant,
 ) -> Result<(), InstallError> {
-    let mut told = String::new();
+    let mut reported = String::new();
     loop {
         let why = match rollout::look(cluster, namespace).await.map_err(InstallError::Unseen)? {
             Rollout::Done => return Ok(()),
@@ -160,9 +160,9 @@ async fn await_ready(
             let why = format!("is not ready after {timeout}: {why}");
             return Err(InstallError::NotReady { why });
         }
-        if why != told {
+        if why != reported {
             console::say("waiting", &format!("deployment.apps/bumpwright: {why}"));
-            told = why;
+            reported = why;
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -176,7 +176,7 @@ async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
     if one.shared {
         let managers = cluster.managers(one.kind, &one.name).await.map_err(failed)?;
         if managers.is_some_and(|managers| !managers.iter().any(|manager| manager == MANAGER)) {
-            return print(&format!("{} left as it is: somebody else made it\n", shown(one)));
+            return print(&format!("{} left as it is: `bumpwright install` did not make it\n", shown(one)));
         }
     }
     cluster

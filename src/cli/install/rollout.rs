@@ -26,7 +26,7 @@ pub(in crate::cli) const SELECTOR: &str = "app=bumpwright";
 /// Looks at the Deployment of an installation.
 ///
 /// # Errors
-/// The Deployment cannot be read. Pods and ReplicaSets that cannot be listed are told among the reasons.
+/// The Deployment cannot be read. Pods and ReplicaSets that cannot be listed are among the reasons.
 pub(in crate::cli) async fn look(cluster: &Cluster, namespace: &str) -> Result<Rollout, ClusterError> {
     let name = ObjectName::new(namespace, "bumpwright");
     let deployment = cluster.fetch(&Resource::of(&DEPLOYMENT, true), &name).await?;

@@ -31,9 +31,9 @@ pub struct Uninstall {
 }
 
 const UNINSTALL_HELP: &str = "\
-Removes what `bumpwright install` made, by the field manager of its objects; what somebody else made stays, and is told. \
-Definitions and objects stay without --crds. Objects that no controller is left to serve lose their finalizer, so that they can be \
-deleted; what Kustomizations have applied stays in any case. The namespace goes when `bumpwright install` made it and nothing else \
+Removes what `bumpwright install` made, by the field manager of its objects; other objects stay, and are listed with the reason. \
+Definitions and objects stay without --crds. Objects without a controller afterwards lose their finalizer, so that they can be \
+deleted; what Kustomizations have applied stays in any case. The namespace is deleted if `bumpwright install` made it and nothing else \
 is in it.
 
 Examples:

@@ -29,12 +29,12 @@ enum UninstallError {
     Print(io::Error),
     #[error(transparent)]
     Connect(ClusterError),
-    #[error("cannot list the Deployments of all namespaces, to see who else needs what would be removed: {0}")]
+    #[error("cannot list the Deployments of all namespaces, to find installations that need what would be removed: {0}")]
     Deployments(ClusterError),
     #[error("cannot read {object}: {error}; nothing is removed")]
     Read { object: String, error: ClusterError },
     #[error(
-        "deployment.apps/bumpwright is not of `bumpwright install`: {0} made it, and has to remove it; nothing is removed"
+        "deployment.apps/bumpwright was not made by `bumpwright install` but by {0}: remove it with that tool; nothing is removed"
     )]
     Foreign(String),
     #[error("--crds would delete {0}; give --yes to do that. Nothing is removed")]
@@ -97,7 +97,7 @@ async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
     }
     let is_nothing = plan.objects.is_empty() && plan.definitions.is_empty() && plan.namespace.is_none();
     match is_nothing {
-        true => print("nothing of `bumpwright install` is there to remove"),
+        true => print("there is nothing of `bumpwright install` to remove"),
         false => Ok(()),
     }
 }
@@ -145,7 +145,7 @@ pub(super) fn deleted(one: &Manifest) -> String {
     format!("{} {:?} deleted", cluster::kind(one.kind), one.name.name)
 }
 
-/// The definitions that go, and how many objects with each.
+/// The definitions to delete, with the number of objects of each.
 fn doomed(plan: &Plan) -> String {
     let all = plan.definitions.iter();
     let all = all.map(|one| match one.objects {
@@ -330,7 +330,7 @@ impl Removal<'_> {
     }
 }
 
-/// What is gone already need not be removed.
+/// An object that is not found is already deleted.
 fn gone_or(done: Result<(), ClusterError>) -> Result<(), ClusterError> {
     match done {
         Err(error) if error.is_not_found() => Ok(()),

@@ -1,4 +1,4 @@
-//! Whose an object is, by its field managers.
+//! The owner of an object, by its field managers.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::cli::install::MANAGER;
 use crate::cli::installed::{at, items};
 
-/// Whose an object is.
+/// The owner of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// `bumpwright install` made it, or took it over.
     Install,
-    /// Who made it instead.
+    /// Other field managers.
     Other(String),
 }
 
@@ -24,7 +24,8 @@ pub(super) fn of(object: &Value) -> Owner {
     }
 }
 
-/// Whose an object is that several may need: a definition, the namespace. It is somebody else's as soon as one more manages it.
+/// The owner of an object that several installations may need: a definition, the namespace. It is not ours once another client
+/// manages it as well.
 pub(super) fn of_shared(object: &Value, field: &str) -> Owner {
     let mut others = managers(object, |entry| entry.pointer(&format!("/fieldsV1/f:{field}")).is_some());
     others.remove(MANAGER);
@@ -44,7 +45,7 @@ fn managers(object: &Value, is_wanted: impl Fn(&Value) -> bool) -> BTreeSet<&str
 
 fn named(managers: &BTreeSet<&str>) -> String {
     match managers.is_empty() {
-        true => "somebody else".to_owned(),
+        true => "an unknown client".to_owned(),
         false => managers.iter().copied().collect::<Vec<_>>().join(", "),
     }
 }
@@ -55,7 +56,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_object_is_of_whoever_applied_it() {
+    fn the_owner_is_the_client_that_applied_an_object() {
         let entry = |manager: &str, field: &str, subresource: &str| json!({"manager": manager, "fieldsV1": {format!("f:{field}"): {}}, "subresource": subresource});
         let object = |entries: &[Value]| json!({"metadata": {"managedFields": entries}});
         let ours = object(&[
@@ -70,6 +71,6 @@ mod tests {
         );
         let theirs = object(&[entry("helm", "spec", "")]);
         assert_eq!(of_shared(&theirs, "spec"), Owner::Other("helm".to_owned()));
-        assert_eq!(of(&json!({})), Owner::Other("somebody else".to_owned()));
+        assert_eq!(of(&json!({})), Owner::Other("an unknown client".to_owned()));
     }
 }

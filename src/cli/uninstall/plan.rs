@@ -71,7 +71,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Takes an object into the plan, or says why it stays.
+    /// Adds an object to the plan, or the reason why it stays.
     fn consider(
         &mut self,
         manifest: Manifest,
@@ -90,7 +90,7 @@ impl Plan {
             if *manifest.kind == DEPLOYMENT {
                 return Err(UninstallError::Foreign(who));
             }
-            self.leave(&manifest, &format!("{who} made it"));
+            self.keep(&manifest, &format!("it was made by {who}"));
             return Ok(());
         }
         let bound = items(object, "/subjects")
@@ -99,14 +99,14 @@ impl Plan {
         let is_role = *manifest.kind == CLUSTER_ROLE;
         match (bound, elsewhere) {
             (Some(bound), _) if *manifest.kind == CLUSTER_ROLE_BINDING && bound != namespace => {
-                self.leave(
+                self.keep(
                     &manifest,
                     &format!("it is for the installation in the namespace {bound}"),
                 );
             }
             (_, Some(other)) if is_role => {
                 let why = format!("the installation in the namespace {} uses it", other.namespace);
-                self.leave(&manifest, &why);
+                self.keep(&manifest, &why);
             }
             _ if *manifest.kind == NAMESPACE => self.namespace = Some(manifest),
             _ => self.objects.push(manifest),
@@ -114,16 +114,16 @@ impl Plan {
         Ok(())
     }
 
-    fn leave(&mut self, manifest: &Manifest, why: &str) {
+    fn keep(&mut self, manifest: &Manifest, why: &str) {
         self.left.push(format!("{} left as it is: {why}", shown(manifest)));
     }
 
-    /// Objects that nobody serves any longer would never be gone once they are deleted.
+    /// Without a controller that removes the finalizer, deleted objects would stay.
     fn finalizers(&mut self, others: &[Controller]) {
         let Some(controller) = &self.controller else { return };
         let served = controller.components().controllers();
         for (name, kinds) in CONTROLLERS {
-            if !served.contains(&name) || others.iter().any(|other| other.stands_in_for(name)) {
+            if !served.contains(&name) || others.iter().any(|other| other.serves_kinds_of(name)) {
                 continue;
             }
             let scope = controller.scope().to_owned();
@@ -131,7 +131,7 @@ impl Plan {
         }
     }
 
-    /// The definitions that nobody else has made or needs.
+    /// The definitions that no other client manages and no other controller needs.
     async fn definitions(&mut self, cluster: &Cluster, others: &[Controller]) -> Result<(), UninstallError> {
         let all = everything("flux-system", true);
         for manifest in all.into_iter().filter(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION) {
@@ -145,13 +145,13 @@ impl Plan {
                 continue;
             };
             if let Owner::Other(who) = owner::of_shared(&object, "spec") {
-                self.leave(&manifest, &format!("{who} made it, or manages it as well"));
+                self.keep(&manifest, &format!("it is managed by {who}"));
                 continue;
             }
             let user = others.iter().find(|other| serves(other, kind));
             if let Some(user) = user {
                 let why = format!("{} in the namespace {} serves its objects", user.name, user.namespace);
-                self.leave(&manifest, &why);
+                self.keep(&manifest, &why);
                 continue;
             }
             let objects = objects(cluster, kind, "").await.map_err(|error| UninstallError::Read {
@@ -174,7 +174,7 @@ impl Plan {
 fn serves(controller: &Controller, kind: &Kind) -> bool {
     CONTROLLERS
         .iter()
-        .any(|(name, kinds)| kinds.contains(&kind) && controller.stands_in_for(name))
+        .any(|(name, kinds)| kinds.contains(&kind) && controller.serves_kinds_of(name))
 }
 
 /// All objects that any installation in a namespace has, but for definitions: the last to be applied is the first to go.

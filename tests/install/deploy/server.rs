@@ -114,7 +114,7 @@ fn it_installs_and_installs_again_without_a_change() {
 }
 
 #[test]
-fn what_somebody_else_brought_is_left_alone() {
+fn objects_of_other_clients_are_left_as_they_are() {
     let Some(cluster) = Cluster::start() else { return };
     let mut theirs = exported(&[])["CustomResourceDefinition /gitrepositories.source.toolkit.fluxcd.io"].clone();
     theirs["metadata"]["labels"] = json!({"app.kubernetes.io/version": "v2.9.5"});
@@ -126,8 +126,8 @@ fn what_somebody_else_brought_is_left_alone() {
     assert_eq!(
         left,
         [
-            "customresourcedefinition.apiextensions.k8s.io/gitrepositories.source.toolkit.fluxcd.io left as it is: somebody else made it",
-            "namespace/flux-system left as it is: somebody else made it",
+            "customresourcedefinition.apiextensions.k8s.io/gitrepositories.source.toolkit.fluxcd.io left as it is: `bumpwright install` did not make it",
+            "namespace/flux-system left as it is: `bumpwright install` did not make it",
         ]
     );
     let now = cluster.get(&cluster.path_of(&theirs));
