@@ -279,8 +279,8 @@ fn faults_are_found(cluster: &Cluster) {
     assert_eq!(answer.status, 200, "{}", answer.body);
     deployments::report(cluster, &cluster.get(path), 0);
     for gone in [
-        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-kustomizations",
-        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-sources",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-kustomizations-flux-system",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/bumpwright-sources-flux-system",
         "/api/v1/namespaces/flux-system/services/bumpwright-artifacts",
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/buckets.source.toolkit.fluxcd.io",
     ] {

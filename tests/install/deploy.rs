@@ -302,7 +302,7 @@ fn webhooks_are_a_component() {
         more,
         [
             "ClusterRole /bumpwright-webhooks",
-            "ClusterRoleBinding /bumpwright-webhooks",
+            "ClusterRoleBinding /bumpwright-webhooks-flux-system",
             "NetworkPolicy flux-system/bumpwright-webhooks",
             "Service flux-system/bumpwright-webhooks",
         ]

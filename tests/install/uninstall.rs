@@ -254,3 +254,55 @@ fn pods_that_do_not_end_are_reported(cluster: &Cluster) {
     let path = "/apis/apps/v1/namespaces/lasting/deployments/bumpwright";
     assert_eq!(cluster.get(path)["spec"]["replicas"], 0);
 }
+
+/// Each installation has bindings of its own. Those with the names of before go with the installation that they are for.
+#[test]
+fn a_second_installation_leaves_the_bindings_of_the_first() {
+    const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    let Some(cluster) = Cluster::start() else { return };
+    let account = |namespace: &str| json!({"kind": "ServiceAccount", "name": "bumpwright", "namespace": namespace});
+    let install = |namespace: &str| {
+        let namespace = format!("--namespace={namespace}");
+        ok(&cluster, &["install", "--wait=false", "--components=all,webhooks", &namespace])
+    };
+    let former = |name: &str, subjects: Json| {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}, "subjects": subjects,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "bumpwright-sources"},
+        });
+        let path = format!("{BINDINGS}/{name}?fieldManager=bumpwright");
+        let answer = cluster.request("PATCH", &path, "application/apply-patch+yaml", &binding.to_string());
+        assert_eq!(answer.status, 201, "{}", answer.body);
+    };
+    install("one");
+    former("bumpwright-sources", json!([account("one")]));
+    former("bumpwright-webhooks", json!([account("two")]));
+    let user = json!({"kind": "User", "name": "ada", "apiGroup": "rbac.authorization.k8s.io"});
+    former("bumpwright-kustomizations", json!([account("one"), user]));
+    let said = install("two");
+    let deleted = |said: &str| -> Vec<String> {
+        let lines = said.lines().filter_map(|line| line.split_once(" deleted"));
+        lines.map(|(what, _)| what.to_owned()).collect()
+    };
+    let former = |name: &str| format!("clusterrolebinding.rbac.authorization.k8s.io \"{name}\"");
+    assert_eq!(deleted(&said), [former("bumpwright-webhooks")]);
+    assert_eq!(deleted(&install("one")), [former("bumpwright-sources")]);
+    for (name, namespace) in ["", "-sources", "-kustomizations", "-webhooks"]
+        .into_iter()
+        .flat_map(|name| [(name, "one"), (name, "two")])
+    {
+        let binding = cluster.get(&format!("{BINDINGS}/bumpwright{name}-{namespace}"));
+        assert_eq!(binding["subjects"], json!([account(namespace)]), "{name}-{namespace}");
+    }
+
+    let said = ok(&cluster, &["uninstall", "--namespace=one"]);
+    let kept = "clusterrolebinding.rbac.authorization.k8s.io/bumpwright-kustomizations left as it is: it is for the User ada\n";
+    assert!(said.contains(kept), "{said}");
+    for (name, is_kept) in [
+        ("bumpwright-kustomizations", true),
+        ("bumpwright-kustomizations-two", true),
+        ("bumpwright-kustomizations-one", false),
+    ] {
+        assert_eq!(is_there(&cluster, &format!("{BINDINGS}/{name}")), is_kept, "{name}");
+    }
+}

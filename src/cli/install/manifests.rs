@@ -206,7 +206,7 @@ fn source_roles(everywhere: bool) -> [Manifest; 2] {
             file!(&CLUSTER_ROLE, NAME, "source-controller/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
-                NAME,
+                "bumpwright-sources-flux-system",
                 "source-controller/cluster-role-binding.yaml"
             ),
         ],
@@ -218,16 +218,15 @@ fn source_roles(everywhere: bool) -> [Manifest; 2] {
 }
 
 fn kustomize_binding(everywhere: bool) -> Manifest {
-    const NAME: &str = "bumpwright-kustomizations";
     match everywhere {
         true => file!(
             &CLUSTER_ROLE_BINDING,
-            NAME,
+            "bumpwright-kustomizations-flux-system",
             "kustomize-controller/cluster-role-binding.yaml"
         ),
         false => file!(
             &ROLE_BINDING,
-            NAME,
+            "bumpwright-kustomizations",
             "one-namespace/kustomize-controller/role-binding.yaml"
         ),
     }
@@ -238,7 +237,11 @@ fn webhook_roles(everywhere: bool) -> [Manifest; 2] {
     match everywhere {
         true => [
             file!(&CLUSTER_ROLE, NAME, "webhooks/cluster-role.yaml"),
-            file!(&CLUSTER_ROLE_BINDING, NAME, "webhooks/cluster-role-binding.yaml"),
+            file!(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-webhooks-flux-system",
+                "webhooks/cluster-role-binding.yaml"
+            ),
         ],
         false => [
             file!(&ROLE, NAME, "one-namespace/webhooks/role.yaml"),
@@ -322,6 +325,14 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
     add(kinds.kustomize, "--controllers=kustomize");
     add(webhooks, "--webhook-addr=:9292");
     all
+}
+
+/// Bindings as they were named before each installation had its own: an upgrade removes them.
+pub(in crate::cli) fn former_bindings() -> impl Iterator<Item = Manifest> {
+    let names = ["bumpwright-sources", "bumpwright-kustomizations", "bumpwright-webhooks"];
+    names
+        .into_iter()
+        .map(|name| manifest(&CLUSTER_ROLE_BINDING, name, ""))
 }
 
 fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {

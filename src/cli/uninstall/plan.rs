@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::UninstallError;
 use super::owner::{self, Owner};
 use crate::cli::install::components::Components;
-use crate::cli::install::manifests::{Installation, Manifest, manifests};
+use crate::cli::install::manifests::{Installation, Manifest, former_bindings, manifests};
 use crate::cli::install::shown;
 use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, items};
 use bumpwright_api::ObjectName;
@@ -93,23 +93,16 @@ impl Plan {
             self.keep(&manifest, &format!("it was made by {who}"));
             return Ok(());
         }
-        let bound = items(object, "/subjects")
-            .map(|subject| at(subject, "/namespace"))
-            .next();
-        let is_role = *manifest.kind == CLUSTER_ROLE;
-        match (bound, elsewhere) {
-            (Some(bound), _) if *manifest.kind == CLUSTER_ROLE_BINDING && bound != namespace => {
-                self.keep(
-                    &manifest,
-                    &format!("it is for the installation in the namespace {bound}"),
-                );
-            }
-            (_, Some(other)) if is_role => {
-                let why = format!("the installation in the namespace {} uses it", other.namespace);
-                self.keep(&manifest, &why);
-            }
-            _ if *manifest.kind == NAMESPACE => self.namespace = Some(manifest),
-            _ => self.objects.push(manifest),
+        let is_binding = *manifest.kind == CLUSTER_ROLE_BINDING;
+        if let (true, Some(other)) = (is_binding, other_subject(object, namespace)) {
+            self.keep(&manifest, &format!("it is for {other}"));
+        } else if let (true, Some(other)) = (*manifest.kind == CLUSTER_ROLE, elsewhere) {
+            let why = format!("the installation in the namespace {} uses it", other.namespace);
+            self.keep(&manifest, &why);
+        } else if *manifest.kind == NAMESPACE {
+            self.namespace = Some(manifest);
+        } else {
+            self.objects.push(manifest);
         }
         Ok(())
     }
@@ -171,6 +164,21 @@ impl Plan {
     }
 }
 
+/// A subject of a binding besides the ServiceAccount of the installation in this namespace.
+fn other_subject(binding: &Value, namespace: &str) -> Option<String> {
+    let is_ours = |subject: &&Value| {
+        at(subject, "/kind") == "ServiceAccount"
+            && at(subject, "/name") == "bumpwright"
+            && at(subject, "/namespace") == namespace
+    };
+    let other = items(binding, "/subjects").find(|subject| !is_ours(subject))?;
+    let (kind, name) = (at(other, "/kind"), at(other, "/name"));
+    Some(match at(other, "/namespace") {
+        "" => format!("the {kind} {name}"),
+        namespace => format!("the {kind} {namespace}/{name}"),
+    })
+}
+
 fn serves(controller: &Controller, kind: &Kind) -> bool {
     CONTROLLERS
         .iter()
@@ -183,6 +191,7 @@ pub(super) fn candidates(namespace: &str) -> Vec<Manifest> {
     let mut all: Vec<Manifest> = [everything(namespace, true), everything(namespace, false)]
         .into_iter()
         .flatten()
+        .chain(former_bindings())
         .filter(|one| *one.kind != CUSTOM_RESOURCE_DEFINITION && seen.insert((one.kind.kind, one.name.clone())))
         .collect();
     all.reverse();
