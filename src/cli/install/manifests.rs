@@ -100,7 +100,7 @@ pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
         ));
     }
     if kinds.kustomize {
-        all.push(kustomize_binding(wanted.watch_all_namespaces));
+        all.extend(kustomize_roles(wanted.watch_all_namespaces));
     }
     if webhooks {
         all.extend(webhook_roles(wanted.watch_all_namespaces));
@@ -199,9 +199,9 @@ fn token_roles(everywhere: bool) -> [Manifest; 2] {
     }
 }
 
-fn source_roles(everywhere: bool) -> [Manifest; 2] {
+fn source_roles(everywhere: bool) -> [Manifest; 4] {
     const NAME: &str = "bumpwright-sources";
-    match everywhere {
+    let [role, binding] = match everywhere {
         true => [
             file!(&CLUSTER_ROLE, NAME, "source-controller/cluster-role.yaml"),
             file!(
@@ -214,11 +214,25 @@ fn source_roles(everywhere: bool) -> [Manifest; 2] {
             file!(&ROLE, NAME, "one-namespace/source-controller/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/source-controller/role-binding.yaml"),
         ],
-    }
+    };
+    [
+        role,
+        binding,
+        file!(
+            &CLUSTER_ROLE,
+            "bumpwright-sources-view",
+            "source-controller/view-role.yaml"
+        ),
+        file!(
+            &CLUSTER_ROLE,
+            "bumpwright-sources-edit",
+            "source-controller/edit-role.yaml"
+        ),
+    ]
 }
 
-fn kustomize_binding(everywhere: bool) -> Manifest {
-    match everywhere {
+fn kustomize_roles(everywhere: bool) -> [Manifest; 3] {
+    let binding = match everywhere {
         true => file!(
             &CLUSTER_ROLE_BINDING,
             "bumpwright-kustomizations-flux-system",
@@ -229,7 +243,20 @@ fn kustomize_binding(everywhere: bool) -> Manifest {
             "bumpwright-kustomizations",
             "one-namespace/kustomize-controller/role-binding.yaml"
         ),
-    }
+    };
+    [
+        binding,
+        file!(
+            &CLUSTER_ROLE,
+            "bumpwright-kustomizations-view",
+            "kustomize-controller/view-role.yaml"
+        ),
+        file!(
+            &CLUSTER_ROLE,
+            "bumpwright-kustomizations-edit",
+            "kustomize-controller/edit-role.yaml"
+        ),
+    ]
 }
 
 fn webhook_roles(everywhere: bool) -> [Manifest; 2] {

@@ -1,6 +1,6 @@
 //! The controllers with the ServiceAccount of the manifests and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -316,6 +316,38 @@ fn the_rights_are_not_more() {
     }
     assert!(may("create", "coordination.k8s.io", "leases", "rights-bounds"));
     assert!(!may("delete", "coordination.k8s.io", "leases", "rights-bounds"));
+}
+
+/// The roles `view` and `edit` of a namespace cover the kinds of an installation and no others.
+#[test]
+fn people_may_view_and_edit_the_kinds_that_are_installed() {
+    let of = |flags: &[&str], verb: &str| -> BTreeSet<String> {
+        let label = format!("/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-{verb}");
+        let all = exported(flags);
+        let roles = all.values().filter(|one| text(one, &label) == "true");
+        let wanted = if verb == "view" { "list" } else { "create" };
+        let rules: Vec<&Json> = roles.flat_map(|role| role["rules"].as_array().unwrap()).collect();
+        let rules = rules.into_iter().filter(|rule| rule["verbs"].as_array().unwrap().contains(&json!(wanted)));
+        let kinds = rules.flat_map(|rule| {
+            let group = rule["apiGroups"][0].as_str().unwrap();
+            let resources = rule["resources"].as_array().unwrap().iter();
+            resources.map(move |resource| format!("{}.{group}", resource.as_str().unwrap()))
+        });
+        kinds.collect()
+    };
+    for (flags, count) in [
+        (&["--components=all"][..], 8),
+        (&["--components=all", "--watch-all-namespaces=false"], 8),
+        (&[], 4),
+    ] {
+        let all = exported(flags);
+        let definitions = all.keys().filter_map(|name| name.strip_prefix("CustomResourceDefinition /"));
+        let defined: BTreeSet<String> = definitions.map(str::to_owned).collect();
+        assert_eq!(defined.len(), count);
+        for verb in ["view", "edit"] {
+            assert_eq!(of(flags, verb), defined, "{verb} {flags:?}");
+        }
+    }
 }
 
 /// Tokens of ServiceAccounts are for those who ask for them.

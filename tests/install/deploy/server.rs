@@ -100,7 +100,7 @@ fn it_installs_and_installs_again_without_a_change() {
     said.retain(|line| line.contains("deleted"));
     let mut more = exported(&["--namespace=images", "--components=all,webhooks"]);
     more.retain(|name, _| !wanted.contains_key(name) && !name.starts_with("CustomResourceDefinition"));
-    assert_eq!((said.len(), more.len()), (9, 9), "{said:#?}");
+    assert_eq!((said.len(), more.len()), (13, 13), "{said:#?}");
     let binding = "clusterrolebinding.rbac.authorization.k8s.io \"bumpwright-kustomizations-images\" deleted: it is not part of this installation";
     assert!(said.iter().any(|line| line == binding), "{said:#?}");
     for object in more.values() {
