@@ -28,6 +28,6 @@ pub use bumpwright_cloud::TokenCacheLimits;
 pub use bumpwright_runtime::{Backoff, threads};
 pub use process::{StartError, run};
 pub use settings::{
-    ArtifactSettings, Election, GateDescription, Gates, InvalidGate, Kinds, KustomizeSettings, Settings,
+    ArtifactHosts, ArtifactSettings, Election, GateDescription, Gates, InvalidGate, Kinds, KustomizeSettings, Settings,
     WebhookSettings,
 };

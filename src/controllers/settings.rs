@@ -100,6 +100,15 @@ pub struct ArtifactSettings {
     pub room: u64,
 }
 
+/// Hosts that replace those in the URLs of artifacts, for tests and processes outside of the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct ArtifactHosts {
+    /// `SOURCE_CONTROLLER_LOCALHOST`
+    pub source_controller: Option<String>,
+    /// `SOURCE_WATCHER_LOCALHOST`, for URLs with `//source-watcher`.
+    pub source_watcher: Option<String>,
+}
+
 /// Settings of Kustomizations.
 #[derive(Clone, Debug, Default)]
 pub struct KustomizeSettings {
@@ -107,8 +116,8 @@ pub struct KustomizeSettings {
     pub concurrent_apply: usize,
     /// Retries of a failing artifact download (`--http-retry`).
     pub http_retry: u32,
-    /// The host of artifacts in place of the one in sources (`SOURCE_CONTROLLER_LOCALHOST`).
-    pub source_host: Option<String>,
+    /// The hosts of artifacts in place of those in their URLs.
+    pub artifact_hosts: ArtifactHosts,
     /// Whether bases outside of the artifact are refused (`--no-remote-bases`).
     pub no_remote_bases: bool,
     /// The ServiceAccount of Kustomizations that name none (`--default-service-account`).

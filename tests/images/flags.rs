@@ -3,12 +3,14 @@
 //!
 //! Takes about ten seconds.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use bumpwright_testkit::api_proxy::ApiProxy;
 use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::kustomize_world::{KustomizeWorld, documents, map};
 use bumpwright_testkit::ports::free_port;
@@ -52,6 +54,60 @@ fn flags_of(program: &str) -> Option<Vec<String>> {
         is_ours.then(|| format!("--{name}={value}"))
     });
     Some(flags.collect())
+}
+
+/// The variables of the environment that have defaults of flags are those of Flux's controllers.
+#[test]
+fn variables_of_flags_are_those_of_flux() {
+    let mut read = BTreeSet::new();
+    for (program, _) in CONTROLLERS {
+        let Some(program) = bumpwright_testkit::tool(program) else { return };
+        let help = |variables: &[String]| {
+            let mut command = Command::new(&program);
+            command.arg("--help").envs(variables.iter().map(|name| (name, format!("<{name}>"))));
+            let output = command.output().unwrap();
+            String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+        };
+        let flags = |help: &str| -> Vec<(String, String)> {
+            let lines = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));
+            let flags = lines.filter_map(|line| line.split_once(' '));
+            flags.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
+        };
+        // A variable has the name of its flag, but for one.
+        let mut variables: Vec<String> = flags(&help(&[])).iter().map(|(name, _)| name.to_uppercase().replace('-', "_")).collect();
+        variables.push("STORAGE_ADDRESS".to_owned());
+        for (flag, rest) in flags(&help(&variables)) {
+            let found = variables.iter().find(|name| rest.contains(&format!("(default \"<{name}>\")")));
+            read.extend(found.map(|name| (flag, name.clone())));
+        }
+    }
+    let named: Vec<&str> = read.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(named, ["EVENTS_ADDR", "METRICS_ADDR", "STORAGE_ADDRESS", "STORAGE_ADV_ADDR", "STORAGE_PATH"]);
+    let help = Bench::new().ok(&["controller", "--help"]).out;
+    for (flag, name) in &read {
+        let (_, after) = help.split_once(&format!("--{flag} <")).unwrap();
+        let about = after.split("\n      --").next().unwrap();
+        assert!(about.contains(&format!("[env: {name}=")), "{flag}: {about}");
+    }
+}
+
+/// Before anything is started. An empty variable counts as unset.
+#[test]
+fn a_variable_takes_the_place_of_its_flag() {
+    let run = |value: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
+        command.args(["controller", "--kubeconfig=/nowhere"]).env("RUNTIME_NAMESPACE", "x");
+        for name in ["METRICS_ADDR", "STORAGE_ADDRESS"] {
+            command.env(name, value);
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = run("nowhere");
+    assert!(said.contains("--metrics-addr: ") && said.contains("nowhere"), "{said}");
+    let said = run("");
+    assert!(said.contains("/nowhere"), "{said}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 
 use crate::cli::byte_size::ByteSize;
@@ -18,10 +19,15 @@ pub const INSTALLED_CONTROLLERS: &str = "image-reflector,image-automation";
 /// The storage folder without flag and environment variable.
 const STORAGE_PATH: &str = "/data";
 
-/// An empty variable counts as unset, as in Flux's controllers.
-#[allow(clippy::unnecessary_wraps)] // clap wants it
-fn storage_path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
-    Ok(PathBuf::from(if text.is_empty() { STORAGE_PATH } else { text }))
+/// The address of artifacts without flag and environment variable.
+const STORAGE_ADDRESS: &str = ":9090";
+
+/// The address of metrics without flag and environment variable.
+const METRICS_ADDRESS: &str = ":8080";
+
+/// A value with its default: an empty variable counts as unset, as in Flux's controllers.
+fn or_default(default: &'static str) -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().map(move |text| if text.is_empty() { default.to_owned() } else { text })
 }
 
 /// Arguments of `controller`.
@@ -42,11 +48,11 @@ pub struct Controller {
     pub kubeconfig: Option<PathBuf>,
 
     /// The folder for mirrors of Git repositories, scanned tags and artifacts
-    #[arg(long, value_name = "DIR", default_value = STORAGE_PATH, env = "STORAGE_PATH", value_parser = storage_path)]
+    #[arg(long, value_name = "DIR", default_value = STORAGE_PATH, env = "STORAGE_PATH", value_parser = or_default(STORAGE_PATH).map(PathBuf::from))]
     pub storage_path: PathBuf,
 
     /// The address to serve artifacts at
-    #[arg(long, value_name = "ADDR", default_value = ":9090", env = "STORAGE_ADDRESS")]
+    #[arg(long, value_name = "ADDR", default_value = STORAGE_ADDRESS, env = "STORAGE_ADDRESS", value_parser = or_default(STORAGE_ADDRESS))]
     pub storage_addr: String,
 
     /// The host and port in the URLs of artifacts
@@ -78,7 +84,7 @@ pub struct Controller {
     pub bounds: Bounds,
 
     /// The address of the events receiver
-    #[arg(long, value_name = "URL", default_value = "")]
+    #[arg(long, value_name = "URL", default_value = "", env = "EVENTS_ADDR")]
     pub events_addr: String,
 
     /// The address to serve webhooks of forges and registries at [default: none]
@@ -90,7 +96,7 @@ pub struct Controller {
     pub webhook_secret: String,
 
     /// The address to serve metrics at; 0 for none
-    #[arg(long, value_name = "ADDR", default_value = ":8080")]
+    #[arg(long, value_name = "ADDR", default_value = METRICS_ADDRESS, env = "METRICS_ADDR", value_parser = or_default(METRICS_ADDRESS))]
     pub metrics_addr: String,
 
     /// The address to serve /healthz and /readyz at

@@ -9,7 +9,7 @@ use crate::cli::byte_size::ByteSize;
 use crate::cli::confined;
 use crate::cli::console;
 use crate::controllers::{
-    self, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
+    self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
     WebhookSettings,
 };
 use args::{Bounds, Controller, Kustomize};
@@ -203,9 +203,10 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
     Ok(KustomizeSettings {
         concurrent_apply: args.concurrent_ssa.max(1),
         http_retry: args.http_retry,
-        source_host: std::env::var("SOURCE_CONTROLLER_LOCALHOST")
-            .ok()
-            .filter(|host| !host.is_empty()),
+        artifact_hosts: ArtifactHosts {
+            source_controller: variable("SOURCE_CONTROLLER_LOCALHOST"),
+            source_watcher: variable("SOURCE_WATCHER_LOCALHOST"),
+        },
         no_remote_bases: args.no_remote_bases,
         default_account: named(&args.default_service_account),
         default_decryption_account: default_identity(
@@ -226,6 +227,11 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
         kubeconfig_exec: args.insecure_kubeconfig_exec,
         kubeconfig_insecure: args.insecure_kubeconfig_tls,
     })
+}
+
+/// A variable of the environment; an empty one counts as unset.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The settings of artifacts, if any are made.
@@ -279,8 +285,7 @@ fn scope(args: &Controller) -> Result<Scope, String> {
 /// The namespace of this process: `RUNTIME_NAMESPACE`, or that of the pod's service account.
 fn own_namespace() -> Option<String> {
     const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-    let variable = std::env::var("RUNTIME_NAMESPACE").ok();
-    let text = variable.or_else(|| std::fs::read_to_string(FILE).ok())?;
+    let text = variable("RUNTIME_NAMESPACE").or_else(|| std::fs::read_to_string(FILE).ok())?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 

@@ -32,7 +32,7 @@ impl KustomizationsContext {
             trees: Arc::new(ArtifactTrees::new(
                 settings.kustomize.http_retry,
                 parts.storage.clone(),
-                settings.kustomize.source_host.clone(),
+                settings.kustomize.artifact_hosts.clone(),
                 settings.builds.clone(),
             )),
             build_slots: BuildSlots::default(),

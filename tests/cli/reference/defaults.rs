@@ -195,8 +195,7 @@ pub fn page() -> String {
         "\n## One process for several controllers\n\n\
          - `--default-service-account` is the account that Kustomizations apply as. For images, Git and buckets it is\n  \
          `--default-workload-service-account`.\n\
-         - There is one `--storage-path`, one `--metrics-addr` and one `--health-addr`. `METRICS_ADDR` and `EVENTS_ADDR`, which\n  \
-         source-controller reads, are not read.\n\
+         - There is one `--storage-path`, one `--metrics-addr` and one `--health-addr`.\n\
          - `bumpwright install` installs the image controllers alone: `--controllers=image-reflector,image-automation`.\n",
     );
     page

@@ -58,6 +58,8 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
             ("STORAGE_PATH", "as `--storage-path`."),
             ("STORAGE_ADDRESS", "as `--storage-addr`."),
             ("STORAGE_ADV_ADDR", "as `--storage-adv-addr`."),
+            ("METRICS_ADDR", "as `--metrics-addr`."),
+            ("EVENTS_ADDR", "as `--events-addr`."),
             (
                 "HOSTNAME",
                 "the host in the URLs of artifacts; default: the host's name.",
@@ -65,6 +67,10 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
             (
                 "SOURCE_CONTROLLER_LOCALHOST",
                 "the host to fetch artifacts from, in place of the one in their URLs.",
+            ),
+            (
+                "SOURCE_WATCHER_LOCALHOST",
+                "the same for artifacts of source-watcher.",
             ),
         ],
     ),

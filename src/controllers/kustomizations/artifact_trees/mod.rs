@@ -14,6 +14,7 @@ use std::time::Duration;
 use thiserror::Error;
 use url::Url;
 
+use crate::controllers::settings::ArtifactHosts;
 use bumpwright_api::{Artifact, Kustomization};
 use bumpwright_artifact::{Digest, ReadError};
 use bumpwright_budget::{Budget, Budgets, Exceeded, Reservation};
@@ -62,8 +63,7 @@ pub(crate) struct ArtifactTrees {
     client: Client,
     /// The storage of our own artifacts, if we make any: they are read without a server.
     own: Option<Storage>,
-    /// A host that replaces the one in sources (`SOURCE_CONTROLLER_LOCALHOST`).
-    host: Option<String>,
+    hosts: ArtifactHosts,
     builds: Budgets,
 }
 
@@ -143,7 +143,7 @@ impl Kept {
 
 impl ArtifactTrees {
     /// An empty cache. `retries`: retries of a failing download.
-    pub(crate) fn new(retries: u32, own: Option<Storage>, host: Option<String>, builds: Budgets) -> Self {
+    pub(crate) fn new(retries: u32, own: Option<Storage>, hosts: ArtifactHosts, builds: Budgets) -> Self {
         let retry_policy = RetryPolicy {
             tries: retries.saturating_add(1),
             ..RetryPolicy::default()
@@ -152,7 +152,7 @@ impl ArtifactTrees {
             shared: Shared::new(KEPT, |kept| kept.tree.weight()),
             client: Client::new(Peer::default(), retry_policy),
             own,
-            host,
+            hosts,
             builds,
         }
     }
@@ -296,13 +296,15 @@ impl ArtifactTrees {
                 "failed to download archive: the address {text:?} of the artifact: {error}"
             ))
         })?;
-        if let Some(host) = &self.host {
+        let (variable, host) = match text.contains("//source-watcher") {
+            true => ("SOURCE_WATCHER_LOCALHOST", &self.hosts.source_watcher),
+            false => ("SOURCE_CONTROLLER_LOCALHOST", &self.hosts.source_controller),
+        };
+        if let Some(host) = host {
             let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
             let replaced = url.set_host(Some(name)).is_ok() && url.set_port(port.parse().ok()).is_ok();
             if !replaced {
-                return Err(FetchError::Failed(format!(
-                    "SOURCE_CONTROLLER_LOCALHOST: {host:?} is not a host"
-                )));
+                return Err(FetchError::Failed(format!("{variable}: {host:?} is not a host")));
             }
         }
         Ok(url)
@@ -354,7 +356,7 @@ mod tests {
     }
 
     fn trees(own: Option<Storage>) -> ArtifactTrees {
-        ArtifactTrees::new(0, own, None, builds(64 << 20))
+        ArtifactTrees::new(0, own, ArtifactHosts::default(), builds(64 << 20))
     }
 
     fn builds(memory: u64) -> Budgets {
@@ -435,6 +437,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn variables_replace_the_hosts_of_artifacts() {
+        let hosts = ArtifactHosts {
+            source_controller: Some("localhost:8080".to_owned()),
+            source_watcher: Some("localhost:8081".to_owned()),
+        };
+        let trees = ArtifactTrees::new(0, None, hosts, builds(1 << 20));
+        for (url, expected) in [
+            ("http://source-controller.flux-system.svc./a.tar.gz", "http://localhost:8080/a.tar.gz"),
+            ("http://source-watcher.flux-system.svc./a.tar.gz", "http://localhost:8081/a.tar.gz"),
+        ] {
+            assert_eq!(trees.address(url).unwrap().to_string(), expected);
+        }
+    }
+
     fn archive(files: &[(&str, usize)]) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new()).unwrap();
         for (path, size) in files {
@@ -508,7 +525,7 @@ mod tests {
                 "--max-content-size raises the bound",
             ),
         ] {
-            let trees = ArtifactTrees::new(0, None, None, builds(memory));
+            let trees = ArtifactTrees::new(0, None, ArtifactHosts::default(), builds(memory));
             let bytes = archive(&files);
             let (url, answering) = serving(bytes.clone());
             let error = trees.get(&artifact(url, &bytes), &requester("apps")).unwrap_err();
