@@ -231,6 +231,25 @@ fn the_json_document_has_its_shape() {
 }
 
 #[test]
+fn markdown_is_headed_by_the_name_of_the_folder() {
+    let bench = Bench::new();
+    bench.write("my-fleet/apps/a.yaml", MARKED);
+    bench.write("my-fleet/p.yaml", app());
+    let folder = bench.path("my-fleet");
+    let up = format!("{}/apps/..", folder.display());
+    for target in ["my-fleet", &up] {
+        let out = bench.ok(&["update", target, "--dry-run", "--output", "markdown"]).out;
+        assert!(out.starts_with("## my-fleet\n\n"), "{target}: {out}");
+    }
+    let mut here = bench.command(&["update", "--dry-run", "--output", "markdown"]);
+    let output = here.current_dir(&folder).output().unwrap();
+    assert!(output.stdout.starts_with(b"## my-fleet\n\n"), "{output:?}");
+    // A run that cannot begin, too.
+    let failed = bench.run(&["update", "--output", "markdown", "-f", "none.yaml", "my-fleet/apps/.."]);
+    assert!(failed.out.starts_with("## my-fleet\n\n**Failed:** "), "{}", failed.out);
+}
+
+#[test]
 fn markdown_is_a_table_of_what_changed() {
     let bench = Bench::new();
     bench.write("a.yaml", MARKED);

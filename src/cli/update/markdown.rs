@@ -1,5 +1,8 @@
 //! `--output markdown`: a summary for a CI job or a merge request.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use crate::cli::words;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
@@ -13,8 +16,8 @@ pub fn render(runs: &[Run]) -> String {
 
 /// The section of one run.
 fn section(run: &Run) -> String {
-    let title = run.automation.as_ref().unwrap_or(&run.target);
-    let mut text = format!("## {}\n\n", cell(title));
+    let title = run.automation.as_deref().map_or_else(|| name(&run.target), Cow::from);
+    let mut text = format!("## {}\n\n", cell(&title));
     let error = run.error.as_deref().filter(|error| !error.is_empty());
     if let Some(error) = error {
         text += &format!("**Failed:** {}\n\n", cell(error));
@@ -39,6 +42,16 @@ fn section(run: &Run) -> String {
     }
     text.extend(run.notes.iter().map(|note| format!("> {}\n\n", cell(note))));
     text
+}
+
+/// A URL or a path as given; of `.` and the like, the name of the folder.
+fn name(target: &str) -> Cow<'_, str> {
+    if Path::new(target).file_name().is_some() {
+        return target.into();
+    }
+    let folder = Path::new(target).canonicalize().ok();
+    let name = folder.as_ref().and_then(|folder| folder.file_name());
+    name.map_or_else(|| target.into(), |name| name.to_string_lossy().into_owned().into())
 }
 
 fn change(change: &Change) -> String {
@@ -90,10 +103,10 @@ mod tests {
     #[test]
     fn an_empty_run_says_so() {
         let run = Run {
-            target: ".".into(),
+            target: "apps".into(),
             ..Run::default()
         };
-        assert_eq!(render(&[run]).trim(), "## .\n\nNothing to change.");
+        assert_eq!(render(&[run]).trim(), "## apps\n\nNothing to change.");
     }
 
     #[test]
