@@ -160,7 +160,8 @@ fn chosen(texts: &[String]) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
 
 /// `NS:POLICY=IMAGE[:TAG][@DIGEST]`.
 fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
-    let usage = || format!("--set {text:?}: expected NS:POLICY=IMAGE[:TAG][@DIGEST]");
+    const FORM: &str = "NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3";
+    let usage = || format!("--set {text:?}: expected {FORM}");
     let (policy, image) = text.split_once('=').ok_or_else(usage)?;
     let (namespace, name) = policy
         .split_once(':')
@@ -169,8 +170,7 @@ fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
     if name.contains(':') {
         return Err(usage());
     }
-    let image = image_reference(image).map_err(|why| format!("--set {text:?}: {why}"))?;
-    image.check().map_err(|e| format!("--set {text:?}: {e}"))?;
+    let image = image_reference(image).map_err(|why| format!("--set {text:?}: {why}; expected {FORM}"))?;
     Ok((PolicyName::new(namespace, name), image))
 }
 
@@ -197,11 +197,31 @@ fn image_reference(text: &str) -> Result<LatestRef, String> {
     if tag.is_none() && digest.is_none() {
         return Err("which one? give a tag, a digest or both".to_owned());
     }
-    Ok(LatestRef {
+    let image = LatestRef {
         name: name.to_owned(),
         tag: tag.unwrap_or_default().to_owned(),
         digest: digest.map(str::to_owned),
-    })
+    };
+    match image.check() {
+        Ok(()) => Ok(image),
+        Err(_) => Err(format!("{text:?} is not an image: {}", flaw(name, digest))),
+    }
+}
+
+/// What is wrong with the parts of an image reference that looks like one.
+fn flaw(name: &str, digest: Option<&str>) -> &'static str {
+    // The first part is a registry if it looks like a host.
+    let is_host = |(first, _): &(&str, &str)| first.contains(['.', ':']);
+    let repository = name.split_once('/').filter(is_host).map_or(name, |(_, rest)| rest);
+    if digest.is_some_and(|digest| digest.len() != "sha256:".len() + 64 || !digest.starts_with("sha256:")) {
+        "a digest is sha256: and 64 hexadecimal digits"
+    } else if repository.contains(|c: char| c.is_ascii_uppercase()) {
+        "a repository has no upper case letters"
+    } else if !(2..=255).contains(&repository.len()) {
+        "a repository has 2 to 255 characters"
+    } else {
+        "the registry is HOST or HOST:PORT, the repository lower case letters, digits and _ - . /"
+    }
 }
 
 /// `K=V`; the value may be empty, and so may be the `=` (IUA-085).
@@ -261,6 +281,22 @@ mod tests {
         ] {
             let error = image_reference(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_image_that_is_refused_is_shown_with_the_flaw_and_the_form() {
+        for (text, why) in [
+            ("y:2", "\"y:2\" is not an image: a repository has 2 to 255 characters"),
+            ("o/App:1", "a repository has no upper case letters"),
+            ("ghcr.io/O/app:1", "a repository has no upper case letters"),
+            ("o/app:1@sha256:0a", "a digest is sha256: and 64 hexadecimal digits"),
+            ("o/app:1@md5:0a", "a digest is sha256: and 64 hexadecimal digits"),
+            ("ghcr.io:x/o/app:1", "the registry is HOST or HOST:PORT"),
+        ] {
+            let error = set(&format!("fs:a={text}")).unwrap_err();
+            assert!(error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why), "{error}");
+            assert!(error.ends_with("expected NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3"), "{error}");
         }
     }
 
