@@ -1,5 +1,8 @@
 //! `bumpwright uninstall` at a real API server: what `install` made goes, and nothing else.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use serde_json::{Value as Json, json};
 
 use crate::deploy::{exported, text};
@@ -12,6 +15,27 @@ fn run(cluster: &Cluster, arguments: &[&str]) -> Ran {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     let (command, flags) = arguments.split_first().unwrap();
     Bench::new().run(&[&[command, kubeconfig.as_str()], flags].concat())
+}
+
+/// Runs the command at a terminal of its own, where this is typed and then the end of the input; its exit code, and what the
+/// terminal shows. None without `script`.
+fn at_a_terminal(cluster: &Cluster, arguments: &[&str], typed: &str) -> Option<(i32, String)> {
+    let bench = Bench::new();
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    let command = bench.command(&[arguments, &[kubeconfig.as_str()]].concat());
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let mut script = Command::new(bumpwright_testkit::tool("script")?);
+    script
+        .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
+        .current_dir(&bench.dir)
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = script.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Some((output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap()))
 }
 
 fn ok(cluster: &Cluster, arguments: &[&str]) -> String {
@@ -125,15 +149,21 @@ fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
             .iter()
             .filter(|(name, _)| name.starts_with("CustomResourceDefinition"))
     };
+    // At a terminal the user is asked. Only a yes is one: neither another answer nor the end of the input.
+    let asked = ["uninstall", "--namespace=images", "--crds", "--timeout=1s"];
+    let question = "This deletes 8 definitions and 1 object: ";
+    for typed in ["n\n", "\n", "yes, but\n", ""] {
+        let Some((code, said)) = at_a_terminal(&cluster, &asked, typed) else { return };
+        assert_eq!(code, 2, "{typed:?}: {said}");
+        assert!(said.contains(question) && said.contains("Go on? [y/N] "), "{typed:?}: {said}");
+        assert!(said.contains("error: nothing is removed"), "{typed:?}: {said}");
+    }
     assert!(definitions().all(|(_, path)| is_there(&cluster, path)));
-    // A finalizer of somebody else holds its object, and that the definition.
-    let held = run(
-        &cluster,
-        &["uninstall", "--namespace=images", "--crds", "--yes", "--timeout=1s"],
-    );
+    // A finalizer of another client holds its object, and that the definition.
+    let Some((code, said)) = at_a_terminal(&cluster, &asked, "Y\n") else { return };
     let words =
         "imagepolicies.image.toolkit.fluxcd.io is not gone after 1s: apps/app has the finalizers example.com/own";
-    assert!(held.code == 2 && held.err.contains(words), "{}", held.err);
+    assert!(code == 2 && said.contains(question) && said.contains(words), "{said}");
     let path = format!("{GROUP}/namespaces/apps/imagepolicies/app");
     cluster.merge_patch(&path, &json!({"metadata": {"finalizers": null}}));
     ok(&cluster, &["uninstall", "--namespace=images", "--crds", "--yes"]);
