@@ -293,6 +293,16 @@ fn a_bump_asks_for_one_merge_request() {
     }
 }
 
+/// A component cannot bring a script with it, so it has a copy.
+#[test]
+fn the_component_has_a_copy_of_the_download() {
+    let jobs = interpolated(&[]);
+    let script = jobs[".bumpwright"]["before_script"][0].as_str().unwrap();
+    let (_, copy) = script.split_once("<<'DOWNLOAD'\n").unwrap();
+    let (copy, _) = copy.split_once("DOWNLOAD\n").unwrap();
+    assert_eq!(copy, text("ci/download"), "copy ci/download into {TEMPLATE}");
+}
+
 #[test]
 fn inputs_are_no_commands_and_releases_are_checked() {
     if !equipped() {
