@@ -317,7 +317,7 @@ fn a_second_installation_leaves_the_bindings_of_the_first() {
     let former = |name: &str| format!("clusterrolebinding.rbac.authorization.k8s.io \"{name}\"");
     assert_eq!(deleted(&said), [former("bumpwright-webhooks")]);
     assert_eq!(deleted(&install("one")), [former("bumpwright-sources")]);
-    for (name, namespace) in ["", "-sources", "-kustomizations", "-webhooks"]
+    for (name, namespace) in ["", "-images", "-sources", "-kustomizations", "-webhooks"]
         .into_iter()
         .flat_map(|name| [(name, "one"), (name, "two")])
     {
@@ -325,12 +325,18 @@ fn a_second_installation_leaves_the_bindings_of_the_first() {
         assert_eq!(binding["subjects"], json!([account(namespace)]), "{name}-{namespace}");
     }
 
+    // One of sources alone takes no rights of the first from it.
+    let fewer = ["install", "--wait=false", "--components=source", "--namespace=two"];
+    assert!(deleted(&ok(&cluster, &fewer)).contains(&former("bumpwright-images-two")));
+    let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/bumpwright-images";
+    assert_eq!(cluster.get(path)["rules"].as_array().unwrap().len(), 2);
+
     let said = ok(&cluster, &["uninstall", "--namespace=one"]);
     let kept = "clusterrolebinding.rbac.authorization.k8s.io/bumpwright-kustomizations left as it is: it is for the User ada\n";
     assert!(said.contains(kept), "{said}");
     for (name, is_kept) in [
         ("bumpwright-kustomizations", true),
-        ("bumpwright-kustomizations-two", true),
+        ("bumpwright-sources-two", true),
         ("bumpwright-kustomizations-one", false),
     ] {
         assert_eq!(is_there(&cluster, &format!("{BINDINGS}/{name}")), is_kept, "{name}");

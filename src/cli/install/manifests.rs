@@ -23,17 +23,6 @@ const LAST_ARGUMENT: &str = "        - --controllers=image-reflector,image-autom
 /// The last port in the files.
 const LAST_PORT: &str = "        - name: healthz\n          containerPort: 9440\n          protocol: TCP\n";
 
-/// The rules of the image kinds in the role of the process.
-const IMAGE_RULES: &str = "\
-# Objects are watched; finalizers are patched.
-- apiGroups: [image.toolkit.fluxcd.io]
-  resources: [imagepolicies, imagerepositories, imageupdateautomations]
-  verbs: [get, list, watch, patch]
-- apiGroups: [image.toolkit.fluxcd.io]
-  resources: [imagepolicies/status, imagerepositories/status, imageupdateautomations/status]
-  verbs: [patch]
-";
-
 /// Definitions of ours, whatever else is installed.
 const OWN_GROUP: &str = ".image.toolkit.fluxcd.io";
 
@@ -151,26 +140,25 @@ fn definition(resource: &CustomResource) -> Manifest {
 }
 
 fn roles(wanted: &Installation<'_>) -> Vec<Manifest> {
-    let mut roles = if wanted.watch_all_namespaces {
-        vec![
+    let everywhere = wanted.watch_all_namespaces;
+    let mut roles = Vec::new();
+    if wanted.components.has_images() {
+        roles.extend(image_roles(everywhere));
+    }
+    roles.extend(match everywhere {
+        true => [
             file!(&CLUSTER_ROLE, "bumpwright", "base/cluster-role.yaml"),
             file!(
                 &CLUSTER_ROLE_BINDING,
                 "bumpwright-flux-system",
                 "base/cluster-role-binding.yaml"
             ),
-        ]
-    } else {
-        vec![
+        ],
+        false => [
             file!(&ROLE, "bumpwright", "one-namespace/role.yaml"),
             file!(&ROLE_BINDING, "bumpwright", "one-namespace/role-binding.yaml"),
-        ]
-    };
-    if !wanted.components.has_images() {
-        for role in &mut roles {
-            role.text = role.text.replace(IMAGE_RULES, "");
-        }
-    }
+        ],
+    });
     roles.extend([
         file!(&ROLE, "bumpwright-leases", "base/lease-role.yaml"),
         file!(&ROLE_BINDING, "bumpwright-leases", "base/lease-role-binding.yaml"),
@@ -178,6 +166,24 @@ fn roles(wanted: &Installation<'_>) -> Vec<Manifest> {
         file!(&CLUSTER_ROLE, "bumpwright-edit", "base/edit-role.yaml"),
     ]);
     roles
+}
+
+fn image_roles(everywhere: bool) -> [Manifest; 2] {
+    const NAME: &str = "bumpwright-images";
+    match everywhere {
+        true => [
+            file!(&CLUSTER_ROLE, NAME, "base/images-role.yaml"),
+            file!(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-images-flux-system",
+                "base/images-role-binding.yaml"
+            ),
+        ],
+        false => [
+            file!(&ROLE, NAME, "one-namespace/images-role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/images-role-binding.yaml"),
+        ],
+    }
 }
 
 /// The right to issue tokens of ServiceAccounts, which few installations need.

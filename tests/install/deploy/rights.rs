@@ -39,8 +39,12 @@ fn installed_from<'a>(cluster: &'a Cluster, namespace: &str, all: &BTreeMap<Stri
     let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
     let answer = cluster.request("POST", &path, "", &request.to_string());
     assert_eq!(answer.status, 201, "{}", answer.body);
-    // The server takes note of bindings a little later. There are two: for the work and for the leases.
-    for (verb, group, resource) in [("get", "", "secrets"), ("create", "coordination.k8s.io", "leases")] {
+    // The server takes note of bindings a little later. There are three: for all work, for images and for the leases.
+    for (verb, group, resource) in [
+        ("get", "", "secrets"),
+        ("patch", "image.toolkit.fluxcd.io", "imagepolicies/status"),
+        ("create", "coordination.k8s.io", "leases"),
+    ] {
         until("the rights are in effect", || {
             may(cluster, namespace, verb, group, resource, namespace)
         });

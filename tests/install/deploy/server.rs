@@ -66,6 +66,8 @@ fn it_installs_and_installs_again_without_a_change() {
             "customresourcedefinition.apiextensions.k8s.io/gitrepositories.source.toolkit.fluxcd.io applied",
             "namespace/images applied",
             "serviceaccount/bumpwright applied",
+            "clusterrole.rbac.authorization.k8s.io/bumpwright-images applied",
+            "clusterrolebinding.rbac.authorization.k8s.io/bumpwright-images-images applied",
             "clusterrole.rbac.authorization.k8s.io/bumpwright applied",
             "clusterrolebinding.rbac.authorization.k8s.io/bumpwright-images applied",
             "role.rbac.authorization.k8s.io/bumpwright-leases applied",
