@@ -61,10 +61,14 @@ fn flags_of(program: &str) -> Option<Vec<String>> {
 fn variables_of_flags_are_those_of_flux() {
     let mut read = BTreeSet::new();
     for (program, _) in CONTROLLERS {
-        let Some(program) = bumpwright_testkit::tool(program) else { return };
+        let Some(program) = bumpwright_testkit::tool(program) else {
+            return;
+        };
         let help = |variables: &[String]| {
             let mut command = Command::new(&program);
-            command.arg("--help").envs(variables.iter().map(|name| (name, format!("<{name}>"))));
+            command
+                .arg("--help")
+                .envs(variables.iter().map(|name| (name, format!("<{name}>"))));
             let output = command.output().unwrap();
             String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
         };
@@ -74,15 +78,29 @@ fn variables_of_flags_are_those_of_flux() {
             flags.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
         };
         // A variable has the name of its flag, but for one.
-        let mut variables: Vec<String> = flags(&help(&[])).iter().map(|(name, _)| name.to_uppercase().replace('-', "_")).collect();
+        let mut variables: Vec<String> = flags(&help(&[]))
+            .iter()
+            .map(|(name, _)| name.to_uppercase().replace('-', "_"))
+            .collect();
         variables.push("STORAGE_ADDRESS".to_owned());
         for (flag, rest) in flags(&help(&variables)) {
-            let found = variables.iter().find(|name| rest.contains(&format!("(default \"<{name}>\")")));
+            let found = variables
+                .iter()
+                .find(|name| rest.contains(&format!("(default \"<{name}>\")")));
             read.extend(found.map(|name| (flag, name.clone())));
         }
     }
     let named: Vec<&str> = read.iter().map(|(_, name)| name.as_str()).collect();
-    assert_eq!(named, ["EVENTS_ADDR", "METRICS_ADDR", "STORAGE_ADDRESS", "STORAGE_ADV_ADDR", "STORAGE_PATH"]);
+    assert_eq!(
+        named,
+        [
+            "EVENTS_ADDR",
+            "METRICS_ADDR",
+            "STORAGE_ADDRESS",
+            "STORAGE_ADV_ADDR",
+            "STORAGE_PATH"
+        ]
+    );
     let help = Bench::new().ok(&["controller", "--help"]).out;
     for (flag, name) in &read {
         let (_, after) = help.split_once(&format!("--{flag} <")).unwrap();
@@ -96,7 +114,9 @@ fn variables_of_flags_are_those_of_flux() {
 fn a_variable_takes_the_place_of_its_flag() {
     let run = |value: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bumpwright"));
-        command.args(["controller", "--kubeconfig=/nowhere"]).env("RUNTIME_NAMESPACE", "x");
+        command
+            .args(["controller", "--kubeconfig=/nowhere"])
+            .env("RUNTIME_NAMESPACE", "x");
         for name in ["METRICS_ADDR", "STORAGE_ADDRESS"] {
             command.env(name, value);
         }

@@ -153,14 +153,21 @@ fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
     let asked = ["uninstall", "--namespace=images", "--crds", "--timeout=1s"];
     let question = "This deletes 8 definitions and 1 object: ";
     for typed in ["n\n", "\n", "yes, but\n", ""] {
-        let Some((code, said)) = at_a_terminal(&cluster, &asked, typed) else { return };
+        let Some((code, said)) = at_a_terminal(&cluster, &asked, typed) else {
+            return;
+        };
         assert_eq!(code, 2, "{typed:?}: {said}");
-        assert!(said.contains(question) && said.contains("Go on? [y/N] "), "{typed:?}: {said}");
+        assert!(
+            said.contains(question) && said.contains("Go on? [y/N] "),
+            "{typed:?}: {said}"
+        );
         assert!(said.contains("error: nothing is removed"), "{typed:?}: {said}");
     }
     assert!(definitions().all(|(_, path)| is_there(&cluster, path)));
     // A finalizer of another client holds its object, and that the definition.
-    let Some((code, said)) = at_a_terminal(&cluster, &asked, "Y\n") else { return };
+    let Some((code, said)) = at_a_terminal(&cluster, &asked, "Y\n") else {
+        return;
+    };
     let words =
         "imagepolicies.image.toolkit.fluxcd.io is not gone after 1s: apps/app has the finalizers example.com/own";
     assert!(code == 2 && said.contains(question) && said.contains(words), "{said}");
@@ -253,7 +260,8 @@ fn what_belongs_to_somebody_else_stays() {
     cluster.apply(&all["Deployment flux-system/bumpwright"].to_string());
     let refused = run(&cluster, &["uninstall"]);
     assert_eq!(refused.code, 2);
-    let words = "error: deployment.apps/bumpwright was not made by `bumpwright install` but by test: remove it with that tool";
+    let words =
+        "error: deployment.apps/bumpwright was not made by `bumpwright install` but by test: remove it with that tool";
     assert!(refused.err.starts_with(words), "{}", refused.err);
     let path = cluster.path_of(&all["Deployment flux-system/bumpwright"]);
     assert_eq!(text(&cluster.get(&path), "/metadata/name"), "bumpwright");
@@ -293,7 +301,10 @@ fn a_second_installation_leaves_the_bindings_of_the_first() {
     let account = |namespace: &str| json!({"kind": "ServiceAccount", "name": "bumpwright", "namespace": namespace});
     let install = |namespace: &str| {
         let namespace = format!("--namespace={namespace}");
-        ok(&cluster, &["install", "--wait=false", "--components=all,webhooks", &namespace])
+        ok(
+            &cluster,
+            &["install", "--wait=false", "--components=all,webhooks", &namespace],
+        )
     };
     let former = |name: &str, subjects: Json| {
         let binding = json!({

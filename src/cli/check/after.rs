@@ -264,7 +264,11 @@ mod tests {
             ("VERSION:5000/bumpwright", false),
             ("", false),
         ] {
-            assert_eq!(is_of_this_version(&image.replace("VERSION", VERSION)), expected, "{image}");
+            assert_eq!(
+                is_of_this_version(&image.replace("VERSION", VERSION)),
+                expected,
+                "{image}"
+            );
         }
     }
 }

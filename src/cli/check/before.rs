@@ -68,7 +68,10 @@ async fn flux_version(cluster: &Cluster, findings: &mut Findings) {
             ours if ours.starts_with("bumpwright-") => {
                 findings.ok("flux", format!("no Flux; its definitions are of {ours}"));
             }
-            "" => findings.ok("flux", "Flux's definitions are there, without the label of their version"),
+            "" => findings.ok(
+                "flux",
+                "Flux's definitions are there, without the label of their version",
+            ),
             version => findings.ok("flux", format!("Flux {version}: install with --beside-flux")),
         },
         Err(error) if error.is_not_found() => findings.ok("flux", "no Flux"),

@@ -9,8 +9,8 @@ use crate::cli::byte_size::ByteSize;
 use crate::cli::confined;
 use crate::cli::console;
 use crate::controllers::{
-    self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, TokenCacheLimits,
-    WebhookSettings,
+    self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings,
+    TokenCacheLimits, WebhookSettings,
 };
 use args::{Bounds, Controller, Kustomize};
 use bumpwright_api::ObjectName;

@@ -363,9 +363,7 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
 /// Bindings as they were named before each installation had its own: an upgrade removes them.
 pub(in crate::cli) fn former_bindings() -> impl Iterator<Item = Manifest> {
     let names = ["bumpwright-sources", "bumpwright-kustomizations", "bumpwright-webhooks"];
-    names
-        .into_iter()
-        .map(|name| manifest(&CLUSTER_ROLE_BINDING, name, ""))
+    names.into_iter().map(|name| manifest(&CLUSTER_ROLE_BINDING, name, ""))
 }
 
 fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {

@@ -176,7 +176,10 @@ async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
     if one.shared {
         let managers = cluster.managers(one.kind, &one.name).await.map_err(failed)?;
         if managers.is_some_and(|managers| !managers.iter().any(|manager| manager == MANAGER)) {
-            return print(&format!("{} left as it is: `bumpwright install` did not make it\n", shown(one)));
+            return print(&format!(
+                "{} left as it is: `bumpwright install` did not make it\n",
+                shown(one)
+            ));
         }
     }
     cluster

@@ -34,7 +34,10 @@ impl Rights {
     }
 
     fn add(&mut self, kind: &Kind, namespace: &str, verbs: &[&'static str]) {
-        let known = self.0.entry((kind.group, kind.plural, namespace.to_owned())).or_default();
+        let known = self
+            .0
+            .entry((kind.group, kind.plural, namespace.to_owned()))
+            .or_default();
         for verb in verbs {
             if !known.contains(verb) {
                 known.push(verb);

@@ -29,7 +29,9 @@ enum UninstallError {
     Print(io::Error),
     #[error(transparent)]
     Connect(ClusterError),
-    #[error("cannot list the Deployments of all namespaces, to find installations that need what would be removed: {0}")]
+    #[error(
+        "cannot list the Deployments of all namespaces, to find installations that need what would be removed: {0}"
+    )]
     Deployments(ClusterError),
     #[error("cannot read {object}: {error}; nothing is removed")]
     Read { object: String, error: ClusterError },
@@ -121,7 +123,8 @@ pub(super) async fn left_over(
 /// All objects that [`left_over`] can find.
 pub(super) fn removable(namespace: &str, wanted: &[Manifest]) -> Vec<Manifest> {
     let all = plan::candidates(namespace).into_iter();
-    all.filter(|one| *one.kind != NAMESPACE && !is_among(one, wanted)).collect()
+    all.filter(|one| *one.kind != NAMESPACE && !is_among(one, wanted))
+        .collect()
 }
 
 fn is_among(one: &Manifest, all: &[Manifest]) -> bool {

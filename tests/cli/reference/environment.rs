@@ -68,10 +68,7 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
                 "SOURCE_CONTROLLER_LOCALHOST",
                 "the host to fetch artifacts from, in place of the one in their URLs.",
             ),
-            (
-                "SOURCE_WATCHER_LOCALHOST",
-                "the same for artifacts of source-watcher.",
-            ),
+            ("SOURCE_WATCHER_LOCALHOST", "the same for artifacts of source-watcher."),
         ],
     ),
     (

@@ -331,7 +331,9 @@ fn people_may_view_and_edit_the_kinds_that_are_installed() {
         let roles = all.values().filter(|one| text(one, &label) == "true");
         let wanted = if verb == "view" { "list" } else { "create" };
         let rules: Vec<&Json> = roles.flat_map(|role| role["rules"].as_array().unwrap()).collect();
-        let rules = rules.into_iter().filter(|rule| rule["verbs"].as_array().unwrap().contains(&json!(wanted)));
+        let rules = rules
+            .into_iter()
+            .filter(|rule| rule["verbs"].as_array().unwrap().contains(&json!(wanted)));
         let kinds = rules.flat_map(|rule| {
             let group = rule["apiGroups"][0].as_str().unwrap();
             let resources = rule["resources"].as_array().unwrap().iter();
@@ -345,7 +347,9 @@ fn people_may_view_and_edit_the_kinds_that_are_installed() {
         (&[], 4),
     ] {
         let all = exported(flags);
-        let definitions = all.keys().filter_map(|name| name.strip_prefix("CustomResourceDefinition /"));
+        let definitions = all
+            .keys()
+            .filter_map(|name| name.strip_prefix("CustomResourceDefinition /"));
         let defined: BTreeSet<String> = definitions.map(str::to_owned).collect();
         assert_eq!(defined.len(), count);
         for verb in ["view", "edit"] {

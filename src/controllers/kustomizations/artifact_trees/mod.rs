@@ -445,8 +445,14 @@ mod tests {
         };
         let trees = ArtifactTrees::new(0, None, hosts, builds(1 << 20));
         for (url, expected) in [
-            ("http://source-controller.flux-system.svc./a.tar.gz", "http://localhost:8080/a.tar.gz"),
-            ("http://source-watcher.flux-system.svc./a.tar.gz", "http://localhost:8081/a.tar.gz"),
+            (
+                "http://source-controller.flux-system.svc./a.tar.gz",
+                "http://localhost:8080/a.tar.gz",
+            ),
+            (
+                "http://source-watcher.flux-system.svc./a.tar.gz",
+                "http://localhost:8081/a.tar.gz",
+            ),
         ] {
             assert_eq!(trees.address(url).unwrap().to_string(), expected);
         }
