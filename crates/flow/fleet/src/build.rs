@@ -119,7 +119,16 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         hidden: built.hidden,
         reads,
     };
+    // An entry that no known Kustomization reconciles has objects without an owner.
+    let is_owned = !kustomization.metadata.name.is_empty();
     for object in built.objects {
+        if !is_owned {
+            product.objects.push(FleetObject {
+                value: object.value,
+                origin: object.origin,
+            });
+            continue;
+        }
         let desired = Desired {
             object: object.value.clone(),
             origin: None,
