@@ -13,6 +13,7 @@ mod completions;
 mod documents;
 mod explain;
 mod findings;
+mod fleet;
 mod help;
 mod man;
 mod manifests;
