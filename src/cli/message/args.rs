@@ -12,7 +12,7 @@ pub struct Message {
     #[arg(long, value_name = "TEXT|@FILE")]
     pub template: Option<String>,
 
-    /// The template's data as JSON: automationObject, values, changes, images; - for standard input
+    /// The template's data as JSON: automationObject, values, changes, images, impact; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "from_json")]
     pub data: Option<PathBuf>,
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use bumpwright_api::{self as api, Objects};
 use bumpwright_edit::DocumentId;
-use bumpwright_message::{Data, DataBuilder, FieldChange, ObjectName};
+use bumpwright_message::{Data, DataBuilder, FieldChange, Impact, ObjectName};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_update::join_by_letters;
 
@@ -22,6 +22,9 @@ pub(super) struct Recorded {
     pub automation: Option<String>,
     /// The changes.
     pub changes: Vec<RecordedChange>,
+    /// What they alter in clusters.
+    #[serde(default)]
+    pub impact: Impact,
 }
 
 /// A changed field.
@@ -85,10 +88,9 @@ impl Recorded {
                 image
             });
         }
-        Read {
-            data: builder.data(),
-            unknown_images,
-        }
+        let mut data = builder.data();
+        data.impact.clone_from(&self.impact);
+        Read { data, unknown_images }
     }
 
     /// The image of each policy: from its manifest, as in the run; otherwise from a field with the whole image, or from fields

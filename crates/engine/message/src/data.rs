@@ -1,6 +1,8 @@
 //! The data of a commit message, about one run of an automation.
 
+use super::impact::Impact;
 use bumpwright_policy::{PolicyName, Reference};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The data of a template, for all eras of the API (docs/decisions.md C32).
@@ -16,6 +18,8 @@ pub struct Data {
     pub changes: Vec<FieldChange>,
     /// `.Updated` and `.Changed.ImageResult`: the images that were set, in the order of the changes.
     pub images: Vec<ImageChange>,
+    /// `.Impact`: what the commit changes when it is applied; empty without a fleet.
+    pub impact: Impact,
 }
 
 /// The API version that a template was written for. Every field can be read in every era; printing a value as a whole
@@ -41,7 +45,8 @@ pub struct ObjectName {
 }
 
 /// The object of a field, `update.ObjectIdentifier`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct ObjectIdentifier {
     /// `apps/v1`
     pub api_version: String,
@@ -51,6 +56,14 @@ pub struct ObjectIdentifier {
     pub name: String,
     /// The namespace; empty without one.
     pub namespace: String,
+}
+
+/// `Deployment shop/web`, without absent parts.
+impl std::fmt::Display for ObjectIdentifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(f, "{} {}{slash}{}", self.kind, self.namespace, self.name)
+    }
 }
 
 /// A changed field, `update.Change` (N-015).

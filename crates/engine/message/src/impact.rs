@@ -1,11 +1,13 @@
 //! What a commit changes in the clusters of a fleet when it is applied: `.Impact` of a template, and a section of every report.
 
 use super::data::ObjectIdentifier;
+use serde::{Deserialize, Serialize};
 
 /// The effect of a commit on the clusters that apply it. Empty without a fleet.
 ///
 /// All lists are in the order in which they are shown: by cluster, Kustomization, kind, namespace and name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Impact {
     /// The Flux Kustomizations whose objects change.
     pub kustomizations: Vec<KustomizationName>,
@@ -20,7 +22,8 @@ pub struct Impact {
 }
 
 /// A Flux Kustomization of a fleet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct KustomizationName {
     /// The cluster's entry, such as `clusters/production`; empty when there is only one cluster.
     pub cluster: String,
@@ -31,7 +34,8 @@ pub struct KustomizationName {
 }
 
 /// A workload that changes: Deployment, StatefulSet, DaemonSet, CronJob and the like.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ChangedWorkload {
     /// The workload.
     pub object: ObjectIdentifier,
@@ -48,7 +52,8 @@ pub struct ChangedWorkload {
 }
 
 /// A container whose image changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ContainerImage {
     /// The name of the container or init container.
     pub container: String,
@@ -59,7 +64,8 @@ pub struct ContainerImage {
 }
 
 /// Another object that changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ChangedObject {
     /// The object.
     pub object: ObjectIdentifier,
@@ -72,7 +78,8 @@ pub struct ChangedObject {
 }
 
 /// What applying does to an object, in the words of `kubectl apply`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ObjectAction {
     /// It is new, for example a ConfigMap whose name has another hash.
     Created,
@@ -96,7 +103,8 @@ impl ObjectAction {
 }
 
 /// A changed field whose new value reaches no cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DeadMarker {
     /// The file, from the root of the repository.
     pub path: String,
@@ -119,14 +127,49 @@ impl std::fmt::Display for KustomizationName {
 }
 
 impl Impact {
-    /// Whether nothing is known, or nothing changes in any cluster.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// The workloads whose pods restart.
     pub fn restarting(&self) -> impl Iterator<Item = &ChangedWorkload> {
         self.workloads.iter().filter(|workload| workload.restarts)
+    }
+
+    /// The impact in one sentence: `1 Kustomization changes: 2 workloads, 1 other object; 1 workload restarts`.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+        let third = |n: usize, verb: &str| format!("{verb}{}", if n == 1 { "s" } else { "" });
+        let (kustomizations, workloads, objects) =
+            (self.kustomizations.len(), self.workloads.len(), self.objects.len());
+        let dead = self.dead_markers.len();
+        let mut text = match kustomizations {
+            0 => "nothing changes in any cluster".to_owned(),
+            n => format!("{} {}", count(n, "Kustomization"), third(n, "change")),
+        };
+        let parts = [(workloads, "workload"), (objects, "other object")];
+        let parts: Vec<String> = (parts.into_iter().filter(|(n, _)| *n > 0))
+            .map(|(n, noun)| count(n, noun))
+            .collect();
+        if !parts.is_empty() {
+            text += &format!(": {}", parts.join(", "));
+        }
+        match self.restarting().count() {
+            0 => {}
+            n => text += &format!("; {} {}", count(n, "workload"), third(n, "restart")),
+        }
+        if dead > 0 {
+            text += &format!("; {}", count(dead, "dead marker"));
+        }
+        text
+    }
+}
+
+impl ChangedObject {
+    /// `created`, or how many fields change.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self.fields {
+            0 => self.action.word().to_owned(),
+            1 => format!("{}, 1 field", self.action.word()),
+            n => format!("{}, {n} fields", self.action.word()),
+        }
     }
 }

@@ -12,6 +12,7 @@ mod hint;
 mod identity;
 mod images;
 mod impact;
+mod impact_value;
 mod names;
 mod read;
 mod receiver;

@@ -1,6 +1,7 @@
 //! Data of a message from JSON, to try templates with (docs/cli.md, `message --data`).
 
 use super::data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
+use super::impact::Impact;
 use bumpwright_policy::{Reference, Validation};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ struct Document {
     changes: Option<Vec<Changes>>,
     #[serde(default)]
     images: Option<Vec<Images>>,
+    #[serde(default)]
+    impact: Impact,
 }
 
 #[derive(Default, Deserialize)]
@@ -84,7 +87,7 @@ struct Image {
     policy: Name,
 }
 
-/// Reads data: `automationObject`, `values`, `changes` and `images`, all optional. The presence of `changes` and `images`
+/// Reads data: `automationObject`, `values`, `changes`, `images` and `impact`, all optional. The presence of `changes` and `images`
 /// decides the era: v1 has only changes, v1beta1 only images, v1beta2 both.
 ///
 /// # Errors
@@ -124,6 +127,7 @@ pub fn read(json: &str) -> Result<Data, DataError> {
         values: document.values,
         changes: changes.collect(),
         images,
+        impact: document.impact,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     data::{Data, Era},
+    impact_value::{IMPACT, impact},
     names::NAMESPACED_NAME,
     receiver::beyond,
     results::{CHANGED, CHANGED_V2, UPDATED, changed, updated},
@@ -19,7 +20,10 @@ static V1: StructType = StructType {
         Field::new("Changed", &CHANGED),
         Field::new("Values", &STRING_MAP),
     ],
-    methods: &[Method::new("Updated", &[], &UPDATED, |_, args| beyond(args, 0))],
+    methods: &[
+        Method::new("Impact", &[], &IMPACT, |_, args| beyond(args, 1)),
+        Method::new("Updated", &[], &UPDATED, |_, args| beyond(args, 0)),
+    ],
 };
 
 static V1BETA2: StructType = StructType {
@@ -30,7 +34,7 @@ static V1BETA2: StructType = StructType {
         Field::new("Changed", &CHANGED_V2),
         Field::new("Values", &STRING_MAP),
     ],
-    methods: &[],
+    methods: &[Method::new("Impact", &[], &IMPACT, |_, args| beyond(args, 0))],
 };
 
 static V1BETA1: StructType = StructType {
@@ -41,6 +45,7 @@ static V1BETA1: StructType = StructType {
     ],
     methods: &[
         Method::new("Changed", &[], &CHANGED_V2, |_, args| beyond(args, 0)),
+        Method::new("Impact", &[], &IMPACT, |_, args| beyond(args, 2)),
         Method::new("Values", &[], &STRING_MAP, |_, args| beyond(args, 1)),
     ],
 };
@@ -60,10 +65,14 @@ pub(super) fn template_data(data: &Data, template: &str) -> Slot {
         Era::V1beta1 if !names("Changed") => Value::Nil,
         _ => changed(data, &mut shared, updated.clone()),
     };
+    let impact = match names("Impact") {
+        true => impact(&data.impact, &mut shared),
+        false => Value::Nil,
+    };
     let (of, fields) = match data.era {
-        Era::V1 => (&V1, vec![automation, changed, values, updated]),
-        Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values]),
-        Era::V1beta1 => (&V1BETA1, vec![automation, updated, changed, values]),
+        Era::V1 => (&V1, vec![automation, changed, values, updated, impact]),
+        Era::V1beta2 => (&V1BETA2, vec![automation, updated, changed, values, impact]),
+        Era::V1beta1 => (&V1BETA1, vec![automation, updated, changed, values, impact]),
     };
     Slot::of(Value::Struct(Struct::new(of, fields)))
 }
