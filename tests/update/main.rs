@@ -19,6 +19,7 @@ mod gerrit;
 mod identities;
 mod merge_requests;
 mod mishaps;
+mod previews;
 mod pull_requests;
 mod races;
 mod refspecs;

@@ -14,7 +14,6 @@ mod target;
 mod text;
 mod typed;
 
-use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::{IsTerminal as _, Write, stderr};
 use std::process::ExitCode;
@@ -208,17 +207,9 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
         Output::Markdown => print_styled(&markdown::render(runs)).map_err(cannot_print)?,
         Output::Diff => {
             let mut diff = Vec::new();
-            let mut shown = HashSet::new();
-            for run in runs {
-                let branch = run.commit.as_ref().and_then(|commit| commit.branch.as_deref());
-                // Two automations with the same edit on the same branch: the second finds it done.
-                for file in run
-                    .files
-                    .iter()
-                    .filter(|file| shown.insert((&run.target, branch, *file)))
-                {
-                    unified::append(&mut diff, &file.path, &file.old, &file.new);
-                }
+            // Each diff of a branch applies on top of those before it.
+            for file in runs.iter().filter(|run| holds(run)).flat_map(|run| &run.files) {
+                unified::append(&mut diff, &file.path, &file.old, &file.new);
             }
             print(&diff).map_err(cannot_print)?;
             say_notes(runs);
@@ -235,6 +226,12 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
         }
     }
     append_summary(args, runs)
+}
+
+/// Whether the files of a run would be those of a branch, or are.
+fn holds(run: &Run) -> bool {
+    let has_failed = run.dry_run && run.error.is_some();
+    !run.superseded && !has_failed
 }
 
 /// Notes that an output format cannot have.

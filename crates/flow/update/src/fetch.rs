@@ -1,15 +1,22 @@
 //! The start of a run: the checkout, and the values of the references to push to.
 
+use std::sync::Arc;
+
 use super::destination::{Destinations, full_branch, is_review};
+use super::earlier::Earlier;
 use super::error::RunError;
 use super::job::{OtherBranch, RemoteJob, Start};
-use bumpwright_git::{Also, Checkout, Fetched, Mirror, RemoteRef, Revision, check_reference, revision};
+use bumpwright_git::{
+    Also, Checkout, Fetched, GitError, Mirror, ObjectId, RemoteRef, Revision, check_reference, revision,
+};
 use bumpwright_semver::latest_tag;
 
 /// The base that a run builds on.
 pub(super) struct Base {
     pub(super) fetched: Fetched,
     pub(super) destinations: Destinations,
+    /// The earlier previews whose results are in its tree.
+    pub(super) earlier: Vec<usize>,
 }
 
 impl Base {
@@ -17,6 +24,12 @@ impl Base {
     pub(super) fn revision(&self) -> Revision {
         let tip = &self.fetched.tip;
         revision(short(&tip.reference), tip.commit)
+    }
+
+    /// The value of a reference beside the checked-out one, which a push has to expect.
+    pub(super) fn listed(&self, reference: &str) -> Option<ObjectId> {
+        let mut also = self.fetched.also.iter();
+        also.find(|also| also.reference == reference)?.object
     }
 
     /// Refuses invalid reference names early, so that a preview reports them too.
@@ -29,9 +42,9 @@ impl Base {
 }
 
 /// Fetches the start, and reads in the same round trip the values of the references to push to.
-pub(super) fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<Base, RunError> {
+pub(super) fn fetch(job: &RemoteJob, mirror: &Arc<Mirror>, earlier: &mut Earlier) -> Result<Base, RunError> {
     let also = guessed(job);
-    let base = fetch_with(job, mirror, &also)?;
+    let base = fetch_with(job, mirror, &also, earlier)?;
     let wanted = wanted(job, &base.destinations);
     // The short form is for Gerrit, which lists no such reference.
     let short = |one: &Also| job.push.review.is_some() && is_review(&one.reference);
@@ -39,19 +52,35 @@ pub(super) fn fetch(job: &RemoteJob, mirror: &Mirror) -> Result<Base, RunError> 
         return Ok(base);
     }
     // The remote's default branch is unknown before the listing; a wildcard stands for it.
-    fetch_with(job, mirror, &wanted)
+    fetch_with(job, mirror, &wanted, earlier)
 }
 
-fn fetch_with(job: &RemoteJob, mirror: &Mirror, also: &[Also]) -> Result<Base, RunError> {
-    let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, also));
-    let fetched = fetched.map_err(|source| job.fetch_failed(source))?;
+fn fetch_with(job: &RemoteJob, mirror: &Arc<Mirror>, also: &[Also], earlier: &mut Earlier) -> Result<Base, RunError> {
+    let mut fetched = match earlier.same_fetch(job, mirror, also) {
+        Some(fetched) => fetched,
+        None => {
+            let fetched = with_checkout(job, |checkout| mirror.fetch(checkout, also));
+            let fetched = fetched.or_else(|source| match source {
+                GitError::RefNotFound { .. } => earlier.unborn(job, mirror, also).ok_or(source),
+                source => Err(source),
+            });
+            let fetched = fetched.map_err(|source| job.fetch_failed(source))?;
+            earlier.keep_fetch(job, mirror, also, &fetched);
+            fetched
+        }
+    };
+    let runs = earlier.put_over(job, &mut fetched);
     let destinations = job.destinations(&fetched.tip.reference)?;
-    Ok(Base { fetched, destinations })
+    Ok(Base {
+        fetched,
+        destinations,
+        earlier: runs.map_err(|source| job.read_failed(source))?,
+    })
 }
 
 /// With the gate `GitForcePushBranch` off nothing is forced, and edits go on top of the push branch, if it exists and the gate
 /// `GitAllBranchReferences` lets it be listed (C30).
-pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base) -> Result<Base, RunError> {
+pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base, earlier: &Earlier) -> Result<Base, RunError> {
     let destinations = &mut base.destinations;
     if job.push.other_branch == OtherBranch::Replaced || !destinations.switched {
         return Ok(base);
@@ -63,11 +92,20 @@ pub(super) fn on_top(job: &RemoteJob, mirror: &Mirror, mut base: Base) -> Result
     if job.push.other_branch == OtherBranch::Forwarded || !base.fetched.also.iter().any(is_there) {
         return Ok(base);
     }
+    if let Some((tip, runs)) = earlier.tip(&destinations.work) {
+        base.fetched.tip = tip;
+        base.earlier = runs;
+        return Ok(base);
+    }
     let checkout = Checkout::Branch(short(&destinations.work).to_owned());
     let also = wanted(job, destinations);
     base.fetched = mirror
         .fetch(&checkout, &also)
         .map_err(|source| job.fetch_failed(source))?;
+    // The branch has nothing of earlier runs, but later ones may need their objects.
+    base.earlier = earlier
+        .put_over(job, &mut base.fetched)
+        .map_err(|source| job.read_failed(source))?;
     Ok(base)
 }
 

@@ -68,6 +68,10 @@ impl Ahead {
 #[must_use]
 pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
     let mut report = Run::begin(&job.edits, &job.shown);
+    if !job.edits.dry_run {
+        // What is written is what is in the folder; previews after it start from there.
+        ahead.0.clear();
+    }
     if let Err(error) = attempt(job, &mut report, ahead) {
         report.fail(&error);
         report.commit = None;

@@ -4,6 +4,7 @@
 mod commit;
 mod delivery;
 mod destination;
+mod earlier;
 mod error;
 mod fetch;
 mod folder;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::earlier::Earlier;
 use super::job::RemoteJob;
 use super::remote::{self, Place};
 use super::report::Run;
@@ -16,7 +17,7 @@ use super::report::Run;
 const WORKERS: usize = 8;
 
 /// Runs all jobs and returns their reports in the order of the jobs. Jobs of one queue run one after the other, in order; a
-/// failure does not stop the others.
+/// failure does not stop the others. A preview starts from what the previews before it in its queue would have pushed.
 #[must_use]
 pub fn run_all(jobs: &[(RemoteJob, Place)]) -> Vec<Run> {
     let mut queues: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
@@ -30,11 +31,8 @@ pub fn run_all(jobs: &[(RemoteJob, Place)]) -> Vec<Run> {
         for _ in 0..WORKERS.min(queues.len()) {
             scope.spawn(|| {
                 while let Some(queue) = queues.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    for n in queue {
-                        let Some((job, place)) = jobs.get(*n) else { continue };
-                        let run = remote::run(job, place);
-                        done.lock().unwrap_or_else(PoisonError::into_inner).insert(*n, run);
-                    }
+                    let runs = run_queue(jobs, queue);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).extend(runs);
                 }
             });
         }
@@ -43,4 +41,19 @@ pub fn run_all(jobs: &[(RemoteJob, Place)]) -> Vec<Run> {
         .unwrap_or_else(PoisonError::into_inner)
         .into_values()
         .collect()
+}
+
+/// Runs the jobs of one queue.
+fn run_queue(jobs: &[(RemoteJob, Place)], queue: &[usize]) -> Vec<(usize, Run)> {
+    let mut earlier = Earlier::default();
+    let mut runs = Vec::with_capacity(queue.len());
+    for n in queue {
+        let Some((job, place)) = jobs.get(*n) else { continue };
+        earlier.begin(*n, job.edits.dry_run);
+        runs.push((*n, remote::run_after(job, place, &mut earlier)));
+    }
+    for (n, run) in &mut runs {
+        earlier.complete(*n, run);
+    }
+    runs
 }

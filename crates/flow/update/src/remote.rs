@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::commit::Wanted;
 use super::delivery::deliver;
+use super::earlier::Earlier;
 use super::error::RunError;
 use super::fetch::{self, Base, short};
 use super::index::Index;
@@ -42,6 +43,11 @@ pub struct Place {
 /// Runs `job`. A failure is in the report's `error`, beside the results before it.
 #[must_use]
 pub fn run(job: &RemoteJob, place: &Place) -> Run {
+    run_after(job, place, &mut Earlier::default())
+}
+
+/// Runs `job` after earlier ones of its queue; a preview starts from what they would have pushed.
+pub(super) fn run_after(job: &RemoteJob, place: &Place, earlier: &mut Earlier) -> Run {
     let lane = place.lanes.of(&job.queue());
     let mut turn = lane.enter();
     let mut attempts = Attempts::default();
@@ -50,7 +56,7 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
         attempts.begin();
         turn.look();
         let mut report = Run::begin(&job.edits, &job.url);
-        let outcome = Attempt { job, place, variant }.run(&mut turn, &mut report);
+        let outcome = Attempt { job, place, variant }.run(&mut turn, earlier, &mut report);
         if report.has_pushed() {
             turn.landed();
         }
@@ -63,6 +69,9 @@ pub fn run(job: &RemoteJob, place: &Place) -> Run {
             }
             Err(error) => error,
         };
+        if matches!(error, RunError::Fetch { .. } | RunError::Read { .. }) {
+            earlier.forget_fetch();
+        }
         match attempts.after(error, !report.pushes.is_empty()) {
             Decision::Again(pause) => std::thread::sleep(drawn(&pause)),
             Decision::GiveUp(error) => break (report, Some(error)),
@@ -108,8 +117,13 @@ struct Planned {
 
 impl Attempt<'_> {
     /// Returns the variant to try instead, when a review server requires one or another run has pushed meanwhile.
-    fn run(self, turn: &mut LaneGuard<'_>, report: &mut Run) -> Result<Option<Variant>, RunError> {
-        let mut planned = self.plan(report)?;
+    fn run(
+        self,
+        turn: &mut LaneGuard<'_>,
+        earlier: &mut Earlier,
+        report: &mut Run,
+    ) -> Result<Option<Variant>, RunError> {
+        let mut planned = self.plan(earlier, report)?;
         if planned.files.is_empty() {
             report.notes.extend(self.job.message.check());
             return Ok(None);
@@ -123,17 +137,18 @@ impl Attempt<'_> {
         report.commit = Some(self.preview_of_commit(&planned.base, &message));
         if self.job.edits.dry_run {
             report.pull_request = planned.request;
+            earlier.land(self.job, &planned.base, &report.files)?;
             return Ok(None);
         }
         self.land(planned, message, report)
     }
 
     /// Fetch → resolve → plan: nothing is written.
-    fn plan(self, report: &mut Run) -> Result<Planned, RunError> {
+    fn plan(self, earlier: &mut Earlier, report: &mut Run) -> Result<Planned, RunError> {
         let (job, mirror) = (self.job, &self.place.mirror);
-        let start = fetch::fetch(job, mirror)?;
+        let start = fetch::fetch(job, mirror, earlier)?;
         report.revision = Some(start.revision());
-        let base = fetch::on_top(job, mirror, start)?;
+        let base = fetch::on_top(job, mirror, start, earlier)?;
         base.check_targets(job)?;
         let request = pull_request::planned(job, &base.fetched.tip.reference, &base.destinations)?;
         let tree = self.tree(&base);

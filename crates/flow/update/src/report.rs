@@ -37,6 +37,9 @@ pub struct Run {
     pub pushes: Vec<PushReport>,
     /// The pull request for what was pushed, or would be.
     pub pull_request: Option<PullRequestReport>,
+    /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit or an
+    /// earlier one makes the same.
+    pub superseded: bool,
     /// Other notes: for example a manifest in the repository that could not be read.
     pub notes: Vec<String>,
     /// Why the run failed.

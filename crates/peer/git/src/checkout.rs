@@ -77,7 +77,7 @@ pub struct RemoteRef {
 }
 
 /// The result of a fetch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fetched {
     /// The requested commit.
     pub tip: Tip,

@@ -1,6 +1,7 @@
 //! New blobs, trees and a commit of changed files, in memory.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use gix::hash::Kind as Hash;
 use gix::objs::Kind;
@@ -12,10 +13,13 @@ use super::{Commit, EntryKind, GitError, ObjectId, Objects, Pack};
 #[derive(Clone)]
 pub struct NewObjects {
     hash: Hash,
-    objects: Vec<(Kind, Vec<u8>)>,
+    objects: Vec<NewObject>,
     /// A pack must not contain an object twice, and files with the same content are common.
     known: HashSet<ObjectId>,
 }
+
+/// One of them: its id, kind and content.
+pub(super) type NewObject = (ObjectId, Kind, Arc<Vec<u8>>);
 
 impl std::fmt::Debug for NewObjects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -38,17 +42,28 @@ impl NewObjects {
     /// [`GitError::Invalid`] when they do not fit in one pack.
     pub fn pack(&self) -> Result<Pack, GitError> {
         let mut writer = PackWriter::new(self.hash);
-        for (kind, data) in &self.objects {
+        for (_, kind, data) in &self.objects {
             writer.add(*kind, data)?;
         }
         writer.finish()
+    }
+
+    /// Adds those of another value.
+    pub fn append(&mut self, other: Self) {
+        let known = &mut self.known;
+        let news = other.objects.into_iter().filter(|(id, ..)| known.insert(*id));
+        self.objects.extend(news);
+    }
+
+    pub(super) fn objects(&self) -> &[NewObject] {
+        &self.objects
     }
 
     fn add(&mut self, kind: Kind, data: Vec<u8>) -> Result<ObjectId, GitError> {
         let id = gix::objs::compute_hash(self.hash, kind, &data)
             .map_err(|error| GitError::Invalid(format!("a {kind} cannot be hashed: {error}")))?;
         if self.known.insert(id) {
-            self.objects.push((kind, data));
+            self.objects.push((id, kind, Arc::new(data)));
         }
         Ok(id)
     }

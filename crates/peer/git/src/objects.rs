@@ -1,5 +1,6 @@
 //! Reading objects of a mirror.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use super::delta_tree::{LARGE, READING};
 use super::lock::FileLock;
 use super::pack_entry::inflating;
 use super::unpack::most;
-use super::{CommitInfo, EntryKind, GitError, ObjectId, Tree};
+use super::{CommitInfo, EntryKind, GitError, NewObjects, ObjectId, Tree};
 use bumpwright_budget::{Budget, Reservation};
 use bumpwright_http::Deadline;
 
@@ -41,6 +42,14 @@ pub struct Objects {
     until: Option<Deadline>,
     /// Set when something is missing, so that the mirror rebuilds itself.
     damaged: Arc<AtomicBool>,
+    /// Objects that the mirror does not hold.
+    new: Option<Arc<InMemory>>,
+}
+
+/// Objects in memory, with the reservation of their bytes.
+struct InMemory {
+    objects: HashMap<ObjectId, (Kind, Arc<Vec<u8>>)>,
+    _held: Reservation,
 }
 
 impl std::fmt::Debug for Objects {
@@ -71,6 +80,7 @@ impl Objects {
             budget: Budget::default(),
             until: None,
             damaged,
+            new: None,
         }
     }
 
@@ -78,6 +88,27 @@ impl Objects {
     pub(super) fn within(self, budget: &Budget, until: Option<Deadline>) -> Self {
         let budget = budget.clone();
         Self { budget, until, ..self }
+    }
+
+    /// The same objects and `new` ones, which stay in memory: a tree can be read before it is stored, or without being stored.
+    /// They take the place of those of an earlier call.
+    ///
+    /// # Errors
+    /// [`GitError::Exceeded`]
+    pub fn with(&self, new: &NewObjects) -> Result<Self, GitError> {
+        let objects: HashMap<_, _> = (new.objects().iter())
+            .map(|(id, kind, data)| (*id, (*kind, Arc::clone(data))))
+            .collect();
+        let size: usize = objects.values().map(|(_, data)| data.len()).sum();
+        let exceeded = |bound| GitError::exceeded("the edited files of earlier runs", bound);
+        let held = self.budget.memory.reserve(size as u64).map_err(exceeded)?;
+        let new = Some(Arc::new(InMemory { objects, _held: held }));
+        Ok(Self { new, ..self.clone() })
+    }
+
+    /// An object in memory.
+    fn in_memory(&self, id: ObjectId) -> Option<&(Kind, Arc<Vec<u8>>)> {
+        self.new.as_ref()?.objects.get(&id)
     }
 
     /// The budget for walks through them.
@@ -107,7 +138,7 @@ impl Objects {
     /// True when the mirror holds the object.
     #[must_use]
     pub fn contains(&self, id: ObjectId) -> bool {
-        self.odb.exists(&id)
+        self.in_memory(id).is_some() || self.odb.exists(&id)
     }
 
     /// The size of an object in bytes, without inflating it.
@@ -168,6 +199,7 @@ impl Objects {
         let header = self.header(id)?;
         let (kind, size) = (header.kind(), header.size());
         if size > LARGE
+            && self.in_memory(id).is_none()
             && let Some(bytes) = self.entry(id, size)?
         {
             return Ok((kind, size, bytes));
@@ -306,6 +338,10 @@ impl Objects {
     }
 
     fn header(&self, id: ObjectId) -> Result<Header, GitError> {
+        if let Some((kind, data)) = self.in_memory(id) {
+            let (kind, size) = (*kind, data.len() as u64);
+            return Ok(Header::Loose { kind, size });
+        }
         let found = self.odb.try_header(&id).map_err(|error| self.unreadable(id, &error))?;
         found.ok_or_else(|| self.missing(id))
     }
@@ -329,6 +365,9 @@ impl Objects {
         };
         let exceeded = |bound| GitError::exceeded(format!("{kind} {id} of {size} bytes"), bound);
         let mut held = self.budget.memory.reserve(size + while_reading).map_err(exceeded)?;
+        if let Some((_, data)) = self.in_memory(id) {
+            return Ok((data.to_vec(), held));
+        }
         let mut buffer = Vec::new();
         let found = self.odb.try_find(&id, &mut buffer);
         let object = found.map_err(|error| self.unreadable(id, &error))?;
