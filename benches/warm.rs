@@ -83,6 +83,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             path: None,
             policies: Arc::new(policies),
             resolver: None,
+            verify: None,
             dry_run: false,
         },
         url: url.to_owned(),

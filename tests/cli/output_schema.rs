@@ -6,6 +6,9 @@ use std::process::Command;
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::forge::{Forge, ForgeKind};
 use bumpwright_testkit::repo::{self, Change};
+use bumpwright_update::{
+    ChangedObject, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction,
+};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = include_str!("../../docs/reference/output.schema.json");
@@ -98,6 +101,37 @@ fn of_remote() -> Vec<Value> {
     vec![run(&["--dry-run"]), run(&[]), run(&[])]
 }
 
+/// With the impact on two clusters.
+fn of_fleet() -> Value {
+    let kustomization = KustomizationName {
+        cluster: "clusters/production".to_owned(),
+        namespace: "flux-system".to_owned(),
+        name: "apps".to_owned(),
+    };
+    let impact = Impact {
+        kustomizations: vec![kustomization.clone()],
+        workloads: vec![ChangedWorkload {
+            kustomization: kustomization.clone(),
+            images: vec![ContainerImage::default()],
+            restarts: true,
+            ..ChangedWorkload::default()
+        }],
+        objects: vec![ChangedObject {
+            action: ObjectAction::Deleted,
+            ..ChangedObject::default()
+        }],
+        dead_markers: vec![DeadMarker {
+            path: "a.yaml".to_owned(),
+            line: 1,
+            column: 1,
+            setter: "fs:app".to_owned(),
+        }],
+        notes: vec!["a note".to_owned()],
+    };
+    let run = json!({"automation": null, "changes": [], "skips": [], "commit": null, "pushes": [], "impact": impact, "error": null});
+    json!({"version": 1, "runs": [run]})
+}
+
 /// Two automations, of which one fails.
 fn of_automations() -> Vec<Value> {
     let bench = folder();
@@ -118,7 +152,7 @@ fn of_automations() -> Vec<Value> {
 
 #[test]
 fn outputs_are_as_described() {
-    let documents: Vec<Value> = [of_folder(), of_remote(), of_automations()].concat();
+    let documents: Vec<Value> = [of_folder(), of_remote(), of_automations(), vec![of_fleet()]].concat();
     let runs: Vec<&Value> = documents
         .iter()
         .flat_map(|document| document["runs"].as_array().unwrap())

@@ -29,3 +29,4 @@ mod remote_faults;
 mod remote_faults_ssh;
 mod remote_repositories;
 mod signing;
+mod verification;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::cli::words;
 use bumpwright_edit::{Change, DocumentId, Reason, Skip};
-use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
+use bumpwright_update::{CommitReport, Impact, PullRequestReport, PushReport, Run};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -20,6 +20,8 @@ struct RunView<'a> {
     skips: Vec<SkipView<'a>>,
     commit: Option<CommitView<'a>>,
     pushes: Vec<PushView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    impact: Option<&'a Impact>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request: Option<PullRequestView<'a>>,
     error: Option<&'a str>,
@@ -94,6 +96,7 @@ fn run(run: &Run) -> RunView<'_> {
         skips: run.skips.iter().map(skip).collect(),
         commit: run.commit.as_ref().map(commit),
         pushes: run.pushes.iter().map(push).collect(),
+        impact: run.impact.as_ref(),
         pull_request: run.pull_request.as_ref().map(pull_request),
         error: run.error.as_deref(),
     }

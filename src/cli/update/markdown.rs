@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::words;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
-use bumpwright_update::{CommitReport, PullRequestReport, Run};
+use bumpwright_update::{CommitReport, PullRequestReport, Run, impact_section};
 
 /// The summary of these runs.
 #[must_use]
@@ -29,6 +29,7 @@ fn section(run: &Run) -> String {
     } else if error.is_none() {
         text += "Nothing to change.\n\n";
     }
+    text.extend(run.impact.iter().map(|impact| impact_section(impact, 3)));
     text.extend(run.commit.iter().map(commit));
     for push in &run.pushes {
         text += &format!("- pushed `{}` ({})\n", code(&push.reference), push.status.word());
@@ -99,6 +100,7 @@ fn linkable(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bumpwright_update::Impact;
 
     #[test]
     fn an_empty_run_says_so() {
@@ -107,6 +109,17 @@ mod tests {
             ..Run::default()
         };
         assert_eq!(render(&[run]).trim(), "## apps\n\nNothing to change.");
+    }
+
+    #[test]
+    fn the_impact_is_a_section_of_its_run() {
+        let run = Run {
+            target: ".".into(),
+            impact: Some(Impact::default()),
+            ..Run::default()
+        };
+        let expected = "## .\n\nNothing to change.\n\n### Impact\n\nnothing changes in any cluster";
+        assert_eq!(render(&[run]).trim(), expected);
     }
 
     #[test]

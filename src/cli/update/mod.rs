@@ -4,6 +4,7 @@ pub mod args;
 mod author;
 mod commit;
 mod git_signer;
+mod impact;
 mod json;
 mod markdown;
 mod plan;

@@ -121,6 +121,7 @@ impl Typed<'_> {
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
+            verify: None,
             dry_run: self.is_dry(automation),
         })
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use super::impact;
 use crate::cli::words;
 use bumpwright_edit::Change;
 use bumpwright_update::{CommitReport, PullRequestReport, PushReport, Run};
@@ -29,6 +30,8 @@ pub fn render(runs: &[Run]) -> String {
         if run.changes.is_empty() && run.error.is_none() && run.notes.is_empty() {
             line(&mut out, "nothing to change");
         }
+        let impact = run.impact.as_ref().map(impact::lines);
+        impact.iter().flatten().for_each(|text| line(&mut out, text));
         if run.error.is_some() && run.pushes.is_empty() && !run.changes.is_empty() {
             line(&mut out, &format!("not completed: {}", words::headline(run)));
         }

@@ -95,6 +95,7 @@ reasons! {
     UnknownFields
     UpdateFailed
     VerificationError
+    VerifyFailed
     error
     info
 }

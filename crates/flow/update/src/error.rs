@@ -137,6 +137,14 @@ pub enum RunError {
     /// The commit could not be signed; it is not pushed unsigned.
     #[error("the commit could not be signed, so nothing was changed: {0}")]
     Sign(#[from] SigningError),
+    /// The edits would break what a cluster applies; nothing is pushed.
+    #[error("{message}{}{fields}", if fields.is_empty() { "" } else { "; caused by " })]
+    Verify {
+        /// What fails, with its place.
+        message: String,
+        /// The fields that cause it, with their places; empty when that is not known.
+        fields: String,
+    },
     /// Any other error, in words for the user.
     #[error("{0}")]
     Other(String),
@@ -187,6 +195,10 @@ impl RunError {
             Self::Message(_) | Self::Sign(_) | Self::Other(_) | Self::Interrupted => {
                 git(format!("failed to update source: {self}"))
             }
+            Self::Verify { .. } => Failure {
+                reason: Reason::VerifyFailed,
+                message: format!("failed to verify the update, nothing was pushed: {self}"),
+            },
             Self::NoSuchPath { path, .. } => Failure {
                 reason: Reason::UpdateFailed,
                 message: format!(

@@ -17,8 +17,9 @@ use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
 use super::rewrite::{native, put_back, replace_all};
 use super::survey::{Marked, facts, unreadable};
+use super::verify;
 use super::worktree::{self, WorktreeCommit};
-use bumpwright_edit::{self as edit, Change, Plan};
+use bumpwright_edit::{self as edit, Plan};
 
 /// One run in a folder.
 #[derive(Clone, Debug)]
@@ -101,7 +102,9 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
             .extend(commit.map(|commit| commit.message.check()).unwrap_or_default());
         return Ok(());
     }
-    let message = message(job, &below, &policies, &report.changes)?;
+    let base = verify::Base::Folder { root: &root, ahead };
+    report.impact = verify::verify(&job.edits, base, report, &preview.files)?;
+    let message = message(job, &below, &policies, report)?;
     let dry_run = job.edits.dry_run;
     if let Some(commit) = &job.commit {
         report.commit = Some(worktree::prepare(commit, &message, &root, &report.files, dry_run)?);
@@ -126,15 +129,16 @@ fn spliced(marked: &[Marked<PathBuf>], plans: &[(usize, Plan)], ahead: &Ahead) -
 }
 
 /// The message of the commit, if one is requested.
-fn message(job: &FolderJob, below: &str, policies: &Policies, changes: &[Change]) -> Result<Vec<u8>, RunError> {
+fn message(job: &FolderJob, below: &str, policies: &Policies, report: &Run) -> Result<Vec<u8>, RunError> {
     let Some(commit) = &job.commit else {
         return Ok(Vec::new());
     };
     commit.message.render(&Changed {
         edits: &job.edits,
-        changes,
+        changes: &report.changes,
         below,
         policies,
+        impact: report.impact.as_ref(),
     })
 }
 

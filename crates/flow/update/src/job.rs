@@ -7,6 +7,7 @@ use super::error::RunError;
 use super::message::CommitMessage;
 use super::policies::{Policies, Resolve};
 use super::pull_request::PullRequest;
+use super::verify::Verify;
 use bumpwright_api::LabelSelector;
 use bumpwright_git::GitError;
 use bumpwright_signing::Signer;
@@ -26,6 +27,8 @@ pub struct Edits {
     pub policies: Arc<Policies>,
     /// Chooses images by asking registries; without it the policies' status counts.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// Verifies the edits before they are committed, and says what they change in clusters.
+    pub verify: Option<Arc<dyn Verify>>,
     /// Preview only: nothing is written.
     pub dry_run: bool,
 }

@@ -10,6 +10,7 @@ mod fetch;
 mod folder;
 mod git_program;
 mod held;
+mod impact_section;
 mod index;
 mod index_file;
 mod interrupt;
@@ -40,6 +41,7 @@ pub use destination::{DestinationError, Destinations, Refspec, Target, Value, de
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use git_program::git_without_fetches;
+pub use impact_section::impact_section;
 pub use index::Index;
 pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, Review, Start};
 pub use lane::Lanes;

@@ -10,7 +10,7 @@ use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_edit::{Change, DocumentId};
 use bumpwright_gostd::Time;
 use bumpwright_message::{
-    self as message, Data, DataBuilder, Era, FieldChange, MessageError, ObjectIdentifier, ObjectName,
+    self as message, Data, DataBuilder, Era, FieldChange, Impact, MessageError, ObjectIdentifier, ObjectName,
 };
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_template::{Limits, World};
@@ -37,6 +37,8 @@ pub struct Changed<'a> {
     pub below: &'a str,
     /// The policies with their images.
     pub policies: &'a Policies,
+    /// What the changes alter in clusters; none without a fleet.
+    pub impact: Option<&'a Impact>,
 }
 
 /// The clock and the random generator of this machine.
@@ -83,6 +85,7 @@ impl CommitMessage {
         let mut data = data(changed);
         data.values.clone_from(&self.values);
         data.era = self.era;
+        data.impact = changed.impact.cloned().unwrap_or_default();
         let message = message::render(&self.template, &data, Limits::default(), &Machine).map_err(RunError::Message)?;
         if message.contains(&0) {
             // Git would truncate the message at a NUL byte, and many servers refuse such a commit.

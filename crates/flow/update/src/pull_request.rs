@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::delivery::Made;
 use super::destination::{Destinations, Value};
 use super::error::RunError;
+use super::impact_section::impact_section;
 use super::job::RemoteJob;
+use super::report::Run;
 use bumpwright_api::ForgeKind;
 use bumpwright_edit::Change;
 use bumpwright_forge::{Forge, ForgeApi, Kept, PullRequestState, Row, WantedPullRequest};
@@ -101,18 +103,20 @@ pub(super) fn keep(
     job: &RemoteJob,
     planned: PullRequestReport,
     made: &Made,
-    changes: &[Change],
+    report: &Run,
 ) -> Result<PullRequestReport, RunError> {
     let Some(wanted) = &job.pull_request else {
         return Ok(planned);
     };
-    let changes: Vec<Row> = changes.iter().map(row).collect();
+    let changes: Vec<Row> = report.changes.iter().map(row).collect();
+    let impact = report.impact.as_ref().map(|impact| impact_section(impact, 3));
     let kept = wanted.forge.keep(&WantedPullRequest {
         head: &planned.head,
         base: &planned.base,
         commit: &made.id.to_string(),
         message: &String::from_utf8_lossy(&made.message),
         changes: &changes,
+        section: impact.as_deref().unwrap_or_default(),
     })?;
     Ok(PullRequestReport {
         kept: Some(kept),

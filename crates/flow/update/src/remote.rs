@@ -23,9 +23,11 @@ use super::review::{ReviewState, Variant};
 use super::survey::Surveyed;
 use super::trailer::with_change_id;
 use super::tree::Tree;
+use super::verify;
 use bumpwright_edit::Plan;
-use bumpwright_git::Mirror;
+use bumpwright_git::{Fetched, Mirror};
 use bumpwright_http::pause_between;
+use bumpwright_message::Impact;
 
 /// Resources shared by the runs against one remote.
 #[derive(Clone)]
@@ -133,6 +135,7 @@ impl Attempt<'_> {
         }
         let tree = self.tree(&planned.base);
         report.files = tree.spliced(&mut planned.surveyed, &planned.files)?;
+        report.impact = self.verify(&planned, report)?;
         let message = self.message(&planned, report)?;
         report.commit = Some(self.preview_of_commit(&planned.base, &message));
         if self.job.edits.dry_run {
@@ -190,7 +193,7 @@ impl Attempt<'_> {
             return Ok(Some(next));
         }
         if let Some(request) = planned.request {
-            let kept = pull_request::keep(self.job, request, &made, &report.changes)?;
+            let kept = pull_request::keep(self.job, request, &made, report)?;
             report.notes.extend(kept.note());
             report.pull_request = Some(kept);
         }
@@ -206,6 +209,18 @@ impl Attempt<'_> {
             index: &self.place.index,
             fetched: &base.fetched,
         }
+    }
+
+    /// What the edits change when they are applied, if that is asked for.
+    fn verify(self, planned: &Planned, report: &Run) -> Result<Option<Impact>, RunError> {
+        let Fetched { tip, objects, .. } = &planned.base.fetched;
+        let base = verify::Base::Git {
+            url: &self.job.url,
+            reference: &tip.reference,
+            objects,
+            tree: tip.tree,
+        };
+        verify::verify(&self.job.edits, base, report, &planned.files)
     }
 
     /// Waits until earlier runs have pushed.
@@ -225,6 +240,7 @@ impl Attempt<'_> {
             changes: &report.changes,
             below: &planned.below,
             policies,
+            impact: report.impact.as_ref(),
         })?;
         let Some(reference) = job.review_reference(&planned.base.fetched.tip.reference) else {
             return Ok(message);

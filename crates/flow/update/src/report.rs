@@ -8,6 +8,7 @@ use super::message::explained;
 use super::pull_request::PullRequestReport;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_git::Revision;
+use bumpwright_message::Impact;
 use bumpwright_policy::PolicyName;
 
 /// The outcome of one run.
@@ -37,6 +38,8 @@ pub struct Run {
     pub pushes: Vec<PushReport>,
     /// The pull request for what was pushed, or would be.
     pub pull_request: Option<PullRequestReport>,
+    /// What the commit changes when it is applied; none without a fleet.
+    pub impact: Option<Impact>,
     /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit or an
     /// earlier one makes the same.
     pub superseded: bool,

@@ -95,12 +95,16 @@ impl<'a> Description<'a> {
 
     fn render(&self, room: usize) -> String {
         let message = rest(self.wanted.message, LONGEST_MESSAGE.min(room / 4));
-        let fixed = 600 + message.len();
+        let section = section(self.wanted.section, room / 3);
+        let fixed = 600 + message.len() + section.len();
         let rows = fitting(self.wanted.changes, room.saturating_sub(fixed));
         let mut text = format!("{}\n\n{HEAD}{}", headline(self.wanted.changes), rows.concat());
         let more = self.wanted.changes.len() - rows.len();
         if more > 0 {
             text += &format!("\nand {more} more\n");
+        }
+        if !section.is_empty() {
+            text += &format!("\n{section}\n");
         }
         if !message.is_empty() {
             let fence = fence(&message);
@@ -149,6 +153,15 @@ fn cell(text: &str) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
     };
     format!("`{}`", code(&cut))
+}
+
+/// The section, if it fits, with lines that look like ours escaped.
+fn section(text: &str, longest: usize) -> String {
+    let text = text.trim().replace("<!-- bumpwright:", "<!-- (bumpwright):");
+    match text.len() <= longest {
+        true => text,
+        false => String::new(),
+    }
 }
 
 /// The message below its first line, truncated. Lines that look like ours are escaped.
@@ -237,6 +250,7 @@ mod tests {
             commit: "c",
             message,
             changes,
+            section: "",
         };
         let content = Content::of(changes);
         Description::new(&wanted, "Bump", &content).into_body(old)

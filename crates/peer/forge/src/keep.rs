@@ -20,6 +20,8 @@ pub struct WantedPullRequest<'a> {
     pub message: &'a str,
     /// All changes of `head` against `base`.
     pub changes: &'a [Row],
+    /// More to say below them, in Markdown; may be empty. It is left out where it does not fit.
+    pub section: &'a str,
 }
 
 /// The result for a pull request.

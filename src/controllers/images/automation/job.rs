@@ -75,6 +75,7 @@ pub(crate) fn make(
             path: automation.spec.update.path.clone(),
             policies,
             resolver: None,
+            verify: None,
             dry_run: false,
         },
         url: remote.url.to_string(),

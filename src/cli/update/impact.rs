@@ -1,0 +1,109 @@
+//! What a commit changes in clusters, for people.
+
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::words;
+use bumpwright_update::{ChangedWorkload, Impact};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const OLD: Style = AnsiColor::Red.on_default();
+const NEW: Style = AnsiColor::Green.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// The lines about the impact of a run.
+pub(super) fn lines(impact: &Impact) -> Vec<String> {
+    let mut lines = vec![format!("{BOLD}impact{BOLD:#} {}", impact.headline())];
+    let names = impact.kustomizations.iter();
+    lines.extend(names.map(|name| format!("  Kustomization {}", words::inline(&name.to_string()))));
+    lines.extend(impact.workloads.iter().map(workload));
+    for object in &impact.objects {
+        let name = object.object.to_string();
+        lines.push(format!("  {} {DIM}({}){DIM:#}", words::inline(&name), object.summary()));
+    }
+    for marker in &impact.dead_markers {
+        let place = format!("{}:{}:{}", marker.path, marker.line, marker.column);
+        lines.push(format!(
+            "  {WARN}dead marker{WARN:#} {} changes nothing in any cluster {DIM}({}){DIM:#}",
+            words::inline(&place),
+            words::inline(&marker.setter)
+        ));
+    }
+    let notes = impact.notes.iter();
+    lines.extend(notes.map(|note| format!("  {DIM}note:{DIM:#} {}", words::printable(note))));
+    lines
+}
+
+/// A line with all images that change.
+fn workload(workload: &ChangedWorkload) -> String {
+    let images = workload.images.iter().map(|image| {
+        let [container, old, new] = [&image.container, &image.old, &image.new].map(|text| words::inline(text));
+        format!("  {container}: {OLD}{old}{OLD:#} → {NEW}{new}{NEW:#}")
+    });
+    let images: String = images.collect();
+    let restarts = if workload.restarts { "restarts" } else { "" };
+    let rest = [workload.action.word(), restarts].map(str::to_owned);
+    let rest: Vec<String> = rest.into_iter().filter(|word| !word.is_empty()).collect();
+    let name = workload.object.to_string();
+    format!("  {}{images} {DIM}({}){DIM:#}", words::inline(&name), rest.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bumpwright_update::{
+        ChangedObject, ContainerImage, DeadMarker, KustomizationName, ObjectAction, ObjectIdentifier,
+    };
+
+    #[test]
+    fn the_lines_name_what_changes() {
+        let object = |kind: &str, name: &str| ObjectIdentifier {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            namespace: "shop".to_owned(),
+            ..ObjectIdentifier::default()
+        };
+        let impact = Impact {
+            kustomizations: vec![KustomizationName {
+                cluster: "clusters/a".to_owned(),
+                namespace: "fs".to_owned(),
+                name: "apps".to_owned(),
+            }],
+            workloads: vec![ChangedWorkload {
+                object: object("Deployment", "web"),
+                images: vec![ContainerImage {
+                    container: "web".to_owned(),
+                    old: "o/web:1".to_owned(),
+                    new: "o/web:2".to_owned(),
+                }],
+                restarts: true,
+                ..ChangedWorkload::default()
+            }],
+            objects: vec![ChangedObject {
+                object: object("ConfigMap", "env-\u{1b}"),
+                action: ObjectAction::Created,
+                ..ChangedObject::default()
+            }],
+            dead_markers: vec![DeadMarker {
+                path: "old.yaml".to_owned(),
+                line: 3,
+                column: 8,
+                setter: "fs:web".to_owned(),
+            }],
+            notes: vec!["fs/broken did not build before either".to_owned()],
+        };
+        let shown: Vec<String> = lines(&impact)
+            .iter()
+            .map(|line| anstream::adapter::strip_str(line).to_string())
+            .collect();
+        let expected = [
+            "impact 1 Kustomization changes: 1 workload, 1 other object; 1 workload restarts; 1 dead marker",
+            "  Kustomization clusters/a: fs/apps",
+            "  Deployment shop/web  web: o/web:1 → o/web:2 (configured, restarts)",
+            "  ConfigMap shop/env-\\u{1b} (created)",
+            "  dead marker old.yaml:3:8 changes nothing in any cluster (fs:web)",
+            "  note: fs/broken did not build before either",
+        ];
+        assert_eq!(shown, expected);
+    }
+}
