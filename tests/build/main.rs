@@ -10,4 +10,5 @@
 
 mod command;
 mod diff;
+mod fleet_truth;
 mod kustomization;
