@@ -139,7 +139,8 @@ def named(document):
     metadata = re.search(r"^metadata:\n((?:  .*\n)+)", document + "\n", re.M)[1]
     name, namespace = (re.search(rf"^  {key}: (.*)$", metadata, re.M) for key in ("name", "namespace"))
     owner = "/".join(field(rf"^    {OWNER}{key}: (.*)$") for key in ("namespace", "name"))
-    parts = [field("^apiVersion: (.*)$"), field("^kind: (.*)$"), namespace[1] if namespace else "", name[1].strip('"')]
+    group, _, version = field("^apiVersion: (.*)$").rpartition("/")
+    parts = [group, version, field("^kind: (.*)$"), namespace[1] if namespace else "", name[1].strip('"')]
     return f"{owner}\t{'/'.join(parts)}"
 
 
