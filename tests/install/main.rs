@@ -15,4 +15,5 @@ mod deploy;
 mod image;
 mod moving_from_flux;
 mod packaging;
+mod schemas;
 mod uninstall;
