@@ -16,7 +16,7 @@ pub struct Plan {
     pub edits: Vec<Edit>,
     /// The fields that change, in the order of the file.
     pub changes: Vec<Change>,
-    /// For each of `changes`, the end of its edits in `edits`.
+    /// For each change, the end of its edits in `edits`; it stays when the changes are taken out.
     pub ends: Vec<usize>,
     /// The skips, in the order of the file.
     pub skips: Vec<Skip>,
@@ -28,11 +28,11 @@ impl Plan {
     pub fn only(&self, kept: impl Fn(usize) -> bool) -> Self {
         let mut part = Self::default();
         let mut start = 0;
-        for (n, (change, end)) in self.changes.iter().zip(&self.ends).enumerate() {
+        for (n, end) in self.ends.iter().enumerate() {
             if kept(n) {
                 let edits = self.edits.get(start..*end).unwrap_or_default();
                 part.edits.extend_from_slice(edits);
-                part.changes.push(change.clone());
+                part.changes.extend(self.changes.get(n).cloned());
                 part.ends.push(part.edits.len());
             }
             start = *end;

@@ -87,7 +87,7 @@ impl Proposal<'_> {
         let mut first = 0;
         for (file, plan) in self.files.iter().zip(self.plans) {
             let part = plan.only(|n| kept(first + n));
-            first += plan.changes.len();
+            first += plan.ends.len();
             if !part.edits.is_empty() {
                 files.push(preview::spliced(&file.path, &file.old, &part).map_err(failed)?);
             }
