@@ -105,7 +105,7 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bumpwright_message::{ContainerImage, ObjectAction, ObjectIdentifier};
+    use bumpwright_message::{ContainerImage, KustomizationName, ObjectAction, ObjectIdentifier};
 
     fn name(name: &str) -> KustomizationName {
         KustomizationName {
