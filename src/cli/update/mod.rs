@@ -135,7 +135,7 @@ fn run_steps(steps: Vec<Step>) -> Vec<Run> {
     let mut ahead = Ahead::default();
     for step in steps {
         runs.push(match step {
-            Step::Done(run) => Some(run),
+            Step::Done(run) => Some(*run),
             Step::Folder(job, notes) => Some(with_notes(automation::run_folder(&job, &mut ahead), notes)),
             Step::Remote(job, place, notes) => {
                 waiting.push((runs.len(), notes));

@@ -15,11 +15,11 @@ use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, Worktr
 /// The job of one automation, or of a plain run.
 pub enum Step {
     /// Edit a folder.
-    Folder(FolderJob, Vec<String>),
+    Folder(Box<FolderJob>, Vec<String>),
     /// Fetch, commit and push.
     Remote(Box<RemoteJob>, Place, Vec<String>),
     /// Nothing to run; the report has the reason.
-    Done(Run),
+    Done(Box<Run>),
 }
 
 /// The jobs of a command.
@@ -190,7 +190,7 @@ impl Typed<'_> {
             shown: self.args.target.clone().unwrap_or_else(|| ".".to_owned()),
             commit,
         };
-        Ok(Step::Folder(job, notes))
+        Ok(Step::Folder(Box::new(job), notes))
     }
 }
 
@@ -206,16 +206,16 @@ pub(super) fn empty(automation: Option<&ImageUpdateAutomation>, target: &str) ->
 /// The report of an automation that may not act.
 pub(super) fn suspended(automation: Option<&ImageUpdateAutomation>, target: &str) -> Option<Step> {
     automation.filter(|a| a.spec.suspend).map(|_| {
-        Step::Done(Run {
+        Step::Done(Box::new(Run {
             notes: vec!["suspended: spec.suspend is true, so nothing was done".to_owned()],
             ..empty(automation, target)
-        })
+        }))
     })
 }
 
 pub(super) fn failed(automation: Option<&ImageUpdateAutomation>, target: &str, error: String) -> Step {
-    Step::Done(Run {
+    Step::Done(Box::new(Run {
         error: Some(error),
         ..empty(automation, target)
-    })
+    }))
 }
