@@ -40,10 +40,11 @@ fn below(finding: &Finding) -> String {
     [origins, help].into_iter().flatten().collect()
 }
 
-/// Text whose further lines are below its first.
+/// Text whose further lines are below its first, behind a bar: without one, a line that begins with `::` would be a workflow command
+/// in the log of a GitHub Action, which ignores blanks before it.
 fn indented(text: &str) -> String {
     let text = printable(text.trim_end());
-    text.replace('\n', &format!("\n{INDENT}"))
+    text.replace('\n', &format!("\n{INDENT}| "))
 }
 
 const fn style(severity: Severity) -> Style {
@@ -78,7 +79,7 @@ mod tests {
 apps/web.yaml:7:13: error[schema]: Deployment web/web: spec.replicas: \"two\" is not an integer
     in Kustomization flux-system/apps of clusters/a
 apps/web.yaml:30:12: warning[undefined-variable]: Ingress web/web: ${domain} has no value
-    and no default
+    | and no default
     in Kustomization flux-system/apps of clusters/a
 clusters/base/apps.yaml:12:5: error[missing-source]: Kustomization flux-system/apps: GitRepository flux-system/flet is not in the fleet
     in Kustomization flux-system/apps of clusters/a, clusters/b
@@ -111,6 +112,10 @@ note[unknown-source]: OCIRepository flux-system/extra was not fetched
             lines[0]
         );
         assert!(lines[1].starts_with("error[limit]: xxx"), "{}", lines[1]);
+        assert!(
+            text.contains("\n    | ::error file=") && !text.lines().any(|line| line.trim_start().starts_with("::")),
+            "{text}"
+        );
         let moves = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!text.contains(moves), "{text:?}");
     }
