@@ -85,7 +85,7 @@ fn origin(origin: &Origin) -> OriginView<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use serde_json::{Value, json};
 

@@ -24,7 +24,7 @@ impl Report {
     pub fn new(findings: Vec<Finding>, checked: impl IntoIterator<Item = Origin>, version: impl Into<String>) -> Self {
         let mut findings: Vec<Finding> = findings.into_iter().map(short).collect();
         findings.sort_by(|one, other| order(one).cmp(&order(other)));
-        findings.dedup_by(|later, kept| merge(later, kept));
+        findings.dedup_by(merge);
         let origins = findings.iter().flat_map(|finding| finding.origins.iter().cloned());
         let checked = checked.into_iter().chain(origins).collect();
         Self {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Finding, Origin, Report, Rule, Severity, terminal, words};
+use crate::{Finding, Origin, Place, Report, Rule, Severity, terminal, words};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 const PROJECT: &str = "https://github.com/bumpwright/bumpwright";
@@ -37,7 +37,6 @@ fn descriptor(rule: Rule, version: &str) -> Value {
     });
     json!({
         "id": rule.id(),
-        "name": format!("{rule:?}"),
         "shortDescription": { "text": rule.title() },
         "fullDescription": { "text": meaning.replace('\n', " ") },
         "help": { "text": remedy, "markdown": linked.collect::<Vec<_>>().join("\n") },
@@ -48,24 +47,33 @@ fn descriptor(rule: Rule, version: &str) -> Value {
 
 fn result<'f>(finding: &'f Finding, seen: &mut BTreeMap<Identity<'f>, usize>) -> Value {
     let rule = finding.rule;
-    let mut result = json!({
+    let result = json!({
         "ruleId": rule.id(),
         "level": level(finding.severity),
         "message": { "text": message(finding) },
         "locations": [location(finding)],
         "partialFingerprints": { "bumpwright/v1": fingerprint(finding, seen) },
     });
-    if let Some(index) = Rule::ALL.iter().position(|one| *one == rule) {
-        result["ruleIndex"] = json!(index);
+    let index = Rule::ALL.iter().position(|one| *one == rule);
+    let origins = finding
+        .origins
+        .iter()
+        .map(|Origin { cluster, kustomization }| json!({ "cluster": cluster, "kustomization": kustomization }));
+    let origins: Vec<Value> = origins.collect();
+    let properties = (!origins.is_empty()).then(|| json!({ "origins": origins }));
+    with(
+        with(result, "ruleIndex", index.map(Value::from)),
+        "properties",
+        properties,
+    )
+}
+
+/// An object with one more entry, if there is one.
+fn with(mut object: Value, key: &str, value: Option<Value>) -> Value {
+    if let (Some(entries), Some(value)) = (object.as_object_mut(), value) {
+        entries.insert(key.to_owned(), value);
     }
-    if !finding.origins.is_empty() {
-        let origins = finding
-            .origins
-            .iter()
-            .map(|Origin { cluster, kustomization }| json!({ "cluster": cluster, "kustomization": kustomization }));
-        result["properties"] = json!({ "origins": origins.collect::<Vec<_>>() });
-    }
-    result
+    object
 }
 
 /// SARIF has our words.
@@ -86,16 +94,15 @@ fn location(finding: &Finding) -> Value {
     let cluster = finding.origins.iter().find_map(|origin| origin.cluster.as_deref());
     let path = finding.place.as_ref().map(|place| place.path.as_str());
     let uri = uri(path.or(cluster).unwrap_or("."));
-    let mut physical = json!({ "artifactLocation": { "uri": uri, "uriBaseId": "%SRCROOT%" } });
-    if let Some(place) = &finding.place {
-        physical["region"] = json!({ "startLine": place.line.max(1), "startColumn": place.column.max(1) });
-    }
-    let mut location = json!({ "physicalLocation": physical });
-    if let Some(object) = &finding.object {
+    let physical = json!({ "artifactLocation": { "uri": uri, "uriBaseId": "%SRCROOT%" } });
+    let region = |place: &Place| json!({ "startLine": place.line.max(1), "startColumn": place.column.max(1) });
+    let physical = with(physical, "region", finding.place.as_ref().map(region));
+    let logical = |object: &String| {
         let name = object.rsplit([' ', '/']).next().unwrap_or(object);
-        location["logicalLocations"] = json!([{ "name": name, "fullyQualifiedName": object, "kind": "resource" }]);
-    }
-    location
+        json!([{ "name": name, "fullyQualifiedName": object, "kind": "resource" }])
+    };
+    let location = json!({ "physicalLocation": physical });
+    with(location, "logicalLocations", finding.object.as_ref().map(logical))
 }
 
 /// A path as a relative reference: percent-encoded, and without what would begin a scheme or a host.
@@ -158,7 +165,6 @@ mod tests {
         assert_eq!(driver["rules"].as_array().unwrap().len(), Rule::ALL.len());
         let rule = &driver["rules"][Rule::ALL.iter().position(|rule| *rule == Rule::DeadMarker).unwrap()];
         assert_eq!(rule["id"], "dead-marker");
-        assert_eq!(rule["name"], "DeadMarker");
         assert_eq!(rule["shortDescription"]["text"], Rule::DeadMarker.title());
         assert_eq!(rule["defaultConfiguration"]["level"], "warning");
         let page = "https://github.com/bumpwright/bumpwright/blob/v1.2.3/docs";
