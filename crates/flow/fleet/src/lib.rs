@@ -5,21 +5,30 @@
 //! - [`Repository`] and [`Outside`]: the files, and what comes from elsewhere.
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
+//! - [`impact`]: what differs between the fleets before and after; [`FleetVerifier`] says it of the edits of an update.
 
 mod build;
+mod dead;
 pub mod diff;
 mod entry;
+mod images;
+mod impact;
 mod memo;
+mod rebuild;
 mod repository;
+mod search;
 mod settings;
 mod source;
+mod verify;
 mod view;
 mod walk;
 
 pub use entry::{clean, entries};
+pub use impact::impact;
 pub use memo::Memo;
-pub use repository::{Changed, Outside, Reads, Repository};
+pub use repository::{Changed, GitFiles, Outside, Reads, Repository};
 pub use settings::{KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};
+pub use verify::{FleetVerifier, Verification};
 pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
 pub use walk::view;

@@ -42,6 +42,14 @@ impl Memo {
         }
     }
 
+    /// Whether a change of these files may change a build of a Kustomization, one that fails included.
+    #[must_use]
+    pub fn is_affected(&self, name: &ObjectName, changed: &[String]) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = known.get(name).into_iter().flatten();
+        all.any(|known| known.source == Source::This && changed.iter().any(|path| known.reads.is_affected_by(path)))
+    }
+
     /// A build of the same input.
     pub(super) fn get(
         &self,

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::source::SourceObject;
-use bumpwright_build::FolderTree;
+use bumpwright_build::{FolderTree, GitTree};
+use bumpwright_git::{ObjectId, Objects};
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World, path};
 
 /// The files of a source, as its artifact has them.
@@ -31,6 +32,31 @@ pub trait Outside: Sync {
 impl Repository for FolderTree {
     fn tree(&self) -> Box<dyn Tree + '_> {
         Box::new(Borrowed(self))
+    }
+}
+
+/// The files of a commit, among the objects of a mirror.
+pub struct GitFiles {
+    /// Each thread has its own handle.
+    objects: Mutex<Objects>,
+    tree: ObjectId,
+}
+
+impl GitFiles {
+    /// The files below this tree.
+    #[must_use]
+    pub fn new(objects: Objects, tree: ObjectId) -> Self {
+        Self {
+            objects: Mutex::new(objects),
+            tree,
+        }
+    }
+}
+
+impl Repository for GitFiles {
+    fn tree(&self) -> Box<dyn Tree + '_> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::new(GitTree::new(objects, self.tree))
     }
 }
 

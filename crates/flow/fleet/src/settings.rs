@@ -1,6 +1,7 @@
 //! How a fleet is built, and its bounds.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bumpwright_budget::Share;
 use bumpwright_sops::KeyService;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub objects: usize,
     /// Threads for builds.
     pub threads: usize,
+    /// When the walk ends: what is not built by then is a problem of its node.
+    pub deadline: Option<Instant>,
 }
 
 impl Settings {
@@ -44,7 +47,13 @@ impl Settings {
             kustomizations: KUSTOMIZATIONS,
             objects: OBJECTS,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            deadline: None,
         }
+    }
+
+    /// Whether the time is over.
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 

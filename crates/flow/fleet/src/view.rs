@@ -68,6 +68,9 @@ pub enum Problem {
     /// The object itself is not valid.
     #[error("{0}")]
     Invalid(String),
+    /// The time was over before it was built.
+    #[error("not looked at: the time limit was reached")]
+    Late,
 }
 
 /// The result of a build.
@@ -224,6 +227,14 @@ impl Fleet {
     #[must_use]
     pub fn kustomization(&self, name: &ObjectName) -> Option<&Node> {
         self.nodes.iter().find(|node| node.name().as_ref() == Some(name))
+    }
+
+    /// Whether the time limit was reached before all of it was built.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.nodes
+            .iter()
+            .any(|node| node.product.as_ref().is_err_and(|problem| *problem == Problem::Late))
     }
 
     /// Whether everything could be built.

@@ -19,7 +19,7 @@ use super::view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_kustomize::tree::{ResolvedPath, Tree};
 
-const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
+pub(super) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
 
 /// Reads the fleet of an entry, a folder or file of the repository. Nothing fails as a whole but for an entry that does not exist: what
 /// cannot be built is a [`Problem`] of its node.
@@ -54,6 +54,10 @@ pub fn view(
         false => walk.file(&*tree, &entry),
     }
     walk.run();
+    if walk.fleet.is_late() {
+        let problem = "the time limit was reached: not all Kustomizations were looked at";
+        walk.fleet.problems.push(problem.to_owned());
+    }
     Ok(walk.fleet)
 }
 
@@ -384,6 +388,13 @@ impl Walk<'_> {
             return Done {
                 node: job.node,
                 product,
+                took: Duration::ZERO,
+            };
+        }
+        if self.settings.is_late() {
+            return Done {
+                node: job.node,
+                product: Err(Problem::Late),
                 took: Duration::ZERO,
             };
         }

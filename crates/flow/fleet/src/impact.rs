@@ -1,0 +1,320 @@
+//! What a commit changes in clusters: two views of the same fleets, compared.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::images::{Workload, images};
+use super::view::{Fleet, FleetObject, Node, Product};
+use bumpwright_api::ObjectId;
+use bumpwright_diff::json_fields;
+use bumpwright_update::{
+    ChangedObject, ChangedWorkload, ContainerImage, Impact, KustomizationName, ObjectAction, ObjectIdentifier,
+};
+
+/// In place of a confidential value.
+const HIDDEN: &str = "**";
+
+/// Length of the hash at the end of a generated name.
+const HASH: usize = 10;
+
+/// The letters of such a hash.
+const HASH_LETTERS: &str = "2456789bcdfghkmt";
+
+/// What differs between the fleets of a repository before and after a commit, in the same order. Kustomizations that were not built on
+/// one side are left out: what they have is not known.
+#[must_use]
+pub fn impact(before: &[Fleet], after: &[Fleet]) -> Impact {
+    let mut impact = Impact::default();
+    for pair in pairs(before, after) {
+        let found = pair.differences();
+        if !found.is_empty() {
+            impact.kustomizations.push(pair.name.clone());
+        }
+        for difference in found {
+            add(&mut impact, &pair, &difference);
+        }
+    }
+    impact.kustomizations.sort();
+    let order = |object: &ObjectIdentifier| (object.kind.clone(), object.namespace.clone(), object.name.clone());
+    impact
+        .workloads
+        .sort_by_cached_key(|workload| (workload.kustomization.clone(), order(&workload.object)));
+    impact
+        .objects
+        .sort_by_cached_key(|object| (object.kustomization.clone(), order(&object.object)));
+    impact.notes.sort();
+    impact
+}
+
+/// A Kustomization before and after a commit.
+pub(super) struct Pair<'f> {
+    pub(super) name: KustomizationName,
+    pub(super) before: Option<&'f Node>,
+    pub(super) after: Option<&'f Node>,
+    /// The fleets that it is in.
+    pub(super) fleets: (&'f Fleet, &'f Fleet),
+}
+
+/// An object that differs.
+pub(super) struct Difference<'f> {
+    pub(super) before: Option<&'f FleetObject>,
+    pub(super) after: Option<&'f FleetObject>,
+}
+
+/// The Kustomizations of both sides.
+pub(super) fn pairs<'f>(before: &'f [Fleet], after: &'f [Fleet]) -> Vec<Pair<'f>> {
+    let mut pairs = Vec::new();
+    let is_single = after.len() == 1;
+    for (before, after) in before.iter().zip(after) {
+        let cluster = if is_single { "" } else { after.entry.as_str() };
+        let olds: BTreeMap<_, &Node> = before.nodes.iter().map(|node| (node.name(), node)).collect();
+        let news: BTreeMap<_, &Node> = after.nodes.iter().map(|node| (node.name(), node)).collect();
+        let pair = |node: &Node, old, new| Pair {
+            name: named(cluster, node),
+            before: old,
+            after: new,
+            fleets: (before, after),
+        };
+        for node in &after.nodes {
+            pairs.push(pair(node, olds.get(&node.name()).copied(), Some(node)));
+        }
+        for node in before.nodes.iter().filter(|node| !news.contains_key(&node.name())) {
+            pairs.push(pair(node, Some(node), None));
+        }
+    }
+    pairs
+}
+
+/// The name of a node; an entry that no Kustomization reconciles has its path.
+fn named(cluster: &str, node: &Node) -> KustomizationName {
+    let (namespace, name) = match node.name() {
+        Some(name) => (name.namespace, name.name),
+        None => (String::new(), node.shown()),
+    };
+    KustomizationName {
+        cluster: cluster.to_owned(),
+        namespace,
+        name,
+    }
+}
+
+impl<'f> Pair<'f> {
+    /// The builds of both sides. A side that has no such Kustomization has no objects, unless one above it could not be built.
+    fn products(&self) -> Option<(Option<&'f Product>, Option<&'f Product>)> {
+        let built = |node: Option<&'f Node>| match node.map(|node| &node.product) {
+            Some(Ok(product)) => Some(Some(product.as_ref())),
+            Some(Err(_)) => None,
+            None => Some(None),
+        };
+        let (old, new) = (built(self.before)?, built(self.after)?);
+        let is_hidden = |node: Option<&Node>, own: &Fleet, other: &Fleet| {
+            node.is_some_and(|node| is_below_unbuilt(node, own, other))
+        };
+        let (before, after) = self.fleets;
+        let is_unknown = (new.is_none() && is_hidden(self.before, before, after))
+            || (old.is_none() && is_hidden(self.after, after, before));
+        (!is_unknown).then_some((old, new))
+    }
+
+    /// The objects that differ.
+    pub(super) fn differences(&self) -> Vec<Difference<'f>> {
+        let Some((old, new)) = self.products() else {
+            return Vec::new();
+        };
+        if let (Some(old), Some(new)) = (old, new)
+            && std::ptr::eq(old, new)
+        {
+            return Vec::new();
+        }
+        let objects = |product: Option<&'f Product>| -> BTreeMap<ObjectId, &'f FleetObject> {
+            let objects = product.map_or(&[][..], |product| product.objects.as_slice());
+            objects.iter().map(|object| (object.id(), object)).collect()
+        };
+        let (mut olds, mut news) = (objects(old), objects(new));
+        let mut found = Vec::new();
+        let kept: Vec<ObjectId> = news.keys().filter(|id| olds.contains_key(*id)).cloned().collect();
+        for id in kept {
+            let (before, after) = (olds.remove(&id), news.remove(&id));
+            if before.map(|object| &object.value) != after.map(|object| &object.value) {
+                found.push(Difference { before, after });
+            }
+        }
+        for (id, after) in news {
+            let renamed = olds.keys().find(|old| is_renamed(old, &id)).cloned();
+            let before = renamed.and_then(|old| olds.remove(&old));
+            found.push(Difference {
+                before,
+                after: Some(after),
+            });
+        }
+        found.extend(olds.into_values().map(|before| Difference {
+            before: Some(before),
+            after: None,
+        }));
+        found
+    }
+
+    /// An image as it may be printed.
+    fn public(&self, image: &str) -> String {
+        let products = [self.before, self.after].into_iter().flatten();
+        let mut products = products.filter_map(|node| node.product.as_ref().ok());
+        let holds = |product: &Product| product.hidden.texts.iter().any(|text| image.contains(text.as_str()));
+        match products.any(|product| holds(product)) {
+            true => HIDDEN.to_owned(),
+            false => image.to_owned(),
+        }
+    }
+}
+
+/// Whether a node is missing in the other fleet because one above it was not built there.
+fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
+    let mut at = node.parent;
+    while let Some(above) = at.and_then(|at| own.nodes.get(at)) {
+        let there = other.nodes.iter().find(|there| there.name() == above.name());
+        match there {
+            Some(there) if there.product.is_err() => return true,
+            Some(_) => return false,
+            None => at = above.parent,
+        }
+    }
+    false
+}
+
+/// Whether two generated objects differ only in the hash of their names.
+fn is_renamed(old: &ObjectId, new: &ObjectId) -> bool {
+    let same_kind = (&old.group, &old.kind, &old.name.namespace) == (&new.group, &new.kind, &new.name.namespace);
+    let (old, new) = (without_hash(&old.name.name), without_hash(&new.name.name));
+    same_kind && old.is_some() && old == new
+}
+
+/// A generated name without its hash.
+fn without_hash(name: &str) -> Option<&str> {
+    let (plain, hash) = name.rsplit_once('-')?;
+    (hash.len() == HASH && hash.chars().all(|c| HASH_LETTERS.contains(c))).then_some(plain)
+}
+
+fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
+    let Difference { before, after } = difference;
+    let Some(shown) = after.or(*before) else { return };
+    let id = shown.id();
+    let object = ObjectIdentifier {
+        api_version: shown.api_version().to_owned(),
+        kind: id.kind.clone(),
+        name: id.name.name.clone(),
+        namespace: id.name.namespace.clone(),
+    };
+    let (action, fields) = match (before, after) {
+        (Some(before), Some(after)) => (ObjectAction::Configured, changed(&before.value, &after.value)),
+        (None, _) => (ObjectAction::Created, 0),
+        (_, None) => (ObjectAction::Deleted, 0),
+    };
+    let workload = Workload::of(&id.group, &id.kind);
+    let images = container_images(pair, difference, workload);
+    let restart = restart(pair, difference, workload);
+    if restart == Restart::Refused {
+        impact.notes.push(format!(
+            "{object_kind} {name} of Kustomization {}: the pod template of a Job never changes; the apply fails unless the Job gets another \
+             name, or the annotation kustomize.toolkit.fluxcd.io/force: enabled has it made again",
+            pair.name,
+            object_kind = id.kind,
+            name = id.name,
+        ));
+    }
+    let restarts = restart == Restart::Yes;
+    let kustomization = pair.name.clone();
+    match images.is_empty() && !restarts {
+        true => impact.objects.push(ChangedObject {
+            object,
+            kustomization,
+            action,
+            fields,
+        }),
+        false => impact.workloads.push(ChangedWorkload {
+            object,
+            kustomization,
+            action,
+            fields,
+            images,
+            restarts,
+        }),
+    }
+}
+
+/// The number of fields that differ; the name of a generated object does not count.
+fn changed(before: &Value, after: &Value) -> usize {
+    let fields = json_fields(before, after, false);
+    fields.iter().filter(|field| field.path != "metadata.name").count()
+}
+
+fn container_images(pair: &Pair<'_>, difference: &Difference<'_>, workload: Option<Workload>) -> Vec<ContainerImage> {
+    let images = |object: Option<&FleetObject>| {
+        let found = object.map(|object| images(&object.value, workload));
+        found.unwrap_or_default()
+    };
+    let (old, new) = (images(difference.before), images(difference.after));
+    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+    names.sort();
+    names.dedup();
+    let changed = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
+    let shown = |image: Option<&String>| image.map(|image| pair.public(image)).unwrap_or_default();
+    changed
+        .map(|name| ContainerImage {
+            container: name.clone(),
+            old: shown(old.get(name)),
+            new: shown(new.get(name)),
+        })
+        .collect()
+}
+
+/// Whether running pods are replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Restart {
+    No,
+    Yes,
+    /// The API server refuses the change.
+    Refused,
+}
+
+fn restart(pair: &Pair<'_>, difference: &Difference<'_>, workload: Option<Workload>) -> Restart {
+    let (Some(workload), Some(before), Some(after)) = (workload, difference.before, difference.after) else {
+        return Restart::No;
+    };
+    let template = |object: &FleetObject| match workload {
+        Workload::Pod => object.value.get("spec").cloned(),
+        _ => workload.template(&object.value).cloned(),
+    };
+    if template(before) == template(after) {
+        return Restart::No;
+    }
+    match workload {
+        Workload::Rolling | Workload::Pod => Restart::Yes,
+        Workload::Later => Restart::No,
+        Workload::Job if is_recreated(pair, after) => Restart::Yes,
+        Workload::Job => Restart::Refused,
+    }
+}
+
+/// Whether an object is deleted and made again when the API server refuses a change.
+fn is_recreated(pair: &Pair<'_>, object: &FleetObject) -> bool {
+    let kustomization = pair.after.and_then(|node| node.kustomization.as_ref());
+    let says = |field: &str| {
+        let all = object.value.get("metadata").and_then(|metadata| metadata.get(field));
+        let text = all.and_then(|all| all.get("kustomize.toolkit.fluxcd.io/force")?.as_str());
+        text.is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
+    };
+    kustomization.is_some_and(|kustomization| kustomization.spec.force) || says("labels") || says("annotations")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_names_end_in_a_hash() {
+        assert_eq!(without_hash("app-config-92h2k7m4bt"), Some("app-config"));
+        for name in ["app", "app-config", "app-config-92h2k7m4b", "app-config-92h2k7m4ba"] {
+            assert_eq!(without_hash(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! The verification of a commit against a fleet: what it changes when it is applied, and whether everything still builds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::dead;
+use super::impact::{Pair, impact, pairs};
+use super::memo::Memo;
+use super::repository::{Changed, GitFiles, Outside, Repository};
+use super::search::Search;
+use super::settings::Settings;
+use super::view::{Fleet, Node, Problem};
+use super::walk::view;
+use bumpwright_api::{GoDuration, ObjectName};
+use bumpwright_build::FolderTree;
+use bumpwright_git::ObjectId;
+use bumpwright_update::{Base, FileChange, Impact, Proposal, Verify, VerifyError};
+
+/// The most builds of a fleet in the search of the fields that break it.
+const BUILDS: usize = 16;
+
+/// How a fleet is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// Whether a commit is refused that breaks a build. Else it is told.
+    pub must_build: bool,
+    /// The time for all of it.
+    pub timeout: GoDuration,
+    /// Whether a commit is pushed that was not verified in that time.
+    pub push_on_timeout: bool,
+}
+
+/// Verifies commits against the fleets of a repository. What does not depend on the changed files is built once.
+pub struct FleetVerifier {
+    entries: Vec<String>,
+    root: Option<PathBuf>,
+    outside: Box<dyn Outside + Send>,
+    settings: Settings,
+    verification: Verification,
+    known: Mutex<Known>,
+}
+
+/// Builds, and the files that they were made from.
+#[derive(Default)]
+struct Known {
+    base: Option<ObjectId>,
+    memo: Memo,
+}
+
+/// Does not print keys.
+impl std::fmt::Debug for FleetVerifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FleetVerifier({:?})", self.entries)
+    }
+}
+
+impl FleetVerifier {
+    /// A verifier of these entries. `root` is the root of the repository on disk, for runs in a folder below it.
+    #[must_use]
+    pub fn new(
+        entries: Vec<String>,
+        root: Option<PathBuf>,
+        outside: Box<dyn Outside + Send>,
+        settings: Settings,
+        verification: Verification,
+    ) -> Self {
+        Self {
+            entries,
+            root,
+            outside,
+            settings,
+            verification,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Begins with builds that are known: those of this tree, or of the files on disk.
+    #[must_use]
+    pub fn with_memo(self, base: Option<ObjectId>, memo: Memo) -> Self {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { base, memo };
+        self
+    }
+
+    fn take_memo(&self, base: Option<ObjectId>) -> Memo {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.base == base {
+            true => std::mem::take(&mut known.memo),
+            false => Memo::default(),
+        }
+    }
+
+    fn put_memo(&self, base: Option<ObjectId>, memo: Memo) {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { base, memo };
+    }
+
+    fn in_folder(&self, root: &Path, proposal: &Proposal<'_>, ahead: &[(&Path, &[u8])]) -> Result<Impact, VerifyError> {
+        let own = self.root.as_deref().unwrap_or(root);
+        let Some(folder) = below(own, root) else {
+            return Err(refused(format!(
+                "{}: not below {}, which the fleet is read from",
+                root.display(),
+                own.display()
+            )));
+        };
+        let tree = FolderTree::new(own).map_err(|error| refused(error.to_string()))?;
+        let earlier = ahead
+            .iter()
+            .filter_map(|(path, bytes)| Some((below(own, path)?, bytes.to_vec())));
+        let files: BTreeMap<String, Vec<u8>> = earlier.collect();
+        // Earlier runs may have written these.
+        let memo = self.take_memo(None).after(&files.keys().cloned().collect::<Vec<_>>());
+        let base = Changed {
+            repository: &tree,
+            files,
+        };
+        let attempt = self.attempt(&base, &memo, proposal, &folder);
+        let outcome = attempt.run();
+        let changed = attempt.paths();
+        self.put_memo(None, memo.after(&changed));
+        outcome
+    }
+
+    fn attempt<'a>(
+        &'a self,
+        base: &'a dyn Repository,
+        memo: &'a Memo,
+        proposal: &'a Proposal<'a>,
+        folder: &'a str,
+    ) -> Attempt<'a> {
+        let end = Instant::now() + self.verification.timeout.as_std();
+        let mut settings = self.settings.clone();
+        settings.deadline = Some(end);
+        Attempt {
+            verifier: self,
+            base,
+            memo,
+            proposal,
+            folder,
+            end,
+            settings,
+        }
+    }
+}
+
+impl Verify for FleetVerifier {
+    fn verify(&self, proposal: &Proposal<'_>) -> Result<Impact, VerifyError> {
+        match proposal.base {
+            Base::Folder { root, ahead } => {
+                let ahead: Vec<(&Path, &[u8])> = ahead.files().collect();
+                self.in_folder(root, proposal, &ahead)
+            }
+            Base::Git { objects, tree, .. } => {
+                let files = GitFiles::new(objects.clone(), tree);
+                let memo = self.take_memo(Some(tree));
+                let outcome = self.attempt(&files, &memo, proposal, "").run();
+                self.put_memo(Some(tree), memo);
+                outcome
+            }
+        }
+    }
+}
+
+/// A path below a folder on disk, with slashes.
+fn below(root: &Path, path: &Path) -> Option<String> {
+    Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
+}
+
+fn refused(message: String) -> VerifyError {
+    VerifyError {
+        message,
+        fields: Vec::new(),
+    }
+}
+
+/// One verification.
+pub(super) struct Attempt<'a> {
+    verifier: &'a FleetVerifier,
+    pub(super) base: &'a dyn Repository,
+    /// The builds of the base.
+    memo: &'a Memo,
+    pub(super) proposal: &'a Proposal<'a>,
+    /// The folder that the paths of the proposal are relative to.
+    folder: &'a str,
+    /// When the time is over.
+    pub(super) end: Instant,
+    pub(super) settings: Settings,
+}
+
+impl Attempt<'_> {
+    fn run(&self) -> Result<Impact, VerifyError> {
+        let Verification {
+            must_build,
+            timeout,
+            push_on_timeout,
+        } = self.verifier.verification;
+        let changed = self.paths();
+        let new_memo = self.memo.after(&changed);
+        let before = self.fleets(self.base, self.memo).map_err(refused)?;
+        let files = self.changed(self.files(self.proposal.files));
+        let after = self.fleets(&files, &new_memo).map_err(refused)?;
+        let mut impact = impact(&before, &after);
+        let pairs = pairs(&before, &after);
+        let late = before.iter().chain(&after).any(Fleet::is_late);
+        if late {
+            let text = format!("not everything could be built within {}", timeout);
+            match must_build && !push_on_timeout {
+                true => return Err(refused(format!("{text}; --verify-timeout gives it more time"))),
+                false => impact.notes.push(format!("the impact is not complete: {text}")),
+            }
+        }
+        let broken: Vec<Broken<'_>> = pairs.iter().filter_map(Broken::of).collect();
+        if must_build && !broken.is_empty() {
+            return Err(self.refusal(&broken, &new_memo));
+        }
+        impact.notes.extend(broken.iter().map(Broken::shown));
+        let unbuilt = pairs.iter().filter(|pair| self.is_unbuilt(pair, &new_memo));
+        impact.notes.extend(unbuilt.filter_map(already_broken));
+        if !late {
+            let dead = dead::markers(self, &pairs, &new_memo);
+            impact.dead_markers = dead.markers;
+            impact.notes.extend(dead.note);
+        }
+        Ok(impact)
+    }
+
+    fn fleets(&self, files: &dyn Repository, memo: &Memo) -> Result<Vec<Fleet>, String> {
+        let entries = self.verifier.entries.iter();
+        entries
+            .map(|entry| view(files, entry, self.outside(), &self.settings, memo))
+            .collect()
+    }
+
+    pub(super) fn outside(&self) -> &dyn Outside {
+        &*self.verifier.outside
+    }
+
+    /// A path of the proposal from the root of the repository.
+    pub(super) fn path(&self, path: &str) -> String {
+        match self.folder {
+            "" => path.to_owned(),
+            folder => format!("{folder}/{path}"),
+        }
+    }
+
+    /// The files that change, from the root.
+    fn paths(&self) -> Vec<String> {
+        let paths = self.proposal.files.iter();
+        paths
+            .map(|file| self.path(&String::from_utf8_lossy(&file.path)))
+            .collect()
+    }
+
+    fn files(&self, files: &[FileChange]) -> BTreeMap<String, Vec<u8>> {
+        let files = files.iter();
+        files
+            .map(|file| (self.path(&String::from_utf8_lossy(&file.path)), file.new.clone()))
+            .collect()
+    }
+
+    fn changed(&self, files: BTreeMap<String, Vec<u8>>) -> Changed<'_> {
+        Changed {
+            repository: self.base,
+            files,
+        }
+    }
+
+    /// The repository with only these fields changed.
+    pub(super) fn with_fields(&self, fields: &[usize]) -> Option<Changed<'_>> {
+        let files = self.proposal.files_with(|n| fields.contains(&n)).ok()?;
+        Some(self.changed(self.files(&files)))
+    }
+
+    /// Whether a Kustomization that reads a changed file fails before and after.
+    fn is_unbuilt(&self, pair: &Pair<'_>, memo: &Memo) -> bool {
+        let fails = |node: Option<&Node>| node.is_some_and(|node| failure(node).is_some());
+        fails(pair.before) && fails(pair.after) && memo.is_affected(&memo_name(pair), &self.paths())
+    }
+
+    /// The error for builds that fail with the commit only, and the fields that cause it.
+    fn refusal(&self, broken: &[Broken<'_>], memo: &Memo) -> VerifyError {
+        let message = broken.iter().map(Broken::shown).collect::<Vec<_>>().join("; ");
+        let mut fields = Vec::new();
+        let half = (self.end.saturating_duration_since(Instant::now())) / 2;
+        let mut search = Search::new(BUILDS, Instant::now() + half);
+        for broken in broken {
+            let name = memo_name(broken.pair);
+            let is_read = |n: &usize| {
+                let change = self.proposal.changes.get(*n);
+                change.is_some_and(|change| memo.is_affected(&name, &[self.path(&change.path)]))
+            };
+            let all: Vec<usize> = (0..self.proposal.changes.len()).collect();
+            let read: Vec<usize> = all.iter().copied().filter(is_read).collect();
+            let candidates = if read.is_empty() { all } else { read };
+            fields.extend(search.cause(&candidates, &mut |fields| self.breaks(broken, fields)));
+        }
+        fields.sort_unstable();
+        fields.dedup();
+        VerifyError { message, fields }
+    }
+
+    /// Whether these fields alone break a Kustomization.
+    fn breaks(&self, broken: &Broken<'_>, fields: &[usize]) -> bool {
+        let Some(files) = self.with_fields(fields) else {
+            return false;
+        };
+        let changed: Vec<String> = files.files.keys().cloned().collect();
+        let memo = self.memo.after(&changed);
+        let entry = &broken.pair.fleets.1.entry;
+        let Ok(fleet) = view(&files, entry, self.outside(), &self.settings, &memo) else {
+            return false;
+        };
+        let name = broken.pair.after.and_then(Node::name);
+        let node = fleet.nodes.iter().find(|node| node.name() == name);
+        let before = broken.pair.before.and_then(refused_by);
+        node.is_some_and(|node| failure(node).is_some() || refused_by(node) > before)
+    }
+}
+
+/// The name that builds of a node are known by.
+pub(super) fn memo_name(pair: &Pair<'_>) -> ObjectName {
+    let node = pair.after.or(pair.before);
+    let kustomization = node.and_then(|node| node.kustomization.as_ref());
+    kustomization.map_or_else(
+        || super::entry::plain("").metadata.object_name(),
+        |kustomization| kustomization.metadata.object_name(),
+    )
+}
+
+/// The failure of a node; that there was no time is none.
+fn failure(node: &Node) -> Option<&Problem> {
+    node.product.as_ref().err().filter(|problem| **problem != Problem::Late)
+}
+
+/// The first object of a node that an API server would refuse.
+fn refused_by(node: &Node) -> Option<&String> {
+    node.product.as_ref().ok()?.refused.first()
+}
+
+/// A Kustomization that fails with the commit, and not without.
+struct Broken<'p> {
+    pair: &'p Pair<'p>,
+    why: String,
+}
+
+impl<'p> Broken<'p> {
+    fn of(pair: &'p Pair<'p>) -> Option<Self> {
+        let after = pair.after?;
+        let before = pair.before;
+        let why = match (failure(after), before) {
+            (Some(_), Some(before)) if before.product.is_err() => return None,
+            (Some(problem), _) => problem.to_string(),
+            (None, before) => {
+                let new = refused_by(after)?;
+                let was = before.is_some_and(|node| node.product.is_err() || refused_by(node) == Some(new));
+                match was {
+                    true => return None,
+                    false => new.clone(),
+                }
+            }
+        };
+        Some(Self { pair, why })
+    }
+
+    fn shown(&self) -> String {
+        format!("Kustomization {} would fail: {}", self.pair.name, self.why)
+    }
+}
+
+fn already_broken(pair: &Pair<'_>) -> Option<String> {
+    let problem = failure(pair.after?)?;
+    Some(format!(
+        "Kustomization {} fails without the change as well: {problem}",
+        pair.name
+    ))
+}
