@@ -1,8 +1,11 @@
 //! `bumpwright fleet`: what a cluster that reconciles a folder would have.
 
 pub mod args;
+pub(super) mod given;
+mod hint;
 mod json;
 mod names;
+mod objects;
 mod open;
 mod outside;
 mod tree;
@@ -14,6 +17,7 @@ use crate::cli::console::{cannot_print, complain, end, print, print_styled, say}
 use args::{FleetOutput, Show};
 use bumpwright_api::ObjectName;
 use bumpwright_fleet::{Fleet, Node};
+pub(super) use hint::hint;
 use open::Opened;
 
 /// Something could not be built.

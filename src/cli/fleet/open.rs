@@ -72,18 +72,22 @@ fn root(reading: &Reading) -> Result<PathBuf, String> {
     }
     let first = reading.entries.first().map_or(Path::new("."), |entry| Path::new(entry));
     let first = real(first)?;
-    let has_git = |folder: &&Path| folder.join(".git").exists();
-    match first.ancestors().find(has_git) {
-        Some(root) => Ok(root.to_owned()),
-        None => Err(format!(
+    root_above(&first).ok_or_else(|| {
+        format!(
             "{}: not in a Git repository; --path names the root of the files",
             first.display()
-        )),
-    }
+        )
+    })
+}
+
+/// The folder with `.git` above a path.
+pub(super) fn root_above(path: &Path) -> Option<PathBuf> {
+    let has_git = |folder: &&Path| folder.join(".git").exists();
+    path.ancestors().find(has_git).map(Path::to_owned)
 }
 
 /// An entry as a path from the root.
-fn below(root: &Path, entry: &str) -> Result<String, String> {
+pub(super) fn below(root: &Path, entry: &str) -> Result<String, String> {
     let real = fs::canonicalize(entry).map_err(|error| format!("{entry}: {error}"))?;
     let below = real
         .strip_prefix(root)
@@ -95,7 +99,7 @@ fn below(root: &Path, entry: &str) -> Result<String, String> {
 }
 
 /// The addresses of a clone's remotes.
-fn identity(root: &Path) -> Identity {
+pub(super) fn identity(root: &Path) -> Identity {
     let output = git_without_fetches(root)
         .args(["config", "--get-regexp", r"^remote\..*\.url$"])
         .output();

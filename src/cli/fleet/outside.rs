@@ -16,10 +16,11 @@ pub(super) struct UserOutside {
 
 impl UserOutside {
     pub(super) const fn new(reading: &Reading) -> Self {
-        Self {
-            bounds: reading.bounds,
-            offline: reading.offline,
-        }
+        Self::within(reading.bounds, reading.offline)
+    }
+
+    pub(super) const fn within(bounds: FetchBounds, offline: bool) -> Self {
+        Self { bounds, offline }
     }
 }
 

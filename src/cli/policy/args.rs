@@ -9,9 +9,9 @@ use crate::cli::args::Format;
 
 /// Arguments of `policy`: the policies of manifests, or one from flags.
 #[derive(Debug, Args)]
-#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).args(["filenames", "image"])))]
+#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).multiple(true).args(["filenames", "fleet", "image"])))]
 pub struct Policy {
-    /// Only these policies of -f, each as NAME or NAMESPACE/NAME
+    /// Only these policies of -f and --fleet, each as NAME or NAMESPACE/NAME
     #[arg(value_name = "POLICY", conflicts_with = "image")]
     pub names: Vec<String>,
 
@@ -19,12 +19,16 @@ pub struct Policy {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
 
+    /// Clusters: policies, repositories and Secrets as builds of these folders give them
+    #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub fleet: Vec<String>,
+
     /// Ignore unknown fields of manifests in -f
     #[arg(long)]
     pub allow_unknown_fields: bool,
 
     /// Without manifests: the image to try a rule on, without a tag
-    #[arg(long, value_name = "IMAGE", requires = "rule")]
+    #[arg(long, value_name = "IMAGE", requires = "rule", conflicts_with_all = ["filenames", "fleet"])]
     pub image: Option<String>,
 
     /// The highest version in this range
@@ -88,6 +92,8 @@ Registries are asked with the Secrets of -f, or with your own logins (docker, po
 
 Examples:
   bumpwright policy -f clusters/production
+  # As a cluster has them: with namespaces and patches of kustomizations
+  bumpwright policy --fleet clusters/production
   # Why a tag is not chosen
   bumpwright policy -f policies.yaml flux-system/app --explain v1.4.0
   # Without manifests

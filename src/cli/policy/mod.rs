@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use crate::cli::args::Format;
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::fetch_bounds::FetchBounds;
+use crate::cli::fleet::given::{Given, Limits};
 use crate::cli::images::{Images, now};
 use crate::cli::load;
 use args::Policy;
@@ -45,7 +47,8 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
         }
         None => {
             let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
-            let subjects = subjects(&objects, &args.names)?;
+            let objects = with_fleet(args, objects)?;
+            let subjects = subjects(&objects, &args.names, &args.fleet)?;
             (objects, subjects)
         }
     };
@@ -58,11 +61,25 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
     Ok(find(&subjects, &question))
 }
 
+/// Adds the objects of the clusters in `--fleet`.
+fn with_fleet(args: &Policy, objects: Objects) -> Result<Objects, String> {
+    if args.fleet.is_empty() {
+        return Ok(objects);
+    }
+    let limits = Limits {
+        bounds: FetchBounds::default(),
+        offline: args.offline,
+    };
+    let (found, notes) = Given::of_entries(&args.fleet, limits)?.objects(&objects)?;
+    notes.iter().for_each(|note| say("note", note));
+    Ok(objects.overlay(found))
+}
+
 /// The policies of manifests with their repositories; with names, only those.
-fn subjects(objects: &Objects, names: &[String]) -> Result<Vec<Subject>, String> {
+fn subjects(objects: &Objects, names: &[String], fleet: &[String]) -> Result<Vec<Subject>, String> {
     let policies: Vec<&ImagePolicy> = objects.image_policies().collect();
     if policies.is_empty() {
-        return Err("there is no ImagePolicy in -f".to_owned());
+        return Err(format!("there is no ImagePolicy in {}", given(fleet)));
     }
     let is_meant = |policy: &ImagePolicy, name: &str| match name.split_once('/') {
         Some(_) => policy.policy_name().to_string() == name,
@@ -70,7 +87,7 @@ fn subjects(objects: &Objects, names: &[String]) -> Result<Vec<Subject>, String>
     };
     let unknown = |name: &&String| !policies.iter().any(|policy| is_meant(policy, name));
     if let Some(unknown) = names.iter().find(unknown) {
-        return Err(format!("there is no ImagePolicy {unknown} in -f"));
+        return Err(format!("there is no ImagePolicy {unknown} in {}", given(fleet)));
     }
     let meant = |policy: &ImagePolicy| names.is_empty() || names.iter().any(|name| is_meant(policy, name));
     let chosen = policies.into_iter().filter(|policy| meant(policy));
@@ -80,6 +97,14 @@ fn subjects(objects: &Objects, names: &[String]) -> Result<Vec<Subject>, String>
     Ok(chosen
         .map(|policy| Subject::named(policy.clone(), repository(policy)))
         .collect())
+}
+
+/// What was given, for errors.
+fn given(fleet: &[String]) -> String {
+    match fleet {
+        [] => "-f".to_owned(),
+        entries => format!("--fleet {}", entries.join(",")),
+    }
 }
 
 fn show(args: &Policy, findings: &[Finding]) -> Result<(), String> {

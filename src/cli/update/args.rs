@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::args::Access;
 use crate::cli::fetch_bounds::FetchBounds;
+use bumpwright_api::GoDuration;
 
 /// Arguments of `update`.
 #[derive(Debug, Args)]
@@ -20,6 +21,19 @@ pub struct Update {
     /// folder, or - for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
     pub filenames: Vec<PathBuf>,
+
+    /// Clusters: policies, repositories, automations and Secrets as builds of these folders give them, instead of those in the
+    /// files of TARGET, and what the edits change there. Paths are on disk for a folder, and from the root for a Git URL
+    #[arg(long, value_name = "PATH", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub fleet: Vec<String>,
+
+    /// What has to succeed with the edits, in the clusters of --fleet, before they are written or pushed
+    #[arg(long, value_enum, default_value_t = Verify::None)]
+    pub verify: Verify,
+
+    /// Time limit for the impact on clusters, and for --verify
+    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    pub verify_timeout: GoDuration,
 
     /// Ignore unknown fields of manifests in -f
     #[arg(long)]
@@ -150,6 +164,15 @@ pub enum Strict {
     Markers,
 }
 
+/// Verifications before edits are written or pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Verify {
+    /// Nothing: what the edits break is told
+    None,
+    /// Every Kustomization that can be built without the edits can be built with them
+    Build,
+}
+
 /// Output formats of `update`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Output {
@@ -173,6 +196,8 @@ Examples:
   bumpwright update -f policies.yaml https://git.example.com/acme/fleet.git
   # Every ImageUpdateAutomation of a folder
   bumpwright update -f clusters/production --output json
+  # With the policies of a cluster as its Kustomizations build them, and what changes there
+  bumpwright update --dry-run --fleet clusters/production
 
 Exit codes:
   0  done (with --exit-code: nothing to change)

@@ -3,6 +3,7 @@
 pub mod args;
 mod author;
 mod commit;
+mod fleet;
 mod git_signer;
 mod impact;
 mod json;
@@ -50,7 +51,7 @@ pub fn run(args: &Update) -> ExitCode {
 /// Runs the command and gives its exit code (docs/cli.md, *Exit codes*).
 pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
     places.bound(args.bounds.budget());
-    let Planned { steps, images } = match plan(args, places) {
+    let Planned { steps, images, notes } = match plan(args, places) {
         Ok(planned) => planned,
         Err(error) => return refuse(args, error),
     };
@@ -62,10 +63,14 @@ pub(super) fn code(args: &Update, places: &mut Places) -> u8 {
         complain(&error);
         return FAILED;
     }
+    notes.iter().for_each(|note| say("note", note));
     if let Some(images) = images {
         images.notes().iter().for_each(|note| say("note", note));
     }
     say_unused(args, &runs);
+    if let Some(hint) = fleet::hint(args, &runs, places) {
+        say("note", &hint);
+    }
     if unmarked && args.output != Output::Json {
         say("note", NO_MARKERS);
     }

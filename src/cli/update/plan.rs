@@ -28,6 +28,8 @@ pub struct Planned {
     pub steps: Vec<Step>,
     /// The registries that they use.
     pub images: Option<Arc<Images>>,
+    /// Notes on the clusters of `--fleet`.
+    pub notes: Vec<String>,
 }
 
 /// Plans a run.
@@ -36,10 +38,11 @@ pub struct Planned {
 ///
 /// Usage errors and unreadable manifests, in words for the user; nothing has been done then.
 pub fn plan(args: &Update, places: &mut Places) -> Result<Planned, String> {
-    let typed = Typed::read(args)?;
+    let typed = Typed::read(args, places)?;
     Ok(Planned {
         steps: steps(&typed, places)?,
         images: typed.images,
+        notes: typed.notes,
     })
 }
 
@@ -48,6 +51,8 @@ fn steps(typed: &Typed<'_>, places: &mut Places) -> Result<Vec<Step>, String> {
     let target = match (&typed.args.target, automations.is_empty()) {
         (Some(text), _) => Some(classify(text)?),
         (None, true) => Some(classify(".")?),
+        // The clusters are read from TARGET.
+        (None, false) if !typed.args.fleet.is_empty() => Some(classify(".")?),
         (None, false) => None,
     };
     match target {
@@ -121,7 +126,7 @@ impl Typed<'_> {
                 .or_else(|| spec.and_then(|spec| spec.update.path.clone())),
             policies: self.policies.clone(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
-            verify: None,
+            verify: self.verify.clone(),
             dry_run: self.is_dry(automation),
         })
     }

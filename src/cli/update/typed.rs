@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use super::args::Update;
 use super::author;
+use super::fleet;
 use super::signing::Signers;
 use crate::cli::access;
 use crate::cli::images::{Images, now};
 use crate::cli::load;
+use crate::cli::places::Places;
 use crate::cli::words;
 use bumpwright_api::{ImageUpdateAutomation, Objects};
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
-use bumpwright_update::{Author, Policies, Refspec, Review};
+use bumpwright_update::{Author, Policies, Refspec, Review, Verify};
 
 /// Arguments with the contents of the files that they name.
 pub(super) struct Typed<'a> {
@@ -29,12 +31,22 @@ pub(super) struct Typed<'a> {
     pub(super) author: Option<Author>,
     pub(super) signers: Signers,
     pub(super) identities: GitIdentities,
+    /// Verifies edits against the clusters of `--fleet`.
+    pub(super) verify: Option<Arc<dyn Verify>>,
+    /// What is to be said about those clusters.
+    pub(super) notes: Vec<String>,
 }
 
 impl<'a> Typed<'a> {
-    pub(super) fn read(args: &'a Update) -> Result<Self, String> {
+    /// Reads the files that the arguments name, and opens the clusters of `--fleet` in TARGET.
+    pub(super) fn read(args: &'a Update, places: &mut Places) -> Result<Self, String> {
         let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
+        let clusters = fleet::read(args, &objects, places)?;
+        let objects = objects.overlay(clusters.objects);
         let mut policies = Policies::new(now(), !args.offline);
+        if clusters.verify.is_some() {
+            policies = policies.complete();
+        }
         for repository in objects.image_repositories() {
             policies.add_repository(repository);
         }
@@ -65,6 +77,8 @@ impl<'a> Typed<'a> {
             author: args.author.as_deref().map(author::parse).transpose()?,
             signers: Signers::read(args)?,
             identities: GitIdentities::default(),
+            verify: clusters.verify,
+            notes: clusters.notes,
         })
     }
 

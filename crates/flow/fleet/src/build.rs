@@ -96,7 +96,8 @@ fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred,
 }
 
 /// Whether some of an object's values were encrypted, and no key was at hand.
-fn is_masked(object: &Value) -> bool {
+#[must_use]
+pub fn is_masked(object: &Value) -> bool {
     let fields = ["data", "stringData"]
         .into_iter()
         .filter_map(|field| object.get(field)?.as_object());

@@ -23,6 +23,7 @@ mod verify;
 mod view;
 mod walk;
 
+pub use build::is_masked;
 pub use entry::{clean, entries};
 pub use impact::impact;
 pub use memo::Memo;

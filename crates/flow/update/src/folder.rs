@@ -94,6 +94,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;
+    report.unknown = preview.unknown;
     report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {
         let commit = job.commit.as_ref();

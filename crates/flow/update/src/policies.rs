@@ -84,6 +84,12 @@ impl Policies {
         }
     }
 
+    /// The same set as a complete one: manifests in the repository add nothing.
+    #[must_use]
+    pub fn complete(self) -> Self {
+        Self { all: true, ..self }
+    }
+
     /// Adds a policy unless one of that name exists.
     pub fn add(&mut self, policy: &ImagePolicy) {
         let name = policy.policy_name();
@@ -206,6 +212,12 @@ impl Policies {
         );
     }
 
+    /// Whether there is a policy of that name.
+    #[must_use]
+    pub fn knows(&self, name: &PolicyName) -> bool {
+        self.known.contains_key(name)
+    }
+
     /// The image of a policy, if it has one.
     #[must_use]
     pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
@@ -221,7 +233,7 @@ impl Policies {
     pub fn is_complete(&self, name: &PolicyName) -> bool {
         match self.known.get(name).map(|known| &known.image) {
             None => self.all,
-            Some(ImageState::Open(open)) => self.repositories.contains_key(&open.repository),
+            Some(ImageState::Open(open)) => self.all || self.repositories.contains_key(&open.repository),
             Some(_) => true,
         }
     }

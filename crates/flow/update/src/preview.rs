@@ -24,6 +24,8 @@ pub struct Preview {
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
+    /// Those of them that are not known.
+    pub unknown: BTreeSet<PolicyName>,
 }
 
 /// Plans the edits of every file with the policies of this run.
@@ -49,6 +51,9 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
         for site in &scan.sites {
             if !out.named.contains(&site.setter.policy) {
                 out.named.insert(site.setter.policy.clone());
+                if !policies.knows(&site.setter.policy) {
+                    out.unknown.insert(site.setter.policy.clone());
+                }
             }
         }
         let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &view);

@@ -163,6 +163,7 @@ impl Attempt<'_> {
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;
+        report.unknown = preview.unknown;
         Ok(Planned {
             base,
             request,

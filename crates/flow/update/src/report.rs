@@ -28,6 +28,8 @@ pub struct Run {
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
+    /// Those of them that are not known.
+    pub unknown: BTreeSet<PolicyName>,
     /// The files that changed, old and new bytes.
     pub files: Vec<FileChange>,
     /// The commit, if one was made (or would be).

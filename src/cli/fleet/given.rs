@@ -1,0 +1,146 @@
+//! `--fleet` of `update` and `policy`: objects as clusters have them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::objects::{Collected, collect};
+use super::open;
+use super::outside::UserOutside;
+use crate::cli::fetch_bounds::FetchBounds;
+use bumpwright_api::Objects;
+use bumpwright_budget::{self as budget, Memory};
+use bumpwright_build::FolderTree;
+use bumpwright_fleet::{
+    self as fleet, Fleet, FleetVerifier, GitFiles, Identity, Memo, Repository, Settings, Verification,
+};
+use bumpwright_git::{Fetched, ObjectId};
+
+/// A repository whose clusters are read.
+pub(in crate::cli) struct Given {
+    repository: Box<dyn Repository>,
+    /// Its root on disk.
+    root: Option<PathBuf>,
+    /// The tree of a commit.
+    tree: Option<ObjectId>,
+    entries: Vec<String>,
+    settings: Settings,
+    outside: UserOutside,
+    memo: Memo,
+}
+
+/// How the world outside of the repository may be used.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct Limits {
+    pub(in crate::cli) bounds: FetchBounds,
+    pub(in crate::cli) offline: bool,
+}
+
+impl Given {
+    /// The repository on disk that has `folder`, and paths on disk as entries.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, or an entry outside of the repository.
+    pub(in crate::cli) fn on_disk(folder: &Path, entries: &[String], limits: Limits) -> Result<Self, String> {
+        let real = fs::canonicalize(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let root = open::root_above(&real).unwrap_or(real);
+        let entries = entries.iter().map(|entry| open::below(&root, entry));
+        let entries = entries
+            .collect::<Result<Vec<String>, String>>()
+            .map_err(|error| format!("--fleet {error}"))?;
+        let tree = FolderTree::new(&root).map_err(|error| error.to_string())?;
+        Ok(Self {
+            settings: settings(open::identity(&root)),
+            repository: Box::new(tree),
+            root: Some(root),
+            tree: None,
+            entries,
+            outside: UserOutside::within(limits.bounds, limits.offline),
+            memo: Memo::default(),
+        })
+    }
+
+    /// The repository on disk that has the first of these entries, or the working folder without one.
+    ///
+    /// # Errors
+    /// As [`Given::on_disk`].
+    pub(in crate::cli) fn of_entries(entries: &[String], limits: Limits) -> Result<Self, String> {
+        let first = entries.first().and_then(|entry| fs::canonicalize(entry).ok());
+        let root = first.and_then(|first| open::root_above(&first));
+        Self::on_disk(root.as_deref().unwrap_or(Path::new(".")), entries, limits)
+    }
+
+    /// A commit of a remote, and paths from its root as entries.
+    pub(in crate::cli) fn in_commit(fetched: Fetched, url: &str, entries: &[String], limits: Limits) -> Self {
+        let tree = fetched.tip.tree;
+        let identity = Identity {
+            urls: vec![url.to_owned()],
+        };
+        Self {
+            settings: settings(identity),
+            repository: Box::new(GitFiles::new(fetched.objects, tree)),
+            root: None,
+            tree: Some(tree),
+            entries: entries.iter().map(|entry| fleet::clean(entry)).collect(),
+            outside: UserOutside::within(limits.bounds, limits.offline),
+            memo: Memo::default(),
+        }
+    }
+
+    /// The same repository with the entries that it names itself, and a time limit.
+    pub(super) fn with_own_entries(mut self, deadline: std::time::Instant) -> Self {
+        self.entries = fleet::entries(&*self.repository.tree());
+        self.settings.deadline = Some(deadline);
+        self
+    }
+
+    /// The clusters.
+    ///
+    /// # Errors
+    /// An entry does not exist.
+    pub(super) fn fleets(&self) -> Result<Vec<Fleet>, String> {
+        let view = |entry: &String| {
+            let fleet = fleet::view(&*self.repository, entry, &self.outside, &self.settings, &self.memo);
+            fleet.map_err(|error| format!("--fleet {entry}: {error}"))
+        };
+        self.entries.iter().map(view).collect()
+    }
+
+    /// The objects of our kinds that the clusters have, besides those that are `given` by hand, and notes on what is not known of them.
+    ///
+    /// # Errors
+    /// An entry does not exist, or two clusters differ in an object.
+    pub(in crate::cli) fn objects(&self, given: &Objects) -> Result<(Objects, Vec<String>), String> {
+        let fleets = self.fleets()?;
+        let Collected { objects, mut notes } = collect(&fleets, given, &self.settings.identity)?;
+        let policies = objects.image_policies().count();
+        for fleet in &fleets {
+            notes.extend(fleet.problems.iter().cloned());
+            let failed = fleet.nodes.iter().filter(|node| node.product.is_err()).count();
+            if failed > 0 && policies == 0 {
+                notes.push(format!(
+                    "{}: {failed} of its Kustomizations could not be built: `bumpwright fleet {}` says why",
+                    fleet.entry, fleet.entry
+                ));
+            }
+        }
+        Ok((objects, notes))
+    }
+
+    /// Verifies edits of the repository against the clusters.
+    pub(in crate::cli) fn verifier(self, verification: Verification) -> FleetVerifier {
+        let verifier = FleetVerifier::new(
+            self.entries,
+            self.root,
+            Box::new(self.outside),
+            self.settings,
+            verification,
+        );
+        verifier.with_memo(self.tree, self.memo)
+    }
+}
+
+fn settings(identity: Identity) -> Settings {
+    let mut settings = Settings::new(Memory::single(budget::SINGLE, budget::BUILD_MEMORY).of(""));
+    settings.identity = identity;
+    settings
+}

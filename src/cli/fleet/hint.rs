@@ -1,0 +1,42 @@
+//! A hint for whoever updates without `--fleet`: which cluster has the policies that markers name.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::given::Given;
+use bumpwright_fleet::Fleet;
+use bumpwright_policy::PolicyName;
+
+/// The time to look for it.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What to type so that policies are known which only a build gives; none if no cluster of the repository has them.
+pub(in crate::cli) fn hint(given: Given, unknown: &BTreeSet<PolicyName>) -> Option<String> {
+    let given = given.with_own_entries(Instant::now() + LIMIT);
+    let fleets = given.fleets().ok()?;
+    let mut open = unknown.clone();
+    let mut entries = Vec::new();
+    while let Some(best) = fleets.iter().rev().max_by_key(|fleet| known(fleet, &open).len()) {
+        let found = known(best, &open);
+        if found.is_empty() {
+            break;
+        }
+        open.retain(|name| !found.contains(name));
+        entries.push(match best.entry.as_str() {
+            "" => ".",
+            entry => entry,
+        });
+    }
+    let entries = entries.join(",");
+    (!entries.is_empty()).then(|| format!("markers name policies that only a build gives: try --fleet {entries}"))
+}
+
+/// Those of the policies that a cluster has.
+fn known(fleet: &Fleet, wanted: &BTreeSet<PolicyName>) -> BTreeSet<PolicyName> {
+    let policies = fleet.of_kind("image.toolkit.fluxcd.io", "ImagePolicy");
+    let names = policies.map(|(_, object)| {
+        let name = object.id().name;
+        PolicyName::new(name.namespace.as_str(), name.name.as_str())
+    });
+    names.filter(|name| wanted.contains(name)).collect()
+}

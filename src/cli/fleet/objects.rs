@@ -1,0 +1,193 @@
+//! The objects of our kinds in fleets, as manifests of a command.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use bumpwright_api::{Document, ImageUpdateAutomation, Object, ObjectName, Objects, Place, UnknownFields, read};
+use bumpwright_fleet::{Fleet, FleetObject, Identity, SourceObject, is_masked};
+
+/// The group of sources.
+const SOURCES: &str = "source.toolkit.fluxcd.io";
+
+/// The kinds that commands read.
+const KINDS: [(&str, &str); 6] = [
+    ("image.toolkit.fluxcd.io", "ImagePolicy"),
+    ("image.toolkit.fluxcd.io", "ImageRepository"),
+    ("image.toolkit.fluxcd.io", "ImageUpdateAutomation"),
+    (SOURCES, "GitRepository"),
+    ("", "Secret"),
+    ("", "ServiceAccount"),
+];
+
+/// Labels that name the Kustomization of an object: those of two clusters may have other names.
+const OWNER: [&str; 2] = [
+    "kustomize.toolkit.fluxcd.io/name",
+    "kustomize.toolkit.fluxcd.io/namespace",
+];
+
+/// Objects of fleets, and what is to be said of others.
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    pub(super) objects: Objects,
+    pub(super) notes: Vec<String>,
+}
+
+/// Collects the objects of fleets. Those that are also `given` by hand are left out, and so are automations of other repositories and
+/// Secrets whose values are encrypted. Of an object that several Kustomizations of a cluster have, the first one counts.
+///
+/// # Errors
+/// Two clusters have different objects of one kind and name.
+pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) -> Result<Collected, String> {
+    let given: BTreeSet<(&str, ObjectName)> = given.documents().map(|document| key(&document.object)).collect();
+    let has_automations = given.iter().any(|(kind, _)| *kind == "ImageUpdateAutomation");
+    let mut collected = Collected::default();
+    let mut seen: BTreeMap<(&str, ObjectName), Seen<'_>> = BTreeMap::new();
+    for fleet in fleets {
+        let mut own = BTreeSet::new();
+        for (node, object) in fleet.objects() {
+            if node.is_elsewhere() || !is_read(object) || is_masked(&object.value) {
+                continue;
+            }
+            let document = match document(object) {
+                Ok(Some(document)) => document,
+                Ok(None) => continue,
+                Err(error) => {
+                    collected.notes.push(format!("left out: {error}"));
+                    continue;
+                }
+            };
+            let key = key(&document.object);
+            let is_left_out = match &document.object {
+                Object::ImageUpdateAutomation(automation) => {
+                    has_automations || !is_of_this_repository(automation, fleet, identity)
+                }
+                _ => false,
+            };
+            if is_left_out || given.contains(&key) || !own.insert(key.clone()) {
+                continue;
+            }
+            let new = Seen {
+                fleet,
+                object,
+                document,
+            };
+            match seen.get_mut(&key) {
+                None => {
+                    seen.insert(key, new);
+                }
+                Some(first) => first.meet(&new, &mut collected.notes)?,
+            }
+        }
+    }
+    let documents = seen.into_values().map(|seen| seen.document);
+    let added = collected.objects.insert_all(documents);
+    added.map_err(|error| error.to_string())?;
+    collected.notes.sort();
+    collected.notes.dedup();
+    Ok(collected)
+}
+
+/// An object of a fleet.
+struct Seen<'f> {
+    fleet: &'f Fleet,
+    object: &'f FleetObject,
+    document: Document,
+}
+
+impl Seen<'_> {
+    /// The same object in another cluster. Credentials that differ are not used; anything else that differs is an error.
+    fn meet(&self, other: &Self, notes: &mut Vec<String>) -> Result<(), String> {
+        if unowned(&self.object.value) == unowned(&other.object.value) {
+            return Ok(());
+        }
+        let object = &self.document.object;
+        let (kind, name) = (object.kind(), object.metadata().object_name());
+        let places = format!("{} and {}", self.shown(), other.shown());
+        match object {
+            Object::Secret(_) | Object::ServiceAccount(_) => {
+                notes.push(format!("{kind} {name} differs: {places}; that of the first is used"));
+                Ok(())
+            }
+            _ => Err(format!(
+                "{kind} {name} differs: {places}; name one of these clusters in --fleet, or give the {kind} with -f"
+            )),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let place = self.object.origin.as_deref().unwrap_or("generated");
+        format!("{place} in {}", self.fleet.entry)
+    }
+}
+
+fn key(object: &Object) -> (&'static str, ObjectName) {
+    (object.kind(), object.metadata().object_name())
+}
+
+fn is_read(object: &FleetObject) -> bool {
+    KINDS.contains(&bumpwright_api::group_kind(&object.value))
+}
+
+/// An object without the labels of its Kustomization.
+fn unowned(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(labels) = object.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
+        labels.retain(|key, _| !OWNER.contains(&key.as_str()));
+    }
+    object
+}
+
+/// Reads an object as its API server does: unknown fields are dropped.
+fn document(object: &FleetObject) -> Result<Option<Document>, String> {
+    let text = object.value.to_string();
+    let origin = object.origin.as_deref().unwrap_or("generated");
+    let documents = read(origin, text.as_bytes(), UnknownFields::Allow).map_err(|errors| {
+        let causes: Vec<String> = errors.0.iter().map(|error| error.cause.to_string()).collect();
+        format!("{origin}: {}", causes.join("; "))
+    })?;
+    let (path, place) = place(origin);
+    let named = documents.into_iter().next().map(|document| Document {
+        path,
+        place,
+        object: document.object,
+    });
+    Ok(named)
+}
+
+/// `path:line:column`.
+fn place(origin: &str) -> (String, Place) {
+    let mut parts = origin.rsplitn(3, ':');
+    let column = parts.next().and_then(|text| text.parse().ok());
+    let line = parts.next().and_then(|text| text.parse().ok());
+    match (parts.next(), line, column) {
+        (Some(path), Some(line), Some(column)) => (path.to_owned(), Place { line, column }),
+        _ => (origin.to_owned(), Place::default()),
+    }
+}
+
+/// Whether an automation edits the repository that the fleet is read from: its source is the one that reconciles the entry, has the same
+/// address, or is not in the fleet at all.
+fn is_of_this_repository(automation: &ImageUpdateAutomation, fleet: &Fleet, identity: &Identity) -> bool {
+    let name = automation.source_name();
+    let url = |name: &ObjectName| {
+        let object = fleet.object(SOURCES, "GitRepository", name)?;
+        let source = SourceObject {
+            kind: "GitRepository".to_owned(),
+            name: name.clone(),
+            object: Some(object.value.clone()),
+        };
+        source.url().map(str::to_owned)
+    };
+    let root = fleet.nodes.first().and_then(|root| root.kustomization.as_ref());
+    let own = root.map(bumpwright_api::Kustomization::source);
+    match (url(&name), own) {
+        (_, Some(own)) if own == name => true,
+        (None, own) => own.is_none(),
+        (Some(found), own) => {
+            let urls = own.as_ref().and_then(url).into_iter();
+            let urls = urls.chain(identity.urls.iter().cloned()).collect();
+            Identity { urls }.has(&found)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `--fleet`: the clusters whose policies are used, and which the edits are verified against.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::args::{Update, Verify};
+use super::target::{Target, classify};
+use crate::cli::access;
+use crate::cli::fleet::given::{Given, Limits};
+use crate::cli::fleet::hint as hint_of;
+use crate::cli::places::Places;
+use bumpwright_api::Objects;
+use bumpwright_fleet::Verification;
+use bumpwright_git::Checkout;
+use bumpwright_policy::PolicyName;
+use bumpwright_update::Run;
+
+/// What the clusters of `--fleet` give.
+#[derive(Default)]
+pub(super) struct Clusters {
+    pub(super) objects: Objects,
+    pub(super) verify: Option<Arc<dyn bumpwright_update::Verify>>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads the clusters of `--fleet`, if there are any.
+///
+/// # Errors
+/// A cluster that TARGET does not have, or a remote that cannot be fetched.
+pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Result<Clusters, String> {
+    if args.fleet.is_empty() {
+        return match args.verify {
+            Verify::None => Ok(Clusters::default()),
+            Verify::Build => {
+                Err("--verify build needs --fleet PATH: the folders of TARGET that clusters reconcile".to_owned())
+            }
+        };
+    }
+    let clusters = open(args, &args.fleet, places)?;
+    let (objects, notes) = clusters.objects(given)?;
+    let verifier = clusters.verifier(Verification {
+        must_build: args.verify == Verify::Build,
+        timeout: args.verify_timeout,
+        push_on_timeout: false,
+    });
+    Ok(Clusters {
+        objects,
+        verify: Some(Arc::new(verifier)),
+        notes,
+    })
+}
+
+/// The repository of TARGET. A remote is fetched: the clusters are those of its commit.
+fn open(args: &Update, entries: &[String], places: &mut Places) -> Result<Given, String> {
+    let limits = Limits {
+        bounds: args.bounds,
+        offline: args.offline,
+    };
+    match classify(args.target.as_deref().unwrap_or("."))? {
+        Target::Folder(folder) => Given::on_disk(&folder, entries, limits),
+        Target::File(file) => {
+            let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+            Given::on_disk(parent.unwrap_or(Path::new(".")), entries, limits)
+        }
+        Target::Remote(url) => {
+            let remote = access::plain(&url, &args.access)?;
+            let checkout = args.branch.clone().map_or(Checkout::Default, Checkout::Branch);
+            let fetched = places.place(&remote)?.mirror.fetch(&checkout, &[]);
+            let fetched = fetched.map_err(|error| error.to_string())?;
+            Ok(Given::in_commit(fetched, &remote.url.to_string(), entries, limits))
+        }
+    }
+}
+
+/// What to type when markers name policies that no file has, and a cluster of the repository gives them.
+pub(super) fn hint(args: &Update, runs: &[Run], places: &mut Places) -> Option<String> {
+    if !args.fleet.is_empty() || !args.filenames.is_empty() {
+        return None;
+    }
+    let unknown: BTreeSet<PolicyName> = runs.iter().flat_map(|run| run.unknown.iter().cloned()).collect();
+    if unknown.is_empty() {
+        return None;
+    }
+    hint_of(open(args, &[], places).ok()?, &unknown)
+}
