@@ -99,6 +99,24 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "The longest time between the first change and the run.",
     ),
     annotation(
+        "ImageUpdateAutomation",
+        "verify",
+        "none (default) or build",
+        "With build, the Kustomizations that read a changed file are built before the push, and one that fails only with the commit prevents it.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "verify-on-timeout",
+        "fail (default) or push",
+        "What becomes of a commit that could not be verified in time.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "verify-timeout",
+        "a duration such as 30s; default: 1m",
+        "The time for the verification of a commit.",
+    ),
+    annotation(
         "Kustomization",
         "approve-prune",
         "a revision",

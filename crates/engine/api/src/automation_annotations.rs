@@ -16,6 +16,12 @@ pub struct AutomationAnnotations {
     pub settle: Option<Duration>,
     /// `settle-at-most`: the longest wait after the first change.
     pub settle_at_most: Option<Duration>,
+    /// `verify: build`: build before the push.
+    pub verify: bool,
+    /// `verify-timeout`: the time for that; a minute when absent.
+    pub verify_timeout: Option<Duration>,
+    /// `verify-on-timeout: push`: push what could not be verified in time.
+    pub push_on_timeout: bool,
 }
 
 impl AutomationAnnotations {
@@ -39,19 +45,21 @@ impl AutomationAnnotations {
                     grammar: "a duration such as 20s or 5m",
                 })
         };
-        let dry_run = match ours(annotations, "dry-run").map(String::as_str) {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(other) => {
-                return Err(InvalidAnnotation::Value {
-                    key: "dry-run",
-                    value: other.to_owned(),
-                    grammar: "\"true\" or \"false\"",
-                });
-            }
+        let choice = |key: &'static str, [no, yes]: [&str; 2], grammar: &'static str| match ours(annotations, key) {
+            None => Ok(false),
+            Some(value) if value == no => Ok(false),
+            Some(value) if value == yes => Ok(true),
+            Some(value) => Err(InvalidAnnotation::Value {
+                key,
+                value: value.clone(),
+                grammar,
+            }),
         };
         Ok(Self {
-            dry_run,
+            dry_run: choice("dry-run", ["false", "true"], "\"true\" or \"false\"")?,
+            verify: choice("verify", ["none", "build"], "none or build")?,
+            verify_timeout: duration("verify-timeout")?,
+            push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
             settle: duration("settle")?,
             settle_at_most: duration("settle-at-most")?,
         })
@@ -96,11 +104,17 @@ pub(crate) mod tests {
         assert_eq!(read(&[]).unwrap(), AutomationAnnotations::default());
         assert!(read(&[("hold", "x")]).is_err());
         assert!(read(&[("dry-run", "true")]).unwrap().dry_run);
+        assert!(read(&[("verify", "build")]).unwrap().verify);
+        assert!(!read(&[("verify", "none")]).unwrap().verify);
+        assert!(read(&[("verify-on-timeout", "push")]).unwrap().push_on_timeout);
         for (key, value) in [
             ("dry-run", "yes"),
             ("settle", "20"),
             ("settle-at-most", "-1s"),
             ("settle", ""),
+            ("verify", "server"),
+            ("verify-timeout", "soon"),
+            ("verify-on-timeout", "ignore"),
         ] {
             let error = read(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("is not"), "{error}");

@@ -32,6 +32,13 @@ impl GoDuration {
     }
 }
 
+/// Longer ones than Go can write are the longest of those.
+impl From<Duration> for GoDuration {
+    fn from(duration: Duration) -> Self {
+        Self(gostd::Duration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)))
+    }
+}
+
 impl FromStr for GoDuration {
     type Err = InvalidDuration;
 

@@ -32,4 +32,4 @@ pub use settings::{KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};
 pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
-pub use walk::view;
+pub use walk::{ClusterObjects, view, view_cluster};

@@ -12,7 +12,7 @@ use super::repository::{Changed, GitFiles, Outside, Repository};
 use super::search::Search;
 use super::settings::Settings;
 use super::view::{Fleet, Node, Problem};
-use super::walk::view;
+use super::walk::{ClusterObjects, view, view_cluster};
 use bumpwright_api::{GoDuration, ObjectName};
 use bumpwright_build::FolderTree;
 use bumpwright_git::ObjectId;
@@ -32,9 +32,17 @@ pub struct Verification {
     pub push_on_timeout: bool,
 }
 
+/// Where the Kustomizations of a repository are.
+enum Clusters {
+    /// In its own folders, which clusters reconcile.
+    Entries(Vec<String>),
+    /// In an API server.
+    Objects(ClusterObjects),
+}
+
 /// Verifies commits against the fleets of a repository. What does not depend on the changed files is built once.
 pub struct FleetVerifier {
-    entries: Vec<String>,
+    clusters: Clusters,
     root: Option<PathBuf>,
     outside: Box<dyn Outside + Send>,
     settings: Settings,
@@ -52,7 +60,10 @@ struct Known {
 /// Does not print keys.
 impl std::fmt::Debug for FleetVerifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FleetVerifier({:?})", self.entries)
+        match &self.clusters {
+            Clusters::Entries(entries) => write!(f, "FleetVerifier({entries:?})"),
+            Clusters::Objects(cluster) => write!(f, "FleetVerifier({})", cluster.source),
+        }
     }
 }
 
@@ -67,12 +78,26 @@ impl FleetVerifier {
         verification: Verification,
     ) -> Self {
         Self {
-            entries,
+            clusters: Clusters::Entries(entries),
             root,
             outside,
             settings,
             verification,
             known: Mutex::default(),
+        }
+    }
+
+    /// A verifier of the Kustomizations of a cluster.
+    #[must_use]
+    pub fn of_cluster(
+        cluster: ClusterObjects,
+        outside: Box<dyn Outside + Send>,
+        settings: Settings,
+        verification: Verification,
+    ) -> Self {
+        Self {
+            clusters: Clusters::Objects(cluster),
+            ..Self::new(Vec::new(), None, outside, settings, verification)
         }
     }
 
@@ -206,7 +231,7 @@ impl Attempt<'_> {
         if late {
             let text = format!("not everything could be built within {}", timeout);
             match must_build && !push_on_timeout {
-                true => return Err(refused(format!("{text}; --verify-timeout gives it more time"))),
+                true => return Err(refused(format!("{text}; verify-timeout gives it more time"))),
                 false => impact.notes.push(format!("the impact is not complete: {text}")),
             }
         }
@@ -226,10 +251,19 @@ impl Attempt<'_> {
     }
 
     fn fleets(&self, files: &dyn Repository, memo: &Memo) -> Result<Vec<Fleet>, String> {
-        let entries = self.verifier.entries.iter();
-        entries
-            .map(|entry| view(files, entry, self.outside(), &self.settings, memo))
-            .collect()
+        let fleet = |entry: &String| self.fleet(files, entry, memo);
+        match &self.verifier.clusters {
+            Clusters::Entries(entries) => entries.iter().map(fleet).collect(),
+            Clusters::Objects(_) => fleet(&String::new()).map(|fleet| vec![fleet]),
+        }
+    }
+
+    /// The fleet of an entry, or of the cluster.
+    fn fleet(&self, files: &dyn Repository, entry: &str, memo: &Memo) -> Result<Fleet, String> {
+        match &self.verifier.clusters {
+            Clusters::Entries(_) => view(files, entry, self.outside(), &self.settings, memo),
+            Clusters::Objects(cluster) => Ok(view_cluster(files, cluster, self.outside(), &self.settings, memo)),
+        }
     }
 
     pub(super) fn outside(&self) -> &dyn Outside {
@@ -308,7 +342,7 @@ impl Attempt<'_> {
         let changed: Vec<String> = files.files.keys().cloned().collect();
         let memo = self.memo.after(&changed);
         let entry = &broken.pair.fleets.1.entry;
-        let Ok(fleet) = view(&files, entry, self.outside(), &self.settings, &memo) else {
+        let Ok(fleet) = self.fleet(&files, entry, &memo) else {
             return false;
         };
         let name = broken.pair.after.and_then(Node::name);

@@ -38,27 +38,39 @@ pub fn view(
     let ResolvedPath { directory, .. } = tree
         .canonical(&format!("/{entry}"))
         .map_err(|error| error.to_string())?;
-    let mut walk = Walk {
-        repository,
-        outside,
-        settings,
-        memo,
-        own: None,
-        fleet: Fleet::new(&entry),
-        names: BTreeSet::new(),
-        sources: BTreeMap::new(),
-        count: 0,
-    };
+    let mut walk = Walk::new(repository, &entry, outside, settings, memo);
     match directory {
         true => walk.folder(&entry),
         false => walk.file(&*tree, &entry),
     }
-    walk.run();
-    if walk.fleet.is_late() {
-        let problem = "the time limit was reached: not all Kustomizations were looked at";
-        walk.fleet.problems.push(problem.to_owned());
+    Ok(walk.finish())
+}
+
+/// The Kustomizations of a cluster that sync a repository, as the API server has them.
+#[derive(Clone, Debug)]
+pub struct ClusterObjects {
+    /// The GitRepository of the repository.
+    pub source: ObjectName,
+    /// The Kustomizations, and the objects that they take variables from.
+    pub objects: Vec<FleetObject>,
+}
+
+/// Reads the fleet of a cluster: what its Kustomizations would have with these files.
+#[must_use]
+pub fn view_cluster(
+    repository: &dyn Repository,
+    cluster: &ClusterObjects,
+    outside: &dyn Outside,
+    settings: &Settings,
+    memo: &Memo,
+) -> Fleet {
+    let mut walk = Walk::new(repository, "", outside, settings, memo);
+    walk.push(None, None, "", None);
+    walk.own = Some(cluster.source.clone());
+    if let Some(root) = walk.fleet.nodes.first_mut() {
+        root.product = Ok(Arc::new(product_of(cluster.objects.clone())));
     }
-    Ok(walk.fleet)
+    walk.finish()
 }
 
 struct Walk<'a> {
@@ -96,7 +108,37 @@ struct Done {
 /// A node that is not built yet.
 const WAITING: &str = "not built";
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(
+        repository: &'a dyn Repository,
+        entry: &str,
+        outside: &'a dyn Outside,
+        settings: &'a Settings,
+        memo: &'a Memo,
+    ) -> Self {
+        Self {
+            repository,
+            outside,
+            settings,
+            memo,
+            own: None,
+            fleet: Fleet::new(entry),
+            names: BTreeSet::new(),
+            sources: BTreeMap::new(),
+            count: 0,
+        }
+    }
+
+    /// Builds everything that comes out of the entry.
+    fn finish(mut self) -> Fleet {
+        self.run();
+        if self.fleet.is_late() {
+            let problem = "the time limit was reached: not all Kustomizations were looked at";
+            self.fleet.problems.push(problem.to_owned());
+        }
+        self.fleet
+    }
+
     /// Begins with a folder: builds it as it is, and again as the Kustomization among its objects that reconciles it.
     fn folder(&mut self, folder: &str) {
         self.push(None, None, folder, None);

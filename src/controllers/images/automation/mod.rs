@@ -9,6 +9,7 @@ mod preview;
 mod skips;
 mod status;
 mod validate;
+mod verify;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,9 +118,11 @@ impl ImageUpdateAutomations {
         let objects = dereference::objects(context, &automation, &repository).await?;
         let timeout = repository.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std());
         let limit = timeout.saturating_mul(CONVERSATIONS);
+        let verifier = verify::verifier(context, &automation, &annotations).await?;
         let automation = Arc::new(automation);
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job.edits.dry_run = annotations.dry_run;
+        job.edits.verify = verifier;
         let run = run(job, place, limit).await.map_err(Error::Failed)?;
         request_metrics::run(&context.shared.metrics, &run);
         skips::count(&context.shared.metrics, request, &run);

@@ -1,0 +1,173 @@
+//! `bumpwright.dev/verify: build`: the Kustomizations of the cluster that sync the repository are built with the commit before it is
+//! pushed (docs/guides/impact.md).
+//!
+//! An automation is a tenant's. It sees the Kustomizations of its own GitRepository only; with `--no-cross-namespace-refs` those of its
+//! own namespace. Secrets of other namespaces are not read: variables from them stay as they are written.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::context::AutomationContext;
+use super::error::Error;
+use bumpwright_api::{AutomationAnnotations, GoDuration, ImageUpdateAutomation, Kustomization, ObjectName};
+use bumpwright_fleet::{
+    ClusterObjects, FleetObject, FleetVerifier, Outside, Repository, Settings, SourceObject, Verification,
+};
+use bumpwright_kube::{CONFIG_MAP, ClusterError, GroupVersionKind, KUSTOMIZATION, Kind, SECRET};
+use bumpwright_kustomize::tree::{Sealed, World};
+use bumpwright_update::Verify;
+
+/// The time of a verification, unless the annotation says another one.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The longest time that an annotation may ask for: the run holds its turn at the branch for so long.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// The most Kustomizations that come out of those of the cluster.
+const KUSTOMIZATIONS: usize = 1000;
+
+/// The most objects of one verification.
+const OBJECTS: usize = 100_000;
+
+/// The most ConfigMaps and Secrets that are read for one verification.
+const REFERENCES: usize = 1000;
+
+/// The labels of an object that a Kustomization applied.
+const OWNER: [&str; 2] = [
+    "/metadata/labels/kustomize.toolkit.fluxcd.io~1namespace",
+    "/metadata/labels/kustomize.toolkit.fluxcd.io~1name",
+];
+
+/// The verifier of an automation that asks for one.
+pub(super) async fn verifier(
+    context: &AutomationContext,
+    automation: &ImageUpdateAutomation,
+    annotations: &AutomationAnnotations,
+) -> Result<Option<Arc<dyn Verify>>, Error> {
+    if !annotations.verify {
+        return Ok(None);
+    }
+    let cluster = objects(context, automation).await.map_err(|error| {
+        Error::Failed(format!(
+            "cannot read the Kustomizations that bumpwright.dev/verify builds: {error}"
+        ))
+    })?;
+    let namespace = automation.metadata.namespace_or_default();
+    let mut settings = Settings::new(context.shared.settings.builds.of(namespace).memory);
+    (settings.kustomizations, settings.objects, settings.threads) = (KUSTOMIZATIONS, OBJECTS, 1);
+    let timeout = annotations.verify_timeout.unwrap_or(TIMEOUT).min(LONGEST);
+    let verification = Verification {
+        must_build: true,
+        timeout: GoDuration::from(timeout),
+        push_on_timeout: annotations.push_on_timeout,
+    };
+    let verifier = FleetVerifier::of_cluster(cluster, Box::new(NoNetwork), settings, verification);
+    Ok(Some(Arc::new(verifier)))
+}
+
+/// The Kustomizations that sync the automation's GitRepository, and what they take variables from.
+async fn objects(
+    context: &AutomationContext,
+    automation: &ImageUpdateAutomation,
+) -> Result<ClusterObjects, ClusterError> {
+    let source = automation.source_name();
+    let own = automation.metadata.namespace_or_default();
+    let settings = &context.shared.settings;
+    let namespace = match settings.no_cross_namespace_refs || settings.scope.namespace.is_some() {
+        true => own,
+        false => "",
+    };
+    let syncs = |kustomization: &Kustomization| {
+        kustomization.spec.source_ref.kind == "GitRepository" && kustomization.source() == source
+    };
+    let mut all: Vec<(Kustomization, Value)> = Vec::new();
+    for object in kustomizations(context, namespace).await? {
+        if let Ok(kustomization) = serde_json::from_value::<Kustomization>(object.clone())
+            && syncs(&kustomization)
+        {
+            all.push((kustomization, object));
+        }
+    }
+    let names: BTreeSet<ObjectName> = all.iter().map(|(one, _)| one.metadata.object_name()).collect();
+    let mut objects = references(context, &all, own).await?;
+    // One that another of them applies comes out of its build, as the commit would have it.
+    let is_applied = |object: &Value, name: &ObjectName| {
+        let [namespace, owner] =
+            OWNER.map(|pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
+        let owner = ObjectName::new(namespace, owner);
+        owner != *name && names.contains(&owner)
+    };
+    let roots = all
+        .into_iter()
+        .filter(|(one, object)| !is_applied(object, &one.metadata.object_name()));
+    objects.extend(roots.map(|(_, value)| FleetObject { value, origin: None }));
+    Ok(ClusterObjects { source, objects })
+}
+
+/// The Kustomizations of a namespace, or of all; none in a cluster that does not have the kind.
+async fn kustomizations(context: &AutomationContext, namespace: &str) -> Result<Vec<Value>, ClusterError> {
+    let cluster = &context.shared.cluster;
+    let kind = GroupVersionKind {
+        group: KUSTOMIZATION.group.to_owned(),
+        version: KUSTOMIZATION.version.to_owned(),
+        kind: KUSTOMIZATION.kind.to_owned(),
+    };
+    let listed = match cluster.resource(&kind).await {
+        Ok(resource) => cluster.list(&resource, namespace, "").await,
+        Err(error) => Err(error),
+    };
+    match listed {
+        Ok(objects) => Ok(objects.iter().cloned().collect()),
+        Err(ClusterError::NoMatch { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The ConfigMaps that Kustomizations take variables from, and the Secrets in the automation's own namespace. Missing ones are left
+/// out: the expressions stay as they are written.
+async fn references(
+    context: &AutomationContext,
+    all: &[(Kustomization, Value)],
+    own: &str,
+) -> Result<Vec<FleetObject>, ClusterError> {
+    let mut wanted: BTreeSet<(bool, ObjectName)> = BTreeSet::new();
+    for (kustomization, _) in all {
+        let namespace = kustomization.metadata.namespace_or_default();
+        let post_build = kustomization.spec.post_build.iter();
+        for reference in post_build.flat_map(|post_build| &post_build.substitute_from) {
+            let is_secret = reference.kind == "Secret";
+            if !is_secret || namespace == own {
+                wanted.insert((is_secret, ObjectName::new(namespace, reference.name.as_str())));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (is_secret, name) in wanted.iter().take(REFERENCES) {
+        let kind: &'static Kind = if *is_secret { &SECRET } else { &CONFIG_MAP };
+        match context.shared.cluster.get(kind, name).await {
+            Ok(object) => found.push(FleetObject {
+                value: object.value(kind),
+                origin: None,
+            }),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// A verification has the files of the repository only. What needs others fails with the commit and without it.
+struct NoNetwork;
+
+impl Outside for NoNetwork {
+    fn world(&self) -> Box<dyn World + '_> {
+        Box::new(Sealed)
+    }
+
+    fn source(&self, source: &SourceObject) -> Result<Arc<dyn Repository>, String> {
+        Err(format!("{} is another source", source.shown()))
+    }
+}
