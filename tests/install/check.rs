@@ -133,10 +133,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
 /// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an
 /// administrator installed before.
 fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: &str) {
-    let denied = said
-        .lines()
-        .find_map(|line| line.strip_prefix("✗ you may not "))
-        .unwrap();
+    let denied = said.lines().find_map(|line| line.strip_prefix("✗ you may not ")).unwrap();
     let rbac = "rbac.authorization.k8s.io";
     let mut rules = vec![("", rule(&["escalate", "bind"], rbac, "clusterroles"))];
     rules.push(("flux-system", rule(&["escalate", "bind"], rbac, "roles")));
@@ -147,11 +144,7 @@ fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: 
         rules.push((namespace, rule(&[verb], group, plural)));
     }
     for (namespace, scope) in [("", "Cluster"), ("flux-system", "")] {
-        let of_scope: Vec<&Json> = rules
-            .iter()
-            .filter(|(of, _)| *of == namespace)
-            .map(|(_, one)| one)
-            .collect();
+        let of_scope: Vec<&Json> = rules.iter().filter(|(of, _)| *of == namespace).map(|(_, one)| one).collect();
         let mut metadata = json!({"name": "installer"});
         if !namespace.is_empty() {
             metadata["namespace"] = json!(namespace);
@@ -176,11 +169,7 @@ fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: 
     assert_eq!(ran.code, 0, "{}", ran.err);
     let ran = bench.run(&["install", "--wait=false", "--kubeconfig=kubeconfig"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    assert!(
-        ran.out.contains("service \"bumpwright-artifacts\" deleted"),
-        "{}",
-        ran.out
-    );
+    assert!(ran.out.contains("service \"bumpwright-artifacts\" deleted"), "{}", ran.out);
 }
 
 fn rule(verbs: &[&str], group: &str, resource: &str) -> Json {
@@ -265,7 +254,8 @@ fn faults_are_found(cluster: &Cluster) {
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
     // Another holder, one that is silent, and old stored versions.
     lease(cluster, "source-controller", "source-controller-0_1", FUTURE);
-    let other = "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright: bumpwright waits until it is released";
+    let other =
+        "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright: bumpwright waits until it is released";
     let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     let mut stored = cluster.get(definition);
     stored["status"]["storedVersions"] = json!(["v1beta2", "v1"]);
@@ -279,8 +269,7 @@ fn faults_are_found(cluster: &Cluster) {
 
     // Another image, no replicas; no right, no Service, no definition.
     let image = format!("a/b:{VERSION}1");
-    let patch =
-        json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": image}]}}}});
+    let patch = json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": image}]}}}});
     let answer = cluster.request(
         "PATCH",
         path,

@@ -171,9 +171,12 @@ fn kustomize_makes_the_same_with_changes() {
         images:
         - {name: ghcr.io/bumpwright/bumpwright, newName: 'registry.example.com:5000/ops/bumpwright', newTag: v9.9.9}
         patches:
-        - target: {kind: ClusterRoleBinding}
+        - target: {kind: ClusterRoleBinding, name: bumpwright-flux-system}
           patch: |
             - {op: replace, path: /metadata/name, value: bumpwright-images}
+        - target: {kind: ClusterRoleBinding, name: bumpwright-images-flux-system}
+          patch: |
+            - {op: replace, path: /metadata/name, value: bumpwright-images-images}
         - target: {kind: NetworkPolicy}
           patch: |
             $patch: delete

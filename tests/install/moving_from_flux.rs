@@ -290,7 +290,7 @@ fn the_document_can_be_followed() {
     let said = moving.run(&["bumpwright install --beside-flux", "bumpwright check"]);
     assert!(said.contains("✔ deployment.apps/bumpwright is ready"), "{said}");
     assert!(
-        said.contains("which is no pod of bumpwright: bumpwright waits for it"),
+        said.contains("which is not a pod of bumpwright: bumpwright waits until it is released"),
         "{said}"
     );
     world.release("1.2.0");

@@ -220,7 +220,7 @@ fn what_belongs_to_somebody_else_stays() {
     let words = "clusterrole.rbac.authorization.k8s.io/bumpwright left as it is: the installation in the namespace flux-system uses it\n";
     assert!(said.contains(words), "{said}");
     assert!(
-        said.contains("namespace/second left as it is: it was made by test\n"),
+        said.contains("namespace/second left as it is: it was made by an unknown client\n"),
         "{said}"
     );
     assert!(!said.contains("without finalizer"), "{said}");

@@ -309,15 +309,8 @@ mod tests {
             ("ghcr.io:x/o/app:1", "the registry is HOST or HOST:PORT"),
         ] {
             let error = set(&format!("fs:a={text}")).unwrap_err();
-            assert!(
-                error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why),
-                "{error}"
-            );
-            assert!(
-                error
-                    .ends_with("expected NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3"),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why), "{error}");
+            assert!(error.ends_with("expected NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3"), "{error}");
         }
     }
 
