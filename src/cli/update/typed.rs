@@ -110,7 +110,7 @@ impl<'a> Typed<'a> {
         let args = self.args;
         if let Some(flag) = self.push_flag() {
             return Err(format!(
-                "{flag} needs a remote: a folder is edited in place and never pushed"
+                "{flag} needs a remote: a folder is edited in place and never pushed; give the URL of the repository in its place"
             ));
         }
         let given = [
@@ -309,8 +309,15 @@ mod tests {
             ("ghcr.io:x/o/app:1", "the registry is HOST or HOST:PORT"),
         ] {
             let error = set(&format!("fs:a={text}")).unwrap_err();
-            assert!(error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why), "{error}");
-            assert!(error.ends_with("expected NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3"), "{error}");
+            assert!(
+                error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why),
+                "{error}"
+            );
+            assert!(
+                error
+                    .ends_with("expected NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3"),
+                "{error}"
+            );
         }
     }
 
