@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::{Bench, Ran};
 use bumpwright_testkit::deployments;
+use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::wait_for;
 
 const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -121,6 +122,13 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);
     }
     the_rights_that_are_named_are_enough(&cluster, &bench, &ran.out);
+    let away = cluster
+        .kubeconfig_with("any")
+        .replace(cluster.url(), &format!("https://localhost:{}", free_port()));
+    bench.write("away", away);
+    let ran = bench.run(&["check", "--kubeconfig=away"]);
+    let words = "error: cannot ask the API server of the kubeconfig for its version: ";
+    assert!(ran.code == 2 && ran.err.starts_with(words), "{}", ran.err);
     let ran = bench.run(&["check", "--kubeconfig=absent"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
@@ -133,7 +141,10 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
 /// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an
 /// administrator installed before.
 fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: &str) {
-    let denied = said.lines().find_map(|line| line.strip_prefix("✗ you may not ")).unwrap();
+    let denied = said
+        .lines()
+        .find_map(|line| line.strip_prefix("✗ you may not "))
+        .unwrap();
     let rbac = "rbac.authorization.k8s.io";
     let mut rules = vec![("", rule(&["escalate", "bind"], rbac, "clusterroles"))];
     rules.push(("flux-system", rule(&["escalate", "bind"], rbac, "roles")));
@@ -144,7 +155,11 @@ fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: 
         rules.push((namespace, rule(&[verb], group, plural)));
     }
     for (namespace, scope) in [("", "Cluster"), ("flux-system", "")] {
-        let of_scope: Vec<&Json> = rules.iter().filter(|(of, _)| *of == namespace).map(|(_, one)| one).collect();
+        let of_scope: Vec<&Json> = rules
+            .iter()
+            .filter(|(of, _)| *of == namespace)
+            .map(|(_, one)| one)
+            .collect();
         let mut metadata = json!({"name": "installer"});
         if !namespace.is_empty() {
             metadata["namespace"] = json!(namespace);
@@ -169,7 +184,11 @@ fn the_rights_that_are_named_are_enough(cluster: &Cluster, bench: &Bench, said: 
     assert_eq!(ran.code, 0, "{}", ran.err);
     let ran = bench.run(&["install", "--wait=false", "--kubeconfig=kubeconfig"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    assert!(ran.out.contains("service \"bumpwright-artifacts\" deleted"), "{}", ran.out);
+    assert!(
+        ran.out.contains("service \"bumpwright-artifacts\" deleted"),
+        "{}",
+        ran.out
+    );
 }
 
 fn rule(verbs: &[&str], group: &str, resource: &str) -> Json {
@@ -254,8 +273,7 @@ fn faults_are_found(cluster: &Cluster) {
     let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
     // Another holder, one that is silent, and old stored versions.
     lease(cluster, "source-controller", "source-controller-0_1", FUTURE);
-    let other =
-        "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright: bumpwright waits until it is released";
+    let other = "! the lease source-controller-leader-election is held by source-controller-0_1, which is not a pod of bumpwright: bumpwright waits until it is released";
     let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/imagepolicies.image.toolkit.fluxcd.io";
     let mut stored = cluster.get(definition);
     stored["status"]["storedVersions"] = json!(["v1beta2", "v1"]);
@@ -269,7 +287,8 @@ fn faults_are_found(cluster: &Cluster) {
 
     // Another image, no replicas; no right, no Service, no definition.
     let image = format!("a/b:{VERSION}1");
-    let patch = json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": image}]}}}});
+    let patch =
+        json!({"spec": {"replicas": 0, "template": {"spec": {"containers": [{"name": "manager", "image": image}]}}}});
     let answer = cluster.request(
         "PATCH",
         path,

@@ -32,19 +32,19 @@ fn try_run(args: &Check) -> Result<u8, String> {
     let components = Components::named(&args.components).and_then(|named| named.checked(true));
     let components = components.map_err(|error| error.to_string())?;
     let runtime = cluster::runtime().map_err(|error| format!("cannot start: {error}"))?;
-    let findings = runtime
-        .block_on(check(args, components))
-        .map_err(|error| error.to_string())?;
+    let findings = runtime.block_on(check(args, components))?;
     console::print(findings.shown(args.output).as_bytes()).map_err(console::cannot_print)?;
     Ok(findings.code())
 }
 
-async fn check(args: &Check, components: Components) -> Result<Findings, ClusterError> {
+async fn check(args: &Check, components: Components) -> Result<Findings, String> {
     let target = &args.target;
-    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone()).await?;
+    let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone());
+    let cluster = cluster.await.map_err(|error| error.to_string())?;
     let mut findings = Findings::default();
     // Without an answer there is nothing to find.
-    server(&cluster, &mut findings).await?;
+    let asked = server(&cluster, &mut findings).await;
+    asked.map_err(|error| format!("cannot ask the API server of the kubeconfig for its version: {error}"))?;
     match args.pre {
         true => before::check(&cluster, &target.namespace, components, &mut findings).await,
         false => after::check(&cluster, &target.namespace, &mut findings).await,
