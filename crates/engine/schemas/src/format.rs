@@ -145,7 +145,7 @@ fn is_duration(text: &str) -> bool {
 
 fn is_unit(name: &str) -> bool {
     let of = |names: &&[&str]| names.contains(&name) || names.last().is_some_and(|last| name.starts_with(last));
-    UNITS.iter().any(|names| of(names))
+    UNITS.iter().any(of)
 }
 
 fn is_base64(text: &str) -> bool {
