@@ -17,3 +17,4 @@ mod memory;
 mod objects;
 mod observe;
 mod storage_faults;
+mod verify;
