@@ -1,22 +1,20 @@
 //! A local folder as the artifact that a source would make of it: the same files excluded, and no links.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk::bounded;
+use super::names::Names;
 use bumpwright_artifact::{IgnoreFile, IgnoreRules, Verdict};
-use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, path};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError};
 
 /// The names in an artifact of the folder; file contents are read on demand.
 #[derive(Debug)]
 pub struct FolderTree {
     root: PathBuf,
-    files: BTreeSet<String>,
-    /// The entries of each directory.
-    directories: BTreeMap<String, BTreeSet<String>>,
+    names: Names<()>,
 }
 
 /// A folder that cannot be walked.
@@ -33,89 +31,59 @@ impl FolderTree {
     /// # Errors
     /// A folder or a `.sourceignore` cannot be read.
     pub fn new(root: &Path) -> Result<Self, FolderError> {
+        Self::ignoring(root, None)
+    }
+
+    /// The same with the `spec.ignore` of its source.
+    ///
+    /// # Errors
+    /// As [`FolderTree::new`]
+    pub fn ignoring(root: &Path, ignore: Option<&str>) -> Result<Self, FolderError> {
         let mut found = Walked::default();
         found.walk(root, "")?;
         let ignores = found.ignores.iter().map(|(directory, text)| IgnoreFile {
             directory: directory.as_bytes(),
             text,
         });
-        let rules = IgnoreRules::of_tree(ignores, None);
+        let rules = IgnoreRules::of_tree(ignores, ignore);
         let kept = |path: &str, is_directory| {
             let components: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
             rules.verdict(&components, is_directory) == Verdict::Kept
         };
-        let mut tree = Self {
-            root: root.to_owned(),
-            files: BTreeSet::new(),
-            directories: BTreeMap::from([("/".to_owned(), BTreeSet::new())]),
-        };
+        let mut names = Names::default();
         for path in found.directories.iter().filter(|path| kept(path, true)) {
-            tree.add_directory(&format!("/{path}"));
+            names.add_directory(&format!("/{path}"));
         }
         for path in found.files.iter().filter(|path| kept(path, false)) {
-            let path = format!("/{path}");
-            let parent = path::parent(&path).to_owned();
-            tree.add_directory(&parent);
-            let names = tree.directories.entry(parent).or_default();
-            names.insert(path::base(&path).to_owned());
-            tree.files.insert(path);
+            names.add_file(&format!("/{path}"), ());
         }
-        let paths: Vec<String> = tree.directories.keys().filter(|path| *path != "/").cloned().collect();
-        for path in paths {
-            let names = tree.directories.entry(path::parent(&path).to_owned()).or_default();
-            names.insert(path::base(&path).to_owned());
-        }
-        Ok(tree)
+        Ok(Self {
+            root: root.to_owned(),
+            names,
+        })
     }
 
-    /// Adds a path with all directories above it.
-    fn add_directory(&mut self, path: &str) {
-        let mut path = path;
-        while !self.directories.contains_key(path) {
-            self.directories.insert(path.to_owned(), BTreeSet::new());
-            path = path::parent(path);
-        }
+    /// The folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 }
 
 impl Tree for FolderTree {
     fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
-        let found = self.canonical(path)?;
-        if found.directory {
-            return Err(TreeError::Directory(path.to_owned()));
-        }
+        self.names.file(path)?;
         let failed = |error: io::Error| TreeError::Other(path.to_owned(), error.to_string());
         let file = fs::File::open(self.root.join(path.trim_start_matches('/'))).map_err(failed)?;
         bounded(&file, path).map(Cow::Owned)
     }
 
     fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
-        let found = |directory| ResolvedPath {
-            path: path.to_owned(),
-            directory,
-        };
-        if self.directories.contains_key(path) {
-            return Ok(found(true));
-        }
-        if self.files.contains(path) {
-            return Ok(found(false));
-        }
-        let mut above = path::parent(path);
-        while above != "/" && !above.is_empty() {
-            if self.files.contains(above) {
-                return Err(TreeError::File(path.to_owned()));
-            }
-            above = path::parent(above);
-        }
-        Err(TreeError::Missing(path.to_owned()))
+        self.names.canonical(path)
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
-        match self.directories.get(directory) {
-            Some(names) => Ok(names.iter().cloned().collect()),
-            None if self.files.contains(directory) => Err(TreeError::File(directory.to_owned())),
-            None => Err(TreeError::Missing(directory.to_owned())),
-        }
+        self.names.list(directory)
     }
 
     fn name(&self) -> Option<String> {

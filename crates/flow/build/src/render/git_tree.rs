@@ -82,6 +82,18 @@ impl GitTree {
         }
     }
 
+    /// The same tree for another thread.
+    #[must_use]
+    pub fn for_thread(&self) -> Self {
+        let modules = self.modules.iter();
+        Self {
+            modules: modules
+                .map(|(path, module)| (path.clone(), module.for_thread()))
+                .collect(),
+            ..Self::new(self.objects.clone(), self.root)
+        }
+    }
+
     /// Attaches a submodule at its path.
     pub(super) fn mount(&mut self, path: &str, module: Self) {
         self.modules.insert(path.trim_matches('/').to_owned(), module);

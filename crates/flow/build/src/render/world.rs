@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use url::Url;
@@ -31,12 +32,37 @@ pub trait Mirrors {
     fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String>;
 }
 
+/// Address, reference and whether submodules are wanted.
+type RepositoryKey = (String, String, bool);
+
+/// The result of one fetch, for all that need it.
+type Shared<T> = Arc<OnceLock<Result<T, WorldError>>>;
+
+/// What was fetched, each only once: for worlds of several threads.
+#[derive(Default)]
+pub struct Fetches {
+    repositories: Mutex<HashMap<RepositoryKey, Shared<Mutex<GitTree>>>>,
+    files: Mutex<HashMap<String, Shared<Vec<u8>>>>,
+}
+
+impl std::fmt::Debug for Fetches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Fetches")
+    }
+}
+
+fn shared<K: Eq + Hash, T>(all: &Mutex<HashMap<K, Shared<T>>>, key: K) -> Shared<T> {
+    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(all.entry(key).or_default())
+}
+
 /// Repositories by their mirrors, files by HTTP, programs as child processes.
 pub struct RealWorld<M> {
     mirrors: M,
     client: Client,
-    /// By address, reference and whether submodules are wanted: one build sees one state of each repository.
-    repositories: RefCell<HashMap<(String, String, bool), Arc<GitTree>>>,
+    fetches: Arc<Fetches>,
+    /// The trees of this thread: one build sees one state of each repository.
+    repositories: RefCell<HashMap<RepositoryKey, Arc<GitTree>>>,
 }
 
 impl<M> std::fmt::Debug for RealWorld<M> {
@@ -48,9 +74,15 @@ impl<M> std::fmt::Debug for RealWorld<M> {
 impl<M: Mirrors> RealWorld<M> {
     /// A world whose repositories come from `mirrors`.
     pub fn new(mirrors: M) -> Self {
+        Self::sharing(mirrors, Arc::default())
+    }
+
+    /// The same, with what worlds of other threads have fetched.
+    pub fn sharing(mirrors: M, fetches: Arc<Fetches>) -> Self {
         Self {
             mirrors,
             client: Client::new(Peer::default(), RetryPolicy::default()),
+            fetches,
             repositories: RefCell::default(),
         }
     }
@@ -61,7 +93,7 @@ impl<M: Mirrors> RealWorld<M> {
         // The repository and its submodules are one job with one time limit.
         let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(url.timeout));
         let mirror = mirror.part_of(&job, Some(until));
-        let fetched = checked_out(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
+        let fetched = fetch_reference(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
         let mut tree = GitTree::new(fetched.objects, fetched.tip.tree);
         if url.submodules {
             let mut adding = Adding {
@@ -73,6 +105,19 @@ impl<M: Mirrors> RealWorld<M> {
             adding.add(&mut tree, &address, 0)?;
         }
         Ok(tree)
+    }
+}
+
+impl<M> RealWorld<M> {
+    fn downloaded(&self, url: &str) -> Result<Vec<u8>, WorldError> {
+        let address = Url::parse(url).map_err(|error| WorldError::Other(error.to_string()))?;
+        let request = Request::get(address).limit(LARGEST);
+        let answer = self.client.send(&request, Deadline::after(PATIENCE));
+        let answer = answer.map_err(|error| WorldError::Other(error.to_string()))?;
+        match answer.status.as_u16() {
+            200..=299 => Ok(answer.body),
+            status => Err(WorldError::Status(status)),
+        }
     }
 }
 
@@ -134,8 +179,11 @@ fn told(address: &str, error: &str) -> String {
     }
 }
 
-/// Resolves a reference as `git fetch origin REF` does: a branch, a tag, a full reference name, or a commit.
-fn checked_out(mirror: &Mirror, reference: &str) -> Result<Fetched, GitError> {
+/// Fetches a reference as `git fetch origin REF` does: a branch, a tag, a full reference name, or a commit; empty for the default branch.
+///
+/// # Errors
+/// The reference does not exist, or cannot be fetched.
+pub fn fetch_reference(mirror: &Mirror, reference: &str) -> Result<Fetched, GitError> {
     let is_id = matches!(reference.len(), 40 | 64) && reference.bytes().all(|byte| byte.is_ascii_hexdigit());
     let reference = reference.to_owned();
     if reference.is_empty() || reference == "HEAD" {
@@ -165,22 +213,20 @@ impl<M: Mirrors> World for RealWorld<M> {
             let tree: Arc<GitTree> = Arc::clone(tree);
             return Ok(tree);
         }
+        let slot = shared(&self.fetches.repositories, key.clone());
+        let fetched = slot.get_or_init(|| self.fetched(url).map(Mutex::new).map_err(WorldError::Other));
+        let fetched = fetched.as_ref().map_err(Clone::clone)?;
+        let fetched = fetched.lock().unwrap_or_else(PoisonError::into_inner);
         // Objects of a mirror are cached per thread; a build has one thread.
         #[allow(clippy::arc_with_non_send_sync)]
-        let tree = Arc::new(self.fetched(url).map_err(WorldError::Other)?);
+        let tree = Arc::new(fetched.for_thread());
         self.repositories.borrow_mut().insert(key, Arc::clone(&tree));
         Ok(tree)
     }
 
     fn fetch(&self, url: &str) -> Result<Vec<u8>, WorldError> {
-        let address = Url::parse(url).map_err(|error| WorldError::Other(error.to_string()))?;
-        let request = Request::get(address).limit(LARGEST);
-        let answer = self.client.send(&request, Deadline::after(PATIENCE));
-        let answer = answer.map_err(|error| WorldError::Other(error.to_string()))?;
-        match answer.status.as_u16() {
-            200..=299 => Ok(answer.body),
-            status => Err(WorldError::Status(status)),
-        }
+        let slot = shared(&self.fetches.files, url.to_owned());
+        slot.get_or_init(|| self.downloaded(url)).clone()
     }
 
     fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile {
