@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::refusal::CheckoutError;
-use super::tree::{Content, Directory, File, Files, Node};
+use super::tree::{Content, Directory, FILES, File, Files, Node};
 use bumpwright_git::{
     Checkout, EntryKind, GitError, MOST_SUBMODULES, Mirror, ObjectId, Objects, Walk, address_of_submodule,
     submodules_named,
@@ -36,7 +36,7 @@ pub type Modules<'a> = &'a dyn Fn(&str) -> Result<Arc<Mirror>, String>;
 ///
 /// # Errors
 /// [`GitError::Damaged`].
-pub(super) fn of_commit(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Files, GitError> {
+pub fn of_commit(objects: &Objects, root: ObjectId, sparse: &[String]) -> Result<Files, GitError> {
     let mut files = Files::default();
     files.root = directory(&mut files, objects, root, sparse)?;
     Ok(files)
@@ -49,7 +49,7 @@ fn directory(files: &mut Files, objects: &Objects, root: ObjectId, sparse: &[Str
         .collect();
     let mirror = files.add_mirror(objects.clone());
     // One walk for the repository and its submodules.
-    let walk = || Box::new(Walk::new("the files of the repository", objects));
+    let walk = || Box::new(Walk::new(FILES, objects));
     let mut reader = Reader {
         objects,
         mirror,

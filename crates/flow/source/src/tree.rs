@@ -94,6 +94,9 @@ pub enum Content {
     },
 }
 
+/// The work of reading, for errors.
+pub(super) const FILES: &str = "the files of the repository";
+
 /// A larger file is taken for a mistake, in bytes.
 const LARGEST: u64 = 2 << 30;
 
@@ -115,6 +118,18 @@ impl Files {
             mirrors: Vec::new(),
             walk: None,
             kept: Some(keep),
+        }
+    }
+
+    /// The contents without the names, for another thread.
+    #[must_use]
+    pub fn contents(&self) -> Self {
+        let walk = self.mirrors.first().map(|objects| Box::new(Walk::new(FILES, objects)));
+        Self {
+            root: Directory::default(),
+            mirrors: self.mirrors.clone(),
+            walk,
+            kept: self.kept.clone(),
         }
     }
 

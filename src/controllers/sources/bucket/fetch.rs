@@ -9,13 +9,13 @@ use std::time::Duration;
 use super::error::Error;
 use super::remote::{settings, timeout};
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
-use crate::controllers::sources::spool::{Spooled, keeping, temporary_file};
+use crate::controllers::sources::spool::temporary_file;
 use bumpwright_api::{self as api, Artifact, Objects};
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_budget::{BudgetedWriter, Share};
 use bumpwright_http::Deadline;
 use bumpwright_object_store::{self as object_store, Bucket, BucketError, Index, Limits, Settings};
-use bumpwright_source::{Content, Directory, Files, Keeping, Node};
+use bumpwright_source::{Content, Directory, Files, Keeping, Node, Spooled, keeping};
 
 struct FetchRequest {
     settings: Settings,

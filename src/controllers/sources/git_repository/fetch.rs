@@ -11,7 +11,8 @@ use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use crate::controllers::sources::status::IN_STORAGE;
 use bumpwright_api::{Artifact, ConditionStatus, GitRepository, Reason};
-use bumpwright_git::{Auth, Remote, RemoteUrl, Scheme};
+use bumpwright_connect::git;
+use bumpwright_git::Remote;
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::GIT_REPOSITORY;
 use bumpwright_runtime::Status;
@@ -97,28 +98,10 @@ fn fetch(mirrors: &Mirrors, request: &FetchRequest) -> Result<Option<FetchedComm
     let failed = |error: String| CheckoutError::Failed(format!("unable to clone '{url}': {error}"));
     let mut files = commit.files(&spec.sparse_checkout).map_err(|e| failed(e.to_string()))?;
     if spec.recurse_submodules && spec.sparse_checkout.is_empty() {
-        let module = |address: &str| mirror(&submodule_remote(remote, address)?);
+        let module = |address: &str| mirror(&git::of_submodule(remote, address)?);
         commit.fill_modules(&mut files, &url, &module).map_err(failed)?;
     }
     source::check_sparse(&files, &spec.sparse_checkout)?;
     let files = Some(files);
     Ok(Some(FetchedCommit { commit, files }))
-}
-
-/// The remote of a submodule. Credentials for HTTP are for the server of the repository alone; an SSH key is not revealed to
-/// the server, and is used for known hosts only.
-fn submodule_remote(parent: &Remote, address: &str) -> Result<Remote, String> {
-    let url = RemoteUrl::parse(address).map_err(|error| error.to_string())?;
-    let origin = |url: &RemoteUrl| url.web().map(|web| web.origin());
-    let auth = match url.scheme() {
-        Scheme::Ssh if matches!(parent.auth, Auth::SshKey { .. }) => parent.auth.clone(),
-        Scheme::Http | Scheme::Https if origin(&url) == origin(&parent.url) => parent.auth.clone(),
-        Scheme::Http | Scheme::Https | Scheme::Ssh => Auth::None,
-        _ => return Err("submodules must be at http://, https:// or ssh:// addresses".to_owned()),
-    };
-    Ok(Remote {
-        url,
-        auth,
-        ..parent.clone()
-    })
 }

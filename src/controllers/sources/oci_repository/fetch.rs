@@ -9,14 +9,14 @@ use std::sync::Arc;
 use super::error::Error;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
-use crate::controllers::sources::spool::{Spooled, keeping, temporary_file};
+use crate::controllers::sources::spool::temporary_file;
 use bumpwright_api::{OciRepository, OciRepositorySpec};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::{Bound, Budget, Reservation};
 use bumpwright_http::NetError;
 use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_runtime::Status;
-use bumpwright_source::{self as source, Files, OciPick, OciRemote};
+use bumpwright_source::{self as source, Files, OciPick, OciRemote, Spooled, keeping};
 
 /// The number of attempts to pull a layer whose connection breaks.
 const TRIES: usize = 3;

@@ -3,7 +3,9 @@
 mod identities;
 mod repository;
 mod source;
+mod submodule;
 
 pub use identities::GitIdentities;
 pub use repository::{GitConnection, RemoteError, of_repository, of_server};
 pub use source::of_source;
+pub use submodule::of_submodule;
