@@ -174,7 +174,7 @@ struct Given {
 fn given(access: &Access) -> Result<Given, String> {
     let file = |file: &Option<PathBuf>| file.as_deref().map(secret_file).transpose();
     let (password, token) = (file(&access.password_file)?, file(&access.token_file)?);
-    if password.is_some() || token.is_some() {
+    if password.is_some() || token.is_some() || access.without_environment {
         return Ok(Given { password, token });
     }
     Ok(Given {

@@ -109,6 +109,10 @@ pub struct Access {
     /// CA certificates for HTTPS, instead of the system's
     #[arg(long, value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
+
+    /// Leave out the secrets of the environment: the server is not the one that they are for
+    #[arg(skip)]
+    pub without_environment: bool,
 }
 
 /// Output formats for people and programs.

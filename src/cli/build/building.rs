@@ -1,8 +1,7 @@
 //! Builds in the user's environment, from flags.
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::args::{Building, Reorder};
@@ -11,7 +10,7 @@ use crate::cli::args::Access;
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
 use bumpwright_build::{DiskTree, Mirrors, RealWorld};
-use bumpwright_git::Mirror;
+use bumpwright_git::{Mirror, Remote};
 use bumpwright_kustomize::generate::HelmSettings;
 use bumpwright_kustomize::tree::{LoadRestrictions, RepoUrl, Tree, World, public_url};
 use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
@@ -25,7 +24,8 @@ pub(in crate::cli) fn world(bounds: &FetchBounds) -> RealWorld<UserMirrors> {
     let mut places = Places::default();
     places.bound(bounds.budget());
     RealWorld::new(UserMirrors {
-        places: RefCell::new(places),
+        places: Arc::new(Mutex::new(places)),
+        given_for: None,
     })
 }
 
@@ -65,21 +65,21 @@ pub(super) fn at_revision(target: &str, revision: &str, flags: &Building, world:
 }
 
 /// A remote repository: revisions are branches, tags and whole commit ids.
-fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
+pub(in crate::cli) fn of_remote(url: RepoUrl, revision: &str) -> Result<RepoUrl, String> {
     match url.reference.as_str() {
         "" => Ok(RepoUrl {
             reference: revision.to_owned(),
             ..url
         }),
         reference => Err(format!(
-            "{}: the URL asks for {reference:?}, and --from and --to for others; leave out its ?ref=",
+            "{}: the URL asks for {reference:?}, and a flag for {revision:?}; leave out its ?ref=",
             public_url(&url.raw)
         )),
     }
 }
 
 /// The repository of a folder on disk: revisions are all that git understands.
-fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
+pub(in crate::cli) fn of_folder(folder: &str, revision: &str) -> Result<RepoUrl, String> {
     std::fs::metadata(folder).map_err(|error| format!("{folder}: {error}"))?;
     // A bare repository is the folder itself.
     let has_files = git(folder, &["rev-parse", "--is-inside-work-tree"])? == "true";
@@ -161,15 +161,36 @@ fn here() -> Option<String> {
 }
 
 /// Mirrors in the user's cache, with the user's own credentials.
+#[derive(Clone)]
 pub(in crate::cli) struct UserMirrors {
-    places: RefCell<Places>,
+    pub(in crate::cli) places: Arc<Mutex<Places>>,
+    /// The host that secrets of the environment are for; none for every one.
+    pub(in crate::cli) given_for: Option<String>,
+}
+
+impl UserMirrors {
+    /// The flags and environment that count for a server.
+    pub(in crate::cli) fn access(&self, url: &str) -> Access {
+        Access {
+            without_environment: self.given_for.is_some() && self.given_for != access::host(url),
+            ..Access::default()
+        }
+    }
+
+    /// The mirror of a remote.
+    ///
+    /// # Errors
+    /// As [`Places::place`]
+    pub(in crate::cli) fn of(&self, remote: &Remote) -> Result<Arc<Mirror>, String> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(places.place(remote)?.mirror)
+    }
 }
 
 impl Mirrors for UserMirrors {
     fn mirror(&self, url: &str, timeout: Duration) -> Result<Arc<Mirror>, String> {
-        let mut remote = access::plain(url, &Access::default())?;
+        let mut remote = access::plain(url, &self.access(url))?;
         remote.timeout = timeout;
-        let place = self.places.borrow_mut().place(&remote)?;
-        Ok(place.mirror)
+        self.of(&remote)
     }
 }
