@@ -10,5 +10,6 @@
 
 mod command;
 mod diff;
+mod fleet_sources;
 mod fleet_truth;
 mod kustomization;

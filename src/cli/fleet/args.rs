@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::byte_size::ByteSize;
 use crate::cli::fetch_bounds::FetchBounds;
+use bumpwright_api::GoDuration;
 use bumpwright_budget::{self as budget, Memory, Share};
 
 /// Arguments of `fleet`.
@@ -36,13 +37,25 @@ pub struct Show {
 /// What is read, and how.
 #[derive(Debug, Args)]
 pub struct Reading {
-    /// Entries: folders or files that clusters reconcile, such as clusters/production [default: those that sync themselves]
-    #[arg(value_name = "PATH")]
+    /// Entries: folders or files that clusters reconcile, such as clusters/production, or https://host/org/repo//clusters/production?ref=main [default: those that sync themselves]
+    #[arg(value_name = "PATH|URL")]
     pub entries: Vec<String>,
+
+    /// Read this revision instead of the files: a branch, tag or commit; in a local repository any revision of git
+    #[arg(long = "ref", value_name = "REV")]
+    pub revision: Option<String>,
 
     /// The root of the repository [default: the folder with .git above the first PATH]
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
+
+    /// The files of a source: a folder on disk, or of the repository when that is below its root
+    #[arg(long = "source", value_name = "KIND/NAMESPACE/NAME=DIR")]
+    pub sources: Vec<String>,
+
+    /// The time limit for each source that is fetched
+    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    pub timeout: GoDuration,
 
     /// Use no network: other sources and remote bases are unknown
     #[arg(long)]
@@ -101,6 +114,11 @@ Examples:
   bumpwright fleet clusters/production --kustomization flux-system/apps --output yaml
   # All clusters of the repository
   bumpwright fleet clusters/*
+  # Another revision, and a repository without a clone
+  bumpwright fleet --ref v1.2.0 clusters/production
+  bumpwright fleet https://git.example.com/acme/fleet//clusters/production?ref=main
+  # An OCIRepository that CI pushes from a folder of this repository
+  bumpwright fleet --source OCIRepository/flux-system/flux-system=kubernetes kubernetes/clusters/production
 
 Exit codes:
   0  all of it was built

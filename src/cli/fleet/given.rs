@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use super::network::Network;
 use super::objects::{Collected, collect};
 use super::open;
 use super::outside::UserOutside;
@@ -11,9 +13,12 @@ use bumpwright_api::Objects;
 use bumpwright_budget::{self as budget, Memory};
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{
-    self as fleet, Fleet, FleetVerifier, GitFiles, Identity, Memo, Repository, Settings, Verification,
+    self as fleet, Fleet, FleetVerifier, Identity, Memo, Repository, Settings, SourceFiles, Verification,
 };
 use bumpwright_git::{Fetched, ObjectId};
+
+/// The time limit of another source.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A repository whose clusters are read.
 pub(in crate::cli) struct Given {
@@ -35,6 +40,13 @@ pub(in crate::cli) struct Limits {
     pub(in crate::cli) offline: bool,
 }
 
+impl Limits {
+    fn outside(self, clone: Option<PathBuf>, identity: Identity) -> UserOutside {
+        let network = Network::new(self.bounds, TIMEOUT, &identity);
+        UserOutside::new(network, self.offline, clone, identity)
+    }
+}
+
 impl Given {
     /// The repository on disk that has `folder`, and paths on disk as entries.
     ///
@@ -48,13 +60,14 @@ impl Given {
             .collect::<Result<Vec<String>, String>>()
             .map_err(|error| format!("--fleet {error}"))?;
         let tree = FolderTree::new(&root).map_err(|error| error.to_string())?;
+        let identity = open::identity(&root);
         Ok(Self {
-            settings: settings(open::identity(&root)),
+            settings: settings(identity.clone()),
             repository: Box::new(tree),
-            root: Some(root),
             tree: None,
             entries,
-            outside: UserOutside::within(limits.bounds, limits.offline),
+            outside: limits.outside(Some(root.clone()), identity),
+            root: Some(root),
             memo: Memo::default(),
         })
     }
@@ -70,26 +83,36 @@ impl Given {
     }
 
     /// A commit of a remote, and paths from its root as entries.
-    pub(in crate::cli) fn in_commit(fetched: Fetched, url: &str, entries: &[String], limits: Limits) -> Self {
+    ///
+    /// # Errors
+    /// Its files cannot be listed.
+    pub(in crate::cli) fn in_commit(
+        fetched: &Fetched,
+        url: &str,
+        entries: &[String],
+        limits: Limits,
+    ) -> Result<Self, String> {
         let tree = fetched.tip.tree;
         let identity = Identity {
             urls: vec![url.to_owned()],
         };
-        Self {
-            settings: settings(identity),
-            repository: Box::new(GitFiles::new(fetched.objects, tree)),
+        Ok(Self {
+            settings: settings(identity.clone()),
+            repository: Box::new(SourceFiles::of_tree(&fetched.objects, tree)?),
             root: None,
             tree: Some(tree),
             entries: entries.iter().map(|entry| fleet::clean(entry)).collect(),
-            outside: UserOutside::within(limits.bounds, limits.offline),
+            outside: limits.outside(None, identity),
             memo: Memo::default(),
-        }
+        })
     }
 
     /// The same repository with the entries that it names itself, and a time limit.
     pub(super) fn with_own_entries(mut self, deadline: std::time::Instant) -> Self {
         self.entries = fleet::entries(&*self.repository.tree());
         self.settings.deadline = Some(deadline);
+        // Nobody waits for other servers here.
+        self.outside.offline = true;
         self
     }
 

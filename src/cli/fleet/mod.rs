@@ -5,6 +5,7 @@ pub(super) mod given;
 mod hint;
 mod json;
 mod names;
+mod network;
 mod objects;
 mod open;
 mod outside;

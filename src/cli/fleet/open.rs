@@ -3,53 +3,134 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use zeroize::Zeroizing;
 
 use super::args::Reading;
+use super::network::Network;
 use super::outside::UserOutside;
+use crate::cli::build::building;
 use bumpwright_build::FolderTree;
-use bumpwright_fleet::{self as fleet, Fleet, Identity, Memo, Repository, Settings};
+use bumpwright_fleet::{self as fleet, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles};
+use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_sops::{KeyService, LocalKeys};
+use bumpwright_source::Resolved;
 use bumpwright_update::git_without_fetches;
+
+/// The time limit for the repository itself.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// An opened repository, its entries, and how they are read.
 pub(super) struct Opened {
-    pub(super) repository: Box<dyn Repository>,
+    pub(super) repository: Arc<dyn Repository>,
     /// Paths from the root of the repository.
     pub(super) entries: Vec<String>,
     pub(super) settings: Settings,
-    pub(super) outside: UserOutside,
+    pub(super) outside: Arc<UserOutside>,
+    /// The files of a revision, and the revision: a commit id when it is on disk.
+    commit: Option<(Arc<SourceFiles>, String)>,
+    place: Place,
+}
+
+/// Where a repository is.
+#[derive(Clone)]
+enum Place {
+    /// On disk: its root.
+    Disk(PathBuf),
+    /// Behind a URL.
+    Remote(RepoUrl),
 }
 
 impl Opened {
     /// Opens what the arguments name.
     ///
     /// # Errors
-    /// A folder, a file or a key that cannot be read; for users.
+    /// A folder, a file, a revision or a key that cannot be read; for users.
     pub(super) fn new(reading: &Reading) -> Result<Self, String> {
-        let root = root(reading)?;
-        let entries = reading.entries.iter().map(|entry| below(&root, entry));
-        let mut entries = entries.collect::<Result<Vec<String>, String>>()?;
-        let repository = FolderTree::new(&root).map_err(|error| error.to_string())?;
+        Self::at(reading, reading.revision.as_deref())
+    }
+
+    /// Opens a revision of the repository that the arguments name; its files on disk without one.
+    ///
+    /// # Errors
+    /// As [`Opened::new`]
+    pub(super) fn at(reading: &Reading, revision: Option<&str>) -> Result<Self, String> {
+        let place = place(reading)?;
+        let (identity, clone) = match &place {
+            Place::Disk(root) => (identity(root), Some(root.clone())),
+            Place::Remote(url) => (
+                Identity {
+                    urls: vec![url.clone_url()],
+                },
+                None,
+            ),
+        };
+        let network = Network::new(reading.bounds, reading.timeout.as_std(), &identity);
+        let outside = UserOutside::new(network, reading.offline, clone, identity);
+        Self::in_place(reading, place, revision, Arc::new(outside))
+    }
+
+    /// Opens another revision of the same repository, or its files on disk. What was fetched is shared.
+    ///
+    /// # Errors
+    /// As [`Opened::new`]
+    #[allow(dead_code)] // for comparisons
+    pub(super) fn other(&self, reading: &Reading, revision: Option<&str>) -> Result<Self, String> {
+        Self::in_place(reading, self.place.clone(), revision, Arc::clone(&self.outside))
+    }
+
+    fn in_place(
+        reading: &Reading,
+        place: Place,
+        revision: Option<&str>,
+        outside: Arc<UserOutside>,
+    ) -> Result<Self, String> {
+        let commit = commit(&place, revision, &outside.network)?;
+        let repository: Arc<dyn Repository> = match (&commit, &place) {
+            (Some((files, _)), _) => Arc::clone(files) as Arc<dyn Repository>,
+            (None, Place::Disk(root)) => Arc::new(FolderTree::new(root).map_err(|error| error.to_string())?),
+            (None, Place::Remote(url)) => return Err(format!("{}: its files are not on disk", url.clone_url())),
+        };
+        let mut entries = match &place {
+            Place::Disk(root) => {
+                let entries = reading.entries.iter();
+                entries
+                    .map(|entry| below(root, entry))
+                    .collect::<Result<Vec<String>, String>>()?
+            }
+            Place::Remote(_) => {
+                let urls = reading.entries.iter().filter_map(|entry| RepoUrl::parse(entry).ok());
+                urls.map(|url| url.directory)
+                    .filter(|folder| !folder.is_empty())
+                    .collect()
+            }
+        };
         if entries.is_empty() {
             entries = fleet::entries(&*repository.tree());
             if entries.is_empty() {
                 return Err(format!(
                     "{}: no folder here has a Kustomization that reconciles it; name the folder that the cluster reconciles",
-                    root.display()
+                    place.shown()
                 ));
             }
         }
         let mut settings = Settings::new(reading.memory());
         settings.strict_substitute = reading.strict_substitute;
         settings.keys = keys(reading)?;
-        settings.identity = identity(&root);
+        settings.identity = outside.identity.clone();
+        settings.sources = reading
+            .sources
+            .iter()
+            .map(|text| given(text, &place))
+            .collect::<Result<_, String>>()?;
         Ok(Self {
-            repository: Box::new(repository),
+            repository,
             entries,
             settings,
-            outside: UserOutside::new(reading),
+            outside,
+            commit,
+            place,
         })
     }
 
@@ -58,10 +139,163 @@ impl Opened {
     /// # Errors
     /// An entry does not exist.
     pub(super) fn fleets(&self) -> Result<Vec<Fleet>, String> {
-        let memo = Memo::default();
-        let view = |entry: &String| fleet::view(&*self.repository, entry, &self.outside, &self.settings, &memo);
+        self.fleets_with(&Memo::default())
+    }
+
+    /// The same, with builds that are known.
+    ///
+    /// # Errors
+    /// As [`Opened::fleets`]
+    pub(super) fn fleets_with(&self, memo: &Memo) -> Result<Vec<Fleet>, String> {
+        let view = |entry: &String| fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo);
         self.entries.iter().map(view).collect()
     }
+
+    /// The same for a comparison: an entry that does not exist has nothing.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    #[allow(dead_code)] // for comparisons
+    pub(super) fn fleets_or_none(&self, memo: &Memo) -> Result<Vec<Fleet>, String> {
+        let tree = self.repository.tree();
+        let view = |entry: &String| match tree.canonical(&format!("/{entry}")) {
+            Err(TreeError::Missing(_)) => {
+                let mut fleet = Fleet::default();
+                fleet.entry.clone_from(entry);
+                Ok(fleet)
+            }
+            _ => fleet::view(&*self.repository, entry, &*self.outside, &self.settings, memo),
+        };
+        self.entries.iter().map(view).collect()
+    }
+
+    /// The paths whose files differ in another state of the repository, for [`Memo::after`]; none when that is not known.
+    #[allow(dead_code)] // for comparisons
+    pub(super) fn changed(&self, other: &Self) -> Option<Vec<String>> {
+        match (&self.commit, &other.commit, &self.place) {
+            (Some((one, _)), Some((other, _)), _) => Some(one.changed(other)),
+            (None, None, _) => Some(Vec::new()),
+            (Some((_, commit)), None, Place::Disk(root)) | (None, Some((_, commit)), Place::Disk(root)) => {
+                changed_on_disk(root, commit)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The paths of a folder whose files differ from those of a commit. None when other files may be ignored.
+fn changed_on_disk(root: &Path, commit: &str) -> Option<Vec<String>> {
+    let list = |arguments: &[&str]| {
+        let output = git_without_fetches(root).args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout)
+            .ok()
+            .filter(|_| output.status.success())?;
+        Some(text.split_terminator('\0').map(str::to_owned).collect::<Vec<String>>())
+    };
+    let mut changed = list(&[
+        "diff",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--relative",
+        commit,
+        "--",
+    ])?;
+    changed.extend(list(&["ls-files", "--others", "-z"])?);
+    let is_rule = |path: &String| path.ends_with(".sourceignore");
+    (!changed.iter().any(is_rule)).then_some(changed)
+}
+
+impl Place {
+    fn shown(&self) -> String {
+        match self {
+            Self::Disk(root) => root.display().to_string(),
+            Self::Remote(url) => public_url(&url.clone_url()).into_owned(),
+        }
+    }
+}
+
+/// The repository of the arguments: behind a URL, or the folder with `.git` above the first entry.
+fn place(reading: &Reading) -> Result<Place, String> {
+    let url = |entry: &String| RepoUrl::parse(entry).ok().filter(|_| !Path::new(entry).exists());
+    let urls: Vec<Option<RepoUrl>> = reading.entries.iter().map(url).collect();
+    let Some(Some(first)) = urls.first() else {
+        return match urls.iter().position(Option::is_some) {
+            None => root(reading).map(Place::Disk),
+            Some(at) => Err(not_one(reading.entries.get(at))),
+        };
+    };
+    let is_same = |url: &RepoUrl| url.clone_url() == first.clone_url() && url.reference == first.reference;
+    match urls.iter().position(|url| !url.as_ref().is_some_and(is_same)) {
+        None => Ok(Place::Remote(first.clone())),
+        Some(at) => Err(not_one(reading.entries.get(at))),
+    }
+}
+
+fn not_one(entry: Option<&String>) -> String {
+    let entry = public_url(entry.map(String::as_str).unwrap_or_default());
+    format!("{entry}: not of the same repository and revision as the entries before; run the command for each")
+}
+
+/// The files of a revision, and its name; none for those on disk.
+fn commit(
+    place: &Place,
+    revision: Option<&str>,
+    network: &Network,
+) -> Result<Option<(Arc<SourceFiles>, String)>, String> {
+    let (url, folder) = match (place, revision) {
+        (Place::Disk(_), None) => return Ok(None),
+        (Place::Disk(root), Some(revision)) => {
+            let root = root.to_str();
+            let root = root.ok_or_else(|| format!("{}: its name is not UTF-8", place.shown()))?;
+            let url = building::of_folder(root, revision)?;
+            // The root may be a folder of the repository.
+            (url.clone(), url.directory)
+        }
+        (Place::Remote(url), Some(revision)) => (building::of_remote(url.clone(), revision)?, String::new()),
+        (Place::Remote(url), None) => (url.clone(), String::new()),
+    };
+    let files = network.files_at(&url.clone_url(), &url.reference, PATIENCE);
+    let mut files = files.map_err(|error| match error.starts_with(&*public_url(&url.clone_url())) {
+        true => error,
+        false => format!("{}: {error}", public_url(&url.clone_url())),
+    })?;
+    if !folder.is_empty() {
+        let names: Vec<Vec<u8>> = folder.split('/').map(|name| name.as_bytes().to_vec()).collect();
+        files.root = match files.root.at(&names) {
+            Some(Resolved::Directory(below)) => below.clone(),
+            _ => return Err(format!("{}: {} has no such folder", place.shown(), url.reference)),
+        };
+    }
+    let files = SourceFiles::new(files, None, None)?;
+    Ok(Some((Arc::new(files), url.reference)))
+}
+
+/// `KIND/NAMESPACE/NAME=DIR`.
+fn given(text: &str, place: &Place) -> Result<(String, GivenSource), String> {
+    let parsed = text.split_once('=').filter(|(source, folder)| {
+        let parts: Vec<&str> = source.split('/').collect();
+        parts.len() == 3 && parts.iter().all(|part| !part.is_empty()) && !folder.is_empty()
+    });
+    let Some((source, folder)) = parsed else {
+        return Err(format!("--source {text:?}: expected KIND/NAMESPACE/NAME=DIR"));
+    };
+    let failed = |error: String| format!("--source {text}: {error}");
+    if let Place::Disk(root) = place {
+        // Another revision may not have it on disk.
+        if let Ok(folder) = below(root, folder) {
+            return Ok((source.to_owned(), GivenSource::Folder(folder)));
+        }
+    }
+    if !Path::new(folder).is_dir() {
+        return match place {
+            Place::Remote(_) => Ok((source.to_owned(), GivenSource::Folder(folder.to_owned()))),
+            Place::Disk(_) => Err(failed("no such folder".to_owned())),
+        };
+    }
+    let files = FolderTree::new(Path::new(folder)).map_err(|error| failed(error.to_string()))?;
+    Ok((source.to_owned(), GivenSource::Files(Arc::new(files))))
 }
 
 /// The root of the repository: `--path`, or the folder with `.git` above the first entry.
@@ -71,7 +305,13 @@ fn root(reading: &Reading) -> Result<PathBuf, String> {
         return real(path);
     }
     let first = reading.entries.first().map_or(Path::new("."), |entry| Path::new(entry));
-    let first = real(first)?;
+    let there = std::path::absolute(first).map_err(|error| format!("{}: {error}", first.display()))?;
+    // An entry of another revision need not be on disk.
+    let there = match reading.revision {
+        Some(_) => there.ancestors().find(|folder| folder.exists()).unwrap_or(&there),
+        None => first,
+    };
+    let first = real(there)?;
     root_above(&first).ok_or_else(|| {
         format!(
             "{}: not in a Git repository; --path names the root of the files",
@@ -86,16 +326,29 @@ pub(super) fn root_above(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(has_git).map(Path::to_owned)
 }
 
-/// An entry as a path from the root.
+/// An entry as a path from the root. The part of it that exists is resolved; a bare repository has no files, so paths begin at its root.
 pub(super) fn below(root: &Path, entry: &str) -> Result<String, String> {
-    let real = fs::canonicalize(entry).map_err(|error| format!("{entry}: {error}"))?;
-    let below = real
+    let is_bare = !root.join(".git").exists() && root.join("HEAD").is_file() && root.join("objects").is_dir();
+    if is_bare {
+        return Ok(fleet::clean(entry));
+    }
+    let real = match fs::canonicalize(entry) {
+        Ok(real) => real,
+        Err(error) => {
+            let path = std::path::absolute(entry).map_err(|error| format!("{entry}: {error}"))?;
+            let there = path
+                .ancestors()
+                .find_map(|folder| Some((folder, fs::canonicalize(folder).ok()?)));
+            let (folder, real) = there.ok_or_else(|| format!("{entry}: {error}"))?;
+            real.join(path.strip_prefix(folder).unwrap_or(&path))
+        }
+    };
+    let below = real.to_str().ok_or_else(|| format!("{entry}: its name is not UTF-8"))?;
+    let below = path::clean(below);
+    let below = Path::new(&below)
         .strip_prefix(root)
         .map_err(|_| format!("{entry}: not below {}", root.display()))?;
-    let below = below
-        .to_str()
-        .ok_or_else(|| format!("{entry}: its name is not UTF-8"))?;
-    Ok(below.to_owned())
+    Ok(below.to_string_lossy().into_owned())
 }
 
 /// The addresses of a clone's remotes.

@@ -1,38 +1,134 @@
 //! What a fleet needs from elsewhere, with the user's own credentials.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::args::Reading;
+use super::network::Network;
 use crate::cli::build::building;
-use crate::cli::fetch_bounds::FetchBounds;
-use bumpwright_fleet::{Outside, Repository, SourceObject};
+use bumpwright_fleet::{Identity, Outside, Repository, SourceFiles, SourceObject};
 use bumpwright_kustomize::tree::{Sealed, World};
+use bumpwright_source::Reference;
+use bumpwright_update::git_without_fetches;
 
-/// The user's network, or none.
+/// A source that was fetched, or is being fetched.
+type Shared = Arc<OnceLock<Result<Arc<dyn Repository>, String>>>;
+
+/// The user's network, or none, and the local clone.
 pub(super) struct UserOutside {
-    bounds: FetchBounds,
-    offline: bool,
+    pub(super) network: Network,
+    pub(super) offline: bool,
+    /// The clone, and the addresses of its remotes.
+    pub(super) clone: Option<PathBuf>,
+    pub(super) identity: Identity,
+    /// By what the files depend on: clusters and revisions share them.
+    fetched: Mutex<HashMap<String, Shared>>,
 }
 
 impl UserOutside {
-    pub(super) const fn new(reading: &Reading) -> Self {
-        Self::within(reading.bounds, reading.offline)
+    pub(super) fn new(network: Network, offline: bool, clone: Option<PathBuf>, identity: Identity) -> Self {
+        Self {
+            network,
+            offline,
+            clone,
+            identity,
+            fetched: Mutex::default(),
+        }
     }
 
-    pub(super) const fn within(bounds: FetchBounds, offline: bool) -> Self {
-        Self { bounds, offline }
+    fn fetch(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
+        let shown = source.shown();
+        let object = source.object.as_ref();
+        let object = object.ok_or_else(|| format!("{shown} is not in the fleet"))?;
+        if let Some(files) = self.of_clone(source) {
+            let files = files.map_err(|error| format!("{shown}: {error}"))?;
+            return Ok(Arc::new(files));
+        }
+        if self.offline {
+            return Err(format!("{shown} is unknown (offline)"));
+        }
+        let files = match source.kind.as_str() {
+            "GitRepository" => self.network.git(object, objects),
+            "OCIRepository" => self.network.oci(object, objects),
+            _ => Err(format!(
+                "the files of this kind are not fetched; give them with --source {shown}=DIR"
+            )),
+        };
+        match files {
+            Ok(files) => Ok(Arc::new(files)),
+            Err(error) => Err(format!("{shown}: {error}")),
+        }
     }
+
+    /// The files of another revision of the repository, if the local clone has it.
+    fn of_clone(&self, source: &SourceObject) -> Option<Result<SourceFiles, String>> {
+        let clone = self.clone.as_deref()?;
+        if source.kind != "GitRepository" || !source.url().is_some_and(|url| self.identity.has(url)) {
+            return None;
+        }
+        let reference = source.reference();
+        let revisions = revisions(clone, &Reference::of(reference.as_ref()));
+        let folder = clone.to_str()?;
+        let mut found = revisions
+            .iter()
+            .filter_map(|revision| building::of_folder(folder, revision).ok());
+        let url = found.next()?;
+        let ignore = source
+            .object
+            .as_ref()
+            .and_then(|object| object.pointer("/spec/ignore")?.as_str());
+        let files = self.network.files_at(&url.clone_url(), &url.reference, url.timeout);
+        Some(files.and_then(|files| SourceFiles::new(files, ignore, None)))
+    }
+}
+
+/// The names by which a clone may have a reference of its remote.
+fn revisions(clone: &Path, reference: &Reference) -> Vec<String> {
+    match reference {
+        Reference::Commit { id, .. } => vec![id.clone()],
+        Reference::Name(name) => {
+            let mut names = Vec::new();
+            if let Some(branch) = name.strip_prefix("refs/heads/") {
+                names.extend(
+                    remotes(clone)
+                        .iter()
+                        .map(|remote| format!("refs/remotes/{remote}/{branch}")),
+                );
+            }
+            names.push(name.clone());
+            names
+        }
+        Reference::Tag(tag) => vec![format!("refs/tags/{tag}")],
+        Reference::Branch(branch) => {
+            let remotes = remotes(clone);
+            let remotes = remotes.iter().map(|remote| format!("refs/remotes/{remote}/{branch}"));
+            remotes.chain([format!("refs/heads/{branch}")]).collect()
+        }
+        // Tags that a clone does not have could be newer.
+        Reference::Semver(_) => Vec::new(),
+    }
+}
+
+fn remotes(clone: &Path) -> Vec<String> {
+    let output = git_without_fetches(clone).arg("remote").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 impl Outside for UserOutside {
     fn world(&self) -> Box<dyn World + '_> {
         match self.offline {
             true => Box::new(Sealed),
-            false => Box::new(building::world(&self.bounds)),
+            false => Box::new(self.network.world()),
         }
     }
 
-    fn source(&self, source: &SourceObject) -> Result<Arc<dyn Repository>, String> {
-        Err(format!("{} is not this repository", source.shown()))
+    fn source(&self, source: &SourceObject, objects: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
+        let key = format!("{} {:?} {objects:?}", source.shown(), source.object);
+        let slot = {
+            let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(fetched.entry(key).or_default())
+        };
+        slot.get_or_init(|| self.fetch(source, objects)).clone()
     }
 }

@@ -83,9 +83,9 @@ fn headline(node: &Node, fleet: &Fleet) -> String {
         path => path,
     };
     let is_entry = node.parent.is_none();
-    if node.name().is_some() || !is_entry {
+    if node.name().is_some() {
         let _ = write!(line, " {DIM}{}{DIM:#}", words::printable(path));
-    } else {
+    } else if is_entry {
         let _ = write!(line, " {DIM}(entry){DIM:#}");
     }
     if let Source::Other(source) | Source::Unknown(source, _) = &node.source {
@@ -157,10 +157,13 @@ fn details(node: &Node) -> Vec<String> {
 
 fn summary(fleet: &Fleet) -> String {
     let failed = fleet.nodes.iter().filter(|node| node.product.is_err()).count();
+    // What an operator makes of its own object is none.
+    let is_one = |node: &&Node| node.kustomization.is_some() || node.parent.is_none();
+    let kustomizations = fleet.nodes.iter().filter(is_one).count();
     let built = format!(
         "{} in {}",
         words::count(fleet.len(), "object"),
-        words::count(fleet.nodes.len(), "Kustomization")
+        words::count(kustomizations, "Kustomization")
     );
     match failed {
         0 => built,

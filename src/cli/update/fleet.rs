@@ -68,7 +68,7 @@ fn open(args: &Update, entries: &[String], places: &mut Places) -> Result<Given,
             let checkout = args.branch.clone().map_or(Checkout::Default, Checkout::Branch);
             let fetched = places.place(&remote)?.mirror.fetch(&checkout, &[]);
             let fetched = fetched.map_err(|error| error.to_string())?;
-            Ok(Given::in_commit(fetched, &remote.url.to_string(), entries, limits))
+            Given::in_commit(&fetched, &remote.url.to_string(), entries, limits)
         }
     }
 }

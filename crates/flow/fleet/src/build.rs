@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::repository::{Reads, Recorder};
+use super::repository::{Reads, Recorder, Repository};
 use super::settings::Settings;
 use super::view::{FleetObject, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
@@ -21,24 +21,29 @@ use bumpwright_substitute::Variables;
 /// The objects that `substituteFrom` names, as far as the fleet has them, in its order.
 pub(super) type References = Vec<Option<Arc<Value>>>;
 
-/// Builds a Kustomization from the files of its source. The paths that it looked at are returned in any case: those of a build that
-/// fails say when it may succeed.
+/// Builds a Kustomization from the files of its source. The paths that it looked at are returned in any case: those of a build that fails
+/// say when it may succeed. They are those of the repository, which other `files` may come from.
 pub(super) fn build(
     kustomization: &Kustomization,
     references: &References,
-    tree: &dyn Tree,
+    (tree, files): (&dyn Tree, Option<&dyn Repository>),
     world: &dyn World,
     settings: &Settings,
 ) -> (Result<Product, Problem>, Reads) {
     let recorder = Recorder::new(tree);
     let built = built(kustomization, references, &recorder, world, settings);
     let reads = recorder.into_reads();
+    let reads = match files {
+        Some(files) => reads.translated(files),
+        None => reads,
+    };
     let built = built.map_err(Problem::Build);
     let product = built.map(|built| product(kustomization, built, reads.clone()));
     (product, reads)
 }
 
-fn built(
+/// The objects of a build.
+pub(super) fn built(
     kustomization: &Kustomization,
     references: &References,
     tree: &dyn Tree,
@@ -104,8 +109,12 @@ pub fn is_masked(object: &Value) -> bool {
     fields.flat_map(|data| data.values()).any(is_mask)
 }
 
-/// The mask as itself, or as a generator puts it into `data`.
+/// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization that would is not
+/// known.
 fn is_mask(value: &Value) -> bool {
+    if value.as_str().is_some_and(|text| text.starts_with("ENC[")) {
+        return true;
+    }
     let plain = || STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default();
     value == MASK || plain() == MASK.as_bytes()
 }

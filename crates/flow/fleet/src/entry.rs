@@ -1,7 +1,12 @@
 //! The entry of a fleet: a folder or a file of the repository.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
+use super::instance;
+use super::settings::GivenSource;
+use super::source::SourceObject;
 use super::view::FleetObject;
 use bumpwright_api::Kustomization;
 use bumpwright_kustomize::tree::{Tree, path};
@@ -42,14 +47,24 @@ pub(super) fn plain(folder: &str) -> Kustomization {
 }
 
 /// The Kustomization that reconciles the folder itself, among the objects that are built from it: the one that `flux bootstrap` writes
-/// into `gotk-sync.yaml`.
-pub(super) fn own<'o>(objects: &'o [FleetObject], folder: &str) -> Option<(Kustomization, &'o FleetObject)> {
+/// into `gotk-sync.yaml`. Paths of a source whose files are a folder of the repository begin there.
+pub(super) fn own<'o>(
+    objects: &'o [FleetObject],
+    folder: &str,
+    given: &BTreeMap<String, GivenSource>,
+) -> Option<(Kustomization, &'o FleetObject)> {
     let mut found = objects
         .iter()
         .filter(|object| is_kustomization(&object.value))
         .filter_map(|object| {
             let parsed = parse(&object.value).ok()?;
-            let is_own = clean(&parsed.spec.path) == folder && parsed.spec.source_ref.kind == "GitRepository";
+            let (path, kind) = (clean(&parsed.spec.path), parsed.spec.source_ref.kind.as_str());
+            let is_own = match given.get(&SourceObject::of(&parsed).shown()) {
+                Some(GivenSource::Folder(root)) => clean(&format!("{root}/{path}")) == folder,
+                Some(GivenSource::Files(_)) => false,
+                // At the root are other repositories, too.
+                None => path == folder && (kind == "GitRepository" || (kind == "OCIRepository" && !path.is_empty())),
+            };
             is_own.then_some((parsed, object))
         });
     found.next()
@@ -112,18 +127,24 @@ fn is_yaml(name: &str) -> bool {
 }
 
 /// The folders of the Kustomizations in a file that build a folder above the file, from a GitRepository in the same file: what syncs a
-/// cluster with its folder.
+/// cluster with its folder. An operator makes both of a FluxInstance.
 fn entries_in(tree: &dyn Tree, file: &str) -> Vec<String> {
     let Ok(bytes) = tree.read(file) else { return Vec::new() };
     let holds = |word: &str| memchr::memmem::find(&bytes, word.as_bytes()).is_some();
-    if !holds(GROUP) || !holds("GitRepository") {
+    let has_kustomization = holds(GROUP) && holds("GitRepository");
+    if !has_kustomization && !holds("FluxInstance") {
         return Vec::new();
     }
     let Ok(objects) = of_file(tree, file.trim_start_matches('/')) else {
         return Vec::new();
     };
-    let kustomizations = objects.iter().filter(|object| is_kustomization(&object.value));
-    let folders = kustomizations.filter_map(|object| Some(clean(&parse(&object.value).ok()?.spec.path)));
+    let folders = objects.iter().filter_map(|object| {
+        if is_kustomization(&object.value) && has_kustomization {
+            return Some(clean(&parse(&object.value).ok()?.spec.path));
+        }
+        let path = object.value.pointer("/spec/sync/path").and_then(Value::as_str)?;
+        instance::is_instance(&object.value).then(|| clean(path))
+    });
     let folders =
         folders.filter(|folder| path::is_within(path::parent(file), &format!("/{folder}")) && !folder.is_empty());
     folders.collect()

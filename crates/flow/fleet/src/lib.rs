@@ -2,33 +2,40 @@
 //! come out of them, and so on to the end. No cluster and no checkout are needed.
 //!
 //! - [`view`]: from an entry to a [`Fleet`].
-//! - [`Repository`] and [`Outside`]: the files, and what comes from elsewhere.
+//! - [`Repository`] and [`Outside`]: the files, and what comes from elsewhere; [`SourceFiles`] are those of a commit or an image.
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
 //! - [`impact`]: what differs between the fleets before and after; [`FleetVerifier`] says it of the edits of an update.
 
 mod build;
+mod copied;
 mod dead;
 pub mod diff;
 mod entry;
+mod files;
+mod generator;
+mod glob;
 mod images;
 mod impact;
+mod instance;
 mod memo;
 mod rebuild;
 mod repository;
 mod search;
 mod settings;
 mod source;
+mod sources;
 mod verify;
 mod view;
 mod walk;
 
 pub use build::is_masked;
 pub use entry::{clean, entries};
+pub use files::SourceFiles;
 pub use impact::impact;
 pub use memo::Memo;
-pub use repository::{Changed, GitFiles, Outside, Reads, Repository};
-pub use settings::{KUSTOMIZATIONS, OBJECTS, Settings};
+pub use repository::{Changed, Outside, Reads, Repository};
+pub use settings::{GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};
 pub use view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};

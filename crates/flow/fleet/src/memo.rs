@@ -19,6 +19,8 @@ pub struct Memo {
 struct Known {
     kustomization: Kustomization,
     source: Source,
+    /// What the files depend on.
+    files: String,
     references: References,
     product: Result<Arc<Product>, Problem>,
     reads: Arc<Reads>,
@@ -29,10 +31,8 @@ impl Memo {
     #[must_use]
     pub fn after(&self, changed: &[String]) -> Self {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let stays = |known: &&Known| {
-            let is_here = known.source == Source::This;
-            !is_here || !changed.iter().any(|path| known.reads.is_affected_by(path))
-        };
+        // Builds of other sources have read nothing of the repository.
+        let stays = |known: &&Known| !changed.iter().any(|path| known.reads.is_affected_by(path));
         let kept = known.iter().map(|(name, all)| {
             let all: Vec<Known> = all.iter().filter(stays).cloned().collect();
             (name.clone(), all)
@@ -54,13 +54,16 @@ impl Memo {
     pub(super) fn get(
         &self,
         kustomization: &Kustomization,
-        source: &Source,
+        (source, files): (&Source, &str),
         references: &References,
     ) -> Option<Result<Arc<Product>, Problem>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let all = known.get(&kustomization.metadata.object_name())?;
         let same = |known: &&Known| {
-            known.kustomization == *kustomization && known.source == *source && known.references == *references
+            known.kustomization == *kustomization
+                && known.source == *source
+                && known.files == files
+                && known.references == *references
         };
         all.iter().find(same).map(|known| known.product.clone())
     }
@@ -68,7 +71,7 @@ impl Memo {
     pub(super) fn put(
         &self,
         kustomization: &Kustomization,
-        source: &Source,
+        (source, files): (&Source, &str),
         references: &References,
         product: &Result<Arc<Product>, Problem>,
         reads: Reads,
@@ -78,6 +81,7 @@ impl Memo {
         all.push(Known {
             kustomization: kustomization.clone(),
             source: source.clone(),
+            files: files.to_owned(),
             references: references.clone(),
             product: product.clone(),
             reads: Arc::new(reads),

@@ -26,14 +26,10 @@ pub(super) fn rebuild(
     }
     let kustomization = node.kustomization.clone().unwrap_or_else(|| entry::plain(&fleet.entry));
     let references = references(fleet, node);
-    build(
-        &kustomization,
-        &references,
-        &*repository.tree(),
-        &*outside.world(),
-        settings,
-    )
-    .0
+    let ignoring = node.ignore.as_deref().map(|ignore| repository.ignoring(ignore));
+    let ignoring = ignoring.transpose().map_err(Problem::Source)?;
+    let tree = ignoring.as_deref().unwrap_or(repository).tree();
+    build(&kustomization, &references, (&*tree, None), &*outside.world(), settings).0
 }
 
 fn references(fleet: &Fleet, node: &Node) -> References {

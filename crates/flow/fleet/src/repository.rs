@@ -2,19 +2,32 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::source::SourceObject;
-use bumpwright_build::{FolderTree, GitTree};
-use bumpwright_git::{ObjectId, Objects};
+use bumpwright_build::FolderTree;
 use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World, path};
 
 /// The files of a source, as its artifact has them.
 pub trait Repository: Send + Sync {
     /// The files. Each thread opens its own tree.
     fn tree(&self) -> Box<dyn Tree + '_>;
+
+    /// The same with the `spec.ignore` of a source.
+    ///
+    /// # Errors
+    /// The files cannot be listed again; for users.
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String>;
+
+    /// The paths of the fleet's repository that a path, which need not exist, comes from; none for files from elsewhere.
+    fn origins(&self, path: &str) -> Vec<String> {
+        let _ = path;
+        Vec::new()
+    }
 }
 
 /// What a fleet needs besides the files of its repository.
@@ -22,41 +35,36 @@ pub trait Outside: Sync {
     /// Remote bases of kustomizations. Each thread opens its own world.
     fn world(&self) -> Box<dyn World + '_>;
 
-    /// The files of a source other than the repository.
+    /// The files of a source other than the repository. `objects` are the Secrets and ServiceAccounts of its namespace. It is called from
+    /// several threads, and has to return in bounded time.
     ///
     /// # Errors
     /// The source is not available; for users.
-    fn source(&self, source: &SourceObject) -> Result<Arc<dyn Repository>, String>;
+    fn source(&self, source: &SourceObject, objects: &[Value]) -> Result<Arc<dyn Repository>, String>;
+}
+
+impl<R: Repository + ?Sized> Repository for Arc<R> {
+    fn tree(&self) -> Box<dyn Tree + '_> {
+        (**self).tree()
+    }
+
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+        (**self).ignoring(ignore)
+    }
+
+    fn origins(&self, path: &str) -> Vec<String> {
+        (**self).origins(path)
+    }
 }
 
 impl Repository for FolderTree {
     fn tree(&self) -> Box<dyn Tree + '_> {
         Box::new(Borrowed(self))
     }
-}
 
-/// The files of a commit, among the objects of a mirror.
-pub struct GitFiles {
-    /// Each thread has its own handle.
-    objects: Mutex<Objects>,
-    tree: ObjectId,
-}
-
-impl GitFiles {
-    /// The files below this tree.
-    #[must_use]
-    pub fn new(objects: Objects, tree: ObjectId) -> Self {
-        Self {
-            objects: Mutex::new(objects),
-            tree,
-        }
-    }
-}
-
-impl Repository for GitFiles {
-    fn tree(&self) -> Box<dyn Tree + '_> {
-        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Box::new(GitTree::new(objects, self.tree))
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+        let files = Self::ignoring(self.root(), Some(ignore));
+        Ok(Box::new(files.map_err(|error| error.to_string())?))
     }
 }
 
@@ -107,6 +115,18 @@ impl Reads {
     pub fn contains(&self, file: &str) -> bool {
         self.paths
             .contains(format!("/{}", file.trim_start_matches('/')).as_str())
+    }
+
+    /// The same in the fleet's repository, for a build from files that were copied from it.
+    pub(super) fn translated(&self, files: &dyn Repository) -> Self {
+        let translate = |paths: &BTreeSet<Box<str>>| {
+            let origins = paths.iter().flat_map(|path| files.origins(path));
+            origins.map(String::into_boxed_str).collect()
+        };
+        Self {
+            paths: translate(&self.paths),
+            listed: translate(&self.listed),
+        }
     }
 
     /// The paths that were looked at, without a leading slash.
@@ -172,7 +192,7 @@ pub struct Changed<'r> {
     /// The repository before.
     pub repository: &'r dyn Repository,
     /// The new bytes by path.
-    pub files: std::collections::BTreeMap<String, Vec<u8>>,
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Repository for Changed<'_> {
@@ -182,11 +202,40 @@ impl Repository for Changed<'_> {
             files: &self.files,
         })
     }
+
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+        Ok(Box::new(ChangedIgnoring {
+            repository: self.repository.ignoring(ignore)?,
+            files: &self.files,
+        }))
+    }
+}
+
+/// The same with other ignore rules.
+struct ChangedIgnoring<'r> {
+    repository: Box<dyn Repository + 'r>,
+    files: &'r BTreeMap<String, Vec<u8>>,
+}
+
+impl Repository for ChangedIgnoring<'_> {
+    fn tree(&self) -> Box<dyn Tree + '_> {
+        Box::new(ChangedTree {
+            tree: self.repository.tree(),
+            files: self.files,
+        })
+    }
+
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+        Ok(Box::new(ChangedIgnoring {
+            repository: self.repository.ignoring(ignore)?,
+            files: self.files,
+        }))
+    }
 }
 
 struct ChangedTree<'t> {
     tree: Box<dyn Tree + 't>,
-    files: &'t std::collections::BTreeMap<String, Vec<u8>>,
+    files: &'t BTreeMap<String, Vec<u8>>,
 }
 
 impl Tree for ChangedTree<'_> {

@@ -1,11 +1,13 @@
 //! How a fleet is built, and its bounds.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bumpwright_budget::Share;
 use bumpwright_sops::KeyService;
 
+use super::repository::Repository;
 use super::source::Identity;
 
 /// Default bound on the Kustomizations of a fleet.
@@ -25,6 +27,8 @@ pub struct Settings {
     pub keys: Option<Arc<dyn KeyService + Send + Sync>>,
     /// How the repository is recognised among the sources.
     pub identity: Identity,
+    /// Files that the user gives for sources, by `Kind/namespace/name`.
+    pub sources: BTreeMap<String, GivenSource>,
     /// The most Kustomizations.
     pub kustomizations: usize,
     /// The most objects.
@@ -33,6 +37,15 @@ pub struct Settings {
     pub threads: usize,
     /// When the walk ends: what is not built by then is a problem of its node.
     pub deadline: Option<Instant>,
+}
+
+/// The files of a source, as the user gives them.
+#[derive(Clone)]
+pub enum GivenSource {
+    /// A folder of the repository, without a leading slash; empty for all of it.
+    Folder(String),
+    /// Other files.
+    Files(Arc<dyn Repository>),
 }
 
 impl Settings {
@@ -44,6 +57,7 @@ impl Settings {
             strict_substitute: false,
             keys: None,
             identity: Identity::default(),
+            sources: BTreeMap::new(),
             kustomizations: KUSTOMIZATIONS,
             objects: OBJECTS,
             threads: std::thread::available_parallelism().map_or(1, usize::from),

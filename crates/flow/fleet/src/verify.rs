@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::dead;
+use super::files::SourceFiles;
 use super::impact::{Pair, impact, pairs};
 use super::memo::Memo;
-use super::repository::{Changed, GitFiles, Outside, Repository};
+use super::repository::{Changed, Outside, Repository};
 use super::search::Search;
 use super::settings::Settings;
 use super::view::{Fleet, Node, Problem};
@@ -177,7 +178,7 @@ impl Verify for FleetVerifier {
                 self.in_folder(root, proposal, &ahead)
             }
             Base::Git { objects, tree, .. } => {
-                let files = GitFiles::new(objects.clone(), tree);
+                let files = SourceFiles::of_tree(objects, tree).map_err(refused)?;
                 let memo = self.take_memo(Some(tree));
                 let outcome = self.attempt(&files, &memo, proposal, "").run();
                 self.put_memo(Some(tree), memo);

@@ -35,6 +35,8 @@ pub struct Node {
     pub origin: Option<Box<str>>,
     /// The source of its files.
     pub source: Source,
+    /// `spec.ignore` of its source, when that is the repository.
+    pub ignore: Option<String>,
     /// `spec.path`, cleaned, without a leading slash; empty for the root.
     pub path: String,
     /// Objects that variables come from and that the fleet does not have.

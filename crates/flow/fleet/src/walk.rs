@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use super::build::{References, build};
 use super::entry::{self, clean};
+use super::instance;
 use super::memo::Memo;
 use super::repository::{Outside, Reads, Repository};
 use super::settings::Settings;
 use super::source::{Source, SourceObject};
+use super::sources::{Plan, SOURCE_GROUP, SourceTree, Sources};
 use super::view::{Fleet, FleetObject, MissingReference, Node, Problem, Product};
 use bumpwright_api::{Kustomization, ObjectName};
-use bumpwright_kustomize::tree::{ResolvedPath, Tree};
-
-pub(super) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, World};
 
 /// Reads the fleet of an entry, a folder or file of the repository. Nothing fails as a whole but for an entry that does not exist: what
 /// cannot be built is a [`Problem`] of its node.
@@ -38,12 +38,21 @@ pub fn view(
     let ResolvedPath { directory, .. } = tree
         .canonical(&format!("/{entry}"))
         .map_err(|error| error.to_string())?;
-    let mut walk = Walk::new(repository, &entry, outside, settings, memo);
-    match directory {
-        true => walk.folder(&entry),
-        false => walk.file(&*tree, &entry),
+    let begin = |own: Option<Own>| {
+        let mut walk = Walk::new(repository, &entry, outside, settings, memo);
+        match directory {
+            true => walk.folder(&entry, own),
+            false => walk.file(&*tree, &entry),
+        }
+        walk.run();
+        walk
+    };
+    let walk = begin(None);
+    // An operator may be given what reconciles the entry by an object that comes out late.
+    match walk.instance() {
+        Some(own) if directory => Ok(begin(Some(own)).finish()),
+        _ => Ok(walk.finish()),
     }
-    Ok(walk.finish())
 }
 
 /// The Kustomizations of a cluster that sync a repository, as the API server has them.
@@ -66,36 +75,63 @@ pub fn view_cluster(
 ) -> Fleet {
     let mut walk = Walk::new(repository, "", outside, settings, memo);
     walk.push(None, None, "", None);
-    walk.own = Some(cluster.source.clone());
+    walk.sources.own = Some(("GitRepository".to_owned(), cluster.source.clone()));
     if let Some(root) = walk.fleet.nodes.first_mut() {
         root.product = Ok(Arc::new(product_of(cluster.objects.clone())));
     }
+    walk.run();
     walk.finish()
 }
 
+/// The Kustomization that reconciles the entry, with its place.
+struct Own {
+    kustomization: Kustomization,
+    origin: Option<Box<str>>,
+    /// Its source, if that is not among the objects of the entry.
+    source: Option<FleetObject>,
+}
+
 struct Walk<'a> {
-    repository: &'a dyn Repository,
     outside: &'a dyn Outside,
     settings: &'a Settings,
     memo: &'a Memo,
-    /// The source that reconciles the entry.
-    own: Option<ObjectName>,
+    sources: Sources<'a>,
     fleet: Fleet,
     /// The Kustomizations that were found.
     names: BTreeSet<ObjectName>,
-    /// Fetched sources, by what was shown of them.
-    sources: BTreeMap<String, Result<Arc<dyn Repository>, String>>,
     /// Objects so far.
     count: usize,
 }
 
 /// A Kustomization to build.
-struct Job {
+#[derive(Clone)]
+struct Job<'a> {
     node: usize,
     kustomization: Kustomization,
     source: Source,
-    files: Option<Arc<dyn Repository>>,
+    plan: Plan,
+    /// The key of the plan.
+    key: String,
+    files: Option<SourceTree<'a>>,
     references: References,
+    missing: Vec<MissingReference>,
+}
+
+impl Job<'_> {
+    /// How early it is built, the least first: what is missing may come from another one.
+    fn rank(&self) -> u8 {
+        if self.plan.is_missing() {
+            return 4;
+        }
+        let needs = self.missing.iter().any(|one| !one.optional) || self.plan.lacks_secret();
+        match (needs, self.missing.is_empty(), self.plan.is_fetched()) {
+            (true, ..) => 3,
+            (false, false, _) => 2,
+            // Nothing waits for a server that others do not need.
+            (false, true, true) => 1,
+            (false, true, false) => 0,
+        }
+    }
 }
 
 /// The outcome of a job.
@@ -117,21 +153,17 @@ impl<'a> Walk<'a> {
         memo: &'a Memo,
     ) -> Self {
         Self {
-            repository,
             outside,
             settings,
             memo,
-            own: None,
+            sources: Sources::new(repository, outside, settings),
             fleet: Fleet::new(entry),
             names: BTreeSet::new(),
-            sources: BTreeMap::new(),
             count: 0,
         }
     }
 
-    /// Builds everything that comes out of the entry.
     fn finish(mut self) -> Fleet {
-        self.run();
         if self.fleet.is_late() {
             let problem = "the time limit was reached: not all Kustomizations were looked at";
             self.fleet.problems.push(problem.to_owned());
@@ -139,28 +171,63 @@ impl<'a> Walk<'a> {
         self.fleet
     }
 
-    /// Begins with a folder: builds it as it is, and again as the Kustomization among its objects that reconciles it.
-    fn folder(&mut self, folder: &str) {
+    /// Begins with a folder: builds it as it is, and again as the Kustomization that reconciles it, which is among its objects unless it
+    /// is known.
+    fn folder(&mut self, folder: &str, known: Option<Own>) {
         self.push(None, None, folder, None);
         let plain = entry::plain(folder);
         self.build(vec![self.job(0, plain, Vec::new())]);
-        let objects = self.fleet.nodes.first().map_or(&[][..], Node::objects);
-        let Some((kustomization, object)) = entry::own(objects, folder) else {
+        let Some(own) = known.or_else(|| self.own(folder)) else {
             return;
         };
-        let origin = object.origin.clone();
-        let name = kustomization.metadata.object_name();
-        self.own = Some(kustomization.source());
-        self.names.insert(name);
+        self.names.insert(own.kustomization.metadata.object_name());
+        let source = SourceObject::of(&own.kustomization);
+        self.sources.own = Some((source.kind, source.name));
+        self.sources.own_object = own.source.map(|source| source.value);
         if let Some(root) = self.fleet.nodes.first_mut() {
-            root.kustomization = Some(kustomization);
-            root.origin = origin;
+            root.kustomization = Some(own.kustomization);
+            root.origin = own.origin;
         }
-        // Its variables may come from its own objects.
+        // Its source and its variables may come from its own objects.
         self.fleet.index(0);
-        let job = self.prepared(0).0;
+        let job = self.prepared(0);
         self.fleet.forget_index();
         self.build(vec![job]);
+    }
+
+    /// The Kustomization that reconciles the folder, among its objects or made by an operator of one of them.
+    fn own(&self, folder: &str) -> Option<Own> {
+        let objects = self.fleet.nodes.first().map_or(&[][..], Node::objects);
+        if let Some((kustomization, object)) = entry::own(objects, folder, &self.settings.sources) {
+            return Some(Own {
+                kustomization,
+                origin: object.origin.clone(),
+                source: None,
+            });
+        }
+        objects.iter().find_map(|object| self.of_instance(object, folder))
+    }
+
+    fn of_instance(&self, object: &FleetObject, folder: &str) -> Option<Own> {
+        if !instance::is_instance(&object.value) {
+            return None;
+        }
+        let made = instance::objects(object, self.settings);
+        let (kustomization, object) = instance::own(&made, folder)?;
+        Some(Own {
+            kustomization,
+            origin: object.origin,
+            source: made.into_iter().find(|object| !entry::is_kustomization(&object.value)),
+        })
+    }
+
+    /// The Kustomization that an operator makes for the entry, when it was not known from the beginning.
+    fn instance(&self) -> Option<Own> {
+        if self.sources.own.is_some() {
+            return None;
+        }
+        let mut objects = self.fleet.objects().filter(|(node, _)| !node.is_elsewhere());
+        objects.find_map(|(_, object)| self.of_instance(object, &self.fleet.entry))
     }
 
     /// Begins with the objects of a file.
@@ -184,6 +251,7 @@ impl<'a> Walk<'a> {
             parent,
             origin,
             source: Source::This,
+            ignore: None,
             path: path.to_owned(),
             missing: Vec::new(),
             product: Err(Problem::Build(WAITING.to_owned())),
@@ -197,31 +265,21 @@ impl<'a> Walk<'a> {
         self.fleet.index(0);
         waiting.extend(self.discovered(0));
         while !waiting.is_empty() {
-            let mut ready = Vec::new();
-            let mut later = Vec::new();
-            for node in std::mem::take(&mut waiting) {
-                let (job, missing) = self.prepared(node);
-                match missing.is_empty() {
-                    true => ready.push(job),
-                    false => later.push((job, missing)),
+            let jobs = std::mem::take(&mut waiting).into_iter();
+            let jobs: Vec<(u8, Job<'a>)> = jobs
+                .map(|node| self.prepared(node))
+                .map(|job| (job.rank(), job))
+                .collect();
+            // Nothing else can give what is missing when only such jobs are left.
+            let least = jobs.iter().map(|(rank, _)| *rank).min().unwrap_or_default();
+            let (ready, later): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|(rank, _)| *rank == least);
+            waiting.extend(later.into_iter().map(|(_, job)| job.node));
+            let ready: Vec<Job<'a>> = ready.into_iter().map(|(_, job)| job).collect();
+            for job in &ready {
+                if let Some(node) = self.fleet.nodes.get_mut(job.node) {
+                    node.missing.clone_from(&job.missing);
                 }
             }
-            // Nothing else can give what is missing: those that do without go first.
-            if ready.is_empty() {
-                let needs = |missing: &[MissingReference]| missing.iter().any(|one| !one.optional);
-                let has_optional = later.iter().any(|(_, missing)| !needs(missing));
-                for (job, missing) in std::mem::take(&mut later) {
-                    if has_optional && needs(&missing) {
-                        later.push((job, missing));
-                        continue;
-                    }
-                    if let Some(node) = self.fleet.nodes.get_mut(job.node) {
-                        node.missing = missing;
-                    }
-                    ready.push(job);
-                }
-            }
-            waiting.extend(later.into_iter().map(|(job, _)| job.node));
             let mut built: Vec<usize> = ready.iter().map(|job| job.node).collect();
             self.build(ready);
             built.sort_unstable();
@@ -238,12 +296,14 @@ impl<'a> Walk<'a> {
         let Some(node) = self.fleet.nodes.get(parent).filter(|node| !node.is_elsewhere()) else {
             return found;
         };
-        let objects = node
-            .objects()
-            .iter()
-            .filter(|object| entry::is_kustomization(&object.value));
-        let objects: Vec<FleetObject> = objects.cloned().collect();
+        let is_ours =
+            |object: &&FleetObject| entry::is_kustomization(&object.value) || instance::is_instance(&object.value);
+        let objects: Vec<FleetObject> = node.objects().iter().filter(is_ours).cloned().collect();
         for object in objects {
+            if instance::is_instance(&object.value) {
+                found.extend(self.operated(parent, &object));
+                continue;
+            }
             let (kustomization, problem) = match entry::parse(&object.value) {
                 Ok(kustomization) => (kustomization, None),
                 Err(error) => (unreadable(&object), Some(error)),
@@ -270,18 +330,37 @@ impl<'a> Walk<'a> {
         found
     }
 
-    fn job(&self, node: usize, kustomization: Kustomization, references: References) -> Job {
+    /// Adds what an operator makes of a FluxInstance as a node. Returns the new Kustomizations of it.
+    fn operated(&mut self, parent: usize, instance: &FleetObject) -> Vec<usize> {
+        let objects = instance::objects(instance, self.settings);
+        self.push(None, Some(parent), &instance::title(instance), instance.origin.clone());
+        let at = self.fleet.nodes.len() - 1;
+        if let Some(node) = self.fleet.nodes.last_mut() {
+            node.product = Ok(Arc::new(product_of(objects)));
+        }
+        self.fleet.index(at);
+        self.discovered(at)
+    }
+
+    fn job(&self, node: usize, kustomization: Kustomization, references: References) -> Job<'a> {
+        let plan = Plan::Here {
+            folder: String::new(),
+            ignore: None,
+        };
         Job {
             node,
             kustomization,
             source: Source::This,
+            key: plan.key(),
+            plan,
             files: None,
             references,
+            missing: Vec::new(),
         }
     }
 
-    /// The job of a node with the variables that are known, and the references that are not.
-    fn prepared(&self, at: usize) -> (Job, Vec<MissingReference>) {
+    /// The job of a node with the variables and sources that are known, and the references that are not.
+    fn prepared(&self, at: usize) -> Job<'a> {
         let kustomization = self.fleet.nodes.get(at).and_then(|node| node.kustomization.clone());
         let kustomization = kustomization.unwrap_or_else(|| entry::plain(""));
         let namespace = kustomization.metadata.namespace_or_default().to_owned();
@@ -300,83 +379,47 @@ impl<'a> Walk<'a> {
             }
             references.push(found.map(|object| Arc::new(object.value.clone())));
         }
-        (self.job(at, kustomization, references), missing)
-    }
-
-    /// Finds the files of a job: those of the repository, or of another source.
-    fn locate(&mut self, job: &mut Job) -> Result<(), Problem> {
+        let mut job = self.job(at, kustomization, references);
+        job.missing = missing;
         let mut source = SourceObject::of(&job.kustomization);
-        if source.kind.is_empty() {
-            return Ok(());
+        if !source.kind.is_empty() {
+            let found = self.fleet.object(SOURCE_GROUP, &source.kind, &source.name);
+            source.object = found.map(|object| object.value.clone());
+            job.plan = self.sources.plan(&self.fleet, &source);
+            job.key = job.plan.key();
+            job.source = match &job.plan {
+                Plan::Here { folder, .. } if folder.is_empty() => Source::This,
+                _ => Source::Other(source),
+            };
         }
-        let group = SOURCE_GROUP;
-        source.object = self
-            .fleet
-            .object(group, &source.kind, &source.name)
-            .map(|object| object.value.clone());
-        if self.is_this(&source) {
-            return Ok(());
-        }
-        let key = format!("{} {:?}", source.shown(), source.object);
-        let outside = self.outside;
-        let fetched = self.sources.entry(key).or_insert_with(|| match &source.object {
-            Some(_) => outside.source(&source),
-            None => Err(format!("{} is not in the fleet", source.shown())),
-        });
-        match fetched {
-            Ok(files) => {
-                job.files = Some(Arc::clone(files));
-                job.source = Source::Other(source);
-                Ok(())
-            }
-            Err(error) => {
-                let error = error.clone();
-                job.source = Source::Unknown(source, error.clone());
-                Err(Problem::Source(error))
-            }
-        }
-    }
-
-    /// Whether a source is the repository itself: the one that reconciles the entry, or one with the same address and reference.
-    /// Without a Kustomization that reconciles the entry, it is a GitRepository that is not among the objects: something else made it.
-    fn is_this(&self, source: &SourceObject) -> bool {
-        if source.kind != "GitRepository" {
-            return false;
-        }
-        if self.own.as_ref() == Some(&source.name) {
-            return true;
-        }
-        let own = self
-            .own
-            .as_ref()
-            .and_then(|own| self.fleet.object(SOURCE_GROUP, "GitRepository", own));
-        match (&source.object, own) {
-            (None, _) => self.own.is_none(),
-            (Some(_), Some(own)) => {
-                let own = SourceObject {
-                    object: Some(own.value.clone()),
-                    ..source.clone()
-                };
-                let is_same_url = match (source.url(), own.url()) {
-                    (Some(one), Some(other)) => super::source::is_same(one, other),
-                    _ => false,
-                };
-                is_same_url && source.reference() == own.reference()
-            }
-            (Some(_), None) => source.url().is_some_and(|url| self.settings.identity.has(url)),
-        }
+        job
     }
 
     /// Builds jobs beside each other, and keeps what they give.
-    fn build(&mut self, jobs: Vec<Job>) {
+    fn build(&mut self, jobs: Vec<Job<'a>>) {
+        self.sources.fetch(jobs.iter().map(|job| &job.plan));
         let mut located = Vec::new();
         for mut job in jobs {
-            let found = self.locate(&mut job);
-            if let Some(node) = self.fleet.nodes.get_mut(job.node) {
-                node.source = job.source.clone();
-                match found {
-                    Ok(()) => located.push(job),
-                    Err(problem) => node.product = Err(problem),
+            let files = self.sources.files(&job.plan);
+            let Some(node) = self.fleet.nodes.get_mut(job.node) else {
+                continue;
+            };
+            match files {
+                Ok(files) => {
+                    node.source = job.source.clone();
+                    node.ignore = match &job.plan {
+                        Plan::Here { ignore, .. } => ignore.clone(),
+                        _ => None,
+                    };
+                    job.files = Some(files);
+                    located.push(job);
+                }
+                Err(error) => {
+                    node.source = match job.source {
+                        Source::Other(source) => Source::Unknown(source, error.clone()),
+                        other => other,
+                    };
+                    node.product = Err(Problem::Source(error));
                 }
             }
         }
@@ -401,14 +444,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Runs jobs on as many threads as there are.
-    fn done(&self, jobs: &[Job]) -> Vec<Done> {
+    fn done(&self, jobs: &[Job<'a>]) -> Vec<Done> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(jobs.len()));
         let work = || {
-            let own = self.repository.tree();
+            // The trees of this thread, by what their files depend on.
+            let mut trees: BTreeMap<&str, Box<dyn Tree + '_>> = BTreeMap::new();
             let world = self.outside.world();
             while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let one = self.one(job, &*own, &*world);
+                let Some(files) = &job.files else { continue };
+                let tree = trees.entry(job.key.as_str()).or_insert_with(|| files.tree());
+                let copied = (job.source != Source::This).then_some(&**files);
+                let one = self.one(job, (&**tree, copied), &*world);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push(one);
             }
         };
@@ -424,9 +471,10 @@ impl<'a> Walk<'a> {
         done.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn one(&self, job: &Job, own: &dyn Tree, world: &dyn bumpwright_kustomize::tree::World) -> Done {
+    fn one(&self, job: &Job<'a>, files: (&dyn Tree, Option<&dyn Repository>), world: &dyn World) -> Done {
         let begun = Instant::now();
-        if let Some(product) = self.memo.get(&job.kustomization, &job.source, &job.references) {
+        let source = (&job.source, job.key.as_str());
+        if let Some(product) = self.memo.get(&job.kustomization, source, &job.references) {
             return Done {
                 node: job.node,
                 product,
@@ -440,12 +488,10 @@ impl<'a> Walk<'a> {
                 took: Duration::ZERO,
             };
         }
-        let other = job.files.as_ref().map(|files| files.tree());
-        let tree = other.as_deref().unwrap_or(own);
-        let (product, reads) = build(&job.kustomization, &job.references, tree, world, self.settings);
+        let (product, reads) = build(&job.kustomization, &job.references, files, world, self.settings);
         let product = product.map(Arc::new);
         self.memo
-            .put(&job.kustomization, &job.source, &job.references, &product, reads);
+            .put(&job.kustomization, source, &job.references, &product, reads);
         Done {
             node: job.node,
             product,

@@ -27,6 +27,10 @@ impl Repository for Files {
     fn tree(&self) -> Box<dyn Tree + '_> {
         Box::new(self.0.clone())
     }
+
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+        panic!("no source has {ignore}")
+    }
 }
 
 /// No network.
@@ -37,7 +41,7 @@ impl Outside for Nothing {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject) -> Result<Arc<dyn Repository>, String> {
+    fn source(&self, source: &SourceObject, _: &[serde_json::Value]) -> Result<Arc<dyn Repository>, String> {
         Err(format!("{} is not this repository", source.shown()))
     }
 }

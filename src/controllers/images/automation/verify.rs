@@ -167,7 +167,7 @@ impl Outside for NoNetwork {
         Box::new(Sealed)
     }
 
-    fn source(&self, source: &SourceObject) -> Result<Arc<dyn Repository>, String> {
+    fn source(&self, source: &SourceObject, _: &[Value]) -> Result<Arc<dyn Repository>, String> {
         Err(format!("{} is another source", source.shown()))
     }
 }

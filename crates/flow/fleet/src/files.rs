@@ -1,0 +1,172 @@
+//! The files of a fetched source, as its artifact has them.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::repository::Repository;
+use bumpwright_artifact::{IgnoreRules, Verdict, Walk};
+use bumpwright_budget::Reservation;
+use bumpwright_build::Names;
+use bumpwright_git::{ObjectId, Objects};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError};
+use bumpwright_source::{Content, Directory, Files, Node};
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// The files of a commit or of an image, without those that the source ignores and without symbolic links.
+#[derive(Debug)]
+pub struct SourceFiles {
+    fetched: Arc<Fetched>,
+    names: Names<Content>,
+}
+
+/// Everything that was fetched.
+#[derive(Debug)]
+struct Fetched {
+    /// Each thread reads with a copy of its own.
+    files: Mutex<Files>,
+    /// The memory that the names hold.
+    _held: Option<Reservation>,
+}
+
+impl SourceFiles {
+    /// The files that `.sourceignore` files, `ignore` (`spec.ignore`) and the default patterns leave.
+    ///
+    /// # Errors
+    /// A `.sourceignore` cannot be read; for users.
+    pub fn new(files: Files, ignore: Option<&str>, held: Option<Reservation>) -> Result<Self, String> {
+        let rules = rules(&files, ignore)?;
+        Ok(Self::with_rules(files, &rules, held))
+    }
+
+    /// The files of a commit's tree.
+    ///
+    /// # Errors
+    /// The objects are damaged, or there are too many files; for users.
+    pub fn of_tree(objects: &Objects, tree: ObjectId) -> Result<Self, String> {
+        let files = bumpwright_source::of_commit(objects, tree, &[]);
+        Self::new(files.map_err(|error| error.to_string())?, None, None)
+    }
+
+    /// All files: those of a layer that is an artifact itself.
+    #[must_use]
+    pub fn whole(files: Files, held: Option<Reservation>) -> Self {
+        Self::with_rules(files, &IgnoreRules::of_bucket(None, None), held)
+    }
+
+    fn with_rules(files: Files, rules: &IgnoreRules, held: Option<Reservation>) -> Self {
+        let names = names(&files.root, rules);
+        let fetched = Fetched {
+            files: Mutex::new(files),
+            _held: held,
+        };
+        Self {
+            fetched: Arc::new(fetched),
+            names,
+        }
+    }
+
+    /// The paths whose content differs between two commits of a repository, and those that only one of them has; without a leading slash.
+    #[must_use]
+    pub fn changed(&self, other: &Self) -> Vec<String> {
+        let is_same = |path: &str, content: &Content| match (content, other.names.file(path)) {
+            (Content::Blob { id, .. }, Ok(Content::Blob { id: other, .. })) => id == other,
+            _ => false,
+        };
+        let differ = self.names.files().filter(|(path, content)| !is_same(path, content));
+        let added = other.names.files().filter(|(path, _)| self.names.file(path).is_err());
+        let paths = differ.chain(added).map(|(path, _)| path.trim_start_matches('/'));
+        paths.map(str::to_owned).collect()
+    }
+}
+
+fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, String> {
+    bumpwright_source::rules(files, ignore).map_err(|error| error.to_string())
+}
+
+/// The names that the rules leave.
+fn names(root: &Directory, rules: &IgnoreRules) -> Names<Content> {
+    let mut collecting = Collecting {
+        walk: rules.walk(),
+        names: Names::default(),
+        path: String::new(),
+    };
+    collecting.directory(root);
+    collecting.names
+}
+
+struct Collecting<'a> {
+    walk: Walk<'a>,
+    names: Names<Content>,
+    path: String,
+}
+
+impl Collecting<'_> {
+    fn directory(&mut self, directory: &Directory) {
+        for (bytes, node) in &directory.entries {
+            // A kustomization cannot name files whose names are not UTF-8.
+            let Ok(name) = std::str::from_utf8(bytes) else { continue };
+            let length = self.path.len();
+            self.path.push('/');
+            self.path.push_str(name);
+            match node {
+                Node::Directory(inner) => {
+                    let verdict = self.walk.enter(bytes);
+                    if verdict == Verdict::Kept {
+                        self.names.add_directory(&self.path);
+                    }
+                    if verdict != Verdict::IgnoredWithAllBelow {
+                        self.directory(inner);
+                    }
+                    self.walk.leave();
+                }
+                Node::File(file) if !self.walk.ignores_file(bytes) => {
+                    self.names.add_file(&self.path, file.content.clone());
+                }
+                Node::File(_) | Node::Link(_) => {}
+            }
+            self.path.truncate(length);
+        }
+    }
+}
+
+impl Repository for SourceFiles {
+    fn tree(&self) -> Box<dyn Tree + '_> {
+        let files = self.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::new(SourceTree {
+            names: &self.names,
+            files: files.contents(),
+        })
+    }
+
+    fn ignoring(&self, ignore: &str) -> Result<Box<dyn Repository + '_>, String> {
+        let files = self.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Box::new(Self {
+            names: names(&files.root, &rules(&files, Some(ignore))?),
+            fetched: Arc::clone(&self.fetched),
+        }))
+    }
+}
+
+struct SourceTree<'t> {
+    names: &'t Names<Content>,
+    files: Files,
+}
+
+impl Tree for SourceTree<'_> {
+    fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
+        let content = self.names.file(path)?;
+        let bytes = self.files.read(content, LARGEST);
+        let bytes = bytes.map_err(|error| TreeError::Other(path.to_owned(), error.to_string()))?;
+        Ok(Cow::Owned(bytes))
+    }
+
+    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
+        self.names.canonical(path)
+    }
+
+    fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
+        self.names.list(directory)
+    }
+}
