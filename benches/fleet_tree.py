@@ -48,6 +48,12 @@ class Tree:
     def image(self, team, app):
         return f"registry.example.com/{team}/{app}"
 
+    def policies(self):
+        """The policies as a manifest for `-f`: with the namespace that they have in the cluster."""
+        of = {app: team for team, apps in self.teams.items() for app in apps}
+        images = (IMAGE.format(app=app, image=self.image(of[app], app)) for app in self.marked)
+        return "---\n".join(images).replace("metadata:\n", "metadata:\n  namespace: flux-system\n")
+
     def bump(self, app):
         """Arguments of `update` that give each policy an image, the one of this app the next."""
         of = {app: team for team, apps in self.teams.items() for app in apps}
