@@ -21,7 +21,7 @@ pub(super) struct Reality {
     pub(super) kustomizations: BTreeMap<String, Value>,
 }
 
-/// Data of ConfigMaps by `NAMESPACE/NAME`.
+/// Variables of ConfigMaps and Secrets by `KIND/NAMESPACE/NAME`.
 type Configs = BTreeMap<String, Map<String, Value>>;
 
 pub(super) struct Flux {
@@ -204,9 +204,10 @@ fn inlined(mut kustomization: Value, configs: &Configs) -> Value {
     let Some(Value::Array(references)) = build.remove("substituteFrom") else {
         return kustomization;
     };
-    let names = references
-        .iter()
-        .map(|reference| format!("{namespace}/{}", reference["name"].as_str().unwrap()));
+    let names = references.iter().map(|reference| {
+        let text = |key: &str| reference[key].as_str().unwrap();
+        format!("{}/{namespace}/{}", text("kind"), text("name"))
+    });
     let mut variables: Map<String, Value> = names.filter_map(|name| configs.get(&name).cloned()).flatten().collect();
     if let Some(Value::Object(own)) = build.remove("substitute") {
         variables.extend(own);
@@ -218,7 +219,22 @@ fn inlined(mut kustomization: Value, configs: &Configs) -> Value {
 }
 
 fn configs_of(groups: &Groups) -> Configs {
-    let maps = groups.values().flatten().filter(|one| one["kind"] == "ConfigMap");
-    maps.filter_map(|one| Some((name(one), one["data"].as_object()?.clone())))
-        .collect()
+    let objects = groups.values().flatten();
+    let known = objects.filter_map(|one| match one["kind"].as_str()? {
+        kind @ "ConfigMap" => Some((format!("{kind}/{}", name(one)), one["data"].as_object()?.clone())),
+        kind @ "Secret" => Some((format!("{kind}/{}", name(one)), variables_of(one))),
+        _ => None,
+    });
+    known.collect()
+}
+
+/// The variables of a Secret. Of an encrypted one the keys are known: its variables stay expressions.
+fn variables_of(secret: &Value) -> Map<String, Value> {
+    let normal = normal::normal(secret.clone());
+    let values = normal["data"].as_object().into_iter().flatten();
+    let variable = |(key, value): (&String, &Value)| match value == normal::MASK {
+        true => (key.clone(), format!("${{{key}}}").into()),
+        false => (key.clone(), value.clone()),
+    };
+    values.map(variable).collect()
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | a Secret's `stringData` is in `data` | it prints both as they are written |
 //! | ports have a protocol, ports of Services a target | it adds no defaults |
-//! | fields of Kubernetes' own kinds that are null are left out | it does not read objects into Go's types |
+//! | fields of Kubernetes' own kinds that are null are left out, in maps of texts they are empty | it does not read objects into Go's types |
 //! | no `status`, no `creationTimestamp` | likewise |
 //! | a masked value is the mask, without base64 | it masks each value as a whole: `**SOPS**`, for docker's logins `{"mask":"**SOPS**"}` |
 //! | an empty value is a mask where the other side has one | SOPS does not encrypt empty values, but it masks all keys of an encrypted Secret |
@@ -20,7 +20,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-const MASK: &str = "**SOPS**";
+pub(super) const MASK: &str = "**SOPS**";
 
 /// `apiVersion/kind/namespace/name`.
 pub(super) fn key(object: &Value) -> String {
@@ -83,7 +83,7 @@ fn differ(theirs: &Value, ours: &Value, place: &mut String, found: &mut Vec<Stri
     }
 }
 
-fn normal(mut object: Value) -> Value {
+pub(super) fn normal(mut object: Value) -> Value {
     let text = |pointer: &str| {
         object
             .pointer(pointer)
@@ -97,6 +97,9 @@ fn normal(mut object: Value) -> Value {
         object.as_object_mut().unwrap().remove("status");
     }
     object["metadata"].as_object_mut().unwrap().remove("creationTimestamp");
+    if (group, kind.as_str()) == ("", "ConfigMap") {
+        fill_nulls(object.get_mut("data"));
+    }
     if ["", "apps", "batch"].contains(&group) {
         drop_nulls(&mut object);
     }
@@ -119,6 +122,13 @@ fn drop_nulls(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(drop_nulls),
         _ => {}
+    }
+}
+
+fn fill_nulls(texts: Option<&mut Value>) {
+    let texts = texts.and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, value) in texts.filter(|(_, value)| value.is_null()) {
+        *value = "".into();
     }
 }
 
