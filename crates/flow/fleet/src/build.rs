@@ -54,10 +54,7 @@ pub(super) fn built(
     let substitution = spec.post_build.as_ref().map(|post_build| {
         let variables = variables(post_build, references);
         let substitution = Substitution::new(post_build, variables, settings.strict_substitute);
-        match references
-            .iter()
-            .all(|found| found.as_ref().is_some_and(|object| !is_masked(object)))
-        {
+        match references.iter().all(Option::is_some) {
             true => substitution,
             false => substitution.keeping_undefined(),
         }
@@ -91,9 +88,15 @@ fn referred(reference: &SubstituteReference, object: &Value) -> Result<Referred,
         return Ok(Referred::ConfigMap(object.get("data").cloned().unwrap_or_default()));
     }
     let mut secret = object.clone();
-    for field in ["data", "stringData"] {
-        if let Some(data) = secret.get_mut(field).and_then(Value::as_object_mut) {
-            data.retain(|_, value| !is_mask(value));
+    // SOPS leaves keys readable: these variables exist, only their values are not known.
+    for (field, is_encoded) in [("data", true), ("stringData", false)] {
+        let data = secret.get_mut(field).and_then(Value::as_object_mut);
+        for (key, value) in data.into_iter().flatten().filter(|(_, value)| is_mask(value)) {
+            let expression = format!("${{{key}}}");
+            *value = match is_encoded {
+                true => STANDARD.encode(expression).into(),
+                false => expression.into(),
+            };
         }
     }
     let secret = serde_json::from_value(secret).map_err(|error| error.to_string())?;

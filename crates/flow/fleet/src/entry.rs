@@ -70,6 +70,29 @@ pub(super) fn own<'o>(
     found.next()
 }
 
+/// As [`own`], from the files below the folder: what `flux bootstrap` has applied need not be in the kustomization of the folder.
+/// With its source, if that is in the same file.
+pub(super) fn own_in_files(
+    tree: &dyn Tree,
+    folder: &str,
+    given: &BTreeMap<String, GivenSource>,
+) -> Option<(Kustomization, FleetObject, Option<FleetObject>)> {
+    yaml_files(tree, &format!("/{folder}")).into_iter().find_map(|file| {
+        if !mentions(tree, &file, GROUP) {
+            return None;
+        }
+        let objects = of_file(tree, file.trim_start_matches('/')).ok()?;
+        let (kustomization, object) = own(&objects, folder, given)?;
+        let source = SourceObject::of(&kustomization);
+        let is_source = |object: &&FleetObject| {
+            let id = object.id();
+            id.kind == source.kind && id.name == source.name
+        };
+        let source = objects.iter().find(is_source).cloned();
+        Some((kustomization, object.clone(), source))
+    })
+}
+
 /// The objects of a file, with their places.
 ///
 /// # Errors
@@ -104,22 +127,34 @@ pub(super) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, S
 /// The entries of a repository: folders whose Kustomization reconciles the folder itself, as `flux bootstrap` makes them.
 #[must_use]
 pub fn entries(tree: &dyn Tree) -> Vec<String> {
+    let files = yaml_files(tree, "/");
+    let mut found: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The YAML files below a folder; links are not followed.
+fn yaml_files(tree: &dyn Tree, folder: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut waiting = vec!["/".to_owned()];
+    let mut waiting = vec![folder.to_owned()];
     while let Some(folder) = waiting.pop() {
         let Ok(names) = tree.list(&folder) else { continue };
         for name in names.into_iter().rev() {
             let below = path::join(&folder, &name);
             match tree.canonical(&below) {
                 Ok(at) if at.directory && at.path == below => waiting.push(below),
-                Ok(at) if !at.directory && is_yaml(&name) => found.extend(entries_in(tree, &below)),
+                Ok(at) if !at.directory && is_yaml(&name) => found.push(below),
                 _ => {}
             }
         }
     }
-    found.sort();
-    found.dedup();
     found
+}
+
+fn mentions(tree: &dyn Tree, file: &str, word: &str) -> bool {
+    let bytes = tree.read(file).unwrap_or_default();
+    memchr::memmem::find(&bytes, word.as_bytes()).is_some()
 }
 
 fn is_yaml(name: &str) -> bool {
@@ -129,8 +164,7 @@ fn is_yaml(name: &str) -> bool {
 /// The folders of the Kustomizations in a file that build a folder above the file, from a GitRepository in the same file: what syncs a
 /// cluster with its folder. An operator makes both of a FluxInstance.
 fn entries_in(tree: &dyn Tree, file: &str) -> Vec<String> {
-    let Ok(bytes) = tree.read(file) else { return Vec::new() };
-    let holds = |word: &str| memchr::memmem::find(&bytes, word.as_bytes()).is_some();
+    let holds = |word: &str| mentions(tree, file, word);
     let has_kustomization = holds(GROUP) && holds("GitRepository");
     if !has_kustomization && !holds("FluxInstance") {
         return Vec::new();

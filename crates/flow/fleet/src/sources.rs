@@ -30,7 +30,7 @@ pub(super) type SourceTree<'a> = Arc<dyn Repository + 'a>;
 
 /// Sources, and what was fetched of them.
 pub(super) struct Sources<'a> {
-    repository: &'a dyn Repository,
+    pub(super) repository: &'a dyn Repository,
     outside: &'a dyn Outside,
     settings: &'a Settings,
     /// Kind and name of the source that reconciles the entry.

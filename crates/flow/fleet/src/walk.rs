@@ -205,7 +205,16 @@ impl<'a> Walk<'a> {
                 source: None,
             });
         }
-        objects.iter().find_map(|object| self.of_instance(object, folder))
+        let made = objects.iter().find_map(|object| self.of_instance(object, folder));
+        made.or_else(|| {
+            let tree = self.sources.repository.tree();
+            let (kustomization, object, source) = entry::own_in_files(&*tree, folder, &self.settings.sources)?;
+            Some(Own {
+                kustomization,
+                origin: object.origin,
+                source,
+            })
+        })
     }
 
     fn of_instance(&self, object: &FleetObject, folder: &str) -> Option<Own> {
