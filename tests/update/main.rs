@@ -10,6 +10,7 @@
 )]
 
 mod automations;
+mod clusters;
 mod edit_hostile;
 mod edit_laws;
 mod fleet;

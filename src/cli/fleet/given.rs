@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::network::Network;
 use super::objects::{Collected, collect};
@@ -16,6 +16,13 @@ use bumpwright_fleet::{
     self as fleet, Fleet, FleetVerifier, Identity, Memo, Repository, Settings, SourceFiles, Verification,
 };
 use bumpwright_git::{Fetched, ObjectId};
+use bumpwright_kustomize::tree::{Tree, path};
+
+/// How deep folders of clusters are.
+const DEPTH: usize = 6;
+
+/// The names of kustomizations.
+const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The time limit of another source.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -107,20 +114,33 @@ impl Given {
         })
     }
 
-    /// The same repository with the entries that it names itself, and a time limit.
-    pub(super) fn with_own_entries(mut self, deadline: std::time::Instant) -> Self {
-        self.entries = fleet::entries(&*self.repository.tree());
+    /// The clusters that the repository itself names, as far as they are found until the deadline: folders with a Kustomization that
+    /// reconciles them, or else those below a folder `clusters` that come out of their own build.
+    pub(super) fn own_fleets(mut self, deadline: Instant) -> Vec<Fleet> {
         self.settings.deadline = Some(deadline);
-        // Nobody waits for other servers here.
+        // For a note, other servers are not waited for.
         self.outside.offline = true;
-        self
+        let tree = self.repository.tree();
+        let fleets = self.reconciled(&fleet::entries(&*tree));
+        match fleets.is_empty() {
+            true => self.reconciled(&overlays(&*tree)),
+            false => fleets,
+        }
+    }
+
+    /// The fleets of those entries that a Kustomization of their own reconciles.
+    fn reconciled(&self, entries: &[String]) -> Vec<Fleet> {
+        let fleet =
+            |entry: &String| fleet::view(&*self.repository, entry, &self.outside, &self.settings, &self.memo).ok();
+        let is_own = |fleet: &Fleet| fleet.nodes.first().is_some_and(|root| root.kustomization.is_some());
+        entries.iter().filter_map(fleet).filter(is_own).collect()
     }
 
     /// The clusters.
     ///
     /// # Errors
     /// An entry does not exist.
-    pub(super) fn fleets(&self) -> Result<Vec<Fleet>, String> {
+    fn fleets(&self) -> Result<Vec<Fleet>, String> {
         let view = |entry: &String| {
             let fleet = fleet::view(&*self.repository, entry, &self.outside, &self.settings, &self.memo);
             fleet.map_err(|error| format!("--fleet {entry}: {error}"))
@@ -160,6 +180,27 @@ impl Given {
         );
         verifier.with_memo(self.tree, self.memo)
     }
+}
+
+/// The folders with a kustomization below folders named `clusters`.
+fn overlays(tree: &dyn Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![("/".to_owned(), false)];
+    while let Some((folder, is_below)) = waiting.pop() {
+        let Ok(names) = tree.list(&folder) else { continue };
+        if is_below && names.iter().any(|name| KUSTOMIZATION_FILES.contains(&name.as_str())) {
+            found.push(fleet::clean(&folder));
+        }
+        let depth = folder.matches('/').count();
+        for name in names.iter().filter(|_| depth < DEPTH) {
+            let path = path::join(&folder, name);
+            if tree.canonical(&path).is_ok_and(|at| at.directory && at.path == path) {
+                waiting.push((path, is_below || name.starts_with("cluster")));
+            }
+        }
+    }
+    found.sort();
+    found
 }
 
 fn settings(identity: Identity) -> Settings {

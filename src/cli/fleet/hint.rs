@@ -12,8 +12,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// What to type so that policies are known which only a build gives; none if no cluster of the repository has them.
 pub(in crate::cli) fn hint(given: Given, unknown: &BTreeSet<PolicyName>) -> Option<String> {
-    let given = given.with_own_entries(Instant::now() + LIMIT);
-    let fleets = given.fleets().ok()?;
+    let fleets = given.own_fleets(Instant::now() + LIMIT);
     let mut open = unknown.clone();
     let mut entries = Vec::new();
     while let Some(best) = fleets.iter().rev().max_by_key(|fleet| known(fleet, &open).len()) {

@@ -43,6 +43,7 @@ pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) ->
     let has_automations = given.iter().any(|(kind, _)| *kind == "ImageUpdateAutomation");
     let mut collected = Collected::default();
     let mut seen: BTreeMap<(&str, ObjectName), Seen<'_>> = BTreeMap::new();
+    let mut differing = Vec::new();
     for fleet in fleets {
         let mut own = BTreeSet::new();
         for (node, object) in fleet.objects() {
@@ -76,10 +77,15 @@ pub(super) fn collect(fleets: &[Fleet], given: &Objects, identity: &Identity) ->
                 None => {
                     seen.insert(key, new);
                 }
-                Some(first) => first.meet(&new, &mut collected.notes)?,
+                Some(first) => differing.extend(first.meet(&new)?),
             }
         }
     }
+    // Credentials of other namespaces are not used.
+    let users = seen.iter().filter(|((kind, _), _)| !is_credential(kind));
+    let namespaces: BTreeSet<&str> = users.map(|((_, name), _)| name.namespace.as_str()).collect();
+    differing.retain(|(namespace, _)| namespaces.contains(namespace.as_str()));
+    collected.notes.extend(differing.into_iter().map(|(_, note)| note));
     let documents = seen.into_values().map(|seen| seen.document);
     let added = collected.objects.insert_all(documents);
     added.map_err(|error| error.to_string())?;
@@ -96,20 +102,25 @@ struct Seen<'f> {
 }
 
 impl Seen<'_> {
-    /// The same object in another cluster. Credentials that differ are not used; anything else that differs is an error.
-    fn meet(&self, other: &Self, notes: &mut Vec<String>) -> Result<(), String> {
-        if unowned(&self.object.value) == unowned(&other.object.value) {
-            return Ok(());
-        }
+    /// The same object in another cluster. Of credentials that differ the first ones are used, with a note for their namespace; anything
+    /// else that differs is an error.
+    fn meet(&self, other: &Self) -> Result<Option<(String, String)>, String> {
         let object = &self.document.object;
         let (kind, name) = (object.kind(), object.metadata().object_name());
+        let is_same = match is_credential(kind) {
+            true => contents(&self.object.value) == contents(&other.object.value),
+            false => unowned(&self.object.value) == unowned(&other.object.value),
+        };
+        if is_same {
+            return Ok(None);
+        }
         let places = format!("{} and {}", self.shown(), other.shown());
-        match object {
-            Object::Secret(_) | Object::ServiceAccount(_) => {
-                notes.push(format!("{kind} {name} differs: {places}; that of the first is used"));
-                Ok(())
-            }
-            _ => Err(format!(
+        match is_credential(kind) {
+            true => Ok(Some((
+                name.namespace.clone(),
+                format!("{kind} {name} differs: {places}; that of the first is used"),
+            ))),
+            false => Err(format!(
                 "{kind} {name} differs: {places}; name one of these clusters in --fleet, or give the {kind} with -f"
             )),
         }
@@ -127,6 +138,15 @@ fn key(object: &Object) -> (&'static str, ObjectName) {
 
 fn is_read(object: &FleetObject) -> bool {
     KINDS.contains(&bumpwright_api::group_kind(&object.value))
+}
+
+fn is_credential(kind: &str) -> bool {
+    matches!(kind, "Secret" | "ServiceAccount")
+}
+
+/// What credentials are made of.
+fn contents(object: &Value) -> [Option<&Value>; 4] {
+    ["type", "data", "stringData", "imagePullSecrets"].map(|field| object.get(field))
 }
 
 /// An object without the labels of its Kustomization.

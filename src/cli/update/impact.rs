@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::words;
-use bumpwright_update::{ChangedWorkload, Impact};
+use bumpwright_update::{ChangedObject, ChangedWorkload, Impact, KustomizationName};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -14,13 +14,17 @@ const WARN: Style = AnsiColor::Yellow.on_default();
 /// The lines about the impact of a run.
 pub(super) fn lines(impact: &Impact) -> Vec<String> {
     let mut lines = vec![format!("{BOLD}impact{BOLD:#} {}", impact.headline())];
-    let names = impact.kustomizations.iter();
-    lines.extend(names.map(|name| format!("  Kustomization {}", words::inline(&name.to_string()))));
-    lines.extend(impact.workloads.iter().map(workload));
-    for object in &impact.objects {
-        let name = object.object.to_string();
-        lines.push(format!("  {} {DIM}({}){DIM:#}", words::inline(&name), object.summary()));
+    for name in &impact.kustomizations {
+        lines.push(format!("  Kustomization {}", words::inline(&name.to_string())));
+        let is_here = |own: &KustomizationName| own == name;
+        lines.extend(objects(impact, &is_here).into_iter().map(|line| format!("    {line}")));
     }
+    let is_elsewhere = |own: &KustomizationName| !impact.kustomizations.contains(own);
+    lines.extend(
+        objects(impact, &is_elsewhere)
+            .into_iter()
+            .map(|line| format!("  {line}")),
+    );
     for marker in &impact.dead_markers {
         let place = format!("{}:{}:{}", marker.path, marker.line, marker.column);
         lines.push(format!(
@@ -34,6 +38,17 @@ pub(super) fn lines(impact: &Impact) -> Vec<String> {
     lines
 }
 
+/// The lines of the workloads and other objects of some Kustomizations.
+fn objects(impact: &Impact, is_meant: &dyn Fn(&KustomizationName) -> bool) -> Vec<String> {
+    let workloads = impact.workloads.iter().filter(|one| is_meant(&one.kustomization));
+    let objects = impact.objects.iter().filter(|one| is_meant(&one.kustomization));
+    let object = |object: &ChangedObject| {
+        let name = object.object.to_string();
+        format!("{} {DIM}({}){DIM:#}", words::inline(&name), object.summary())
+    };
+    workloads.map(workload).chain(objects.map(object)).collect()
+}
+
 /// A line with all images that change.
 fn workload(workload: &ChangedWorkload) -> String {
     let images = workload.images.iter().map(|image| {
@@ -45,15 +60,13 @@ fn workload(workload: &ChangedWorkload) -> String {
     let rest = [workload.action.word(), restarts].map(str::to_owned);
     let rest: Vec<String> = rest.into_iter().filter(|word| !word.is_empty()).collect();
     let name = workload.object.to_string();
-    format!("  {}{images} {DIM}({}){DIM:#}", words::inline(&name), rest.join(", "))
+    format!("{}{images} {DIM}({}){DIM:#}", words::inline(&name), rest.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bumpwright_update::{
-        ChangedObject, ContainerImage, DeadMarker, KustomizationName, ObjectAction, ObjectIdentifier,
-    };
+    use bumpwright_update::{ContainerImage, DeadMarker, ObjectAction, ObjectIdentifier};
 
     #[test]
     fn the_lines_name_what_changes() {

@@ -27,9 +27,9 @@ pub struct Impact {
 pub struct KustomizationName {
     /// The cluster's entry, such as `clusters/production`; empty when there is only one cluster.
     pub cluster: String,
-    /// Its namespace.
+    /// Its namespace; empty for an entry that no Kustomization reconciles.
     pub namespace: String,
-    /// Its name.
+    /// Its name, or the path of such an entry.
     pub name: String,
 }
 
@@ -81,7 +81,7 @@ pub struct ChangedObject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectAction {
-    /// It is new, for example a ConfigMap whose name has another hash.
+    /// It is new. A ConfigMap whose generated name has another hash is not: it is told as one that changes.
     Created,
     /// Some of its fields change.
     #[default]
@@ -122,7 +122,8 @@ impl std::fmt::Display for KustomizationName {
         if !self.cluster.is_empty() {
             write!(f, "{}: ", self.cluster)?;
         }
-        write!(f, "{}/{}", self.namespace, self.name)
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(f, "{}{slash}{}", self.namespace, self.name)
     }
 }
 
