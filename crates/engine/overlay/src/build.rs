@@ -38,6 +38,19 @@ pub struct Built {
     pub reservation: Option<Reservation>,
     /// The confidential values in them.
     pub hidden: Hidden,
+    /// Variables in them that have no value.
+    pub undefined: Vec<UndefinedVariable>,
+}
+
+/// A variable of an object that is not set and has no default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndefinedVariable {
+    /// Its name.
+    pub name: String,
+    /// The place of the object, as `path:line:column`; `None` for a generated object.
+    pub origin: Option<Box<str>>,
+    /// `Kind namespace/name` of the object.
+    pub object: String,
 }
 
 impl Prepared<'_> {
@@ -60,7 +73,7 @@ impl Prepared<'_> {
 
     fn run(&mut self, world: &dyn World, stages: &Stages<'_>) -> Result<Built, OverlayError> {
         let mut is_rewritten = true;
-        let mut hidden = Hidden::default();
+        let (mut hidden, mut undefined) = (Hidden::default(), Vec::new());
         if let Some(decrypt) = stages.decrypt {
             for (path, plain) in decrypt_sources(&self.mount, &self.directory, decrypt)? {
                 is_rewritten &= path != self.file;
@@ -94,7 +107,9 @@ impl Prepared<'_> {
             };
             let plain = plain.as_mut().and_then(Iterator::next);
             let before = weight::of_node(&resource.node);
-            if change(resource, &build.files, plain, stages, memory.as_ref(), &mut hidden)? {
+            let changed = change(resource, &build.files, plain, stages, memory.as_ref(), &mut hidden)?;
+            undefined.extend(changed.undefined(resource, &build.files));
+            if changed.is_other {
                 let more = weight::of_node(&resource.node).saturating_sub(before);
                 build
                     .reservation
@@ -106,7 +121,8 @@ impl Prepared<'_> {
         build.objects.iter().for_each(|resource| hidden.secret(resource));
         let texts = hidden.texts.iter().map(|text| 64 + 2 * text.len() as u64);
         self.reservations.extend(self.mount.reserve(texts.sum())?);
-        finish(&build, &self.mount, hidden)
+        let built = finish(&build, &self.mount, hidden)?;
+        Ok(Built { undefined, ..built })
     }
 
     fn kustomize(&self, world: &dyn World, is_rewritten: bool) -> Result<Build, kustomize::BuildError> {
@@ -186,7 +202,35 @@ fn is_nameless(resource: &Resource) -> bool {
     [text("apiVersion"), text("kind"), resource.name()].contains(&"")
 }
 
-/// Puts a decrypted object into its place and replaces its variables; returns whether the object changed.
+/// What decryption and substitution did to an object.
+struct Change {
+    /// Whether it is another one now.
+    is_other: bool,
+    /// Variables without value.
+    undefined: Vec<String>,
+}
+
+impl Change {
+    /// The variables with the object that they are in.
+    fn undefined(&self, resource: &Resource, files: &Files) -> impl Iterator<Item = UndefinedVariable> {
+        self.undefined.iter().map(move |name| UndefinedVariable {
+            name: name.clone(),
+            origin: files.show(resource.node.place).map(Into::into),
+            object: title(resource),
+        })
+    }
+}
+
+/// `Kind namespace/name`.
+fn title(resource: &Resource) -> String {
+    let kind = resource.node.get("kind").and_then(Node::as_str).unwrap_or_default();
+    match resource.namespace() {
+        "" => format!("{kind} {}", resource.name()),
+        namespace => format!("{kind} {namespace}/{}", resource.name()),
+    }
+}
+
+/// Puts a decrypted object into its place and replaces its variables.
 fn change(
     resource: &mut Resource,
     files: &Files,
@@ -194,12 +238,13 @@ fn change(
     stages: &Stages<'_>,
     memory: Option<&Share>,
     hidden: &mut Hidden,
-) -> Result<bool, OverlayError> {
+) -> Result<Change, OverlayError> {
     if is_nameless(resource) {
         return Err(OverlayError::Nameless(shown(resource, files)));
     }
     let place = resource.node.place;
     let mut changed = plain.transpose()?.flatten();
+    let mut undefined = Vec::new();
     if let Some(node) = &mut changed {
         std::mem::swap(&mut resource.node, node);
         hidden.put_into(resource, node);
@@ -208,13 +253,17 @@ fn change(
         && let Some(substituted) = substituted(resource, substitute, memory)?
     {
         let before = std::mem::replace(&mut resource.node, substituted.node);
+        undefined = substituted.undefined;
         if substituted.has_secrets {
             hidden.put_into(resource, &before);
         }
         changed = Some(before);
     }
     resource.node.place = place;
-    Ok(changed.is_some())
+    Ok(Change {
+        is_other: changed.is_some(),
+        undefined,
+    })
 }
 
 /// `app/a.yaml:1:1: Kind name`, as far as known.
@@ -337,6 +386,7 @@ fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, Ove
         left_out: Vec::new(),
         reservation,
         hidden,
+        undefined: Vec::new(),
     };
     let mut hasher = Sha256::new();
     let mut text = Zeroizing::new(String::new());

@@ -35,7 +35,7 @@ mod spec;
 mod stages;
 mod workers;
 
-pub use build::Built;
+pub use build::{Built, UndefinedVariable};
 pub use error::OverlayError;
 pub use hidden::Hidden;
 pub use left_out::{LeftOut, may_lack};

@@ -92,4 +92,6 @@ pub struct Substituted {
     pub node: Node,
     /// Whether one of the variables came from a Secret.
     pub has_secrets: bool,
+    /// Variables that are not set and have no default.
+    pub undefined: Vec<String>,
 }

@@ -88,6 +88,7 @@ impl Substitute for Put {
         Ok(read.map(|node| Substituted {
             node,
             has_secrets: self.0.starts_with("s3cret") && yaml.contains("${x}"),
+            undefined: Vec::new(),
         }))
     }
 }

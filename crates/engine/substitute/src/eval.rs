@@ -131,16 +131,17 @@ pub fn eval<'v>(text: &'v [u8], lookup: impl Fn(&str) -> Option<&'v [u8]>, stric
         true => Undefined::Refused,
         false => Undefined::Empty,
     };
-    eval_within(text, lookup, undefined, None)
+    eval_within(text, lookup, |_| {}, undefined, None)
 }
 
-/// As [`eval`], with memory reserved for all values and the text.
+/// As [`eval`], with memory reserved for all values and the text. `missing` is told the names of missing variables without a default.
 ///
 /// # Errors
 /// As [`eval`], and [`EvalError::Memory`].
 pub(crate) fn eval_within<'v>(
     text: &'v [u8],
     lookup: impl Fn(&str) -> Option<&'v [u8]>,
+    missing: impl Fn(&str),
     undefined: Undefined,
     reservation: Option<&mut Reservation>,
 ) -> Result<Vec<u8>, EvalError> {
@@ -153,7 +154,11 @@ pub(crate) fn eval_within<'v>(
                 let arguments = stack.split_off(stack.len().saturating_sub(call.arguments));
                 let freed: usize = arguments.iter().map(|argument| argument.len()).sum();
                 budget.held = budget.held.saturating_sub(freed);
-                run(&call, arguments, &lookup, undefined, &mut budget)?
+                let found = lookup(call.variable);
+                if found.is_none() && call.operator != Operator::Default {
+                    missing(call.variable);
+                }
+                run(&call, arguments, found, undefined, &mut budget)?
             }
         };
         budget.hold(value.len())?;
@@ -165,11 +170,11 @@ pub(crate) fn eval_within<'v>(
 fn run<'v>(
     call: &Call<'_>,
     arguments: Vec<Value<'v>>,
-    lookup: &impl Fn(&str) -> Option<&'v [u8]>,
+    found: Option<&'v [u8]>,
     undefined: Undefined,
     budget: &mut Budget<'_>,
 ) -> Result<Value<'v>, EvalError> {
-    match (lookup(call.variable), undefined) {
+    match (found, undefined) {
         (None, Undefined::Refused) if call.operator != Operator::Default => {
             Err(EvalError::NotSet(call.variable.to_owned()))
         }

@@ -5,7 +5,8 @@ use super::reread::{is_unchanged, reread};
 use super::variables::{NAME, Variables};
 use bumpwright_budget::{Exceeded, Share};
 use bumpwright_yaml::{FileId, Node, ReadOptions, WriteError, read_first, weight, write_sigs};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 /// The label or annotation that exempts an object when it is `disabled` (K-093).
 pub const DISABLED: &str = "kustomize.toolkit.fluxcd.io/substitute";
@@ -63,6 +64,8 @@ pub struct Substituted {
     pub node: Node,
     /// Whether one of the variables came from a Secret.
     pub has_secrets: bool,
+    /// The names of variables that are not set and have no default, each once.
+    pub undefined: Vec<String>,
 }
 
 /// As [`substitute`], with memory reserved in `memory` for the text and its result, for the duration of the call.
@@ -94,7 +97,11 @@ pub fn substitute_within(
         has_secrets.set(has_secrets.get() || variables.is_secret(name));
         variables.get(name)
     };
-    let text = eval_within(text.as_bytes(), lookup, options.undefined, reservation.as_mut())?;
+    let undefined = RefCell::new(BTreeSet::new());
+    let missing = |name: &str| {
+        undefined.borrow_mut().insert(name.to_owned());
+    };
+    let text = eval_within(text.as_bytes(), lookup, missing, options.undefined, reservation.as_mut())?;
     reservation
         .as_mut()
         .map_or(Ok(()), |reservation| reservation.grow(weight::of_text(&text)))?;
@@ -107,6 +114,7 @@ pub fn substitute_within(
         Some(Substituted {
             node,
             has_secrets: has_secrets.get(),
+            undefined: undefined.into_inner().into_iter().collect(),
         })
     });
     done.map_err(|error| match error {

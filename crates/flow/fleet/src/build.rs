@@ -129,6 +129,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         warnings: built.warnings,
         refused: Vec::new(),
         left_out: built.left_out,
+        undefined: built.undefined,
         hidden: built.hidden,
         reads,
     };

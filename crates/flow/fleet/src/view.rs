@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::repository::Reads;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
-use bumpwright_overlay::{Hidden, LeftOut};
+use bumpwright_overlay::{Hidden, LeftOut, UndefinedVariable};
 
 /// What a cluster that reconciles an entry of a repository would have.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +86,8 @@ pub struct Product {
     pub refused: Vec<String>,
     /// Objects that variables have made invalid.
     pub left_out: Vec<LeftOut>,
+    /// Variables in the objects that have no value.
+    pub undefined: Vec<UndefinedVariable>,
     /// Confidential values, which are never printed.
     pub hidden: Hidden,
     /// The files that it was built from.

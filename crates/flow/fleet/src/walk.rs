@@ -515,6 +515,7 @@ fn product_of(objects: Vec<FleetObject>) -> Product {
         warnings: Vec::new(),
         refused: Vec::new(),
         left_out: Vec::new(),
+        undefined: Vec::new(),
         hidden: bumpwright_overlay::Hidden::default(),
         reads: Reads::default(),
     }

@@ -56,6 +56,7 @@ impl Substitute for Substitution {
         Ok(done.map(|done| Substituted {
             node: done.node,
             has_secrets: done.has_secrets,
+            undefined: done.undefined,
         }))
     }
 }
