@@ -11,6 +11,14 @@ fn program() -> Command {
     program
 }
 
+/// The commands of the program, each followed by those below it.
+fn all(program: &Command) -> Vec<&Command> {
+    let commands = program.get_subcommands();
+    commands
+        .flat_map(|command| std::iter::once(command).chain(all(command)))
+        .collect()
+}
+
 /// What a command prints after its flags with `--help`.
 fn after_help(command: &Command) -> String {
     let help = command.get_after_long_help().or_else(|| command.get_after_help());
@@ -82,7 +90,7 @@ fn a_line_of_a_shell_is_read_as_a_shell_reads_it() {
 #[test]
 fn each_command_has_examples_that_parse() {
     let program = program();
-    for command in program.get_subcommands().chain([&program]) {
+    for command in all(&program).into_iter().chain([&program]) {
         let help = after_help(command);
         let examples = below(&help, "Examples:");
         let lines: Vec<&str> = examples.into_iter().filter(|line| !line.starts_with('#')).collect();
@@ -91,7 +99,8 @@ fn each_command_has_examples_that_parse() {
             let commands = commands(line);
             assert!(!commands.is_empty(), "{line}");
             let is_of_command = |typed: &Vec<String>| {
-                command.get_name() == "bumpwright" || typed.get(1).is_some_and(|name| name == command.get_name())
+                let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
+                typed.join(" ").starts_with(name)
             };
             assert!(commands.iter().any(is_of_command), "{}: {line}", command.get_name());
             for typed in commands {
@@ -106,7 +115,7 @@ fn each_command_has_examples_that_parse() {
 #[test]
 fn each_command_has_its_exit_codes_and_documents() {
     let program = program();
-    for command in program.get_subcommands().chain([&program]) {
+    for command in all(&program).into_iter().chain([&program]) {
         let (name, help) = (command.get_name(), after_help(command));
         let codes: Vec<&str> = below(&help, "Exit codes:")
             .into_iter()
@@ -125,7 +134,7 @@ fn each_command_has_its_exit_codes_and_documents() {
 #[test]
 fn short_help_is_short() {
     let program = program();
-    for command in program.get_subcommands() {
+    for command in all(&program) {
         let mut command = command.clone();
         let short = command.render_help().to_string();
         assert!(!short.contains("Examples:"), "{short}");

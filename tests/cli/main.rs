@@ -14,6 +14,7 @@ mod documents;
 mod explain;
 mod findings;
 mod fleet;
+mod fleet_check;
 mod help;
 mod man;
 mod manifests;

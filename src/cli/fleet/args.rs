@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::byte_size::ByteSize;
 use crate::cli::fetch_bounds::FetchBounds;
@@ -11,11 +11,69 @@ use bumpwright_budget::{self as budget, Memory, Share};
 
 /// Arguments of `fleet`.
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = HELP, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Fleet {
+    /// A command; without one the fleet is shown.
+    #[command(subcommand)]
+    pub command: Option<FleetCommand>,
+
     /// Show
     #[command(flatten)]
     pub show: Show,
+}
+
+/// Commands of `fleet`.
+#[derive(Debug, Subcommand)]
+pub enum FleetCommand {
+    /// Say what would go wrong in the cluster, each with its place
+    Check(Box<Check>),
+}
+
+/// Arguments of `fleet check`.
+#[derive(Debug, Args)]
+#[command(after_long_help = CHECK_HELP)]
+pub struct Check {
+    /// The output format
+    #[arg(long, value_enum, default_value_t = CheckOutput::Text)]
+    pub output: CheckOutput,
+
+    /// The least severity that makes the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// The minor version of Kubernetes to check against, such as 1.34 [default: the newest that is known]
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes_version: Option<String>,
+
+    /// What to read
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// Output formats of `fleet check`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckOutput {
+    /// A line for each finding, and a summary
+    Text,
+    /// One document (docs/reference/findings.schema.json)
+    Json,
+    /// A SARIF 2.1.0 log, for code scanning
+    Sarif,
+    /// A JUnit XML document, for test reports
+    Junit,
+    /// Workflow commands of GitHub Actions
+    Github,
+}
+
+/// Severities of findings, for `--fail-on`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Something that goes wrong
+    Error,
+    /// Something that may go wrong
+    Warning,
+    /// Something that the check does not know
+    Note,
 }
 
 /// Arguments of `fleet` without a command.
@@ -119,6 +177,8 @@ Examples:
   bumpwright fleet https://git.example.com/acme/fleet//clusters/production?ref=main
   # An OCIRepository that CI pushes from a folder of this repository
   bumpwright fleet --source OCIRepository/flux-system/flux-system=kubernetes kubernetes/clusters/production
+  # What would go wrong in them
+  bumpwright fleet check clusters/*
 
 Exit codes:
   0  all of it was built
@@ -126,3 +186,23 @@ Exit codes:
   2  an error
 
 Documentation: docs/cli.md, docs/guides/fleet.md";
+
+const CHECK_HELP: &str = "\
+Reads the fleet as `bumpwright fleet` does and says what would go wrong: builds that fail, fields that no schema has, references to what
+is not there, variables without value, markers that nothing follows, objects with two owners, Secrets in clear text. `bumpwright explain
+RULE` says what a finding means. Several clusters are checked together: a marker is unknown if none of them has its policy.
+
+Examples:
+  # What would go wrong in a cluster
+  bumpwright fleet check clusters/production
+  # All clusters, without a network, for the Kubernetes that they have
+  bumpwright fleet check --offline --kubernetes-version 1.34 clusters/*
+  # For code scanning at GitHub
+  bumpwright fleet check --output sarif clusters/production > findings.sarif
+
+Exit codes:
+  0  nothing as bad as --fail-on
+  1  findings
+  2  an error
+
+Documentation: docs/guides/fleet.md, docs/reference/findings.md";

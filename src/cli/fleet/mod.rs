@@ -1,6 +1,7 @@
 //! `bumpwright fleet`: what a cluster that reconciles a folder would have.
 
 pub mod args;
+mod check;
 pub(super) mod given;
 mod hint;
 mod json;
@@ -15,7 +16,7 @@ mod yaml;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
-use args::{FleetOutput, Show};
+use args::{FleetCommand, FleetOutput, Show};
 use bumpwright_api::ObjectName;
 use bumpwright_fleet::{Fleet, Node};
 pub(super) use hint::hint;
@@ -27,6 +28,9 @@ const INCOMPLETE: u8 = 1;
 /// Runs the command.
 #[must_use]
 pub fn run(args: &args::Fleet) -> ExitCode {
+    if let Some(FleetCommand::Check(args)) = &args.command {
+        return check::run(args);
+    }
     match show(&args.show) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(INCOMPLETE),

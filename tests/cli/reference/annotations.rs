@@ -110,7 +110,7 @@ const OF_KUSTOMIZE: [Foreign; 6] = [
 ];
 
 /// Keys in the source that nobody has to set: kustomize's own, set and removed within a build; and names that are no annotations.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "config.k8s.io/id",
     "config.kubernetes.io/index",
     "config.kubernetes.io/path",
@@ -119,6 +119,7 @@ const OTHERS: [&str; 8] = [
     "kustomize.config.k8s.io/id",
     "kubernetes.io/dockerconfigjson",
     "kubernetes.io/dockercfg",
+    "kubernetes.io/metadata.name",
 ];
 
 /// Domains of annotations and labels.

@@ -15,6 +15,20 @@ pub fn program() -> Command {
     program
 }
 
+/// The commands of the program, each followed by those below it.
+pub fn all(program: &Command) -> Vec<&Command> {
+    let commands = program.get_subcommands();
+    commands
+        .flat_map(|command| std::iter::once(command).chain(all(command)))
+        .collect()
+}
+
+/// The name of a command as it is typed: `fleet check`.
+pub fn name(command: &Command) -> &str {
+    let typed = command.get_bin_name().unwrap_or_else(|| command.get_name());
+    typed.strip_prefix("bumpwright ").unwrap_or(typed)
+}
+
 /// What a command prints after its flags.
 pub fn after_help(command: &Command) -> String {
     let help = command.get_after_long_help().or_else(|| command.get_after_help());
@@ -30,7 +44,7 @@ pub fn page() -> String {
         "`bumpwright COMMAND --help` prints the same. The rules beyond the flags are in [cli.md](../cli.md).\n\n",
     );
     page.push_str(&help(&after_help(&program)));
-    for command in program.get_subcommands() {
+    for command in all(&program) {
         page.push_str(&section(command));
     }
     page
@@ -50,7 +64,7 @@ pub fn controller_flags() -> String {
 }
 
 fn section(command: &Command) -> String {
-    let mut text = format!("## `{}`\n\n", command.get_name());
+    let mut text = format!("## `{}`\n\n", name(command));
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     text.push_str(&paragraph(&sentence(&about)));
     let usage = command.clone().render_usage().to_string();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::commands::{after_help, program};
+use super::commands::{after_help, all, name, program};
 use super::markdown::{generated, parts};
 
 /// `exit-codes.md`.
@@ -11,14 +11,15 @@ pub fn page() -> String {
     page.push_str(&generated("the help of each command"));
     page.push_str("A command that is typed wrongly ends with 2. A pipe closed by its reader is not an error.\n\n");
     page.push_str("| command | code | meaning |\n|---|---|---|\n");
-    for command in program().get_subcommands() {
+    let program = program();
+    for command in all(&program) {
         let help = after_help(command);
         let codes = parts(&help)
             .into_iter()
             .find(|(heading, _)| *heading == Some("Exit codes"));
         for line in codes.into_iter().flat_map(|(_, codes)| codes.lines()) {
             let (code, meaning) = line.trim().split_once(' ').unwrap();
-            writeln!(page, "| `{}` | {code} | {} |", command.get_name(), meaning.trim()).unwrap();
+            writeln!(page, "| `{}` | {code} | {} |", name(command), meaning.trim()).unwrap();
         }
     }
     page

@@ -321,7 +321,7 @@ fn json(node: &Node, schema: &Schema) -> Json {
     }
 }
 
-fn defaults(schema: &Schema) -> Map<String, Json> {
+pub(super) fn defaults(schema: &Schema) -> Map<String, Json> {
     let default = |(name, field): &(&str, Schema)| {
         let value = field.value_of("default")?;
         Some(((*name).to_owned(), json_of(value)))

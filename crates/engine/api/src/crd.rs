@@ -109,6 +109,12 @@ impl CustomResource {
         self.versions.iter().map(|version| version.name)
     }
 
+    /// Its group and the name of its kind.
+    #[must_use]
+    pub const fn group_kind(&self) -> (&'static str, &'static str) {
+        (self.group, self.kind)
+    }
+
     /// Name of the definition: `imagepolicies.image.toolkit.fluxcd.io`.
     #[must_use]
     pub fn name(&self) -> String {

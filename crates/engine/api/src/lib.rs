@@ -17,6 +17,7 @@ mod annotations;
 mod artifact;
 mod automation;
 mod automation_annotations;
+mod broken_rules;
 mod bucket;
 mod check;
 mod conditions;
@@ -59,6 +60,7 @@ pub use automation::{
     SourceKind, SourceRef, Strategy, Update,
 };
 pub use automation_annotations::AutomationAnnotations;
+pub use broken_rules::broken_rules;
 pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
 pub use bumpwright_reason::Reason;
 pub use check::UnknownFields;

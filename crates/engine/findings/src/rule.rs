@@ -82,9 +82,10 @@ rules! {
          See: docs/guides/sops.md";
 
     ConflictingAutomations "conflicting-automations" Error "Two automations set the same field":
-        "Two ImageUpdateAutomations that push to the same branch follow the same marker. Each sets the field to the policy as it sees it,\n\
-         so their commits may undo each other, and one has to repeat its run whenever the other was quicker.\n\n\
-         What to do: give each automation its own `spec.update.path` or `spec.policySelector`, or delete one of them.\n\n\
+        "Two ImageUpdateAutomations that push to the same branch follow the same marker. In one namespace they have the same policy: they\n\
+         write the same, and one has to repeat its run whenever the other was quicker (a note). In two clusters each has its own policy\n\
+         of that name: if these differ, each automation sets the field back to what its cluster chooses, without end (an error).\n\n\
+         What to do: run image automations in one of the clusters only, or give each its own `spec.update.path` or branch.\n\n\
          See: docs/guides/monorepos.md";
 
     DeadMarker "dead-marker" Warning "A marker changes nothing in any cluster":

@@ -101,7 +101,13 @@ pub fn substitute_within(
     let missing = |name: &str| {
         undefined.borrow_mut().insert(name.to_owned());
     };
-    let text = eval_within(text.as_bytes(), lookup, missing, options.undefined, reservation.as_mut())?;
+    let text = eval_within(
+        text.as_bytes(),
+        lookup,
+        missing,
+        options.undefined,
+        reservation.as_mut(),
+    )?;
     reservation
         .as_mut()
         .map_or(Ok(()), |reservation| reservation.grow(weight::of_text(&text)))?;

@@ -3,11 +3,13 @@
 //!
 //! - [`view`]: from an entry to a [`Fleet`].
 //! - [`Repository`] and [`Outside`]: the files, and what comes from elsewhere; [`SourceFiles`] are those of a commit or an image.
+//! - [`check`]: what would go wrong in it.
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
 //! - [`impact`]: what differs between the fleets before and after; [`FleetVerifier`] says it of the edits of an update.
 
 mod build;
+mod check;
 mod copied;
 mod dead;
 pub mod diff;
@@ -30,6 +32,7 @@ mod view;
 mod walk;
 
 pub use build::is_masked;
+pub use check::{CheckSettings, check, checked};
 pub use entry::{clean, entries};
 pub use files::SourceFiles;
 pub use impact::impact;

@@ -1,0 +1,206 @@
+//! Builds that fail, and objects that are refused.
+
+use super::cluster::{Cluster, Placed as _, shown, title};
+use super::places::split;
+use crate::view::{Node, Problem, Product};
+use bumpwright_findings::{Finding, Place, Rule, Severity};
+
+/// Findings about builds, and about the bounds of the walk.
+pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    let problems = cluster.fleet.problems.iter();
+    found.extend(problems.map(|problem| Finding::new(Rule::Limit, problem.clone())));
+    for node in &cluster.fleet.nodes {
+        match &node.product {
+            Ok(product) => {
+                refused(node, product, found);
+                left_out(node, product, found);
+                itself(cluster, node, found);
+            }
+            Err(Problem::Build(text)) => failed(cluster, node, text, found),
+            // `sources` and `schemas` have these; that the time was over is a problem of the walk.
+            Err(Problem::Source(_) | Problem::Invalid(_) | Problem::Late) => {}
+        }
+    }
+}
+
+/// A finding about a node, at its Kustomization.
+fn about(node: &Node, rule: Rule, message: &str) -> Finding {
+    let message = message.trim_end_matches('.');
+    let finding = match node.name() {
+        Some(name) => Finding::new(rule, message)
+            .object(format!("Kustomization {name}"))
+            .kustomization(name.to_string()),
+        None => Finding::new(rule, format!("{}: {message}", shown(&node.path))),
+    };
+    finding.placed(node.origin.as_deref().and_then(split))
+}
+
+fn failed(cluster: &Cluster<'_>, node: &Node, text: &str, found: &mut Vec<Finding>) {
+    let parts = parts(text);
+    let each_has_a_place = parts.iter().all(|part| place_in(part).is_some());
+    let messages = match each_has_a_place {
+        true => parts,
+        false => vec![parts.join("; ")],
+    };
+    for message in messages {
+        let place = place_in(&message).or_else(|| file_in(cluster, &message));
+        let rule = rule(&message);
+        let message = without_place(message.trim_start_matches(PREFIX), place.as_ref());
+        found.push(about(node, rule, message).placed(place));
+    }
+}
+
+/// The beginning of the messages of most failed builds.
+const PREFIX: &str = "kustomize build failed: ";
+
+/// What kustomize says of a base that is on another server, when there is no network.
+const NOT_FETCHED: &str = "is not available in this build";
+
+/// The faults of a message, each in one line: those below it that are indented say how it was come upon.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match parts.last_mut().filter(|_| line.starts_with([' ', '\t'])) {
+            Some(last) => {
+                last.push_str(", ");
+                last.push_str(line.trim());
+            }
+            None => parts.push(line.to_owned()),
+        }
+    }
+    parts
+}
+
+/// A message without the place that it begins with.
+fn without_place<'m>(message: &'m str, place: Option<&Place>) -> &'m str {
+    let begins = |(start, rest): (&'m str, &'m str)| (split(start).as_ref() == place).then_some(rest);
+    place
+        .and_then(|_| message.split_once(": ").and_then(begins))
+        .unwrap_or(message)
+}
+
+/// The rule that a failed build breaks, by the words of the build.
+fn rule(text: &str) -> Rule {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    match () {
+        () if text.starts_with("the fleet has more than") => Rule::Limit,
+        () if has(&[NOT_FETCHED]) => Rule::UnknownSource,
+        () if has(&["cycle: "]) => Rule::IncludeCycle,
+        () if has(&["post build failed"]) => Rule::BuildFailed,
+        () if has(&["MalformedYAMLError", ": yaml: ", "failed to decode Kubernetes"]) => Rule::InvalidManifest,
+        () => Rule::BuildFailed,
+    }
+}
+
+/// The first `path:line:column` (or `path:line`) of a message.
+fn place_in(message: &str) -> Option<Place> {
+    let words = message.split(|c: char| c.is_whitespace() || "()'\"`,;".contains(c));
+    let mut places = words.filter_map(|word| {
+        let word = word.trim_end_matches([':', '.']);
+        let (path, numbers) = word.split_once(':')?;
+        let is_file = path.contains('.') && !path.contains("//") && !path.ends_with("http") && !path.ends_with("https");
+        let are_numbers = numbers.split(':').all(|number| number.parse::<usize>().is_ok());
+        (is_file && are_numbers).then(|| split(word)).flatten()
+    });
+    places.next()
+}
+
+/// The first file that a message names, with the place where it stops being YAML if it does.
+fn file_in(cluster: &Cluster<'_>, message: &str) -> Option<Place> {
+    let words = message.split(|c: char| c.is_whitespace() || "()'\"`,;".contains(c));
+    let paths = words.map(|word| word.trim_end_matches([':', '.']).trim_start_matches("./"));
+    let mut paths = paths.filter(|path| path.contains('.'));
+    paths.find_map(|path| {
+        let error = cluster.places.syntax_error(path)?;
+        Some(error.unwrap_or_else(|| Place {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+        }))
+    })
+}
+
+/// Encrypted Secrets that nothing decrypts: the Kustomization is not applied.
+fn refused(node: &Node, product: &Product, found: &mut Vec<Finding>) {
+    for text in &product.refused {
+        let place = place_in(text);
+        let message = without_place(text, place.as_ref());
+        let finding = about(node, Rule::BuildFailed, message).placed(place);
+        found.push(match node.kustomization {
+            Some(_) => {
+                finding.help("set spec.decryption of the Kustomization: provider sops, and the Secret with the keys")
+            }
+            // Nothing is known of what reconciles the entry.
+            None => finding
+                .severity(Severity::Note)
+                .help("what reconciles this folder has to decrypt it"),
+        });
+    }
+}
+
+/// Objects that variables have made invalid: Flux leaves them out, and deletes what they were before.
+fn left_out(node: &Node, product: &Product, found: &mut Vec<Finding>) {
+    for one in &product.left_out {
+        let text = one.to_string();
+        let place = place_in(&text);
+        let message = without_place(&text, place.as_ref());
+        let finding = about(node, Rule::UndefinedVariable, message).placed(place);
+        found.push(finding.severity(Severity::Error));
+    }
+}
+
+/// A Kustomization that builds another version of itself.
+fn itself(cluster: &Cluster<'_>, node: &Node, found: &mut Vec<Finding>) {
+    let Some(kustomization) = &node.kustomization else {
+        return;
+    };
+    let own = kustomization.metadata.object_name();
+    for object in node
+        .objects()
+        .iter()
+        .filter(|object| crate::entry::is_kustomization(&object.value))
+    {
+        let Ok(built) = crate::entry::parse(&object.value) else {
+            continue;
+        };
+        let (before, after) = (crate::clean(&kustomization.spec.path), crate::clean(&built.spec.path));
+        let is_same = before == after && built.source() == kustomization.source();
+        if built.metadata.object_name() != own || is_same {
+            continue;
+        }
+        let message = format!(
+            "{} builds itself with another source or path: {}",
+            title(&object.value),
+            shown(&after)
+        );
+        found.push(cluster.at(Rule::IncludeCycle, node, object, "/spec", message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_of_a_message_is_found() {
+        for (text, wanted) in [
+            (
+                "kustomize build failed: yaml: did not find expected node content (./apps/a.yaml:3:7)",
+                Some(("apps/a.yaml", 3, 7)),
+            ),
+            (
+                "error: ./apps/kustomization.yaml:5: no such file",
+                Some(("apps/kustomization.yaml", 5, 1)),
+            ),
+            ("get https://example.com:443/x: no", None),
+            ("image podinfo:6 is not there", None),
+        ] {
+            let wanted = wanted.map(|(path, line, column)| Place {
+                path: path.to_owned(),
+                line,
+                column,
+            });
+            assert_eq!(place_in(text), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! A cluster that is checked, and findings about its objects.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::places::{Part, Places};
+use crate::source::{Identity, Source, is_same};
+use crate::view::{Fleet, FleetObject, Node, Problem};
+use bumpwright_api::{ObjectId, ObjectName};
+use bumpwright_findings::{Finding, Place, Rule, Severity};
+use bumpwright_nearest::nearest;
+
+pub(super) const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
+pub(super) const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
+pub(super) const KUSTOMIZE_GROUP: &str = "kustomize.toolkit.fluxcd.io";
+pub(super) const HELM_GROUP: &str = "helm.toolkit.fluxcd.io";
+
+/// Kustomizations that are named when objects may be in those that were not built.
+const FEW: usize = 3;
+
+/// A cluster, with the files of the repository.
+pub(super) struct Cluster<'c> {
+    pub(super) fleet: &'c Fleet,
+    pub(super) places: &'c Places<'c>,
+    identity: &'c Identity,
+    /// Sources that are the repository itself, by kind and name.
+    own: BTreeSet<(&'c str, ObjectName)>,
+    /// Kustomizations that were not built.
+    unbuilt: Vec<String>,
+}
+
+impl<'c> Cluster<'c> {
+    pub(super) fn new(fleet: &'c Fleet, places: &'c Places<'c>, identity: &'c Identity) -> Self {
+        let kustomizations = fleet
+            .nodes
+            .iter()
+            .filter(|node| node.source == Source::This && !matches!(node.product, Err(Problem::Invalid(_))));
+        let kustomizations = kustomizations.filter_map(|node| node.kustomization.as_ref());
+        let named = kustomizations.filter(|one| !one.spec.source_ref.kind.is_empty());
+        let own = named.map(|one| (one.spec.source_ref.kind.as_str(), one.source()));
+        let unbuilt = fleet.nodes.iter().filter(|node| node.product.is_err());
+        Self {
+            fleet,
+            places,
+            identity,
+            own: own.collect(),
+            unbuilt: unbuilt.map(Node::shown).collect(),
+        }
+    }
+
+    /// A finding with the name of its cluster, if there are several.
+    pub(super) fn named(&self, finding: Finding, clusters: usize) -> Finding {
+        match clusters {
+            0 | 1 => finding,
+            _ => finding.cluster(shown(&self.fleet.entry)),
+        }
+    }
+
+    /// Whether a source is the repository itself.
+    pub(super) fn is_repository(&self, kind: &str, name: &ObjectName) -> bool {
+        let url_of = |name: &ObjectName| {
+            let object = self.fleet.object(SOURCE_GROUP, kind, name)?;
+            object.value.pointer("/spec/url")?.as_str()
+        };
+        if self.own.iter().any(|(own, of)| (*own, of) == (kind, name)) {
+            return true;
+        }
+        let Some(url) = url_of(name) else { return false };
+        let is_own = |(own, of): &(&str, ObjectName)| *own == kind && url_of(of).is_some_and(|own| is_same(own, url));
+        self.identity.has(url) || self.own.iter().any(is_own)
+    }
+
+    /// Whether something has made a source that no Kustomization builds: what reconciles the entry.
+    pub(super) fn is_implied(&self, kind: &str, name: &ObjectName) -> bool {
+        let is_own = self.own.iter().any(|(own, of)| (*own, of) == (kind, name));
+        // What `flux bootstrap` and Flux's operator call it.
+        let is_root = (name.namespace.as_str(), name.name.as_str()) == ("flux-system", "flux-system");
+        let is_found = self
+            .fleet
+            .nodes
+            .first()
+            .is_some_and(|root| root.kustomization.is_some());
+        is_own || (is_root && !is_found && matches!(kind, "GitRepository" | "OCIRepository" | "Bucket"))
+    }
+
+    /// A finding about an object of a node, at the value of a field.
+    pub(super) fn at(
+        &self,
+        rule: Rule,
+        node: &Node,
+        object: &FleetObject,
+        pointer: &str,
+        message: impl Into<String>,
+    ) -> Finding {
+        self.finding(rule, node, object, message)
+            .placed(self.places.of(object, pointer, Part::Value))
+    }
+
+    /// The same, at its key.
+    pub(super) fn at_key(
+        &self,
+        rule: Rule,
+        node: &Node,
+        object: &FleetObject,
+        pointer: &str,
+        message: impl Into<String>,
+    ) -> Finding {
+        self.finding(rule, node, object, message)
+            .placed(self.places.of(object, pointer, Part::Key))
+    }
+
+    fn finding(&self, rule: Rule, node: &Node, object: &FleetObject, message: impl Into<String>) -> Finding {
+        let finding = Finding::new(rule, message).object(title(&object.value));
+        let finding = match node.name() {
+            Some(name) => finding.kustomization(name.to_string()),
+            None => finding,
+        };
+        // A generated object is in no file: the Kustomization that builds it is.
+        let own = node.origin.as_deref().and_then(super::places::split);
+        match (&object.origin, own) {
+            (None, Some(place)) => finding.placed(Some(place)),
+            _ => finding,
+        }
+    }
+
+    /// A finding about a missing object. It is a warning if the object may be in a Kustomization that was not built.
+    pub(super) fn missing(&self, finding: Finding, suggestion: Option<String>) -> Finding {
+        let finding = match suggestion {
+            Some(near) => finding.help(format!("did you mean {near}?")),
+            None => finding,
+        };
+        let finding = match self.unbuilt.as_slice() {
+            [] => return finding,
+            _ => Finding {
+                severity: finding.severity.min(Severity::Warning),
+                ..finding
+            },
+        };
+        let (named, more) = (self.unbuilt.iter().take(FEW), self.unbuilt.len().saturating_sub(FEW));
+        let named: Vec<&str> = named.map(String::as_str).collect();
+        let named = named.join(", ");
+        let unknown = match more {
+            0 => format!("it may be in what was not built: {named}"),
+            more => format!("it may be in what was not built: {named} and {more} more"),
+        };
+        match finding.help.clone() {
+            Some(_) => finding,
+            None => finding.help(unknown),
+        }
+    }
+
+    /// Whether all of it was built.
+    pub(super) fn is_whole(&self) -> bool {
+        self.unbuilt.is_empty()
+    }
+
+    /// The object of a kind that is meant by a name that does not exist: a similar one in the namespace, or one of another.
+    pub(super) fn suggestion(&self, group: &str, kind: &str, wanted: &ObjectName) -> Option<String> {
+        let ids = self
+            .fleet
+            .identities()
+            .filter(|(id, _)| id.group == group && id.kind == kind);
+        let names: BTreeSet<&ObjectName> = ids.map(|(id, _)| &id.name).collect();
+        meant(&names, wanted).map(ToString::to_string)
+    }
+
+    /// All objects with their nodes. Objects for other clusters are among them.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
+        self.fleet.objects()
+    }
+
+    /// The objects of a kind in this cluster.
+    pub(super) fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
+        self.fleet.of_kind(group, kind)
+    }
+}
+
+/// The name that is meant by one that does not exist: a similar one in the namespace, or the same in another.
+pub(super) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -> Option<&'n ObjectName> {
+    let beside = names.iter().filter(|name| name.namespace == wanted.namespace);
+    let near = nearest(&wanted.name, beside.clone().map(|name| name.name.as_str()));
+    let near = near.and_then(|near| beside.clone().find(|name| name.name == near));
+    near.or_else(|| names.iter().find(|name| name.name == wanted.name))
+        .copied()
+}
+
+/// A finding at a place, if it is known.
+pub(super) trait Placed {
+    fn placed(self, place: Option<Place>) -> Self;
+}
+
+impl Placed for Finding {
+    fn placed(mut self, place: Option<Place>) -> Self {
+        self.place = place.or(self.place);
+        self
+    }
+}
+
+/// An entry, as a cluster is named.
+pub(super) fn shown(entry: &str) -> String {
+    match entry {
+        "" => ".".to_owned(),
+        entry => entry.to_owned(),
+    }
+}
+
+/// `Kind namespace/name`.
+pub(super) fn title(object: &Value) -> String {
+    let ObjectId { name, kind, .. } = ObjectId::of(object);
+    match name.namespace.as_str() {
+        "" => format!("{kind} {}", name.name),
+        namespace => format!("{kind} {namespace}/{}", name.name),
+    }
+}
+
+/// The name of an object, with the default namespace.
+pub(super) fn name_of(object: &Value) -> ObjectName {
+    let name = ObjectId::of(object).name;
+    ObjectName::referred_from(bumpwright_api::DEFAULT_NAMESPACE, Some(&name.namespace), &name.name)
+}
+
+/// The text of a field.
+pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The values that a pattern selects, each with its JSON pointer; `*` is any item of a list.
+pub(super) fn select<'v>(value: &'v Value, pattern: &str) -> Vec<(String, &'v Value)> {
+    let mut selected = vec![(String::new(), value)];
+    for step in pattern.split('/').skip(1) {
+        let mut next = Vec::new();
+        for (pointer, value) in selected {
+            match (step, value) {
+                ("*", Value::Array(items)) => {
+                    let items = items.iter().enumerate();
+                    next.extend(items.map(|(at, item)| (format!("{pointer}/{at}"), item)));
+                }
+                (step, value) => next.extend(value.get(step).map(|below| (format!("{pointer}/{step}"), below))),
+            }
+        }
+        selected = next;
+    }
+    selected
+}
+
+/// A field name as a step of a JSON pointer.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn patterns_select_items_of_lists() {
+        let value = json!({"a": [{"b": 1}, {"c": 2}, {"b": 3}]});
+        let found = select(&value, "/a/*/b");
+        let found: Vec<(&str, i64)> = found
+            .iter()
+            .map(|(pointer, value)| (pointer.as_str(), value.as_i64().unwrap_or_default()))
+            .collect();
+        assert_eq!(found, [("/a/0/b", 1), ("/a/2/b", 3)]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Markers of policies that no cluster has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::automations::Automation;
+use super::cluster::{Cluster, IMAGE_GROUP, meant, name_of};
+use crate::repository::Repository;
+use crate::source::Source;
+use bumpwright_api::ObjectName;
+use bumpwright_edit::{FileKind, LocalSkip, Reason, Setter, YAML_LIMIT, file_kind, looks_marked, scan};
+use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_kustomize::tree::{Tree, path};
+
+/// Files that a thread takes at a time.
+const HANDFUL: usize = 64;
+
+/// A file with markers.
+pub(super) struct MarkedFile {
+    pub(super) path: String,
+    /// Line, column and content of each marker.
+    pub(super) setters: Vec<(usize, usize, Setter)>,
+    /// Comments that only look like markers.
+    skips: Vec<LocalSkip>,
+}
+
+/// The marked files of the repository that the clusters are built from, or that their automations look at.
+pub(super) fn all(
+    clusters: &[Cluster<'_>],
+    automations: &[Automation<'_>],
+    repository: &dyn Repository,
+    threads: usize,
+) -> Vec<MarkedFile> {
+    let tree = repository.tree();
+    let mut paths: BTreeSet<String> = BTreeSet::new();
+    let tops: BTreeSet<&str> = automations.iter().map(|automation| automation.path.as_str()).collect();
+    tops.iter()
+        .for_each(|top| below(&*tree, &format!("/{top}"), &mut paths));
+    for node in clusters.iter().flat_map(|cluster| &cluster.fleet.nodes) {
+        if let (Source::This, Ok(product)) = (&node.source, &node.product) {
+            paths.extend(
+                product
+                    .reads
+                    .paths()
+                    .filter(|path| file_kind(path) == FileKind::Yaml)
+                    .map(str::to_owned),
+            );
+        }
+    }
+    let paths: Vec<String> = paths.into_iter().collect();
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let work = || {
+        let tree = repository.tree();
+        loop {
+            let start = next.fetch_add(HANDFUL, Ordering::Relaxed);
+            let Some(rest) = paths.get(start..).filter(|rest| !rest.is_empty()) else {
+                return;
+            };
+            let some = rest.iter().take(HANDFUL).filter_map(|path| of_file(&*tree, path));
+            let some: Vec<MarkedFile> = some.collect();
+            found.lock().unwrap_or_else(PoisonError::into_inner).extend(some);
+        }
+    };
+    match threads.min(paths.len().div_ceil(HANDFUL)) {
+        0 | 1 => work(),
+        threads => std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        }),
+    }
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+/// The YAML files below a folder, or the file itself.
+fn below(tree: &dyn Tree, top: &str, paths: &mut BTreeSet<String>) {
+    let mut waiting = vec![path::clean(top)];
+    while let Some(at) = waiting.pop() {
+        match tree.canonical(&at) {
+            // Links are not followed.
+            Ok(found) if found.path != at => {}
+            Ok(found) if found.directory => {
+                let names = tree.list(&at).unwrap_or_default();
+                waiting.extend(names.iter().map(|name| path::join(&at, name)));
+            }
+            Ok(_) if file_kind(&at) == FileKind::Yaml => {
+                paths.insert(at.trim_start_matches('/').to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
+    let bytes = tree.read(&format!("/{path}")).ok()?;
+    if bytes.len() > YAML_LIMIT || !looks_marked(&bytes) {
+        return None;
+    }
+    let scan = scan(FileKind::Yaml, &bytes);
+    let setters = scan.sites.into_iter().map(|site| (site.line, site.column, site.setter));
+    Some(MarkedFile {
+        path: path.to_owned(),
+        setters: setters.collect(),
+        skips: scan.skips,
+    })
+}
+
+/// Findings about markers. A repository is not looked at if no cluster has policies or automations: another one, which was not given,
+/// may update it.
+pub(super) fn check(
+    clusters: &[Cluster<'_>],
+    automations: &[Automation<'_>],
+    marked: &[MarkedFile],
+    found: &mut Vec<Finding>,
+) {
+    let policies: BTreeSet<ObjectName> = clusters
+        .iter()
+        .flat_map(|cluster| cluster.of_kind(IMAGE_GROUP, "ImagePolicy"))
+        .map(|(_, object)| name_of(&object.value))
+        .collect();
+    if policies.is_empty() && automations.is_empty() {
+        return;
+    }
+    let is_whole = clusters.iter().all(Cluster::is_whole);
+    let mut hints: BTreeMap<&Setter, Option<String>> = BTreeMap::new();
+    for file in marked {
+        let covering: Vec<&Automation<'_>> = automations.iter().filter(|one| one.covers(&file.path)).collect();
+        if covering.is_empty() && !automations.is_empty() {
+            continue;
+        }
+        found.extend(file.skips.iter().filter_map(|skip| of_skip(file, skip)));
+        for (line, column, setter) in &file.setters {
+            let name = ObjectName::new(setter.policy.namespace.as_str(), setter.policy.name.as_str());
+            let finding =
+                |message: String| Finding::new(Rule::UnknownPolicy, message).at(file.path.clone(), *line, *column);
+            if !policies.contains(&name) {
+                let near = hints.entry(setter).or_insert_with(|| suggestion(&policies, &name));
+                let finding = finding(format!(
+                    "ImagePolicy {} of the marker is not in the fleet",
+                    setter.policy
+                ));
+                let finding = match near {
+                    Some(near) => finding.help(format!("did you mean {near}?")),
+                    None => finding,
+                };
+                found.push(match is_whole {
+                    true => finding,
+                    false => finding.severity(Severity::Warning),
+                });
+            } else if !covering.is_empty() && covering.iter().all(|one| one.name.namespace != name.namespace) {
+                let finding = finding(format!(
+                    "no ImageUpdateAutomation of namespace {} looks at this file, so ImagePolicy {} does not set the field",
+                    name.namespace, setter.policy
+                ));
+                found.push(finding.severity(Severity::Warning));
+            }
+        }
+    }
+}
+
+/// The policy that is meant.
+fn suggestion(policies: &BTreeSet<ObjectName>, name: &ObjectName) -> Option<String> {
+    let found = meant(&policies.iter().collect(), name)?;
+    Some(format!("{}:{}", found.namespace, found.name))
+}
+
+fn of_skip(file: &MarkedFile, skip: &LocalSkip) -> Option<Finding> {
+    let (rule, severity) = match skip.reason {
+        Reason::MalformedMarker | Reason::NotAScalar => (Rule::UnknownPolicy, Severity::Error),
+        Reason::Unparsable => (Rule::InvalidManifest, Severity::Warning),
+        _ => return None,
+    };
+    let message = format!("the marker is not followed: {}", skip.message);
+    Some(
+        Finding::new(rule, message)
+            .at(file.path.clone(), skip.line, skip.column)
+            .severity(severity),
+    )
+}

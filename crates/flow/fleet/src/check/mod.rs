@@ -1,0 +1,87 @@
+//! What would go wrong in the clusters of a repository, each with its place.
+//!
+//! A file for each family of rules: functions of a [`Fleet`] and the files, without I/O of their own.
+
+mod annotations;
+mod automations;
+mod builds;
+mod clear_text;
+mod cluster;
+mod dependencies;
+mod duplicates;
+mod generated_secrets;
+mod health;
+mod markers;
+mod places;
+mod policies;
+mod references;
+mod schemas;
+mod sources;
+mod variables;
+
+use super::repository::Repository;
+use super::source::Identity;
+use super::view::Fleet;
+use bumpwright_findings::{Finding, Origin};
+use bumpwright_schemas::Schemas;
+use cluster::Cluster;
+use places::Places;
+
+/// How fleets are checked.
+#[derive(Debug)]
+pub struct CheckSettings {
+    /// The schemas of Kubernetes.
+    pub schemas: Schemas,
+    /// How the repository is recognised among the sources.
+    pub identity: Identity,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
+#[must_use]
+pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSettings) -> Vec<Finding> {
+    let tree = repository.tree();
+    let places = Places::new(&*tree);
+    let clusters: Vec<Cluster<'_>> = fleets
+        .iter()
+        .map(|fleet| Cluster::new(fleet, &places, &settings.identity))
+        .collect();
+    let mut all = Vec::new();
+    for cluster in &clusters {
+        let mut found = Vec::new();
+        builds::check(cluster, &mut found);
+        schemas::check(cluster, settings, &mut found);
+        sources::check(cluster, &mut found);
+        dependencies::check(cluster, &mut found);
+        references::check(cluster, &mut found);
+        health::check(cluster, &mut found);
+        variables::check(cluster, &mut found);
+        duplicates::check(cluster, &mut found);
+        annotations::check(cluster, &mut found);
+        policies::check(cluster, &mut found);
+        clear_text::check(cluster, &mut found);
+        generated_secrets::check(cluster, &mut found);
+        all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
+    }
+    let automations = automations::all(&clusters);
+    let marked = markers::all(&clusters, &automations, repository, settings.threads);
+    markers::check(&clusters, &automations, &marked, &mut all);
+    automations::check(&clusters, &automations, &marked, &mut all);
+    all
+}
+
+/// The Kustomizations that a check looks at.
+#[must_use]
+pub fn checked(fleets: &[Fleet]) -> Vec<Origin> {
+    let origin = |fleet: &Fleet, name: Option<String>| Origin {
+        cluster: (fleets.len() > 1).then(|| cluster::shown(&fleet.entry)),
+        kustomization: name,
+    };
+    let nodes = fleets
+        .iter()
+        .flat_map(|fleet| fleet.nodes.iter().map(move |node| (fleet, node)));
+    nodes
+        .filter_map(|(fleet, node)| Some(origin(fleet, Some(node.name()?.to_string()))))
+        .collect()
+}

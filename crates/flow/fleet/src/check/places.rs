@@ -1,0 +1,252 @@
+//! Places of objects and their fields in the files of the repository. Only files with findings are parsed.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::view::FleetObject;
+use bumpwright_findings::Place;
+use bumpwright_kustomize::tree::Tree;
+use bumpwright_yaml::{Entry, FileId, Files, Node, Place as YamlPlace, Value as YamlValue, read_resources};
+
+/// The most files that are kept parsed.
+const KEPT: usize = 256;
+
+/// The files of the repository, parsed when a place in them is asked for.
+pub(super) struct Places<'t> {
+    tree: &'t dyn Tree,
+    files: RefCell<HashMap<String, Rc<ParsedFile>>>,
+}
+
+/// A file and its documents; none if it does not parse.
+pub(super) struct ParsedFile {
+    pub(super) bytes: Vec<u8>,
+    documents: Vec<Node>,
+}
+
+/// The part of a field that a place is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Key,
+    Value,
+}
+
+impl<'t> Places<'t> {
+    pub(super) fn new(tree: &'t dyn Tree) -> Self {
+        Self {
+            tree,
+            files: RefCell::default(),
+        }
+    }
+
+    pub(super) fn tree(&self) -> &'t dyn Tree {
+        self.tree
+    }
+
+    /// A file, by its path from the root without a leading slash.
+    pub(super) fn file(&self, path: &str) -> Option<Rc<ParsedFile>> {
+        if let Some(file) = self.files.borrow().get(path) {
+            return Some(Rc::clone(file));
+        }
+        let bytes = self.tree.read(&format!("/{path}")).ok()?.into_owned();
+        let documents = read_resources(&bytes, Files::default().add(path)).unwrap_or_default();
+        let file = Rc::new(ParsedFile { bytes, documents });
+        let mut files = self.files.borrow_mut();
+        if files.len() >= KEPT {
+            files.clear();
+        }
+        files.insert(path.to_owned(), Rc::clone(&file));
+        Some(file)
+    }
+
+    /// Where a file is not YAML; the outer option is none if there is no such file.
+    pub(super) fn syntax_error(&self, path: &str) -> Option<Option<Place>> {
+        let bytes = self.tree.read(&format!("/{path}")).ok()?;
+        let error = read_resources(&bytes, Files::default().add(path)).err();
+        Some(error.filter(|error| error.place.line > 0).map(|error| Place {
+            path: path.to_owned(),
+            line: error.place.line as usize,
+            column: (error.place.column as usize).max(1),
+        }))
+    }
+
+    /// The place of a field of an object, by its JSON pointer. The object's own place if its file does not have the field, or has it
+    /// with another value: a patch or a generator made it.
+    pub(super) fn of(&self, object: &FleetObject, pointer: &str, part: Part) -> Option<Place> {
+        self.at(object.origin.as_deref()?, &object.value, pointer, part)
+    }
+
+    /// The same, for an object with this origin.
+    pub(super) fn at(&self, origin: &str, object: &Value, pointer: &str, part: Part) -> Option<Place> {
+        let own = split(origin)?;
+        if pointer.is_empty() {
+            return Some(own);
+        }
+        let found = self.file(&own.path).and_then(|file| {
+            let document = file.document(&own, object)?;
+            place_of_field(document, object, pointer, part)
+        });
+        Some(match found {
+            Some(place) => Place {
+                line: place.line as usize,
+                column: place.column as usize,
+                ..own
+            },
+            None => own,
+        })
+    }
+}
+
+impl ParsedFile {
+    /// The node of an object at a place: a document, or an item of a list.
+    pub(super) fn document(&self, place: &Place, object: &Value) -> Option<&Node> {
+        let is_at = |node: &&Node| {
+            let column = node.place.column as usize;
+            node.place.line as usize == place.line && (column == place.column || place.column == 0)
+        };
+        if let Some(document) = self.documents.iter().find(is_at) {
+            let items = document.get("items").map(items).unwrap_or_default();
+            return match items {
+                [] => Some(document),
+                items => items.iter().find(|item| is_object(item, object)),
+            };
+        }
+        let lists = self.documents.iter().filter_map(|document| document.get("items"));
+        lists.flat_map(items).find(is_at)
+    }
+}
+
+fn items(node: &Node) -> &[Node] {
+    match &node.value {
+        YamlValue::Sequence(sequence) => &sequence.items,
+        _ => &[],
+    }
+}
+
+/// Whether a node has the kind and the name of an object.
+fn is_object(node: &Node, object: &Value) -> bool {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    let kind = object.get("kind").and_then(Value::as_str);
+    node.get("kind").and_then(Node::as_str) == kind && node.lookup(&["metadata", "name"]).and_then(Node::as_str) == name
+}
+
+/// `path:line:column`, `path:line` or `path`.
+pub(super) fn split(text: &str) -> Option<Place> {
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    let last = |text: &str| -> Option<(String, usize)> {
+        let (before, after) = text.rsplit_once(':')?;
+        Some((before.to_owned(), number(after)?))
+    };
+    let clean = |path: &str| path.trim_start_matches("./").trim_start_matches('/').to_owned();
+    let place = |path: &str, line, column| {
+        let path = clean(path);
+        (!path.is_empty()).then_some(Place { path, line, column })
+    };
+    match last(text) {
+        None => place(text, 1, 1),
+        Some((before, column)) => match last(&before) {
+            Some((path, line)) => place(&path, line, column),
+            None => place(&before, column, 1),
+        },
+    }
+}
+
+/// Where a node has the field of an object.
+fn place_of_field(node: &Node, object: &Value, pointer: &str, part: Part) -> Option<YamlPlace> {
+    let (mut node, mut value, mut key) = (node, Some(object), None);
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        let below = value.and_then(|value| match value {
+            Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+            other => other.get(&name),
+        });
+        (key, node) = match &node.value {
+            YamlValue::Mapping(mapping) => {
+                let entry: &Entry = mapping.entries.iter().find(|entry| entry.key.is(&name))?;
+                (Some(entry.place), &entry.value)
+            }
+            YamlValue::Sequence(_) => (None, item(items(node), name.parse().ok()?, below)?),
+            YamlValue::Scalar(_) => return None,
+        };
+        value = below;
+    }
+    match (part, key) {
+        (Part::Key, Some(key)) => Some(key),
+        _ if differs(node, value) => None,
+        _ => Some(node.place),
+    }
+    .filter(|place| place.file != FileId::NONE)
+}
+
+/// The item of a list. A patch may have moved it: items with names are found by these.
+fn item<'n>(items: &'n [Node], at: usize, built: Option<&Value>) -> Option<&'n Node> {
+    let Some(name) = built.and_then(|built| built.get("name")?.as_str()) else {
+        return items.get(at);
+    };
+    let has_name = |item: &&Node| item.get("name").and_then(Node::as_str) == Some(name);
+    let found = items.get(at).filter(has_name).or_else(|| items.iter().find(has_name));
+    // The name may be one that a prefix or a variable changed.
+    found.or_else(|| items.get(at))
+}
+
+/// Whether a scalar in a file is not the one that was built.
+fn differs(node: &Node, built: Option<&Value>) -> bool {
+    let (Some(scalar), Some(built)) = (node.as_scalar(), built) else {
+        return false;
+    };
+    match built {
+        _ if scalar.text.contains("${") => false,
+        Value::String(text) => scalar.text != text.as_str(),
+        Value::Array(_) | Value::Object(_) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use bumpwright_kustomize::tree::MemoryTree;
+    use serde_json::json;
+
+    #[test]
+    fn origins_are_split() {
+        for (text, path, line, column) in [
+            ("apps/a.yaml:3:7", "apps/a.yaml", 3, 7),
+            ("./apps/a.yaml:3", "apps/a.yaml", 3, 1),
+            ("apps/a.yaml", "apps/a.yaml", 1, 1),
+            ("a:b.yaml:3:7", "a:b.yaml", 3, 7),
+        ] {
+            let path = path.to_owned();
+            assert_eq!(split(text), Some(Place { path, line, column }), "{text}");
+        }
+        assert_eq!(split(""), None);
+    }
+
+    #[test]
+    fn fields_are_found_unless_a_patch_made_them() {
+        let text = "kind: A\nmetadata: {name: x}\nspec:\n  replicas: 2\n  list:\n  - name: a\n    v: 1\n  - name: b\n    v: x\n";
+        let mut tree = MemoryTree::new();
+        tree.add_file("/a.yaml", text.as_bytes());
+        let places = Places::new(&tree);
+        let value = json!({"kind": "A", "metadata": {"name": "x"}, "spec": {"replicas": 2, "extra": 1, "list": [{"name": "b", "v": "y"}]}});
+        let object = FleetObject {
+            value,
+            origin: Some("a.yaml:1:1".into()),
+        };
+        for (pointer, part, line, column) in [
+            ("", Part::Value, 1, 1),
+            ("/spec/replicas", Part::Value, 4, 13),
+            ("/spec/replicas", Part::Key, 4, 3),
+            ("/spec/extra", Part::Value, 1, 1),
+            ("/spec/list/0/name", Part::Value, 8, 11),
+            ("/spec/list/0/v", Part::Value, 1, 1),
+            ("/spec/list/0/v", Part::Key, 9, 5),
+        ] {
+            let place = places.of(&object, pointer, part).unwrap();
+            assert_eq!((place.line, place.column), (line, column), "{pointer}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Secrets and ConfigMaps that objects of Flux refer to and that nothing builds.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP, name_of, select, text};
+use crate::view::{FleetObject, Node};
+use bumpwright_api::{ObjectId, ObjectName};
+use bumpwright_findings::{Finding, Rule, Severity};
+
+const NOTIFICATION_GROUP: &str = "notification.toolkit.fluxcd.io";
+
+/// Fields that refer to a Secret by `name`, or to what their `kind` says.
+const REFERENCES: [(&str, &str, &[&str]); 11] = [
+    (
+        KUSTOMIZE_GROUP,
+        "Kustomization",
+        &[
+            KEYS,
+            "/spec/kubeConfig/secretRef",
+            "/spec/kubeConfig/configMapRef",
+            "/spec/postBuild/substituteFrom/*",
+        ],
+    ),
+    (
+        SOURCE_GROUP,
+        "GitRepository",
+        &[
+            "/spec/secretRef",
+            "/spec/certSecretRef",
+            "/spec/proxySecretRef",
+            "/spec/verify/secretRef",
+        ],
+    ),
+    (
+        SOURCE_GROUP,
+        "OCIRepository",
+        &[
+            "/spec/secretRef",
+            "/spec/certSecretRef",
+            "/spec/proxySecretRef",
+            "/spec/verify/secretRef",
+            "/spec/verify/trustedRootSecretRef",
+        ],
+    ),
+    (
+        SOURCE_GROUP,
+        "Bucket",
+        &[
+            "/spec/secretRef",
+            "/spec/certSecretRef",
+            "/spec/proxySecretRef",
+            "/spec/sts/secretRef",
+            "/spec/sts/certSecretRef",
+        ],
+    ),
+    (
+        SOURCE_GROUP,
+        "HelmRepository",
+        &["/spec/secretRef", "/spec/certSecretRef"],
+    ),
+    (SOURCE_GROUP, "HelmChart", &["/spec/verify/secretRef"]),
+    (
+        IMAGE_GROUP,
+        "ImageRepository",
+        &["/spec/secretRef", "/spec/certSecretRef", "/spec/proxySecretRef"],
+    ),
+    (
+        IMAGE_GROUP,
+        "ImageUpdateAutomation",
+        &["/spec/git/commit/signingKey/secretRef"],
+    ),
+    (
+        HELM_GROUP,
+        "HelmRelease",
+        &["/spec/valuesFrom/*", "/spec/kubeConfig/secretRef"],
+    ),
+    (NOTIFICATION_GROUP, "Receiver", &["/spec/secretRef"]),
+    (
+        NOTIFICATION_GROUP,
+        "Provider",
+        &["/spec/secretRef", "/spec/certSecretRef", "/spec/proxySecretRef"],
+    ),
+];
+
+/// The keys of decryption, which cannot be in the repository.
+const KEYS: &str = "/spec/decryption/secretRef";
+
+/// Objects that make a Secret: group, kind, and the fields that may have its name.
+const MAKERS: [(&str, &str, &[&str]); 6] = [
+    (
+        "external-secrets.io",
+        "ExternalSecret",
+        &["/spec/target/name", "/metadata/name"],
+    ),
+    (
+        "bitnami.com",
+        "SealedSecret",
+        &["/spec/template/metadata/name", "/metadata/name"],
+    ),
+    ("cert-manager.io", "Certificate", &["/spec/secretName"]),
+    ("onepassword.com", "OnePasswordItem", &["/metadata/name"]),
+    (
+        "secrets.hashicorp.com",
+        "VaultStaticSecret",
+        &["/spec/destination/name"],
+    ),
+    (
+        "secrets.infisical.com",
+        "InfisicalSecret",
+        &["/spec/managedSecretReference/secretName"],
+    ),
+];
+
+/// Objects that refer to one that is missing.
+struct Users<'c> {
+    first: (&'c Node, &'c FleetObject, String),
+    count: usize,
+    severity: Severity,
+}
+
+/// A finding for each missing object, at the first field that refers to it.
+pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    let made = made(cluster);
+    let mut missing: BTreeMap<(&str, ObjectName), Users<'_>> = BTreeMap::new();
+    for (node, object) in cluster.fleet.objects().filter(|(node, _)| !node.is_elsewhere()) {
+        let (group, kind) = bumpwright_api::group_kind(&object.value);
+        let fields = REFERENCES.iter().find(|(of, is, _)| (*of, *is) == (group, kind));
+        for pattern in fields.map_or(&[][..], |(_, _, fields)| fields) {
+            for (pointer, reference) in select(&object.value, pattern) {
+                let Some((kind, name)) = named(pattern, reference, object) else {
+                    continue;
+                };
+                let exists = cluster.fleet.object("", kind, &name).is_some();
+                if exists || (kind == "Secret" && made.contains(&name)) {
+                    continue;
+                }
+                let severity = severity(cluster, pattern, object);
+                let users = missing.entry((kind, name)).or_insert_with(|| Users {
+                    first: (node, object, format!("{pointer}/name")),
+                    count: 0,
+                    severity,
+                });
+                users.count += 1;
+                users.severity = users.severity.max(severity);
+            }
+        }
+    }
+    for ((kind, name), Users { first, count, severity }) in missing {
+        let (node, object, pointer) = first;
+        let rule = if kind == "Secret" {
+            Rule::MissingSecret
+        } else {
+            Rule::MissingConfigMap
+        };
+        let message = match count {
+            1 => format!("{kind} {name} is not in the fleet"),
+            count => format!("{kind} {name}, which {count} fields refer to, is not in the fleet"),
+        };
+        let finding = cluster.at(rule, node, object, &pointer, message).severity(severity);
+        found.push(cluster.missing(suggested(cluster, finding, kind, &name), None));
+    }
+}
+
+/// Adds what may be meant: a similar name, unless it differs by a number only (`a-1` and `a-2` are both meant), or the same name in another
+/// namespace, which is not enough.
+fn suggested(cluster: &Cluster<'_>, finding: Finding, kind: &str, name: &ObjectName) -> Finding {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    match cluster.suggestion("", kind, name) {
+        Some(near) if near.ends_with(&format!("/{}", name.name)) => finding.help(format!(
+            "{near} exists, but it has to be in the namespace {}",
+            name.namespace
+        )),
+        Some(near) if letters(&near) != letters(&name.to_string()) => finding.help(format!("did you mean {near}?")),
+        _ => finding,
+    }
+}
+
+/// Kind and name of the object that a field refers to; none if it may be missing, or a variable names it.
+fn named<'v>(pattern: &str, reference: &'v Value, object: &FleetObject) -> Option<(&'v str, ObjectName)> {
+    let name = text(reference, "/name");
+    let is_optional = reference.get("optional") == Some(&Value::Bool(true));
+    if name.is_empty() || name.contains("${") || is_optional {
+        return None;
+    }
+    let kind = match text(reference, "/kind") {
+        "" if pattern.ends_with("configMapRef") => "ConfigMap",
+        "" => "Secret",
+        kind => kind,
+    };
+    let known = matches!(kind, "Secret" | "ConfigMap");
+    known.then(|| (kind, ObjectName::new(name_of(&object.value).namespace, name)))
+}
+
+/// Keys for decryption and the login to the repository itself are made by hand: nothing could read them from the repository.
+fn severity(cluster: &Cluster<'_>, pattern: &str, object: &FleetObject) -> Severity {
+    let ObjectId { kind, .. } = ObjectId::of(&object.value);
+    let is_repository = || cluster.is_repository(&kind, &name_of(&object.value));
+    match pattern == KEYS || (pattern.starts_with("/spec/secretRef") && is_repository()) {
+        true => Severity::Note,
+        false => Severity::Warning,
+    }
+}
+
+/// The Secrets that operators make from objects of the fleet.
+fn made(cluster: &Cluster<'_>) -> std::collections::BTreeSet<ObjectName> {
+    let mut made = std::collections::BTreeSet::new();
+    for (group, kind, fields) in MAKERS {
+        for (_, object) in cluster.of_kind(group, kind) {
+            let name = fields
+                .iter()
+                .map(|field| text(&object.value, field))
+                .find(|name| !name.is_empty());
+            let namespace = name_of(&object.value).namespace;
+            made.extend(name.map(|name| ObjectName::new(namespace, name)));
+        }
+    }
+    made
+}

@@ -1,0 +1,220 @@
+//! Objects against the schemas of their kinds: Kubernetes' own, those of the definitions in the fleet, and ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::CheckSettings;
+use super::cluster::{Cluster, HELM_GROUP, Placed as _, text, title};
+use super::places::split;
+use crate::view::{FleetObject, Node, Problem};
+use bumpwright_api::{broken_rules, custom_resources};
+use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_schemas::{Known, Schemas, Violation};
+use bumpwright_sops::{MASK, is_encrypted_secret};
+use bumpwright_yaml::{ReadOptions, read_first, write_json};
+
+/// Objects that a thread takes at a time.
+const HANDFUL: usize = 32;
+
+/// Groups whose definitions come with Flux.
+const FLUX: [&str; 2] = [".toolkit.fluxcd.io", "fluxcd.controlplane.io"];
+
+/// What is wrong with an object.
+enum Fault {
+    /// A field.
+    Field { rule: Rule, pointer: String, text: String },
+    /// Its kind is not known.
+    Kind,
+}
+
+/// Findings about schemas.
+pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, found: &mut Vec<Finding>) {
+    let objects: Vec<(&Node, &FleetObject)> = cluster.objects().filter(|(_, object)| is_applied(object)).collect();
+    let schemas = with_definitions(&objects, &settings.schemas);
+    let mut unknown: BTreeMap<&str, Vec<(&Node, &FleetObject)>> = BTreeMap::new();
+    let mut faulty = BTreeSet::new();
+    for (at, faults) in faults(&objects, &schemas, settings.threads) {
+        let Some((node, object)) = objects.get(at).copied() else {
+            continue;
+        };
+        faulty.insert(title(&object.value));
+        for fault in faults {
+            match fault {
+                Fault::Kind => {
+                    let (group, _) = bumpwright_api::group_kind(&object.value);
+                    unknown.entry(group).or_default().push((node, object));
+                }
+                Fault::Field { rule, pointer, text } if rule == Rule::UnknownField => {
+                    found.push(cluster.at_key(rule, node, object, &pointer, text));
+                }
+                Fault::Field { rule, pointer, text } => found.push(cluster.at(rule, node, object, &pointer, text)),
+            }
+        }
+    }
+    let has_releases = cluster.of_kind(HELM_GROUP, "HelmRelease").next().is_some();
+    for (group, users) in unknown {
+        found.extend(unknown_kinds(cluster, group, &users, has_releases));
+    }
+    found.extend(cluster.fleet.nodes.iter().filter_map(|node| invalid(node, &faulty)));
+}
+
+/// Whether an object is applied as it is. Encrypted Secrets are not (`builds` has them).
+fn is_applied(object: &FleetObject) -> bool {
+    const RECONCILE: &str = "/metadata/annotations/kustomize.toolkit.fluxcd.io~1reconcile";
+    !is_encrypted_secret(&object.value) && text(&object.value, RECONCILE) != "disabled"
+}
+
+/// The schemas with the definitions of the fleet, and ours for kinds that it does not define: they come with Flux.
+fn with_definitions(objects: &[(&Node, &FleetObject)], bundled: &Schemas) -> Schemas {
+    let mut schemas = bundled.clone();
+    let mut kinds = BTreeSet::new();
+    for (_, object) in objects {
+        kinds.insert(bumpwright_api::group_kind(&object.value));
+        if Schemas::is_crd(&object.value) {
+            // A definition with faults is one of the objects that are checked.
+            let _ = schemas.add_crd(&object.value);
+        }
+    }
+    for resource in custom_resources() {
+        let (group, kind) = resource.group_kind();
+        if kinds.contains(&(group, kind))
+            && schemas.is_namespaced(group, kind).is_none()
+            && let Some(definition) = json(&resource.to_yaml())
+        {
+            let _ = schemas.add_crd(&definition);
+        }
+    }
+    schemas
+}
+
+fn json(text: &str) -> Option<Value> {
+    let node = read_first(text.as_bytes(), &ReadOptions::sigs(bumpwright_yaml::FileId::NONE)).ok()??;
+    let mut json = String::new();
+    write_json(&node, &mut json).ok()?;
+    serde_json::from_str(&json).ok()
+}
+
+/// The faults of all objects that have some, in their order, by as many threads as there may be.
+fn faults(objects: &[(&Node, &FleetObject)], schemas: &Schemas, threads: usize) -> Vec<(usize, Vec<Fault>)> {
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let start = next.fetch_add(HANDFUL, Ordering::Relaxed);
+            let Some(rest) = objects.get(start..).filter(|rest| !rest.is_empty()) else {
+                return;
+            };
+            let some = rest.iter().take(HANDFUL).enumerate();
+            let some = some.map(|(at, (_, object))| (start + at, of_object(&object.value, schemas)));
+            let some: Vec<_> = some.filter(|(_, faults)| !faults.is_empty()).collect();
+            all.lock().unwrap_or_else(PoisonError::into_inner).extend(some);
+        }
+    };
+    match threads.min(objects.len().div_ceil(HANDFUL)) {
+        0 | 1 => work(),
+        threads => std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        }),
+    }
+    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    all.sort_by_key(|(at, _)| *at);
+    all
+}
+
+fn of_object(object: &Value, schemas: &Schemas) -> Vec<Fault> {
+    let (group, kind) = bumpwright_api::group_kind(object);
+    let version = text(object, "/apiVersion").rsplit('/').next().unwrap_or_default();
+    let field = |rule, pointer: &str, text| Fault::Field {
+        rule,
+        pointer: pointer.to_owned(),
+        text,
+    };
+    match (
+        schemas.knows(group, version, kind),
+        schemas.unserved(group, version, kind),
+    ) {
+        (Known::Served, _) => {}
+        (Known::Unknown, None) => return vec![Fault::Kind],
+        (Known::Unknown, Some(text)) => return vec![field(Rule::UnknownKind, "/kind", text)],
+        (_, text) => {
+            let text = text.unwrap_or_else(|| format!("{group}/{version} {kind} is not served"));
+            return vec![field(Rule::RemovedApi, "/apiVersion", text)];
+        }
+    }
+    let violations = schemas.check(object).into_iter();
+    let mut faults: Vec<Fault> = violations
+        .filter(|one| !is_open(object, one))
+        .map(of_violation)
+        .collect();
+    if faults.is_empty() {
+        let broken = broken_rules(object).into_iter();
+        faults.extend(broken.map(|(pointer, text)| field(Rule::Schema, &pointer, text)));
+    }
+    faults
+}
+
+fn of_violation(violation: Violation) -> Fault {
+    let Violation { pointer, text } = violation;
+    let rule = match text.starts_with("unknown field ") {
+        true => Rule::UnknownField,
+        false => Rule::Schema,
+    };
+    Fault::Field { rule, pointer, text }
+}
+
+/// Whether a violation is of a value that is not known here: one with a variable, or one that is encrypted.
+fn is_open(object: &Value, violation: &Violation) -> bool {
+    let text = object.pointer(&violation.pointer).and_then(Value::as_str);
+    text.is_some_and(|text| text.contains("${") || text.contains(MASK))
+}
+
+/// A finding about the unknown kinds of a group, at the first object.
+fn unknown_kinds(
+    cluster: &Cluster<'_>,
+    group: &str,
+    users: &[(&Node, &FleetObject)],
+    has_releases: bool,
+) -> Option<Finding> {
+    let (node, object) = users.first()?;
+    let kinds: BTreeSet<&str> = users.iter().map(|(_, object)| text(&object.value, "/kind")).collect();
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    let objects = match users.len() {
+        1 => "1 object was not checked".to_owned(),
+        count => format!("{count} objects were not checked"),
+    };
+    let are = if kinds.len() == 1 { "is" } else { "are" };
+    let message = format!(
+        "{} of {group} {are} not defined in the fleet: {objects}",
+        kinds.join(", ")
+    );
+    let finding = cluster.at(Rule::UnknownKind, node, object, "/kind", message);
+    let is_of_flux = FLUX.iter().any(|end| group.ends_with(end));
+    Some(match (is_of_flux, has_releases, cluster.is_whole()) {
+        (true, ..) => finding.severity(Severity::Note).help("its definition comes with Flux"),
+        (_, true, _) => finding
+            .severity(Severity::Note)
+            .help("a Helm chart may bring its definition"),
+        (.., false) => finding
+            .severity(Severity::Note)
+            .help("a Kustomization that was not built may bring its definition"),
+        _ => finding,
+    })
+}
+
+/// A Kustomization that does not parse, and that no schema has refused.
+fn invalid(node: &Node, faulty: &BTreeSet<String>) -> Option<Finding> {
+    let Err(Problem::Invalid(text)) = &node.product else {
+        return None;
+    };
+    let object = format!("Kustomization {}", node.name()?);
+    if faulty.contains(&object) {
+        return None;
+    }
+    let finding = Finding::new(Rule::Schema, text.clone()).object(object);
+    Some(finding.placed(node.origin.as_deref().and_then(split)))
+}

@@ -1,0 +1,121 @@
+//! Sources that nothing defines, and sources that were not looked at.
+
+use serde_json::Value;
+
+use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, Placed as _, SOURCE_GROUP, name_of, select, text};
+use super::places::{Part, split};
+use crate::source::Source;
+use crate::view::{Node, Problem};
+use bumpwright_api::ObjectName;
+use bumpwright_findings::{Finding, Rule};
+
+/// Fields that name a source: group and kind of the object, pattern of the field, kind of the source if the field does not say it.
+const REFERENCES: [(&str, &str, &str, &str); 6] = [
+    (IMAGE_GROUP, "ImageUpdateAutomation", "/spec/sourceRef", "GitRepository"),
+    (HELM_GROUP, "HelmRelease", "/spec/chart/spec/sourceRef", ""),
+    (HELM_GROUP, "HelmRelease", "/spec/chartRef", ""),
+    (SOURCE_GROUP, "HelmChart", "/spec/sourceRef", ""),
+    (
+        SOURCE_GROUP,
+        "GitRepository",
+        "/spec/include/*/repository",
+        "GitRepository",
+    ),
+    (
+        "source.extensions.fluxcd.io",
+        "ArtifactGenerator",
+        "/spec/sources/*",
+        "",
+    ),
+];
+
+/// Findings about the sources of Kustomizations and of other objects.
+pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    found.extend(cluster.fleet.nodes.iter().filter_map(|node| of_node(cluster, node)));
+    for (group, kind, pattern, default) in REFERENCES {
+        for (node, object) in cluster.of_kind(group, kind) {
+            let own = name_of(&object.value);
+            for (pointer, reference) in select(&object.value, pattern) {
+                let Some((kind, name)) = named(reference, default, &own.namespace) else {
+                    continue;
+                };
+                if exists(cluster, &kind, &name) {
+                    continue;
+                }
+                let message = format!("{kind} {name} is not in the fleet");
+                let finding = cluster.at(Rule::MissingSource, node, object, &format!("{pointer}/name"), message);
+                found.push(cluster.missing(finding, cluster.suggestion(SOURCE_GROUP, &kind, &name)));
+            }
+        }
+    }
+}
+
+/// Kind and name of a source that a field refers to.
+fn named(reference: &Value, default: &str, own: &str) -> Option<(String, ObjectName)> {
+    let kind = match text(reference, "/kind") {
+        "" => default,
+        kind => kind,
+    };
+    let (name, namespace) = (text(reference, "/name"), text(reference, "/namespace"));
+    let is_known = !kind.is_empty() && !name.is_empty() && !name.contains("${") && !namespace.contains("${");
+    is_known.then(|| (kind.to_owned(), ObjectName::referred_from(own, Some(namespace), name)))
+}
+
+fn exists(cluster: &Cluster<'_>, kind: &str, name: &ObjectName) -> bool {
+    cluster.fleet.object(SOURCE_GROUP, kind, name).is_some()
+        || cluster.is_implied(kind, name)
+        || (kind == "ExternalArtifact" && is_generated(cluster, name))
+}
+
+/// Whether an ArtifactGenerator makes an ExternalArtifact.
+fn is_generated(cluster: &Cluster<'_>, name: &ObjectName) -> bool {
+    let mut generators = cluster.of_kind("source.extensions.fluxcd.io", "ArtifactGenerator");
+    generators.any(|(_, object)| {
+        let artifacts = select(&object.value, "/spec/artifacts/*/name");
+        name_of(&object.value).namespace == name.namespace
+            && artifacts
+                .iter()
+                .any(|(_, artifact)| artifact.as_str() == Some(&name.name))
+    })
+}
+
+/// What is wrong with the source of a Kustomization.
+fn of_node(cluster: &Cluster<'_>, node: &Node) -> Option<Finding> {
+    let (Source::Unknown(source, why), Err(Problem::Source(_))) = (&node.source, &node.product) else {
+        return None;
+    };
+    let name = node.name()?;
+    let object = cluster
+        .fleet
+        .object(super::cluster::KUSTOMIZE_GROUP, "Kustomization", &name);
+    let place = match (object, node.origin.as_deref()) {
+        (Some(object), _) if object.origin.is_some() => cluster.places.of(object, "/spec/sourceRef/name", Part::Value),
+        (_, origin) => origin.and_then(split),
+    };
+    let is_missing = source.object.is_none() && !exists(cluster, &source.kind, &source.name);
+    let parent = node.parent.and_then(|parent| cluster.fleet.nodes.get(parent));
+    let about = |rule, message: String| {
+        let finding = Finding::new(rule, message).object(format!("Kustomization {name}"));
+        match parent.and_then(Node::name) {
+            Some(parent) => finding.kustomization(parent.to_string()).placed(place.clone()),
+            None => finding.placed(place.clone()),
+        }
+    };
+    if is_missing {
+        let message = format!("{} {} is not in the fleet", source.kind, source.name);
+        let finding = about(Rule::MissingSource, message);
+        let near = cluster.suggestion(SOURCE_GROUP, &source.kind, &source.name);
+        return Some(match near {
+            Some(near) => finding.help(format!("did you mean {near}?")),
+            None => finding,
+        });
+    }
+    let message = match source.object {
+        None => format!(
+            "{} {} is made by something that is not in the fleet",
+            source.kind, source.name
+        ),
+        Some(_) => format!("{} {} was not looked at: {why}", source.kind, source.name),
+    };
+    Some(about(Rule::UnknownSource, message))
+}

@@ -1,0 +1,54 @@
+//! `bumpwright fleet check`: what would go wrong in the clusters.
+
+use std::process::ExitCode;
+
+use super::args::{Check, CheckOutput, FailOn};
+use super::open::Opened;
+use crate::cli::console::{cannot_print, end, print, print_styled};
+use bumpwright_findings::{Report, Severity};
+use bumpwright_fleet::{CheckSettings, check, checked};
+use bumpwright_schemas::Schemas;
+
+/// There are findings.
+const FOUND: u8 = 1;
+
+/// Runs the command.
+pub(super) fn run(args: &Check) -> ExitCode {
+    let report = match report(args) {
+        Ok(report) => report,
+        Err(error) => return end(Err(error)),
+    };
+    let printed = match args.output {
+        CheckOutput::Text => print_styled(&report.text()),
+        CheckOutput::Json => print(report.json().as_bytes()),
+        CheckOutput::Sarif => print(report.sarif().as_bytes()),
+        CheckOutput::Junit => print(report.junit().as_bytes()),
+        CheckOutput::Github => print(report.github().as_bytes()),
+    };
+    if let Err(error) = printed {
+        return end(Err(cannot_print(error)));
+    }
+    let least = match args.fail_on {
+        FailOn::Error => Severity::Error,
+        FailOn::Warning => Severity::Warning,
+        FailOn::Note => Severity::Note,
+    };
+    match report.worst() {
+        Some(worst) if worst >= least => ExitCode::from(FOUND),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn report(args: &Check) -> Result<Report, String> {
+    let schemas = Schemas::bundled(args.kubernetes_version.as_deref());
+    let schemas = schemas.map_err(|error| format!("--kubernetes-version: {error}"))?;
+    let opened = Opened::new(&args.reading)?;
+    let fleets = opened.fleets()?;
+    let settings = CheckSettings {
+        schemas,
+        identity: opened.settings.identity.clone(),
+        threads: opened.settings.threads,
+    };
+    let findings = check(&fleets, &*opened.repository, &settings);
+    Ok(Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION")))
+}

@@ -1,0 +1,372 @@
+//! `bumpwright fleet check`: each fault has its place, and a fleet without faults has no findings.
+
+use std::collections::BTreeSet;
+
+use bumpwright_testkit::cli::Bench;
+use serde_json::Value;
+
+/// The entry of a cluster: what syncs it.
+fn sync(cluster: &str) -> String {
+    format!(
+        "apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {{name: fleet, namespace: flux-system}}
+spec: {{interval: 5m, url: 'https://git.example.com/acme/fleet', ref: {{branch: main}}}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: fleet, namespace: flux-system}}
+spec: {{interval: 5m, prune: true, path: ./clusters/{cluster}, sourceRef: {{kind: GitRepository, name: fleet}}}}
+"
+    )
+}
+
+/// A Kustomization of five lines, and more lines of its spec.
+fn kustomization(name: &str, path: &str, more: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  {{interval: 5m, prune: true, path: {path}, sourceRef: {{kind: GitRepository, name: fleet}}{more}}}
+"
+    )
+}
+
+const DEPLOYMENT: &str = r#"apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: ghcr.io/acme/web:1.0.0 # {"$imagepolicy": "flux-system:web"}
+"#;
+
+const IMAGES: &str = "apiVersion: image.toolkit.fluxcd.io/v1
+kind: ImageRepository
+metadata: {name: web, namespace: flux-system}
+spec: {image: ghcr.io/acme/web, interval: 5m}
+---
+apiVersion: image.toolkit.fluxcd.io/v1
+kind: ImagePolicy
+metadata:
+  name: web
+  namespace: flux-system
+  annotations:
+    bumpwright.dev/hold-until: 2026-01-01T00:00:00Z
+spec:
+  imageRepositoryRef:
+    name: web
+  policy: {semver: {range: '>=1.0.0'}}
+---
+apiVersion: image.toolkit.fluxcd.io/v1
+kind: ImageUpdateAutomation
+metadata: {name: fleet, namespace: flux-system}
+spec:
+  interval: 5m
+  sourceRef: {kind: GitRepository, name: fleet}
+  git: {commit: {author: {email: bot@example.com}}, push: {branch: main}}
+  update: {path: ./apps, strategy: Setters}
+";
+
+/// A repository with one cluster and one application, in which nothing is wrong.
+fn sound() -> Bench {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    bench.write("clusters/prod/sync.yaml", sync("prod"));
+    bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", ""));
+    bench.write("clusters/prod/images.yaml", IMAGES);
+    bench.write("apps/web/deployment.yaml", DEPLOYMENT);
+    bench
+}
+
+/// `path:line:column severity[rule]` of all findings.
+fn found(bench: &Bench, arguments: &[&str]) -> (i32, Vec<String>, Value) {
+    let arguments = [&["fleet", "check", "--offline"], arguments].concat();
+    let (code, document) = bench.json(&arguments);
+    let text = |finding: &Value, pointer: &str| {
+        let value = finding.pointer(pointer).unwrap_or(&Value::Null);
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let findings = document["findings"].as_array().unwrap().iter();
+    let findings = findings.map(|finding| {
+        let [path, line, column, severity, rule] =
+            ["/place/path", "/place/line", "/place/column", "/severity", "/rule"].map(|pointer| text(finding, pointer));
+        format!("{path}:{line}:{column} {severity}[{rule}]")
+    });
+    (code, findings.collect(), document)
+}
+
+#[test]
+fn a_sound_fleet_has_no_findings() {
+    let bench = sound();
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+    let ran = bench.ok(&["fleet", "check", "--offline", "--fail-on", "note", "clusters/prod"]);
+    assert_eq!(ran.out, "no findings in 2 Kustomizations\n");
+    // A folder of that name is a path as others are.
+    bench.write("check/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    assert!(bench.ok(&["fleet", "--offline", "./check"]).out.contains("1 ConfigMap"));
+}
+
+/// What is broken in a fleet: file and text, and what is found.
+const BROKEN: [(&str, &str, &[&str]); 16] = [
+    (
+        "clusters/prod/source.yaml",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: source, namespace: flux-system}\nspec:\n  \
+         interval: 5m\n  prune: true\n  sourceRef:\n    kind: GitRepository\n    name: flet\n",
+        &["9:11 error[missing-source]"],
+    ),
+    (
+        "clusters/prod/depends.yaml",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: one, namespace: flux-system}\nspec:\n  \
+         interval: 5m\n  prune: true\n  path: ./apps/none\n  sourceRef: {kind: GitRepository, name: fleet}\n  dependsOn:\n  - name: two\n  \
+         - name: webb\n---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: two, namespace: \
+         flux-system}\nspec:\n  interval: 5m\n  prune: true\n  path: ./apps/none\n  sourceRef: {kind: GitRepository, name: fleet}\n  \
+         dependsOn:\n  - name: one\n",
+        &["10:11 error[dependency-cycle]", "11:11 warning[missing-dependency]"],
+    ),
+    ("apps/none/kustomization.yaml", "resources: []\n", &[]),
+    (
+        "apps/loop/kustomization.yaml",
+        "resources:\n- ../loop\n",
+        &["2:3 error[include-cycle]"],
+    ),
+    (
+        "apps/gone/kustomization.yaml",
+        "resources:\n- gone.yaml\n",
+        &["2:3 error[build-failed]"],
+    ),
+    (
+        "apps/malformed/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a\n",
+        &["4:1 error[invalid-manifest]"],
+    ),
+    (
+        "apps/rest/job.yaml",
+        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: job, namespace: web}\nspec:\n  schedule: 5\n  jobTemplates: {}\n  \
+         jobTemplate:\n    spec:\n      template:\n        spec:\n          restartPolicy: Never\n          containers:\n          - name: \
+         job\n            image: busybox:1${tag}\n",
+        &[
+            "5:13 error[schema]",
+            "6:3 error[unknown-field]",
+            "14:29 warning[undefined-variable]",
+        ],
+    ),
+    (
+        "apps/rest/budget.yaml",
+        "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: web}\nspec: {minAvailable: 1}\n",
+        &["1:13 error[removed-api]"],
+    ),
+    (
+        "apps/rest/gadget.yaml",
+        "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a, namespace: web}\n",
+        &["2:7 note[unknown-kind]"],
+    ),
+    (
+        "apps/rest/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: web}\nstringData:\n  user: ''\n  password: hunter2\n",
+        &["6:3 error[clear-text-secret]"],
+    ),
+    (
+        "apps/rest/again.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: again, namespace: web}\n",
+        &[],
+    ),
+    (
+        "apps/rest/kustomization.yaml",
+        "resources: [job.yaml, budget.yaml, gadget.yaml, secret.yaml, again.yaml, policy.yaml]\nsecretGenerator:\n- name: made\n  \
+         namespace: web\n  literals:\n  - token=hunter2\n",
+        &["6:5 error[clear-text-secret]"],
+    ),
+    (
+        "apps/twice/again.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: again, namespace: web}\ndata: {image: a} # {\"$imagepolicy\": \"flux-system:wbe\"}\n",
+        &["1:1 error[owned-twice]", "4:18 error[unknown-policy]"],
+    ),
+    (
+        "apps/rest/policy.yaml",
+        "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata:\n  name: other\n  namespace: flux-system\n  annotations:\n    \
+         bumpwright.dev/minimumAge: 72h\nspec:\n  imageRepositoryRef:\n    name: wep\n  interval: 5m\n  policy: {semver: {range: '*'}}\n",
+        &[
+            "7:5 error[annotation]",
+            "10:11 warning[missing-image-repository]",
+            "9:3 error[schema]",
+        ],
+    ),
+    (
+        "apps/web/values.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: web}\ndata:\n  image: web:1 # {\"$imagepolicy\": \
+         \"flux-system:wbe\"}\n",
+        &["5:10 warning[unknown-policy]"],
+    ),
+    (
+        "clusters/prod/health.yaml",
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: rest, namespace: flux-system}\nspec:\n  \
+         interval: 5m\n  prune: true\n  path: ./apps/rest\n  sourceRef: {kind: GitRepository, name: fleet}\n  decryption:\n    provider: \
+         sops\n    secretRef: {name: keys}\n  postBuild: {substitute: {a: b}}\n  healthChecks:\n  - kind: Deployment\n    name: wep\n    \
+         namespace: web\n",
+        &["11:23 note[missing-secret]", "15:11 warning[health-check-not-built]"],
+    ),
+];
+
+/// The issue: a fleet that is broken in ten places names all ten, and more.
+#[test]
+fn each_fault_is_found_at_its_place() {
+    let bench = sound();
+    let mut wanted = BTreeSet::new();
+    for (path, text, findings) in BROKEN {
+        bench.write(path, text);
+        wanted.extend(findings.iter().map(|finding| format!("{path}:{finding}")));
+    }
+    for name in ["loop", "gone", "malformed", "twice"] {
+        let path = format!("clusters/prod/{name}.yaml");
+        bench.write(&path, kustomization(name, &format!("./apps/{name}"), ""));
+    }
+    let (code, findings, document) = found(&bench, &["clusters/prod"]);
+    let findings: BTreeSet<String> = findings.into_iter().collect();
+    assert_eq!(findings, wanted, "{document:#}");
+    assert_eq!(code, 1);
+    let text = document.to_string();
+    assert!(!text.contains("hunter2"), "{text}");
+}
+
+/// Findings of files that several clusters share are told once, with the clusters.
+#[test]
+fn findings_of_several_clusters_are_merged() {
+    let bench = sound();
+    for cluster in ["dev", "prod"] {
+        bench.write(&format!("clusters/{cluster}/sync.yaml"), sync(cluster));
+        bench.write(
+            &format!("clusters/{cluster}/web.yaml"),
+            kustomization("web", "./apps/web", ""),
+        );
+    }
+    bench.write(
+        "apps/web/deployment.yaml",
+        DEPLOYMENT.replace("replicas: 2", "replicas: two"),
+    );
+    let (code, findings, document) = found(&bench, &["clusters/dev", "clusters/prod"]);
+    assert_eq!(
+        (code, findings),
+        (1, vec!["apps/web/deployment.yaml:5:13 error[schema]".to_owned()])
+    );
+    let origins: Vec<&str> = document["findings"][0]["origins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|origin| origin["cluster"].as_str().unwrap())
+        .collect();
+    assert_eq!(origins, ["clusters/dev", "clusters/prod"]);
+}
+
+/// Two clusters whose policies of one name differ set a field to and fro; those that agree only race.
+#[test]
+fn automations_fight_if_their_policies_differ() {
+    let bench = sound();
+    for cluster in ["dev", "prod"] {
+        bench.write(&format!("clusters/{cluster}/sync.yaml"), sync(cluster));
+        bench.write(&format!("clusters/{cluster}/images.yaml"), IMAGES);
+    }
+    let both = ["clusters/dev", "clusters/prod"];
+    let place = |severity: &str| format!("clusters/prod/images.yaml:18:1 {severity}[conflicting-automations]");
+    assert_eq!(found(&bench, &both).1, [place("note")]);
+    bench.write("clusters/dev/images.yaml", IMAGES.replace(">=1.0.0", ">=1.0.0-0"));
+    assert_eq!(found(&bench, &both).1, [place("error")]);
+    // Another branch, or another folder: they do not meet.
+    for (from, to) in [
+        ("push: {branch: main}", "push: {branch: dev}"),
+        ("path: ./apps", "path: ./clusters/dev"),
+    ] {
+        bench.write(
+            "clusters/dev/images.yaml",
+            IMAGES.replace(">=1.0.0", ">=1.0.0-0").replace(from, to),
+        );
+        assert_eq!(found(&bench, &both).1, [""; 0], "{to}");
+    }
+    // The marker of a cluster that has no policies is followed by the other.
+    std::fs::remove_file(bench.path("clusters/prod/images.yaml")).unwrap();
+    bench.write("clusters/dev/images.yaml", IMAGES);
+    assert_eq!(found(&bench, &both).1, [""; 0]);
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+}
+
+#[test]
+fn the_output_and_the_exit_code_are_chosen() {
+    let bench = sound();
+    bench.write(
+        "apps/web/gadget.yaml",
+        "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a, namespace: web}\n",
+    );
+    let run = |more: &[&str]| bench.run(&[&["fleet", "check", "--offline", "clusters/prod"], more].concat());
+    for (fail_on, code) in [("error", 0), ("warning", 1), ("note", 1)] {
+        assert_eq!(run(&["--fail-on", fail_on]).code, code, "{fail_on}");
+    }
+    let text = run(&[]).out;
+    let wanted = "apps/web/gadget.yaml:2:7: warning[unknown-kind]: Gadget web/a: Gadget of example.com is not defined in the fleet: \
+                  1 object was not checked\n    in Kustomization flux-system/web\n";
+    assert!(text.starts_with(wanted), "{text}");
+    for (output, part) in [
+        ("sarif", "\"ruleId\": \"unknown-kind\""),
+        ("junit", "<testsuite "),
+        ("github", "::warning file=apps/web/gadget.yaml,line=2,col=7"),
+    ] {
+        let printed = run(&["--output", output]).out;
+        assert!(printed.contains(part), "{output}: {printed}");
+    }
+    // A definition in the fleet makes the kind known, and its fields are checked.
+    bench.write(
+        "apps/web/definition.yaml",
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: gadgets.example.com}\nspec:\n  group: \
+         example.com\n  scope: Namespaced\n  names: {kind: Gadget, plural: gadgets}\n  versions:\n  - name: v1\n    served: true\n    \
+         storage: true\n    schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer}}}}\n",
+    );
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+    bench.write(
+        "apps/web/gadget.yaml",
+        "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a, namespace: web}\nsiez: 1\n",
+    );
+    assert_eq!(
+        found(&bench, &["clusters/prod"]).1,
+        ["apps/web/gadget.yaml:4:1 error[unknown-field]"]
+    );
+    let old = run(&["--kubernetes-version", "1.4"]);
+    assert_eq!(old.code, 2);
+    assert!(
+        old.err
+            .starts_with("error: --kubernetes-version: there are no schemas of Kubernetes \"1.4\""),
+        "{}",
+        old.err
+    );
+}
+
+/// A Secret that SOPS encrypted, of the fixtures of `crates/engine/sops`.
+fn encrypted() -> String {
+    let table = format!("{}/fixtures/sops/files.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(table).unwrap();
+    let marked = "{\"case\":\"rule encrypted_regex yaml/secret\",";
+    let row = table.lines().find(|line| line.starts_with(marked)).unwrap();
+    let row: Value = serde_json::from_str(row).unwrap();
+    row["file"].as_str().unwrap().to_owned()
+}
+
+/// Encrypted Secrets are not in clear text; without `decryption` they are refused.
+#[test]
+fn an_encrypted_secret_needs_decryption() {
+    let bench = sound();
+    bench.write("apps/web/secret.yaml", encrypted());
+    bench.write("apps/web/made/f.yaml", encrypted());
+    bench.write(
+        "apps/web/made/kustomization.yaml",
+        "secretGenerator:\n- name: whole\n  namespace: web\n  files: [f.yaml]\n",
+    );
+    let refused = "apps/web/secret.yaml:1:1 error[build-failed]";
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [refused]);
+    let decryption = ", decryption: {provider: sops}";
+    bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", decryption));
+    assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+}
