@@ -164,6 +164,87 @@ fn mistakes_in_the_arguments_name_the_way_out() {
 }
 
 #[test]
+fn a_diff_has_what_a_revision_or_the_folder_changes() {
+    let bench = bench();
+    let commit = |message: &str| {
+        run(git(&bench.dir).args(["add", "-A"]));
+        let user = ["-c", "user.name=A", "-c", "user.email=a@b.c"];
+        run(git(&bench.dir).args(user).args(["commit", "--quiet", "-m", message]));
+    };
+    commit("one");
+    let none = bench.ok(&["fleet", "diff", "--from", "HEAD", "clusters/production"]);
+    assert_eq!(none.out, "clusters/production\nnothing differs\n");
+    let text = bench.read("apps/web.yaml").replace("kind: Service", "kind: ConfigMap");
+    bench.write(
+        "apps/web.yaml",
+        text.replace(
+            "metadata: {name: web}\n---",
+            "metadata: {name: web, labels: {a: b}}\n---",
+        ),
+    );
+    let wanted = "clusters/production\n~ Kustomization flux-system/apps 1 added, 1 changed, 1 removed\n  + ConfigMap shop/web\n  \
+                  - Service shop/web\n  ~ Deployment.apps shop/web\n      + metadata.labels.a: \"b\"\n1 added, 1 changed, 1 removed\n";
+    let folder = bench.run(&["fleet", "diff", "--from", "HEAD", "clusters/production"]);
+    assert_eq!((folder.code, folder.out.as_str()), (1, wanted), "{}", folder.err);
+    commit("two");
+    let revisions = bench.run(&[
+        "fleet",
+        "diff",
+        "--from",
+        "HEAD~1",
+        "--to",
+        "HEAD",
+        "clusters/production",
+    ]);
+    assert_eq!(
+        (revisions.code, revisions.out.as_str()),
+        (1, wanted),
+        "{}",
+        revisions.err
+    );
+    let back = bench.json(&[
+        "fleet",
+        "diff",
+        "--from",
+        "HEAD",
+        "--to",
+        "HEAD~1",
+        "clusters/production",
+    ]);
+    let objects = &back.1["clusters"][0]["kustomizations"][0]["objects"];
+    assert_eq!(
+        (back.0, &objects[0]["change"], &objects[0]["kind"]),
+        (1, &"removed".into(), &"ConfigMap".into())
+    );
+    let markdown = bench
+        .run(&[
+            "fleet", "diff", "--from", "HEAD~1", "--to", "HEAD", "--output", "markdown",
+        ])
+        .out;
+    assert!(
+        markdown.contains("| flux-system/apps | 1 added, 1 changed, 1 removed |"),
+        "{markdown}"
+    );
+    let page = bench
+        .run(&["fleet", "diff", "--from", "HEAD~1", "--to", "HEAD", "--output", "html"])
+        .out;
+    assert!(
+        page.starts_with("<!doctype html>") && page.contains("Deployment.apps shop/web"),
+        "{page}"
+    );
+    // A Kustomization that cannot be built removes nothing.
+    bench.write("apps/kustomization.yaml", "resources: [none.yaml]\n");
+    let failed = bench.run(&["fleet", "diff", "--from", "HEAD", "clusters/production"]);
+    assert!(
+        failed.out.contains("cannot be built: kustomize build failed") && !failed.out.contains("- "),
+        "{}",
+        failed.out
+    );
+    let unknown = bench.run(&["fleet", "diff", "--from", "no-such", "clusters/production"]);
+    assert!(unknown.code == 2 && unknown.err.contains("no-such"), "{}", unknown.err);
+}
+
+#[test]
 fn a_file_is_an_entry_too_and_several_entries_are_several_clusters() {
     let bench = bench();
     let file = bench.ok(&["fleet", "clusters/production/apps.yaml"]).out;

@@ -27,6 +27,42 @@ pub struct Fleet {
 pub enum FleetCommand {
     /// Say what would go wrong in the cluster, each with its place
     Check(Box<Check>),
+    /// Show what differs between two revisions of the cluster, by Kustomization and object
+    Diff(Box<Diff>),
+}
+
+/// Arguments of `fleet diff`.
+#[derive(Debug, Args)]
+#[command(after_long_help = DIFF_HELP)]
+pub struct Diff {
+    /// The revision to compare from: any that git understands, for a URL a branch, tag or whole commit id
+    #[arg(long, value_name = "REV")]
+    pub from: String,
+
+    /// The revision to compare with [default: the files on disk]
+    #[arg(long, value_name = "REV")]
+    pub to: Option<String>,
+
+    /// The output format
+    #[arg(long, value_enum, default_value_t = FleetDiffOutput::Text)]
+    pub output: FleetDiffOutput,
+
+    /// What to read
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// Output formats of `fleet diff`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FleetDiffOutput {
+    /// A line for each Kustomization, object and field
+    Text,
+    /// For a pull request: a short summary, and the rest folded
+    Markdown,
+    /// One document
+    Json,
+    /// A page
+    Html,
 }
 
 /// Arguments of `fleet check`.
@@ -206,3 +242,22 @@ Exit codes:
   2  an error
 
 Documentation: docs/guides/fleet.md, docs/reference/findings.md";
+
+const DIFF_HELP: &str = "\
+Objects are compared as they would be applied. One that another Kustomization takes over has moved; one whose generated name has another
+hash is the same one. Values of Secrets are never shown. A Kustomization that cannot be built removes nothing.
+
+Examples:
+  # What this branch changes in the cluster
+  bumpwright fleet diff --from main --to HEAD clusters/production
+  # What is not committed yet
+  bumpwright fleet diff --from HEAD clusters/production
+  # For a comment on a pull request
+  bumpwright fleet diff --from main --to HEAD --output markdown clusters/*
+
+Exit codes:
+  0  no difference
+  1  differences
+  2  an error
+
+Documentation: docs/cli.md, docs/guides/fleet.md";

@@ -2,6 +2,7 @@
 
 pub mod args;
 mod check;
+mod diff;
 pub(super) mod given;
 mod hint;
 mod json;
@@ -28,8 +29,10 @@ const INCOMPLETE: u8 = 1;
 /// Runs the command.
 #[must_use]
 pub fn run(args: &args::Fleet) -> ExitCode {
-    if let Some(FleetCommand::Check(args)) = &args.command {
-        return check::run(args);
+    match &args.command {
+        Some(FleetCommand::Check(args)) => return check::run(args),
+        Some(FleetCommand::Diff(args)) => return diff::run(args),
+        None => {}
     }
     match show(&args.show) {
         Ok(true) => ExitCode::SUCCESS,

@@ -75,7 +75,6 @@ impl Opened {
     ///
     /// # Errors
     /// As [`Opened::new`]
-    #[allow(dead_code)] // for comparisons
     pub(super) fn other(&self, reading: &Reading, revision: Option<&str>) -> Result<Self, String> {
         Self::in_place(reading, self.place.clone(), revision, Arc::clone(&self.outside))
     }
@@ -155,7 +154,6 @@ impl Opened {
     ///
     /// # Errors
     /// An entry cannot be read.
-    #[allow(dead_code)] // for comparisons
     pub(super) fn fleets_or_none(&self, memo: &Memo) -> Result<Vec<Fleet>, String> {
         let tree = self.repository.tree();
         let view = |entry: &String| match tree.canonical(&format!("/{entry}")) {
@@ -170,7 +168,6 @@ impl Opened {
     }
 
     /// The paths whose files differ in another state of the repository, for [`Memo::after`]; none when that is not known.
-    #[allow(dead_code)] // for comparisons
     pub(super) fn changed(&self, other: &Self) -> Option<Vec<String>> {
         match (&self.commit, &other.commit, &self.place) {
             (Some((one, _)), Some((other, _)), _) => Some(one.changed(other)),
