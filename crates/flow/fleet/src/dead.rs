@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::impact::Pair;
 use super::memo::Memo;
 use super::rebuild::rebuild;
-use super::source::Source;
 use super::verify::{Attempt, memo_name};
 use super::view::Node;
 use bumpwright_diff::json_fields;
@@ -99,7 +98,7 @@ fn is_built(node: Option<&Node>) -> bool {
 
 fn is_read(pair: &Pair<'_>, memo: &Memo, path: &str) -> bool {
     let reads = |node: &Node| match &node.product {
-        Ok(product) => node.source == Source::This && product.reads.contains(path),
+        Ok(product) => product.reads.contains(path),
         Err(_) => memo.is_affected(&memo_name(pair), &[path.to_owned()]),
     };
     [pair.before, pair.after].into_iter().flatten().any(reads)

@@ -99,7 +99,8 @@ impl Generator {
                 .iter()
                 .map(|(key, value)| (key.clone(), value.to_lowercase()))
                 .collect();
-            for artifact in self.artifacts.iter().filter(|one| rendered(&one.name, &lower) == name) {
+            let mut artifacts = self.artifacts.iter();
+            if let Some(artifact) = artifacts.find(|one| rendered(&one.name, &lower) == name) {
                 let copy = artifact.copy.iter().map(|copy| Copy {
                     from: rendered(&copy.from, &raw),
                     to: rendered(&copy.to, &raw),

@@ -47,7 +47,7 @@ impl Memo {
     pub fn is_affected(&self, name: &ObjectName, changed: &[String]) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = known.get(name).into_iter().flatten();
-        all.any(|known| known.source == Source::This && changed.iter().any(|path| known.reads.is_affected_by(path)))
+        all.any(|known| changed.iter().any(|path| known.reads.is_affected_by(path)))
     }
 
     /// A build of the same input.
