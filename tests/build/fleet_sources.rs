@@ -446,3 +446,58 @@ fn a_remote_file_is_fetched_once_for_all_that_need_it() {
         .count();
     assert_eq!(gets, 1);
 }
+
+#[test]
+fn two_states_of_a_repository_are_compared() {
+    let apps = kustomization("apps", "GitRepository", "flux-system", "./apps");
+    let with = |value: &str| format!("{}data: {{key: {value}}}\n", map("one"));
+    let bench = bench(&[
+        ("clusters/production/sync.yaml", &sync("")),
+        ("clusters/production/apps.yaml", &apps),
+        ("apps/one.yaml", &with("old")),
+        ("apps/kept.yaml", &map("kept")),
+    ]);
+    commit(&bench, "fleet");
+    run(git(&bench.path("fleet")).args(["tag", "v1"]));
+    bench.write("fleet/apps/one.yaml", with("new"));
+    commit(&bench, "fleet");
+    run(git(&bench.path("fleet")).args(["tag", "v2"]));
+    run(git(&bench.dir).args(["clone", "-q", "--bare", "fleet", "served/fleet.git"]));
+    let server = GitHttp::start(&bench.path("served"));
+    let url = format!("{}//{ENTRY}", server.url("fleet.git"));
+    // What is not committed, with a file that git does not know.
+    bench.write("fleet/apps/one.yaml", with("newest"));
+    bench.write("fleet/apps/added.yaml", map("added"));
+    let diff = |arguments: &[&str]| bench.run(&[&["fleet", "diff"], arguments].concat());
+    for (arguments, shown) in [
+        (
+            &["--from", "v1", "--to", "v2", LOCAL][..],
+            &["data.key: \"old\" → \"new\""][..],
+        ),
+        (&["--from", "v1", "--to", "v2", &url], &["data.key: \"old\" → \"new\""]),
+        (
+            &["--from", "v2", LOCAL],
+            &["data.key: \"new\" → \"newest\"", "ConfigMap apps/added"],
+        ),
+    ] {
+        let ran = diff(arguments);
+        assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{arguments:?}: {}", ran.out);
+        for text in shown {
+            assert!(ran.out.contains(text), "{arguments:?} {text}: {}", ran.out);
+        }
+        assert!(!ran.out.contains("kept"), "{}", ran.out);
+    }
+    let ran = diff(&["--from", "v1", "--to", "v1", LOCAL]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    // A cluster that the first revision does not have.
+    bench.write("fleet/clusters/staging/map.yaml", map("staging"));
+    let ran = diff(&["--from", "v2", "--output", "json", "fleet/clusters/staging"]);
+    assert!(
+        ran.code == 1 && ran.out.contains("\"staging\""),
+        "{} {}",
+        ran.out,
+        ran.err
+    );
+    let ran = diff(&["--from", "v9", LOCAL]);
+    assert!(ran.code == 2 && ran.err.contains("\"v9\""), "{}", ran.err);
+}

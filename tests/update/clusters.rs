@@ -360,9 +360,8 @@ const REPLACEMENT: &str = "replacements:\n- source:\n    {kind: Deployment, name
 fn fragile() -> Vec<(String, String)> {
     let mut files = fleet();
     for (path, text) in &mut files {
-        match path.as_str() {
-            "apps/web/prod/kustomization.yaml" => *text += REPLACEMENT,
-            _ => {}
+        if path == "apps/web/prod/kustomization.yaml" {
+            *text += REPLACEMENT;
         }
     }
     files

@@ -134,6 +134,7 @@ fn image(value: &Value) -> Option<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use serde_json::json;
 
