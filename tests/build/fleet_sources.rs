@@ -197,9 +197,12 @@ fn other_repositories_are_fetched_side_by_side_within_their_time() {
         kustomization("bucket", "Bucket", "bucket", "./"),
         kustomization("none", "GitRepository", "none", "./"),
         kustomization("apps", "GitRepository", "flux-system", "./apps"),
+        kustomization("base", "GitRepository", "flux-system", "./base"),
     ];
     bench.write("fleet/clusters/production/all.yaml", files.concat());
     bench.write("fleet/apps/three.yaml", map("apps"));
+    let base = format!("resources: ['{}']\n", hanging.url("tenant.git/map.yaml"));
+    bench.write("fleet/base/kustomization.yaml", base);
     run(git(&bench.path("fleet")).args(["init", "-q", "-b", "main"]));
     let begun = Instant::now();
     let mut command = bench.command(&["fleet", "--timeout", "2s", "--output", "names", LOCAL]);
@@ -217,6 +220,7 @@ fn other_repositories_are_fetched_side_by_side_within_their_time() {
         "Kustomization flux-system/black: GitRepository/flux-system/black: ",
         "Kustomization flux-system/hole: GitRepository/flux-system/hole: ",
         "Kustomization flux-system/bucket: Bucket/flux-system/bucket: the files of this kind are not fetched",
+        "Kustomization flux-system/base: ",
         "Kustomization flux-system/none: GitRepository/flux-system/none is not in the fleet",
     ] {
         assert!(ran.err.contains(said), "{said}: {}", ran.err);

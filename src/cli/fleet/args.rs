@@ -147,7 +147,7 @@ pub struct Reading {
     #[arg(long = "source", value_name = "KIND/NAMESPACE/NAME=DIR")]
     pub sources: Vec<String>,
 
-    /// The time limit for each source that is fetched
+    /// The time limit for each source and remote base that is fetched
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub timeout: GoDuration,
 

@@ -57,7 +57,7 @@ impl Network {
 
     /// The world of one thread.
     pub(super) fn world(&self) -> RealWorld<UserMirrors> {
-        RealWorld::sharing(self.mirrors.clone(), Arc::clone(&self.fetches))
+        RealWorld::sharing(self.mirrors.clone(), Arc::clone(&self.fetches)).within(self.timeout)
     }
 
     /// The files of a repository at a reference that `git fetch` understands.

@@ -60,6 +60,8 @@ fn shared<K: Eq + Hash, T>(all: &Mutex<HashMap<K, Shared<T>>>, key: K) -> Shared
 pub struct RealWorld<M> {
     mirrors: M,
     client: Client,
+    /// The most that a fetch takes, whatever URLs say.
+    limit: Duration,
     fetches: Arc<Fetches>,
     /// The trees of this thread: one build sees one state of each repository.
     repositories: RefCell<HashMap<RepositoryKey, Arc<GitTree>>>,
@@ -82,16 +84,24 @@ impl<M: Mirrors> RealWorld<M> {
         Self {
             mirrors,
             client: Client::new(Peer::default(), RetryPolicy::default()),
+            limit: Duration::MAX,
             fetches,
             repositories: RefCell::default(),
         }
     }
 
+    /// The same with a time limit for each fetch, whatever its URL says.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
     fn fetched(&self, url: &RepoUrl) -> Result<GitTree, String> {
         let address = url.clone_url();
-        let mirror = self.mirrors.mirror(&address, url.timeout)?;
+        let timeout = url.timeout.min(self.limit);
+        let mirror = self.mirrors.mirror(&address, timeout)?;
         // The repository and its submodules are one job with one time limit.
-        let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(url.timeout));
+        let (job, until) = (Arc::new(mirror.budget().job()), Deadline::after(timeout));
         let mirror = mirror.part_of(&job, Some(until));
         let fetched = fetch_reference(&mirror, &url.reference).map_err(|error| told(&address, &error.to_string()))?;
         let mut tree = GitTree::new(fetched.objects, fetched.tip.tree);
@@ -112,7 +122,7 @@ impl<M> RealWorld<M> {
     fn downloaded(&self, url: &str) -> Result<Vec<u8>, WorldError> {
         let address = Url::parse(url).map_err(|error| WorldError::Other(error.to_string()))?;
         let request = Request::get(address).limit(LARGEST);
-        let answer = self.client.send(&request, Deadline::after(PATIENCE));
+        let answer = self.client.send(&request, Deadline::after(PATIENCE.min(self.limit)));
         let answer = answer.map_err(|error| WorldError::Other(error.to_string()))?;
         match answer.status.as_u16() {
             200..=299 => Ok(answer.body),
