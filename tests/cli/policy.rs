@@ -377,7 +377,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
     bench.write("m.yaml", manifests("app", "o/app", BY_V, "", ""));
     bench.write("empty.yaml", "a: 1\n");
     for (arguments, said) in [
-        (&[][..], "<--filename <FILE|DIR>|--image <IMAGE>>"),
+        (&[][..], "<--filename <FILE|DIR>|--fleet <PATH>|--image <IMAGE>>"),
         (
             &["-f", "m.yaml", "--image", "o/app", "--semver", "*"],
             "cannot be used with",

@@ -21,10 +21,7 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 /// Labels that name the Kustomization of an object: those of two clusters may have other names.
-const OWNER: [&str; 2] = [
-    "kustomize.toolkit.fluxcd.io/name",
-    "kustomize.toolkit.fluxcd.io/namespace",
-];
+const OWNER: (&str, [&str; 2]) = ("kustomize.toolkit.fluxcd.io", ["name", "namespace"]);
 
 /// Objects of fleets, and what is to be said of others.
 #[derive(Debug, Default)]
@@ -153,7 +150,12 @@ fn contents(object: &Value) -> [Option<&Value>; 4] {
 fn unowned(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(labels) = object.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
-        labels.retain(|key, _| !OWNER.contains(&key.as_str()));
+        let (group, names) = OWNER;
+        let is_owner = |key: &str| {
+            key.split_once('/')
+                .is_some_and(|(own, name)| own == group && names.contains(&name))
+        };
+        labels.retain(|key, _| !is_owner(key));
     }
     object
 }
