@@ -206,15 +206,11 @@ Examples:
   bumpwright fleet clusters/production
   # What one of them would apply
   bumpwright fleet clusters/production --kustomization flux-system/apps --output yaml
-  # All clusters of the repository
-  bumpwright fleet clusters/*
   # Another revision, and a repository without a clone
   bumpwright fleet --ref v1.2.0 clusters/production
   bumpwright fleet https://git.example.com/acme/fleet//clusters/production?ref=main
   # An OCIRepository that CI pushes from a folder of this repository
   bumpwright fleet --source OCIRepository/flux-system/flux-system=kubernetes kubernetes/clusters/production
-  # What would go wrong in them
-  bumpwright fleet check clusters/*
 
 Exit codes:
   0  all of it was built

@@ -17,8 +17,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 itself(cluster, node, found);
             }
             Err(Problem::Build(text)) => failed(cluster, node, text, found),
-            // `sources` and `schemas` have these; that the time was over is a problem of the walk.
-            Err(Problem::Source(_) | Problem::Invalid(_) | Problem::Late) => {}
+            Err(problem @ Problem::Late) => found.push(about(node, Rule::Limit, &problem.to_string())),
+            // `sources` and `schemas` have these.
+            Err(Problem::Source(_) | Problem::Invalid(_)) => {}
         }
     }
 }
