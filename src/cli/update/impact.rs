@@ -28,7 +28,7 @@ pub(super) fn lines(impact: &Impact) -> Vec<String> {
     for marker in &impact.dead_markers {
         let place = format!("{}:{}:{}", marker.path, marker.line, marker.column);
         lines.push(format!(
-            "  {WARN}dead marker{WARN:#} {} changes nothing in any cluster {DIM}({}){DIM:#}",
+            "  {WARN}dead marker{WARN:#} {} changes nothing in these clusters {DIM}({}){DIM:#}",
             words::inline(&place),
             words::inline(&marker.setter)
         ));
@@ -114,7 +114,7 @@ mod tests {
             "  Kustomization clusters/a: fs/apps",
             "  Deployment shop/web  web: o/web:1 → o/web:2 (configured, restarts)",
             "  ConfigMap shop/env-\\u{1b} (created)",
-            "  dead marker old.yaml:3:8 changes nothing in any cluster (fs:web)",
+            "  dead marker old.yaml:3:8 changes nothing in these clusters (fs:web)",
             "  note: fs/broken did not build before either",
         ];
         assert_eq!(shown, expected);

@@ -118,7 +118,7 @@ mod tests {
             impact: Some(Impact::default()),
             ..Run::default()
         };
-        let expected = "## .\n\nNothing to change.\n\n### Impact\n\nnothing changes in any cluster";
+        let expected = "## .\n\nNothing to change.\n\n### Impact\n\nnothing changes in these clusters";
         assert_eq!(render(&[run]).trim(), expected);
     }
 

@@ -88,7 +88,7 @@ rules! {
          What to do: run image automations in one of the clusters only, or give each its own `spec.update.path` or branch.\n\n\
          See: docs/guides/monorepos.md";
 
-    DeadMarker "dead-marker" Warning "A marker changes nothing in any cluster":
+    DeadMarker "dead-marker" Warning "A marker changes nothing in these clusters":
         "The file has a marker, and no Kustomization of the fleet builds an object from its field: the field is updated and committed for\n\
          nobody. Usual causes: the file is not in the `resources` of its folder any more, or a patch or `images` overrides the field.\n\n\
          What to do: add the file to its kustomization, move the marker to the field that wins, or remove the marker.\n\n\

@@ -15,7 +15,7 @@ pub struct Impact {
     pub workloads: Vec<ChangedWorkload>,
     /// The other objects that change.
     pub objects: Vec<ChangedObject>,
-    /// Changed fields that alter nothing in any cluster.
+    /// Changed fields that alter nothing in these clusters.
     pub dead_markers: Vec<DeadMarker>,
     /// Whatever else has to be said, such as a Kustomization that did not build before either.
     pub notes: Vec<String>,
@@ -142,7 +142,7 @@ impl Impact {
             (self.kustomizations.len(), self.workloads.len(), self.objects.len());
         let dead = self.dead_markers.len();
         let mut text = match kustomizations {
-            0 => "nothing changes in any cluster".to_owned(),
+            0 => "nothing changes in these clusters".to_owned(),
             n => format!("{} {}", count(n, "Kustomization"), third(n, "change")),
         };
         let parts = [(workloads, "workload"), (objects, "other object")];

@@ -1,4 +1,4 @@
-//! Dead markers: fields of a commit that alter no object in any cluster.
+//! Dead markers: fields of a commit that alter no object in these clusters.
 
 use std::collections::BTreeSet;
 use std::time::Instant;

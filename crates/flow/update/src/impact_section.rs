@@ -32,7 +32,7 @@ pub fn impact_section(impact: &Impact, level: usize) -> String {
         out.push('\n');
     }
     if !impact.dead_markers.is_empty() {
-        out += "These fields change nothing in any cluster:\n\n";
+        out += "These fields change nothing in these clusters:\n\n";
         out += &some(&impact.dead_markers, dead_marker).concat();
         more(&mut out, impact.dead_markers.len());
         out.push('\n');
@@ -182,7 +182,7 @@ Kustomizations: `fs/apps`, `fs/jobs`
 |---|---|---|
 | `ConfigMap shop/env` | `fs/apps` | configured, 2 fields |
 
-These fields change nothing in any cluster:
+These fields change nothing in these clusters:
 
 - `old.yaml:3:8` (`fs:web`)
 
@@ -201,6 +201,6 @@ These fields change nothing in any cluster:
             text.contains("\nand 10 more\n") && text.starts_with("## Impact"),
             "{text}"
         );
-        assert_eq!(Impact::default().headline(), "nothing changes in any cluster");
+        assert_eq!(Impact::default().headline(), "nothing changes in these clusters");
     }
 }
