@@ -113,7 +113,7 @@ pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
         "ImageUpdateAutomation",
         "verify-timeout",
-        "a duration such as 30s; default: 1m",
+        "a duration such as 30s; default: 1m, at most 2m",
         "The time for the verification of a commit.",
     ),
     annotation(

@@ -24,7 +24,7 @@ use bumpwright_update::Verify;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The longest time that an annotation may ask for: the run holds its turn at the branch for so long.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// The most Kustomizations that come out of those of the cluster.
 const KUSTOMIZATIONS: usize = 1000;
