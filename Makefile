@@ -10,7 +10,7 @@ test:
 	@$(MAKE) --no-print-directory unit
 
 built: lint
-	@cargo test --locked --no-run --quiet
+	@cargo test --locked --features bumpwright/jemalloc --no-run --quiet
 
 # Before each commit: formatting, lints, and all tests that need no server: those of the crates, the unit tests of src/, the shape of the
 # source and what documents cite. With everything built the tests take half a minute on two processors; after a change, what depends on
@@ -28,7 +28,7 @@ fmt:
 
 lint:
 	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --features bumpwright/jemalloc --all-targets -- -D warnings
 
 # All tests, the architecture among them. The full output goes to target/test-output.log.
 unit:
