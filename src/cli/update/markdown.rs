@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn the_impact_is_a_section_of_its_run() {
         let run = Run {
-            target: ".".into(),
+            target: "apps".into(),
             impact: Some(Impact::default()),
             ..Run::default()
         };
-        let expected = "## .\n\nNothing to change.\n\n### Impact\n\nnothing changes in these clusters";
+        let expected = "## apps\n\nNothing to change.\n\n### Impact\n\nnothing changes in these clusters";
         assert_eq!(render(&[run]).trim(), expected);
     }
 
