@@ -16,13 +16,11 @@ use bumpwright_fleet::{
     self as fleet, Fleet, FleetVerifier, Identity, Memo, Repository, Settings, SourceFiles, Verification,
 };
 use bumpwright_git::{Fetched, ObjectId};
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, path};
 
 /// How deep folders of clusters are.
 const DEPTH: usize = 6;
-
-/// The names of kustomizations.
-const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The time limit of another source.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -188,7 +186,7 @@ fn overlays(tree: &dyn Tree) -> Vec<String> {
     let mut waiting = vec![("/".to_owned(), false)];
     while let Some((folder, is_below)) = waiting.pop() {
         let Ok(names) = tree.list(&folder) else { continue };
-        if is_below && names.iter().any(|name| KUSTOMIZATION_FILES.contains(&name.as_str())) {
+        if is_below && names.iter().any(|name| NAMES.contains(&name.as_str())) {
             found.push(fleet::clean(&folder));
         }
         let depth = folder.matches('/').count();

@@ -1,14 +1,12 @@
 //! A directory without a kustomization: which files below it are its resources (*Generating a kustomization.yaml file*).
 
 use super::mount::Mount;
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::resource::{ReadError, read_resources};
 use bumpwright_kustomize::schema::SchemaChoice;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{FileId, Mapping, Node, Tag, Value, weight};
 use std::collections::BTreeMap;
-
-/// The names of kustomizations, the one that counts first.
-pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Maximum number of invalid files in an error; of more only the number is given.
 const TOLD: usize = 10;

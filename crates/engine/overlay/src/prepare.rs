@@ -3,12 +3,13 @@
 use super::error::OverlayError;
 use super::field_table::KUSTOMIZATION;
 use super::fit::fit;
-use super::manifests::{NAMES, faults, is_file, scan};
+use super::manifests::{faults, is_file, scan};
 use super::mount::{Mount, ROOT};
 use super::rewrite::{read, rewrite};
 use super::spec::Overlay;
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::Rewritten;
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{FileId, Files, Mapping, Node, Place, Value, weight, write_sigs};
 

@@ -2,12 +2,12 @@
 //! includes (kustomize-controller's `DecryptSources`).
 
 use super::error::OverlayError;
-use super::manifests::NAMES;
 use super::mount::Mount;
 use super::prepare::{read_fields, relative, secure_join};
 use super::stages::{Decrypt, SourceFile, SourceFormat};
 use super::workers;
 use bumpwright_budget::Reservation;
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
 use bumpwright_yaml::{Mapping, Node, weight};
 use std::borrow::Cow;

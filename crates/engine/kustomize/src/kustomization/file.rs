@@ -12,7 +12,8 @@ pub struct KustomizationFile {
     pub bytes: Vec<u8>,
 }
 
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+/// The names of kustomizations, the one that counts first.
+pub const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The kustomization of the loader's directory.
 ///

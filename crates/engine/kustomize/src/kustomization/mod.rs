@@ -13,4 +13,4 @@ mod read;
 pub use crds::crd_config;
 pub use error::KustomizationError;
 pub use fields::{Kustomization, LabelEntry, Patch, SortOptions, Text};
-pub use file::{KustomizationFile, find};
+pub use file::{KustomizationFile, NAMES, find};

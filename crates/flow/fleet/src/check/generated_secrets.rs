@@ -5,12 +5,10 @@ use super::cluster::{Cluster, Placed as _};
 use super::places::split;
 use crate::source::Source;
 use bumpwright_findings::{Finding, Place, Rule};
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::path;
 use bumpwright_sops::Format;
 use bumpwright_yaml::{Node as YamlNode, ReadOptions, Value as YamlValue, read_first};
-
-/// Names of kustomizations.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Findings about generated Secrets: one for each entry of a generator.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
