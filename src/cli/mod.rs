@@ -18,6 +18,7 @@ mod fleet;
 mod images;
 mod install;
 mod installed;
+mod key_files;
 mod load;
 mod man;
 mod message;

@@ -1,4 +1,4 @@
-//! A hint for whoever updates without `--fleet`: which cluster has the policies that markers name.
+//! The hint of an update without `--fleet`: which cluster has the policies that markers name.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use zeroize::Zeroizing;
-
 use super::args::Reading;
 use super::network::Network;
 use super::outside::UserOutside;
 use crate::cli::build::building;
+use crate::cli::key_files;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{self as fleet, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles};
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
@@ -367,17 +366,6 @@ fn keys(reading: &Reading) -> Result<Option<Arc<dyn KeyService + Send + Sync>>, 
         return Ok(None);
     }
     let mut keys = LocalKeys::default();
-    let read = |file: &PathBuf| {
-        let bytes = fs::read(file).map(Zeroizing::new);
-        bytes.map_err(|error| format!("{}: {error}", file.display()))
-    };
-    for file in &reading.age_key_files {
-        let imported = keys.age.import(&read(file)?);
-        imported.map_err(|error| format!("{}: no age key: {error}", file.display()))?;
-    }
-    for file in &reading.pgp_key_files {
-        let imported = keys.pgp.import(&read(file)?);
-        imported.map_err(|error| format!("{}: no OpenPGP key: {error}", file.display()))?;
-    }
+    key_files::import(&reading.age_key_files, &reading.pgp_key_files, &mut keys)?;
     Ok(Some(Arc::new(keys)))
 }

@@ -4,13 +4,10 @@ pub(super) mod build;
 pub(super) mod diff;
 mod objects;
 
-use std::fs;
 use std::path::Path;
 
-use zeroize::Zeroizing;
-
 use super::args::{Building, Flux};
-use crate::cli::load;
+use crate::cli::{key_files, load};
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, PostBuild, Secret, SubstituteReference};
 use bumpwright_apply::{Desired, Settings};
 use bumpwright_build::{self as pipeline, Decryption, FolderTree, Redaction, Referred, Substitution};
@@ -132,7 +129,7 @@ fn decryption(
         }
     }
     // A file without keys is an error even if nothing is decrypted.
-    import(flags, &mut keys)?;
+    key_files::import(&flags.age_key_files, &flags.pgp_key_files, &mut keys)?;
     Ok((wanted.map(|_| Decryption::new(keys)), has_keys))
 }
 
@@ -140,20 +137,4 @@ fn keys_of(secret: &serde_json::Value, name: &ObjectName) -> Result<LocalKeys, S
     let secret: Secret = serde_json::from_value(secret.clone()).map_err(|error| error.to_string())?;
     let entries = secret.entries().map_err(|error| error.to_string())?;
     read_secret(entries, &name.to_string()).map_err(|error| error.to_string())
-}
-
-fn import(flags: &Flux, keys: &mut LocalKeys) -> Result<(), String> {
-    for file in &flags.age_key_files {
-        let bytes = fs::read(file).map(Zeroizing::new);
-        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
-        let read = keys.age.import(&bytes);
-        read.map_err(|error| format!("{}: no age key: {error}", file.display()))?;
-    }
-    for file in &flags.pgp_key_files {
-        let bytes = fs::read(file).map(Zeroizing::new);
-        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
-        let read = keys.pgp.import(&bytes);
-        read.map_err(|error| format!("{}: no OpenPGP key: {error}", file.display()))?;
-    }
-    Ok(())
 }

@@ -1,0 +1,29 @@
+//! Files with keys for decryption: `--age-key-file` and `--pgp-key-file`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use zeroize::Zeroizing;
+
+use bumpwright_sops::LocalKeys;
+
+/// Adds the keys of these files.
+///
+/// # Errors
+/// A file cannot be read, or has no key; for users.
+pub(super) fn import(age: &[PathBuf], pgp: &[PathBuf], keys: &mut LocalKeys) -> Result<(), String> {
+    for file in age {
+        let read = keys.age.import(&bytes(file)?);
+        read.map_err(|error| format!("{}: no age key: {error}", file.display()))?;
+    }
+    for file in pgp {
+        let read = keys.pgp.import(&bytes(file)?);
+        read.map_err(|error| format!("{}: no OpenPGP key: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+fn bytes(file: &PathBuf) -> Result<Zeroizing<Vec<u8>>, String> {
+    let bytes = fs::read(file).map(Zeroizing::new);
+    bytes.map_err(|error| format!("{}: {error}", file.display()))
+}
