@@ -46,24 +46,11 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// Prepares a manifest: owner labels, normal form, common metadata.
+    /// Prepares a manifest.
     pub(super) fn of(desired: Desired, settings: &Settings) -> Result<Self, ApplyError> {
         let Desired { mut object, origin } = desired;
         let id = ObjectId::of(&object);
-        if is_encrypted(&object) && !DECRYPT_DISABLED.is_annotated(&object) {
-            return Err(ApplyError::Encrypted(id.to_string()));
-        }
-        let owner = owner_labels(&settings.owner);
-        let mut dropped = Vec::new();
-        let mut set = |object: &mut Value, field, values| {
-            if metadata::set(object, field, values) {
-                dropped.push(format!("metadata.{field}"));
-            }
-        };
-        set(&mut object, "labels", &owner);
-        normalize(&mut object);
-        set(&mut object, "labels", &settings.labels);
-        set(&mut object, "annotations", &settings.annotations);
+        let dropped = form(&mut object, settings)?;
         Ok(Self {
             gvk: GroupVersionKind::of(&object),
             digest: fingerprint(&[&object]),
@@ -85,6 +72,26 @@ impl Item {
             origin: origin.clone(),
         })
     }
+}
+
+/// Puts a manifest into the form in which it is applied: owner labels, normal form, common metadata. Returns the fields that are not
+/// applied. One that is refused stays as it is.
+pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String>, ApplyError> {
+    if is_encrypted(object) && !DECRYPT_DISABLED.is_annotated(object) {
+        return Err(ApplyError::Encrypted(ObjectId::of(object).to_string()));
+    }
+    let owner = owner_labels(&settings.owner);
+    let mut dropped = Vec::new();
+    let mut set = |object: &mut Value, field, values| {
+        if metadata::set(object, field, values) {
+            dropped.push(format!("metadata.{field}"));
+        }
+    };
+    set(object, "labels", &owner);
+    normalize(object);
+    set(object, "labels", &settings.labels);
+    set(object, "annotations", &settings.annotations);
+    Ok(dropped)
 }
 
 /// Returns whether it is a Secret encrypted by SOPS, in `data` or `stringData` (docs/decisions.md, *SOPS Secret without

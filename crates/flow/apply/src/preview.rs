@@ -10,7 +10,7 @@ use super::change::{Action, Change};
 use super::error::{ApplyError, Refusal};
 use super::ignore::without;
 use super::inventory::{Entry, Inventory};
-use super::item::{Desired, Item};
+use super::item::{Desired, Item, form};
 use super::look::{Looker, Plan, Verdict, refusal};
 use super::order::{self, STAGES, Stage};
 use super::prune::would_delete;
@@ -31,12 +31,12 @@ pub struct Preview {
     pub objects: usize,
 }
 
-/// An object in the form in which it is applied: owner labels, normal form, common metadata.
+/// Puts an object into the form in which it is applied: owner labels, normal form, common metadata. One that is refused stays as it is.
 ///
 /// # Errors
 /// [`ApplyError::Encrypted`]
-pub fn as_applied(desired: Desired, settings: &Settings) -> Result<Value, ApplyError> {
-    Ok(Item::of(desired, settings)?.object)
+pub fn as_applied(object: &mut Value, settings: &Settings) -> Result<(), ApplyError> {
+    form(object, settings).map(drop)
 }
 
 /// Computes the effects of applying objects by dry runs. `inventory` is what was applied before; if `prunes`, its objects that

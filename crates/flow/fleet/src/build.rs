@@ -11,7 +11,7 @@ use super::repository::{Reads, Recorder, Repository};
 use super::settings::Settings;
 use super::view::{FleetObject, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
-use bumpwright_apply::{Desired, Settings as ApplySettings, as_applied};
+use bumpwright_apply::{Settings as ApplySettings, as_applied};
 use bumpwright_build::{Decryption, Redaction, Referred, Substitution, add_referred, overlay};
 use bumpwright_kustomize::tree::{Tree, World};
 use bumpwright_overlay::{Built, Decrypt, SourceFile, StageError, Stages, Substitute, prepare_within};
@@ -135,25 +135,13 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
     };
     // An entry that no known Kustomization reconciles has objects without an owner.
     let is_owned = !kustomization.metadata.name.is_empty();
-    for object in built.objects {
-        if !is_owned {
-            product.objects.push(FleetObject {
-                value: object.value,
-                origin: object.origin,
-            });
-            continue;
-        }
-        let desired = Desired {
-            object: object.value.clone(),
-            origin: None,
-        };
-        let value = as_applied(desired, &settings).unwrap_or_else(|error| {
+    for mut object in built.objects {
+        if is_owned && let Err(error) = as_applied(&mut object.value, &settings) {
             let place = object.origin.as_ref().map(|origin| format!("{origin}: "));
             product.refused.push(format!("{}{error}", place.unwrap_or_default()));
-            object.value
-        });
+        }
         product.objects.push(FleetObject {
-            value,
+            value: object.value,
             origin: object.origin,
         });
     }

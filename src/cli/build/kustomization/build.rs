@@ -11,7 +11,7 @@ use super::super::args::Build;
 use super::super::files::{self, BuiltObject};
 use super::super::kustomization;
 use crate::cli::console::{cannot_print, end, print, say};
-use bumpwright_apply::as_applied;
+use bumpwright_apply::{Desired, as_applied};
 use bumpwright_kube::GroupVersionKind;
 use bumpwright_sops::MASK;
 use bumpwright_yaml::{node_of_json, write_sigs};
@@ -30,8 +30,8 @@ fn build(args: &Build) -> Result<(), String> {
     }
     let settings = built.settings();
     let mut objects = Vec::new();
-    for desired in built.into_desired() {
-        let mut object = as_applied(desired, &settings).map_err(|error| error.to_string())?;
+    for Desired { mut object, .. } in built.into_desired() {
+        as_applied(&mut object, &settings).map_err(|error| error.to_string())?;
         if args.redact {
             show_masks(&mut object);
         }
