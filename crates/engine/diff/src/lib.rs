@@ -15,4 +15,4 @@ pub use fields::{Field, fields};
 pub use json::json_fields;
 pub use objects::{Change, Difference, Named, compare};
 pub use secret_mask::SecretMask;
-pub use text::{to_json, to_text};
+pub use text::{field_to_json, field_to_text, to_json, to_text};

@@ -19,7 +19,7 @@ pub fn to_text(differences: &[Difference]) -> String {
             Change::Changed(fields) => {
                 text.push_str(&format!("~ {object}\n"));
                 for field in fields {
-                    text.push_str(&format!("    {}\n", line(field)));
+                    text.push_str(&format!("    {}\n", field_to_text(field)));
                 }
             }
         }
@@ -27,7 +27,9 @@ pub fn to_text(differences: &[Difference]) -> String {
     text
 }
 
-fn line(field: &Field) -> String {
+/// `path: old → new`; long values are truncated.
+#[must_use]
+pub fn field_to_text(field: &Field) -> String {
     let path = &field.path;
     match (&field.old, &field.new) {
         (Some(old), Some(new)) if old == new => format!("{path}: {old} (changed)"),
@@ -60,16 +62,19 @@ fn object(difference: &Difference) -> Value {
         Change::Removed => ("removed", &[][..]),
         Change::Changed(fields) => ("changed", fields.as_slice()),
     };
-    let value = |text: &Option<String>| {
-        let text = text.as_deref().unwrap_or("null");
-        serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
-    };
-    let fields: Vec<Value> = fields
-        .iter()
-        .map(|field| json!({ "path": field.path, "old": value(&field.old), "new": value(&field.new) }))
-        .collect();
+    let fields: Vec<Value> = fields.iter().map(field_to_json).collect();
     json!({
         "group": name.group, "kind": name.kind, "namespace": name.namespace, "name": name.name,
         "change": change, "fields": fields,
     })
+}
+
+/// `{"path","old","new"}`: the values, null if there is none.
+#[must_use]
+pub fn field_to_json(field: &Field) -> Value {
+    let value = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or("null");
+        serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    };
+    json!({ "path": field.path, "old": value(&field.old), "new": value(&field.new) })
 }

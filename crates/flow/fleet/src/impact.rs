@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::hashed_name::without_hash;
 use super::images::{Workload, images};
 use super::view::{Fleet, FleetObject, Node, Product};
 use bumpwright_api::ObjectId;
@@ -15,24 +16,17 @@ use bumpwright_update::{
 /// In place of a confidential value.
 const HIDDEN: &str = "**";
 
-/// Length of the hash at the end of a generated name.
-const HASH: usize = 10;
-
-/// The letters of such a hash.
-const HASH_LETTERS: &str = "2456789bcdfghkmt";
-
-/// What differs between the fleets of a repository before and after a commit, in the same order. Kustomizations that were not built on
-/// one side are left out: what they have is not known.
-#[must_use]
-pub fn impact(before: &[Fleet], after: &[Fleet]) -> Impact {
+/// What differs between the Kustomizations of a repository before and after a commit. Those that were not built on one side are left out:
+/// what they have is not known.
+pub(super) fn impact(pairs: &[Pair<'_>]) -> Impact {
     let mut impact = Impact::default();
-    for pair in pairs(before, after) {
+    for pair in pairs {
         let found = pair.differences();
         if !found.is_empty() {
             impact.kustomizations.push(pair.name.clone());
         }
         for difference in found {
-            add(&mut impact, &pair, &difference);
+            add(&mut impact, pair, &difference);
         }
     }
     impact.kustomizations.sort();
@@ -188,12 +182,6 @@ fn is_renamed(old: &ObjectId, new: &ObjectId) -> bool {
     same_kind && old.is_some() && old == new
 }
 
-/// A generated name without its hash.
-fn without_hash(name: &str) -> Option<&str> {
-    let (plain, hash) = name.rsplit_once('-')?;
-    (hash.len() == HASH && hash.chars().all(|c| HASH_LETTERS.contains(c))).then_some(plain)
-}
-
 fn add(impact: &mut Impact, pair: &Pair<'_>, difference: &Difference<'_>) {
     let Difference { before, after } = difference;
     let Some(shown) = after.or(*before) else { return };
@@ -304,17 +292,4 @@ fn is_recreated(pair: &Pair<'_>, object: &FleetObject) -> bool {
         text.is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
     };
     kustomization.is_some_and(|kustomization| kustomization.spec.force) || says("labels") || says("annotations")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generated_names_end_in_a_hash() {
-        assert_eq!(without_hash("app-config-92h2k7m4bt"), Some("app-config"));
-        for name in ["app", "app-config", "app-config-92h2k7m4b", "app-config-92h2k7m4ba"] {
-            assert_eq!(without_hash(name), None, "{name}");
-        }
-    }
 }

@@ -6,7 +6,7 @@
 //! - [`check`]: what would go wrong in it.
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
-//! - [`impact`]: what differs between the fleets before and after; [`FleetVerifier`] says it of the edits of an update.
+//! - [`FleetVerifier`]: what the edits of an update change in the fleets, and whether they still build.
 
 mod build;
 mod check;
@@ -17,6 +17,7 @@ mod entry;
 mod files;
 mod generator;
 mod glob;
+mod hashed_name;
 mod images;
 mod impact;
 mod instance;
@@ -35,7 +36,6 @@ pub use build::is_masked;
 pub use check::{CheckSettings, check, checked};
 pub use entry::{clean, entries};
 pub use files::SourceFiles;
-pub use impact::impact;
 pub use memo::Memo;
 pub use repository::{Changed, Outside, Reads, Repository};
 pub use settings::{GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};

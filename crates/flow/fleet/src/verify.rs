@@ -226,8 +226,8 @@ impl Attempt<'_> {
         let before = self.fleets(self.base, self.memo).map_err(refused)?;
         let files = self.changed(self.files(self.proposal.files));
         let after = self.fleets(&files, &new_memo).map_err(refused)?;
-        let mut impact = impact(&before, &after);
         let pairs = pairs(&before, &after);
+        let mut impact = impact(&pairs);
         let late = before.iter().chain(&after).any(Fleet::is_late);
         if late {
             let text = format!("not everything could be built within {}", timeout);

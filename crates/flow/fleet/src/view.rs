@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::build::References;
 use super::repository::Reads;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
@@ -208,6 +209,26 @@ impl Fleet {
             bumpwright_api::DEFAULT_NAMESPACE => found(""),
             _ => None,
         })
+    }
+
+    /// The objects that a Kustomization takes variables from, in its order, and those of them that the fleet does not have.
+    pub(super) fn references(&self, kustomization: &Kustomization) -> (References, Vec<MissingReference>) {
+        let namespace = kustomization.metadata.namespace_or_default();
+        let (mut references, mut missing) = (References::new(), Vec::new());
+        let post_build = kustomization.spec.post_build.iter();
+        for reference in post_build.flat_map(|post_build| &post_build.substitute_from) {
+            let name = ObjectName::new(namespace, reference.name.as_str());
+            let found = self.object("", &reference.kind, &name);
+            references.push(found.map(|object| Arc::new(object.value.clone())));
+            if found.is_none() {
+                missing.push(MissingReference {
+                    kind: reference.kind.clone(),
+                    name,
+                    optional: reference.optional,
+                });
+            }
+        }
+        (references, missing)
     }
 
     /// The nodes that have an object, by its identity.

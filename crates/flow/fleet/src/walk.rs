@@ -372,22 +372,7 @@ impl<'a> Walk<'a> {
     fn prepared(&self, at: usize) -> Job<'a> {
         let kustomization = self.fleet.nodes.get(at).and_then(|node| node.kustomization.clone());
         let kustomization = kustomization.unwrap_or_else(|| entry::plain(""));
-        let namespace = kustomization.metadata.namespace_or_default().to_owned();
-        let mut missing = Vec::new();
-        let mut references = References::new();
-        let post_build = kustomization.spec.post_build.as_ref();
-        for reference in post_build.map_or(&[][..], |post_build| &post_build.substitute_from) {
-            let name = ObjectName::new(namespace.as_str(), reference.name.as_str());
-            let found = self.fleet.object("", &reference.kind, &name);
-            if found.is_none() {
-                missing.push(MissingReference {
-                    kind: reference.kind.clone(),
-                    name,
-                    optional: reference.optional,
-                });
-            }
-            references.push(found.map(|object| Arc::new(object.value.clone())));
-        }
+        let (references, missing) = self.fleet.references(&kustomization);
         let mut job = self.job(at, kustomization, references);
         job.missing = missing;
         let mut source = SourceObject::of(&job.kustomization);

@@ -299,3 +299,20 @@ fn objects_that_move_are_neither_new_nor_gone_and_secrets_are_not_shown() {
         }
     }
 }
+
+#[test]
+fn a_generated_object_with_another_hash_is_the_same_one() {
+    let files = |value: &str| {
+        let generator = format!("configMapGenerator: [{{name: app, literals: [k={value}]}}]\n");
+        let apps = kustomization("a", "a", "");
+        let files = [("/c/a.yaml", &*apps), ("/a/kustomization.yaml", &*generator)];
+        seen(&files, "c")
+    };
+    let difference = diff::compare(&files("v"), &files("w"));
+    let counts = difference.counts();
+    assert_eq!(
+        (counts.added, counts.removed, counts.changed),
+        (0, 0, 1),
+        "{difference:?}"
+    );
+}

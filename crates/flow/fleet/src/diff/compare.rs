@@ -6,14 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
+use crate::hashed_name::without_hash;
 use crate::view::{Fleet, FleetObject, Node};
 use bumpwright_diff::{Field, Named, SecretMask, json_fields};
-
-/// Length of the hash at the end of a generated name, with its hyphen.
-const HASH: usize = 11;
-
-/// The characters of a hash in a name (kustomize, `api/hasher`: hexadecimal without vowels and what looks like them).
-const HASH_CHARACTERS: &str = "2456789bcdfghkmt";
 
 /// The labels of the owner, which differ in an object that moved.
 const OWNER: &str = "kustomize.toolkit.fluxcd.io/";
@@ -68,16 +63,10 @@ fn index(fleet: &Fleet) -> Index<'_> {
 /// The name of an object: of a generated one without its hash, since another value gives another one.
 fn named(object: &FleetObject) -> Named {
     let id = object.id();
-    let is_generated = object.origin.is_none() && matches!(id.kind.as_str(), "ConfigMap" | "Secret");
-    let bare = id
-        .name
-        .name
-        .len()
-        .checked_sub(HASH)
-        .and_then(|at| id.name.name.split_at_checked(at));
-    let name = match bare {
-        Some((bare, hash)) if is_generated && is_hash(hash) => bare.to_owned(),
-        _ => id.name.name,
+    let is_hashed = id.group.is_empty() && matches!(id.kind.as_str(), "ConfigMap" | "Secret");
+    let name = match without_hash(&id.name.name).filter(|_| is_hashed) {
+        Some(plain) => plain.to_owned(),
+        None => id.name.name,
     };
     Named {
         group: id.group,
@@ -85,11 +74,6 @@ fn named(object: &FleetObject) -> Named {
         namespace: id.name.namespace,
         name,
     }
-}
-
-fn is_hash(text: &str) -> bool {
-    text.strip_prefix('-')
-        .is_some_and(|hash| hash.chars().all(|c| HASH_CHARACTERS.contains(c)))
 }
 
 struct Sides<'f> {

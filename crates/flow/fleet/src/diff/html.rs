@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::text::{entry, shown};
+use super::text::entry;
 use super::{FleetDiff, KustomizationDiff, ObjectChange, Presence};
+use bumpwright_diff::field_to_text;
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>bumpwright fleet diff</title>\n\
 <meta name=\"viewport\" content=\"width=device-width\">\n\
@@ -59,7 +60,7 @@ fn one(out: &mut String, kustomization: &KustomizationDiff) {
         if !fields.is_empty() {
             out.push_str("<ul>");
             fields.iter().for_each(|field| {
-                let _ = write!(out, "<li>{}</li>", escaped(&shown(field)));
+                let _ = write!(out, "<li>{}</li>", escaped(&field_to_text(field)));
             });
             out.push_str("</ul>");
         }

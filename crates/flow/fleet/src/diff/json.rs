@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
-use bumpwright_diff::Field;
+use bumpwright_diff::field_to_json;
 
 pub(super) fn render(diffs: &[FleetDiff]) -> String {
     let clusters: Vec<Value> = diffs.iter().map(cluster).collect();
@@ -34,17 +34,9 @@ fn object(diff: &ObjectDiff) -> Value {
         ObjectChange::Changed(fields) => ("changed", None, fields.as_slice()),
         ObjectChange::Moved { from, fields } => ("moved", Some(from), fields.as_slice()),
     };
-    let fields: Vec<Value> = fields.iter().map(field).collect();
+    let fields: Vec<Value> = fields.iter().map(field_to_json).collect();
     json!({
         "group": name.group, "kind": name.kind, "namespace": name.namespace, "name": name.name,
         "origin": diff.origin, "change": change, "from": from, "fields": fields,
     })
-}
-
-fn field(field: &Field) -> Value {
-    let value = |text: &Option<String>| {
-        let text = text.as_deref().unwrap_or("null");
-        serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
-    };
-    json!({ "path": field.path, "old": value(&field.old), "new": value(&field.new) })
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::text::{entry, shown};
+use super::text::entry;
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
+use bumpwright_diff::field_to_text;
 use bumpwright_forge::markdown::{cell, code};
 
 /// The most lines of the summary. The rest is folded.
@@ -92,7 +93,7 @@ fn one(out: &mut String, kustomization: &KustomizationDiff, object: &ObjectDiff)
     let line = format!("{} ({}{note})", object.object, kustomization.name);
     let _ = writeln!(out, "{sign} {}", fenced(&line));
     for field in fields {
-        let _ = writeln!(out, "!     {}", fenced(&shown(field)));
+        let _ = writeln!(out, "!     {}", fenced(&field_to_text(field)));
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::{FleetDiff, KustomizationDiff, ObjectChange, ObjectDiff, Presence};
-use bumpwright_diff::Field;
+use bumpwright_diff::field_to_text;
 use bumpwright_findings::terminal::inline;
 
 const BOLD: Style = Style::new().bold();
@@ -13,9 +13,6 @@ const DIM: Style = Style::new().dimmed();
 const OLD: Style = AnsiColor::Red.on_default();
 const NEW: Style = AnsiColor::Green.on_default();
 const CHANGED: Style = AnsiColor::Yellow.on_default();
-
-/// Greatest length of a value in characters; longer ones are truncated.
-const LONGEST: usize = 120;
 
 pub(super) fn render(diffs: &[FleetDiff]) -> String {
     let mut out = String::new();
@@ -74,25 +71,6 @@ fn line(out: &mut String, object: &ObjectDiff) {
     };
     let _ = writeln!(out, "  {style}{sign}{style:#} {name}{note}");
     for field in fields {
-        let _ = writeln!(out, "      {}", inline(&shown(field)));
-    }
-}
-
-/// `path: old → new`.
-pub(super) fn shown(field: &Field) -> String {
-    let path = &field.path;
-    match (&field.old, &field.new) {
-        (Some(old), Some(new)) if old == new => format!("{path}: {old} (changed)"),
-        (Some(old), Some(new)) => format!("{path}: {} → {}", cut(old), cut(new)),
-        (None, Some(new)) => format!("+ {path}: {}", cut(new)),
-        (Some(old), None) => format!("- {path}: {}", cut(old)),
-        (None, None) => path.clone(),
-    }
-}
-
-fn cut(value: &str) -> String {
-    match value.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", value.get(..at).unwrap_or(value)),
-        None => value.to_owned(),
+        let _ = writeln!(out, "      {}", inline(&field_to_text(field)));
     }
 }
