@@ -1,5 +1,5 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test built check prepare fmt lint unit bench deny dist package image book
+.PHONY: test test-real built check prepare fmt lint unit bench deny dist package image book
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
@@ -21,6 +21,11 @@ check: lint
 # The real parts that tests talk to: git, sshd, gpg, openssl; the registry, built once from Go modules.
 prepare:
 	@sh tests/tools/prepare
+
+# Tests against servers that take minutes to build, each once: docs/tested-against.md says which.
+test-real: prepare
+	@sh tests/tools/prepare-real
+	@bash tests/tools/cargo-test --test real
 
 # Rewrites the source as rustfmt has it.
 fmt:

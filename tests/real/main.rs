@@ -1,0 +1,10 @@
+//! Real servers on the other side, one file each: what takes minutes to build, for `make test-real`. `docs/tested-against.md` has the
+//! table of all real and stubbed servers of the tests.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
