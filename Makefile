@@ -1,16 +1,27 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test test-real built check prepare fmt lint unit bench deny dist package image book
+.PHONY: test test-real built check prepare fmt formatted lint unit bench deny dist package image book
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
+
+# A build server has nothing built: there clippy's driver compiles the tests, so that nothing is compiled a second time for lints. Elsewhere
+# `make test` uses what `cargo test` has built.
+ifdef CI
+export RUSTC_WORKSPACE_WRAPPER = clippy-driver
+export CLIPPY_ARGS = -Dwarnings
+LINTED = formatted
+WHAT_LINTS_SEE = --all-targets
+else
+LINTED = lint
+endif
 
 # Where tools have to be built first, linting and building go on beside that: neither keeps all processors busy.
 test:
 	@$(MAKE) --no-print-directory -j2 prepare built
 	@$(MAKE) --no-print-directory unit
 
-built: lint
-	@cargo test --locked --features bumpwright/jemalloc --no-run --quiet
+built: $(LINTED)
+	@cargo test --locked --features bumpwright/jemalloc --no-run --quiet $(WHAT_LINTS_SEE)
 
 # Before each commit: formatting, lints, and all tests that need no server: those of the crates, the unit tests of src/, the shape of the
 # source and what documents cite. With everything built the tests take half a minute on two processors; after a change, what depends on
@@ -31,8 +42,10 @@ test-real: prepare
 fmt:
 	cargo fmt
 
-lint:
+formatted:
 	cargo fmt --check
+
+lint: formatted
 	cargo clippy --locked --features bumpwright/jemalloc --all-targets -- -D warnings
 
 # All tests, the architecture among them. The full output goes to target/test-output.log.

@@ -52,7 +52,7 @@ fn by_a_proxy_that_lies() {
     let Some(siege) = siege() else { return };
     let login = Options {
         login: Login::Basic("fleet".to_owned(), "hunter2".to_owned()),
-        tls: None,
+        ..Options::default()
     };
     let alice = World::with_git(siege.cluster, "alice-private", login);
     let files = [Change::File("secret.yaml", b"kind: Plan\n")];

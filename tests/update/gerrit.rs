@@ -2,6 +2,7 @@
 
 use bumpwright_testkit::cli::{Bench, automation, git_repository, policy};
 use bumpwright_testkit::gerrit::{ADMIN, Account, BOT, Change, Gerrit, Project};
+use bumpwright_testkit::sshd::keygen;
 use serde_json::{Value, json};
 
 const APP: &str = "image: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
@@ -414,5 +415,34 @@ fn the_jenkinsfile_keeps_one_change() {
         assert_eq!(fleet.patch_sets(), patch_sets, "{tag}");
         assert!(fleet.proposed("app.yaml").contains(tag));
         assert!(fleet.bench.read("bumpwright.md").contains(tag));
+    }
+}
+
+#[test]
+fn a_change_is_made_and_amended_over_ssh() {
+    let Some(fleet) = fleet("over-ssh") else { return };
+    let gerrit = Gerrit::get().unwrap();
+    let key = keygen(&fleet.bench.path("key"), &["-t", "ed25519"]);
+    gerrit.authorize(BOT, &key);
+    fleet.bench.write("hosts", gerrit.host_line());
+    let url = fleet.project.ssh_url(BOT);
+    let author = format!("{} <{}>", BOT.user, BOT.email);
+    for (tag, patch_sets) in [("2.0.0", 1), ("3.0.0", 2)] {
+        fleet.images(tag, "1.0.0");
+        let login = ["--ssh-key", "key", "--known-hosts", "hosts"];
+        let fixed = [
+            "update",
+            "-f",
+            "p.yaml",
+            &url,
+            "--gerrit",
+            "--offline",
+            "--author",
+            &author,
+        ];
+        let (code, document) = fleet.bench.json(&[fixed.as_slice(), &login].concat());
+        assert_eq!(code, 0, "{document:#}");
+        assert_eq!(fleet.patch_sets(), [patch_sets]);
+        assert!(fleet.proposed("app.yaml").contains(tag));
     }
 }

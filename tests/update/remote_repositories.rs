@@ -70,6 +70,7 @@ fn certificates_of_secrets_under_new_and_old_names() {
     let options = |clients| Options {
         tls: Some(certificates.server_config(clients)),
         login: Login::Bearer("t0ken".to_owned()),
+        ..Options::default()
     };
     let (ca, (cert, key)) = (&certificates.ca[..], &certificates.client);
     let (cert, key) = (&cert[..], &key[..]);
@@ -167,7 +168,14 @@ fn what_one_remote_trusts_and_goes_through_is_its_own() {
     let serve = |certificates: &Certificates, token: &str| {
         let tls = Some(certificates.server_config(false));
         let login = Login::Bearer(token.to_owned());
-        GitHttp::with(&bench.dir, Options { tls, login })
+        GitHttp::with(
+            &bench.dir,
+            Options {
+                tls,
+                login,
+                ..Options::default()
+            },
+        )
     };
     let (server_one, server_two) = (serve(&one, "t1"), serve(&two, "t2"));
     let (proxy_one, proxy_two) = (Proxy::start(None), Proxy::start(Some(("me", "pw"))));

@@ -82,7 +82,13 @@ impl Project {
         let hook = "read line; (echo \"${line##* }\"; env | grep ^GIT_PUSH_OPTION_ | sort) >> options";
         repo.hook("post-receive", hook);
         let login = Login::Basic(user.to_owned(), TOKEN.to_owned());
-        let git = GitHttp::with(machine.bench.home.path(), Options { login, tls: None });
+        let git = GitHttp::with(
+            machine.bench.home.path(),
+            Options {
+                login,
+                ..Options::default()
+            },
+        );
         let notes = Arc::<Mutex<Vec<Comment>>>::default();
         let (kept, address) = (Arc::clone(&notes), git.address());
         let server = StubHttp::start(move |request| match request.path.strip_prefix("/api/v4/") {

@@ -50,7 +50,15 @@ impl World {
             let slow = seen.path.starts_with("/slow.git");
             slow.then(|| Fault::Delay(std::time::Duration::from_secs(8)))
         });
-        let with = |login| GitHttp::with(&root, Options { login, tls: None });
+        let with = |login| {
+            GitHttp::with(
+                &root,
+                Options {
+                    login,
+                    ..Options::default()
+                },
+            )
+        };
         let closed = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()

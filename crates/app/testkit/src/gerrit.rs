@@ -15,6 +15,9 @@ use crate::tool;
 /// The server. It ends with the test process, by a pipe.
 pub struct Gerrit {
     url: String,
+    ssh_port: String,
+    /// The public host key, as in the server's folder.
+    host_key: String,
     _server: Mutex<Child>,
 }
 
@@ -73,18 +76,17 @@ impl Gerrit {
             .stderr(log)
             .spawn()
             .unwrap();
-        let mut url = String::new();
+        let mut addresses = String::new();
         BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut url)
+            .read_line(&mut addresses)
             .unwrap();
-        let url = url.trim().to_owned();
-        assert!(
-            url.starts_with("http://127.0.0.1:"),
-            "gerrit did not start: {}",
-            folder.join("log").display()
-        );
+        let Some((url, ssh_port)) = addresses.trim().split_once(' ') else {
+            panic!("gerrit did not start: {}", folder.join("log").display())
+        };
         let gerrit = Self {
-            url,
+            url: url.to_owned(),
+            ssh_port: ssh_port.to_owned(),
+            host_key: std::fs::read_to_string(folder.join("site/etc/ssh_host_ed25519_key.pub")).unwrap(),
             _server: Mutex::new(child),
         };
         let bot = json!({"name": BOT.user, "email": BOT.email, "http_password": BOT.password});
@@ -92,8 +94,29 @@ impl Gerrit {
         gerrit
     }
 
+    /// Lets an account log in by SSH with the public key beside `path`.
+    pub fn authorize(&self, account: Account, path: &Path) {
+        let key = std::fs::read_to_string(path.with_extension("pub")).unwrap();
+        let path = format!("accounts/{}/sshkeys", account.user);
+        self.send("POST", &path, "text/plain", key);
+    }
+
+    /// The host's line for known_hosts.
+    pub fn host_line(&self) -> String {
+        format!("[127.0.0.1]:{} {}", self.ssh_port, self.host_key)
+    }
+
     /// A request as the administrator; must succeed.
     pub fn rest(&self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.send(method, path, "application/json", body)
+    }
+
+    fn send(&self, method: &str, path: &str, kind: &str, body: String) -> Value {
         let agent: ureq::Agent = ureq::Agent::config_builder()
             .proxy(None)
             .http_status_as_error(false)
@@ -103,11 +126,11 @@ impl Gerrit {
             .method(method)
             .uri(format!("{}a/{path}", self.url))
             .header("Authorization", format!("Basic {}", STANDARD.encode("admin:secret")))
-            .header("Content-Type", "application/json");
-        let mut answer = if body.is_null() {
+            .header("Content-Type", kind);
+        let mut answer = if body.is_empty() {
             agent.run(request.body(()).unwrap()).unwrap()
         } else {
-            agent.run(request.body(body.to_string()).unwrap()).unwrap()
+            agent.run(request.body(body).unwrap()).unwrap()
         };
         let text = answer.body_mut().read_to_string().unwrap();
         assert!(
@@ -151,6 +174,14 @@ impl Project {
     /// The URL for Git, without credentials.
     pub fn url(&self) -> String {
         format!("{}a/{}", self.gerrit.url, self.name)
+    }
+
+    /// The URL for Git over SSH.
+    pub fn ssh_url(&self, account: Account) -> String {
+        format!(
+            "ssh://{}@127.0.0.1:{}/{}",
+            account.user, self.gerrit.ssh_port, self.name
+        )
     }
 
     fn address(&self, account: Account) -> String {

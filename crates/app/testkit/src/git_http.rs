@@ -106,11 +106,14 @@ type Hook = Box<dyn Fn(&Seen) + Send + Sync>;
 pub struct Options {
     pub login: Login,
     pub tls: Option<Arc<rustls::ServerConfig>>,
+    /// Another git than the one in PATH.
+    pub git: Option<PathBuf>,
 }
 
 struct Shared {
     root: PathBuf,
     login: Login,
+    git: PathBuf,
     faults: Mutex<BTreeMap<usize, Fault>>,
     intercept: Mutex<Option<Intercept>>,
     before_push: Mutex<Option<Hook>>,
@@ -132,6 +135,7 @@ impl GitHttp {
         let shared = Arc::new(Shared {
             root: root.to_owned(),
             login: options.login,
+            git: options.git.unwrap_or_else(|| "git".into()),
             faults: Mutex::default(),
             intercept: Mutex::default(),
             before_push: Mutex::default(),
@@ -289,7 +293,7 @@ impl Shared {
         seen: &Seen,
         take: impl FnOnce(&mut BufReader<ChildStdout>) -> io::Result<T>,
     ) -> io::Result<T> {
-        let mut command = Command::new("git");
+        let mut command = Command::new(&self.git);
         hermetic(&mut command);
         command
             .arg("http-backend")

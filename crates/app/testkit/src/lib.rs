@@ -96,7 +96,10 @@ pub fn tool(program: &str) -> Option<PathBuf> {
         .filter(|program| program.exists());
     let found = built.or_else(|| found_in_path(program));
     if found.is_none() {
-        skipped(program, "run tests/tools/prepare, or prepare-real for those of tests/real");
+        skipped(
+            program,
+            "run tests/tools/prepare, or prepare-real for those of tests/real",
+        );
     }
     found
 }

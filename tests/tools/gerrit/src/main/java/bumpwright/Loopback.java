@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Gerrit on 127.0.0.1 for as long as standard input is open, with a site in the folder that is its only argument.
  *
- * <p>Its URL is the only line on standard output, printed as soon as it serves; all else goes to standard error. The
- * administrator is "admin" with the password "secret", which is what Init makes for developers.
+ * <p>Its URL and its SSH port are the only line on standard output, printed as soon as it serves; all else goes to
+ * standard error. The administrator is "admin" with the password "secret", which is what Init makes for developers.
  */
 public final class Loopback {
   private static final long PATIENCE_SECONDS = 300;
@@ -24,7 +24,8 @@ public final class Loopback {
     System.setOut(System.err);
     Path site = Path.of(arguments[0]).toAbsolutePath();
     String url = "http://127.0.0.1:" + freePort() + "/";
-    configure(site, url);
+    int sshPort = freePort();
+    configure(site, url, sshPort);
     int status =
         new Init()
             .main(
@@ -36,7 +37,7 @@ public final class Loopback {
       throw new IllegalStateException("gerrit init ends with " + status);
     }
     Daemon daemon = start(site);
-    answers.println(url);
+    answers.println(url + " " + sshPort);
     answers.flush();
     while (System.in.read() >= 0) {
       // Whoever started this holds the other end.
@@ -51,7 +52,7 @@ public final class Loopback {
     }
   }
 
-  private static void configure(Path site, String url) throws Exception {
+  private static void configure(Path site, String url, int sshPort) throws Exception {
     String text =
         """
         [gerrit]
@@ -67,12 +68,12 @@ public final class Loopback {
           minThreads = 2
           maxThreads = 8
         [sshd]
-          listenAddress = off
+          listenAddress = 127.0.0.1:%2$d
         [sendemail]
           enable = false
         """;
     Path folder = Files.createDirectories(site.resolve("etc"));
-    Files.writeString(folder.resolve("gerrit.config"), text.formatted(url));
+    Files.writeString(folder.resolve("gerrit.config"), text.formatted(url, sshPort));
   }
 
   private static Daemon start(Path site) throws Exception {
@@ -92,7 +93,7 @@ public final class Loopback {
     try {
       daemon.main(
           new String[] {
-            "-d", site.toString(), "--enable-httpd", "--disable-sshd", "--headless", "--console-log",
+            "-d", site.toString(), "--enable-httpd", "--enable-sshd", "--headless", "--console-log",
           });
     } catch (Throwable e) {
       e.printStackTrace();
