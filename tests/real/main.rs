@@ -8,3 +8,5 @@
     clippy::print_stdout,
     missing_docs
 )]
+
+mod git_servers;
