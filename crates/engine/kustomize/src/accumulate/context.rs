@@ -31,8 +31,6 @@ pub(super) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(super) fn new(world: &'a dyn World, options: &'a Options) -> Result<Self, BuildError> {
-        let mut fields = FieldConfig::default();
-        fields.merge(&FieldConfig::builtin())?;
         Ok(Self {
             world,
             options,
@@ -42,7 +40,7 @@ impl<'a> Context<'a> {
             growth: Growth::default(),
             loads: Cell::default(),
             cycles: Cell::default(),
-            fields: Rc::new(fields),
+            fields: Rc::new(FieldConfig::added()?),
         })
     }
 

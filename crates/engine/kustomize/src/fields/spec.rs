@@ -39,6 +39,16 @@ impl FieldSpec {
         Self::new(Gvk::default(), path, create)
     }
 
+    /// The same field of every object, where it exists.
+    #[must_use]
+    pub fn found_in_any(&self) -> Self {
+        Self {
+            gvk: Gvk::default(),
+            create: false,
+            ..self.clone()
+        }
+    }
+
     /// The parts of the path.
     #[must_use]
     pub fn parts(&self) -> &[CompactString] {

@@ -54,7 +54,8 @@ struct Rule<'a> {
 /// A reference is ambiguous, or a field does not have the form of a reference.
 pub fn fix_references(map: &mut ResMap, names: &[NameReferences], schema: &SchemaChoice) -> Result<(), ReferenceError> {
     let candidates = Candidates::of(map);
-    let rules = rules(names);
+    let kinds = map.list().iter().map(|resource| resource.original_id().gvk.kind);
+    let rules = rules(names, &kinds.collect());
     let of_any_kind = rules.get("").map(Vec::as_slice).unwrap_or_default();
     for at in 0..map.len() {
         let Some(resource) = map.list().get(at) else { break };
@@ -76,16 +77,17 @@ pub fn fix_references(map: &mut ResMap, names: &[NameReferences], schema: &Schem
     Ok(())
 }
 
-/// Rules by the kind of the referrer, with their order.
-fn rules(names: &[NameReferences]) -> HashMap<&str, Vec<(usize, Rule<'_>)>> {
+/// Rules for referrers of these kinds, by kind, with their order.
+fn rules<'a>(names: &'a [NameReferences], kinds: &HashSet<CompactString>) -> HashMap<&'a str, Vec<(usize, Rule<'a>)>> {
     let mut rules: HashMap<&str, Vec<(usize, Rule<'_>)>> = HashMap::new();
     let all = names
         .iter()
         .flat_map(|names| names.referrers.as_slice().iter().map(|spec| (&names.gvk, spec)));
-    for (order, (target, spec)) in all.enumerate() {
+    let applies = |spec: &FieldSpec| spec.gvk.kind.is_empty() || kinds.contains(&spec.gvk.kind);
+    for (order, (target, spec)) in all.enumerate().filter(|(_, (_, spec))| applies(spec)) {
         let rule = Rule {
             selects: &spec.gvk,
-            field: FieldSpec::of_any(spec.path.clone(), false),
+            field: spec.found_in_any(),
             target,
             is_role: spec.path.ends_with("roleRef/name"),
         };
