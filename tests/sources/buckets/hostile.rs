@@ -46,6 +46,17 @@ fn keys_that_are_no_paths_are_refused_before_anything_is_fetched() {
     }
 }
 
+/// As of a file that somebody puts below a gateway (versitygw) without it: a change of it would never be seen.
+#[test]
+fn an_object_without_an_etag_is_refused() {
+    let server = server(vec![("a", 1)], |_| Reply::text(200, "x"));
+    let said = failure(&server, Limits::default());
+    assert!(
+        said.ends_with("failed to get 'a' object: ETag cannot be empty."),
+        "{said}"
+    );
+}
+
 #[test]
 fn an_ignored_key_harms_nobody() {
     let server = server(vec![("../x", 1), ("good", 1), ("/abs\\o\u{7f}", 1)], |_| body("x"));
@@ -116,9 +127,7 @@ fn more_than_is_taken() {
     });
     let said = failure(&lying, small);
     assert!(said.contains("the objects have more than 10 bytes"), "{said}");
-    let endless = server(vec![("a", 1)], |_| {
-        Reply::bytes(200, "text/plain", "x".repeat(4096)).endless()
-    });
+    let endless = server(vec![("a", 1)], |_| body(&"x".repeat(4096)).endless());
     let said = failure(&endless, small);
     assert!(said.contains("more than 10 bytes"), "{said}");
 
@@ -144,7 +153,7 @@ fn a_list_that_goes_on_for_ever() {
 fn the_file_of_rules_has_its_limit() {
     let server = StubHttp::start(|request| match request.method.as_str() {
         "HEAD" => Reply::status(200),
-        _ => Reply::bytes(200, "text/plain", "#".repeat(4096)).filled(8 << 20),
+        _ => body(&"#".repeat(4096)).filled(8 << 20),
     });
     let said = Index::ignore_file(&bucket(&server), soon()).unwrap_err().to_string();
     assert!(

@@ -111,6 +111,10 @@ impl S3 {
         };
         let body = self.with_region(call, deadline, |ready| self.client.stream(&ready.request, deadline))?;
         let etag = unquoted(body.header("etag").unwrap_or_default()).to_owned();
+        if etag.is_empty() {
+            // In minio-go's words. Without one, a change of the object would not change the revision.
+            return Err(ObjectError::Unfit("ETag cannot be empty.".to_owned()));
+        }
         Ok(Contents::new(object, etag, true, body))
     }
 
