@@ -9,4 +9,7 @@
     missing_docs
 )]
 
+mod buckets;
 mod git_servers;
+mod observed;
+mod rounds;

@@ -36,7 +36,7 @@ fn buckets_show_what_fluxs_show() {
         return;
     };
     let (cases, kind) = (cases(&world), ("Bucket", "buckets"));
-    let mut rounds = Rounds::first(&cluster, kind, &secrets(&world), &cases, world.folder());
+    let mut rounds = Rounds::first(&cluster, kind, &secrets(&world), &cases, world.folder(), &[]);
     world.go_on();
     rounds.second();
     rounds.report(&KNOWN);

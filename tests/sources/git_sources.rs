@@ -37,7 +37,7 @@ fn sources_show_what_fluxs_show() {
     };
     let world = World::build();
     let (cases, kind) = (cases(&world), ("GitRepository", "gitrepositories"));
-    let mut rounds = Rounds::first(&cluster, kind, &secrets(&world), &cases, world.folder());
+    let mut rounds = Rounds::first(&cluster, kind, &secrets(&world), &cases, world.folder(), &[]);
     world.moving.commit("main", "two", &[Change::File("b.txt", b"2")]);
     rounds.second();
     rounds.report(&KNOWN);

@@ -47,6 +47,8 @@ pub struct Side<'a> {
     pub folder: PathBuf,
     /// The kind of the sources, in plural: `gitrepositories`.
     pub plural: &'static str,
+    /// Of the controller's environment.
+    pub variables: &'a [(&'a str, String)],
 }
 
 /// Pauses grow as they do by default: what fails for good must not keep all workers busy.
@@ -76,7 +78,11 @@ impl Side<'_> {
             format!("--storage-addr={address}"),
             format!("--storage-adv-addr={address}"),
         ];
-        starter.flags(&FLAGS).flags(&addresses).start()
+        let starter = starter.flags(&FLAGS).flags(&addresses);
+        let variables = self.variables.iter();
+        variables
+            .fold(starter, |starter, (name, value)| starter.variable(name, value))
+            .start()
     }
 
     pub fn path(&self, name: &str) -> String {

@@ -30,7 +30,7 @@ fn oci_sources_show_what_fluxs_show() {
         return;
     };
     let (cases, kind) = (cases(&world), ("OCIRepository", "ocirepositories"));
-    let mut rounds = Rounds::first(&cluster, kind, &objects(&world), &cases, world.folder());
+    let mut rounds = Rounds::first(&cluster, kind, &objects(&world), &cases, world.folder(), &[]);
     let ours = &rounds.sides[1];
     let files = ours.shown("tag", &ours.events()).files;
     assert_eq!(

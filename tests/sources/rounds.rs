@@ -55,13 +55,15 @@ pub fn cluster() -> Option<Cluster> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Makes the sources of `cases`, with `objects` that they name, and starts the controllers; the first round.
+    /// Makes the sources of `cases`, with `objects` that they name, and starts the controllers with these variables in their
+    /// environments; the first round.
     pub fn first(
         cluster: &'a Cluster,
         (kind, plural): (&str, &'static str),
         objects: &[Json],
         cases: &'a [Case],
         folder: &Path,
+        variables: &'a [(&'a str, String)],
     ) -> Self {
         let sides = ["flux", "ours"].map(|namespace| {
             let folder = folder.join(namespace);
@@ -71,6 +73,7 @@ impl<'a> Rounds<'a> {
                 namespace,
                 folder,
                 plural,
+                variables,
             }
         });
         sides.iter().for_each(|side| fill(side, kind, objects, cases));

@@ -1,4 +1,5 @@
-//! Verification of AWS' signature, version 4, of received requests (IAM User Guide, *Create a signed AWS API request*).
+//! AWS' signature, version 4: verified on received requests, and put on those of a test (IAM User Guide, *Create a signed AWS API
+//! request*).
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -26,12 +27,6 @@ impl AwsKey<'_> {
                 .and_then(|rest| rest.split(", ").next())
         };
         let names = part("SignedHeaders=").ok_or("no SignedHeaders")?;
-        let date = header("x-amz-date")?;
-        let scope = format!("{}/{}/{}/aws4_request", &date[..8], self.region, self.service);
-        let mut headers = String::new();
-        for name in names.split(';') {
-            headers.push_str(&format!("{name}:{}\n", header(name)?));
-        }
         let hash = request.header("x-amz-content-sha256");
         let wanted = ["host", "x-amz-date"]
             .into_iter()
@@ -41,9 +36,45 @@ impl AwsKey<'_> {
                 return Err(format!("{name} is not signed"));
             }
         }
+        let (credential, signature) = self.signature(request, names)?;
+        let expected = (Some(credential), Some(signature));
+        let got = (
+            part("Credential=").map(str::to_owned),
+            part("Signature=").map(str::to_owned),
+        );
+        match got == expected {
+            true => Ok(()),
+            false => Err(format!("{got:?} instead of {expected:?}")),
+        }
+    }
+
+    /// Signs all headers of a request, of which one is `host`. `date` is as in `20260102T030405Z`.
+    pub fn sign(&self, request: &mut Request, date: &str) {
+        let hash = hex(&Sha256::digest(&request.body));
+        for (name, value) in [("x-amz-date", date), ("x-amz-content-sha256", &hash)] {
+            request.headers.insert(name.to_owned(), value.to_owned());
+        }
+        let names: Vec<&str> = request.headers.keys().map(String::as_str).collect();
+        let names = names.join(";");
+        let (credential, signature) = self.signature(request, &names).unwrap();
+        let authorization =
+            format!("AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}");
+        request.headers.insert("authorization".to_owned(), authorization);
+    }
+
+    /// The credential and the signature of a request with these signed headers.
+    fn signature(&self, request: &Request, names: &str) -> Result<(String, String), String> {
+        let header = |name: &str| request.header(name).ok_or_else(|| format!("no {name}"));
+        let date = header("x-amz-date")?;
+        let scope = format!("{}/{}/{}/aws4_request", &date[..8], self.region, self.service);
+        let mut headers = String::new();
+        for name in names.split(';') {
+            headers.push_str(&format!("{name}:{}\n", header(name)?));
+        }
         let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
         let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
         pairs.sort_unstable();
+        let hash = request.header("x-amz-content-sha256");
         let canonical = format!(
             "{}\n{path}\n{}\n{headers}\n{names}\n{}",
             request.method,
@@ -53,15 +84,7 @@ impl AwsKey<'_> {
         let to_sign = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
         let first = format!("AWS4{}", self.secret).into_bytes();
         let key = scope.split('/').fold(first, |key, part| hmac(&key, part));
-        let expected = (Some(format!("{}/{scope}", self.id)), Some(hex(&hmac(&key, &to_sign))));
-        let got = (
-            part("Credential=").map(str::to_owned),
-            part("Signature=").map(str::to_owned),
-        );
-        match got == expected {
-            true => Ok(()),
-            false => Err(format!("{got:?} instead of {expected:?}")),
-        }
+        Ok((format!("{}/{scope}", self.id), hex(&hmac(&key, &to_sign))))
     }
 }
 
