@@ -11,5 +11,9 @@
 
 mod buckets;
 mod git_servers;
+mod local_kms;
+#[path = "../sources/observed.rs"]
 mod observed;
+#[path = "../sources/rounds.rs"]
 mod rounds;
+mod vault;

@@ -28,6 +28,7 @@ pub mod gpg;
 pub mod http_server;
 pub mod image_world;
 pub mod images;
+pub mod key_stores;
 pub mod kustomize_world;
 pub mod mirror;
 pub mod moto;
