@@ -14,6 +14,7 @@ mod git_servers;
 mod local_kms;
 #[path = "../sources/observed.rs"]
 mod observed;
+mod registries;
 #[path = "../sources/rounds.rs"]
 mod rounds;
 mod vault;

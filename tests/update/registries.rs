@@ -243,6 +243,7 @@ fn secrets_of_the_manifests_open_the_registry() {
         access: Access::Password("puller", "s3cret"),
         tls: Some(&certificates),
         clients: true,
+        ..Options::default()
     }) else {
         return;
     };

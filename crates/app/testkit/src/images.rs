@@ -122,6 +122,13 @@ impl Images {
         .unwrap();
     }
 
+    /// Removes a manifest, as the collection of garbage does, while an index may still have it.
+    pub fn forget(&self, repository: &str, digest: &str) {
+        let revision = format!("repositories/{repository}/_manifests/revisions/{}", as_path(digest));
+        fs::remove_dir_all(self.root.join(revision)).unwrap();
+        fs::remove_file(self.data(digest)).unwrap();
+    }
+
     fn store(&self, bytes: &[u8]) -> String {
         let digest = format!("sha256:{}", hex(&Sha256::digest(bytes)));
         let path = self.data(&digest);

@@ -38,6 +38,7 @@ pub mod oracle;
 pub mod packets;
 pub mod ports;
 pub mod proxy;
+pub mod registries;
 pub mod registry;
 pub mod reply;
 pub mod repo;

@@ -1,4 +1,5 @@
-//! The real registry (distribution v3) on a free port, with a temporary folder, built by `tests/tools/prepare`.
+//! The real registry (distribution v3, or v2) on a free port, with a temporary folder, built by `tests/tools/prepare`. Others are
+//! in [`crate::registries`].
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -24,9 +25,21 @@ pub enum Access<'a> {
     Token(&'a TokenServer),
 }
 
+/// The major of distribution.
+#[derive(Clone, Copy, Default)]
+pub enum Release {
+    #[default]
+    Three,
+    /// Built by `tests/tools/prepare-real`. Its tokens are of another form: it takes no [`Access::Token`].
+    Two,
+}
+
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
+    pub release: Release,
     pub access: Access<'a>,
+    /// The address of the registry that it is a cache of ("pull-through").
+    pub cache_of: Option<&'a str>,
     /// TLS with the server's certificate.
     pub tls: Option<&'a Certificates>,
     /// Whether a client certificate of the same authority is required.
@@ -58,7 +71,10 @@ impl Registry {
     }
 
     pub fn with(options: &Options<'_>) -> Option<Self> {
-        let program = crate::tool("registry")?;
+        let program = match options.release {
+            Release::Three => crate::tool("registry")?,
+            Release::Two => crate::tool("registry2")?,
+        };
         // In memory where possible: on a disk thousands of small folders take many seconds.
         let dir = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())
@@ -91,7 +107,7 @@ impl Registry {
         loop {
             let log = self.log();
             let said = log.split("listening on ").nth(1).and_then(|rest| {
-                let word = rest.split([',', '"']).next()?;
+                let word = rest.split([',', '"', '\n']).next()?;
                 word.parse().ok()
             });
             if let Some(address) = said {
@@ -161,6 +177,9 @@ fn configuration(dir: &Path, options: &Options<'_>) -> String {
         "storage": {"filesystem": {"rootdirectory": dir}, "maintenance": {"uploadpurging": {"enabled": false}}},
         "http": {"addr": "127.0.0.1:0", "secret": "for tests"},
     });
+    if let Some(address) = options.cache_of {
+        config["proxy"] = json!({"remoteurl": address});
+    }
     if let Some(certificates) = options.tls {
         let (certificate, key) = &certificates.server;
         config["http"]["tls"] = json!({
