@@ -10,6 +10,7 @@
 
 mod client;
 mod clouds;
+mod docker_hub;
 mod hostile;
 mod keychain;
 mod pulls;

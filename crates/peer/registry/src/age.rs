@@ -1,12 +1,16 @@
 //! The creation time of an image.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use serde::Deserialize;
 use ureq::http::Method;
 
-use super::RegistryError;
-use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read};
+use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read, sha256};
 use super::session::{Query, Session};
+use super::{RegistryError, digest};
 use bumpwright_gostd::{RFC_3339, Time};
+use bumpwright_http::Answer;
 
 /// The largest configuration, in bytes.
 const LARGEST_CONFIG: usize = 8 << 20;
@@ -19,13 +23,50 @@ const FIRST_IMAGES: i64 = 1_356_998_400;
 
 const CREATED: &str = "org.opencontainers.image.created";
 
-/// See [`super::Registry::created`].
-///
-/// # Errors
-/// When something cannot be fetched, or does not match its digest.
-pub(super) fn created(session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
+/// Limit on known ages.
+const MOST: usize = 4096;
+
+/// The ages of images by their names, with the digests of then. Docker Hub counts every manifest that is read against the limit of
+/// pulls, and a guard asks for the age of one tag again and again: its digest costs nothing.
+#[derive(Debug, Default)]
+pub(super) struct Ages(Mutex<HashMap<String, (String, Option<Time>)>>);
+
+impl Ages {
+    /// See [`super::Registry::created`].
+    ///
+    /// # Errors
+    /// When something cannot be fetched, or does not match its digest.
+    pub(super) fn of(&self, session: &mut Session<'_>) -> Result<Option<Time>, RegistryError> {
+        let name = session.image.name();
+        let known = self.known().get(&name).cloned();
+        if let Some((then, age)) = known
+            && digest::of(session).is_ok_and(|now| now == then)
+        {
+            return Ok(age);
+        }
+        let (digest, age) = created(session)?;
+        let mut known = self.known();
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(name, (digest, age.clone()));
+        Ok(age)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, (String, Option<Time>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The digest of an image, and when it was created.
+fn created(session: &mut Session<'_>) -> Result<(String, Option<Time>), RegistryError> {
     let answer = of_image(session)?;
-    let mut manifest = read(session, &answer)?;
+    let digest = sha256(&answer.body);
+    Ok((digest, age(session, &answer)?))
+}
+
+fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, RegistryError> {
+    let mut manifest = read(session, answer)?;
     let mut annotated = None;
     for _ in 0..DEPTH {
         let Some(images) = &manifest.manifests else { break };

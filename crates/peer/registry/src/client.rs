@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::age::Ages;
 use super::cache::Cache;
 use super::ping::{Access, ping};
 use super::session::Session;
 use super::token::Tokens;
-use super::{Blob, Image, Layer, Login, RegistryError, age, blob, digest, image, manifest, referrers, tags};
+use super::{Blob, Image, Layer, Login, RegistryError, blob, digest, image, manifest, referrers, tags};
 use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
@@ -20,6 +21,7 @@ pub struct Registry {
     insecure: bool,
     hosts: Cache<String, Access>,
     tokens: Tokens,
+    ages: Ages,
 }
 
 impl Registry {
@@ -48,6 +50,7 @@ impl Registry {
             insecure,
             hosts: Cache::default(),
             tokens: Tokens::default(),
+            ages: Ages::default(),
         }
     }
 
@@ -77,12 +80,12 @@ impl Registry {
     ///
     /// The time is that of the image's configuration, or else the annotation
     /// `org.opencontainers.image.created` of the image's manifest, or of the index. Times before 2013, when there were no
-    /// images, are those of reproducible builds and do not count. None without a time.
+    /// images, are those of reproducible builds and do not count. None without a time. Asked again, only the digest is fetched.
     ///
     /// # Errors
     /// When the registry does not answer, refuses, or the answer does not match the requested digest.
     pub fn created(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Option<Time>, RegistryError> {
-        age::created(&mut Session::open(self, image, login, deadline)?)
+        self.ages.of(&mut Session::open(self, image, login, deadline)?)
     }
 
     /// The digest of a tag, for a pull: where HEAD fails the manifest is read, as in Flux's source-controller.
