@@ -14,13 +14,17 @@ use artifacts::World;
 use specs::{cases, objects};
 
 const KNOWN: Known = Known {
-    floor: 57,
+    floor: 58,
     otherwise: &[
         ("no-archive", "we say more of what is not an archive"),
         ("out-of-the-root", "we say why a name is refused"),
         ("cut-off", "we say what to do about it"),
         ("cloud-elsewhere", "words of Go's HTTP client around the error"),
         ("notation", "not supported yet, and we say so"),
+        (
+            "verified-by-referrer",
+            "cosign 2's signatures among the referrers count, too",
+        ),
     ],
 };
 
@@ -32,6 +36,8 @@ fn oci_sources_show_what_fluxs_show() {
     let (cases, kind) = (cases(&world), ("OCIRepository", "ocirepositories"));
     let mut rounds = Rounds::first(&cluster, kind, &objects(&world), &cases, world.folder(), &[]);
     let ours = &rounds.sides[1];
+    let verified = &ours.status("verified-by-referrer")["artifact"]["revision"];
+    assert_eq!(*verified, world.candidate, "by a signature that Flux does not read");
     let files = ours.shown("tag", &ours.events()).files;
     assert_eq!(
         contents(&files),

@@ -20,8 +20,10 @@ pub struct World {
     dir: tempfile::TempDir,
     pub open: Registry,
     pub closed: Registry,
-    /// Digest of `app:1.0.0`.
+    /// Digest of `app:1.0.0`, which has a signature below its tag.
     pub first: String,
+    /// Digest of `app:2.0.0-rc.1`, which has a signature as a referrer.
+    pub candidate: String,
     pub public_key: String,
     pub other_key: String,
 }
@@ -41,6 +43,7 @@ impl World {
             open,
             closed,
             first: String::new(),
+            candidate: String::new(),
             public_key: keys[0].1.clone(),
             other_key: keys[1].1.clone(),
         };
@@ -54,12 +57,10 @@ impl World {
             world.push(&world.open, "app", tag, text, &[]);
         }
         world.push(&world.closed, "app", "1.0.0", "closed", &["--creds=ann:hunter2"]);
-        let manifest = ureq::get(world.open.url("/v2/app/manifests/1.0.0"))
-            .header("accept", Media::Oci.manifest())
-            .call()
-            .unwrap();
-        world.first = manifest.headers()["docker-content-digest"].to_str().unwrap().to_owned();
+        world.first = world.digest("1.0.0");
+        world.candidate = world.digest("2.0.0-rc.1");
         world.sign(&world.first, &keys[0].0);
+        world.sign_by_referrer(&world.candidate, &keys[0].0);
         world.odd();
         Some(world)
     }
@@ -116,8 +117,34 @@ impl World {
         files
     }
 
+    fn digest(&self, tag: &str) -> String {
+        let manifest = ureq::get(self.open.url(&format!("/v2/app/manifests/{tag}")))
+            .header("accept", Media::Oci.manifest())
+            .call()
+            .unwrap();
+        manifest.headers()["docker-content-digest"].to_str().unwrap().to_owned()
+    }
+
     /// As cosign 2 does: a small text about the image, a layer of its own, its signature in an annotation.
     fn sign(&self, digest: &str, key: &Path) {
+        let images = self.open.images();
+        let signature = images.manifest("app", &self.signature(digest, key));
+        images.tag("app", &format!("{}.sig", digest.replace(':', "-")), &signature);
+    }
+
+    /// As cosign 2 does with `--registry-referrers-mode=oci-1-1`, in a registry without the API of referrers.
+    fn sign_by_referrer(&self, digest: &str, key: &Path) {
+        let images = self.open.images();
+        let mut manifest = self.signature(digest, key);
+        manifest["subject"] = json!({"mediaType": Media::Oci.manifest(), "digest": digest, "size": 1});
+        let signature = images.manifest("app", &manifest);
+        let size = manifest.to_string().len();
+        let entries = [json!({"mediaType": Media::Oci.manifest(), "digest": signature, "size": size})];
+        let index = json!({"schemaVersion": 2, "mediaType": Media::Oci.index(), "manifests": entries});
+        images.tag("app", &digest.replace(':', "-"), &images.manifest("app", &index));
+    }
+
+    fn signature(&self, digest: &str, key: &Path) -> Json {
         let payload = json!({"critical": {
             "identity": {"docker-reference": "app"},
             "image": {"docker-manifest-digest": digest},
@@ -142,12 +169,7 @@ impl World {
         let mut manifest = manifest(&images, "app", Media::Oci, &layers);
         manifest["layers"][0]["annotations"] =
             json!({"dev.cosignproject.cosign/signature": STANDARD.encode(signature)});
-        let digest_of_signature = images.manifest("app", &manifest);
-        images.tag(
-            "app",
-            &format!("{}.sig", digest.replace(':', "-")),
-            &digest_of_signature,
-        );
+        manifest
     }
 
     /// Artifacts that no tool makes.

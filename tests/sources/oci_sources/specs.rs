@@ -156,6 +156,20 @@ pub fn cases(world: &World) -> Vec<Case> {
         ("verified", verify("key")),
         ("verified-by-one", verify("both-keys")),
         ("verified-by-other", verify("other-key")),
+        (
+            "verified-by-referrer",
+            with(
+                at(json!({"digest": world.candidate})),
+                json!({"verify": {"provider": "cosign", "secretRef": {"name": "key"}}}),
+            ),
+        ),
+        (
+            "refused-by-referrer",
+            with(
+                at(json!({"digest": world.candidate})),
+                json!({"verify": {"provider": "cosign", "secretRef": {"name": "other-key"}}}),
+            ),
+        ),
         ("verified-by-none", verify("no-key")),
         ("verified-by-nothing", verify("nothing")),
         ("verified-key-missing", verify("missing")),

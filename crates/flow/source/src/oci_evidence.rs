@@ -7,38 +7,32 @@ use bumpwright_http::Deadline;
 use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_verify::cosign::{self, CosignError, CosignKeys, Evidence, MAX_BLOB, SimpleSignature};
 
-/// Verifies the content of a digest with the public keys of a Secret. Bundles of cosign 3 count first; without any, the older
-/// signatures.
+/// Verifies the content of a digest with the public keys of a Secret: by the bundles of cosign 3 and the signatures of cosign 2
+/// among the referrers, then by those below the signature tag. One that matches is enough.
 ///
 /// # Errors
 /// [`CosignError`]; signatures that the registry fails to return count as not matching.
 pub fn verify_cosign(remote: &OciRemote, digest: &str, keys: &CosignKeys) -> Result<(), CosignError> {
+    let name = remote.name(&format!("@{digest}"));
     let gathering = Gathering {
         remote,
         deadline: remote.deadline,
+        verdict: &|evidence| cosign::verify(keys, digest, &name, evidence).map(drop),
     };
-    let name = remote.name(&format!("@{digest}"));
-    let bundles = gathering.bundles(digest).unwrap_or_default();
-    let blobs: Vec<&[u8]> = bundles.iter().map(Vec::as_slice).collect();
-    let mut evidence = Evidence {
-        bundles: &blobs,
-        layers: &[],
-    };
-    if evidence.has_bundles() {
-        return cosign::verify(keys, digest, &name, &evidence).map(drop);
+    let referring = gathering.referring(digest);
+    if matches!(referring, Ok(true)) || gathering.tagged(digest)? {
+        return Ok(());
     }
-    let simple = gathering.simple(digest)?;
-    let layers: Vec<SimpleSignature<'_>> = simple
-        .iter()
-        .map(|(layer, payload)| SimpleSignature { layer, payload })
-        .collect();
-    evidence.layers = &layers;
-    cosign::verify(keys, digest, &name, &evidence).map(drop)
+    referring?;
+    // Why none matches.
+    (gathering.verdict)(&Evidence::default())
 }
 
 struct Gathering<'a> {
     remote: &'a OciRemote,
     deadline: Deadline,
+    /// Judges signatures one by one: a registry may send thousands of large ones.
+    verdict: &'a dyn Fn(&Evidence<'_>) -> Result<(), CosignError>,
 }
 
 /// Part of a signature that the registry fails to return.
@@ -51,42 +45,54 @@ impl From<RegistryError> for Missing {
 }
 
 impl Gathering<'_> {
-    /// The blobs of the bundles that refer to an image.
-    fn bundles(&self, digest: &str) -> Result<Vec<Vec<u8>>, Missing> {
+    /// Whether a signature among the manifests that refer to an image matches.
+    fn referring(&self, digest: &str) -> Result<bool, CosignError> {
         let OciRemote {
             registry,
             login,
             repository,
             ..
         } = self.remote;
-        let Some(index) = registry.referrers(repository, digest, login, self.deadline)? else {
-            return Ok(Vec::new());
+        let Ok(Some(index)) = registry.referrers(repository, digest, login, self.deadline) else {
+            return Ok(false);
         };
-        let referrers = cosign::referrers(&index).map_err(|_| Missing)?;
-        let mut blobs = Vec::new();
-        for referrer in referrers {
-            // Unavailable blobs are skipped; they may not be signatures at all.
-            let manifest = self.manifest(&format!("@{referrer}")).ok();
-            if let Some(layer) = manifest.as_deref().and_then(cosign::bundle_layer)
-                && let Ok(blob) = self.blob(&layer)
-            {
-                blobs.push(blob);
-            }
-        }
-        Ok(blobs)
+        let referrers = match cosign::referrers(&index) {
+            Err(CosignError::Manifest(_)) => return Ok(false),
+            referrers => referrers?,
+        };
+        // Those that are unavailable are skipped; they may not be signatures at all.
+        let mut manifests = referrers
+            .iter()
+            .filter_map(|referrer| self.manifest(&format!("@{referrer}")).ok());
+        Ok(manifests.any(|manifest| match cosign::bundle_layer(&manifest) {
+            Some(layer) => self.blob(&layer).is_ok_and(|blob| {
+                let bundles: &[&[u8]] = &[&blob];
+                (self.verdict)(&Evidence { bundles, layers: &[] }).is_ok()
+            }),
+            None => cosign::signature_layers(&manifest).is_ok_and(|layers| self.simple(&layers)),
+        }))
     }
 
-    /// The signatures below the signature tag, with their payloads.
-    fn simple(&self, digest: &str) -> Result<Vec<(cosign::Layer, Vec<u8>)>, CosignError> {
-        let Some(tag) = cosign::signature_tag(digest) else {
-            return Ok(Vec::new());
-        };
-        let Ok(manifest) = self.manifest(&format!(":{tag}")) else {
-            return Ok(Vec::new());
-        };
-        let layers = cosign::signature_layers(&manifest)?;
-        let with_blob = |layer: cosign::Layer| self.blob(&layer).ok().map(|blob| (layer, blob));
-        Ok(layers.into_iter().filter_map(with_blob).collect())
+    /// Whether a signature below the signature tag matches.
+    fn tagged(&self, digest: &str) -> Result<bool, CosignError> {
+        let tag = cosign::signature_tag(digest);
+        let manifest = tag.and_then(|tag| self.manifest(&format!(":{tag}")).ok());
+        match manifest {
+            Some(manifest) => Ok(self.simple(&cosign::signature_layers(&manifest)?)),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether one of these layers is a simple signature that matches.
+    fn simple(&self, layers: &[cosign::Layer]) -> bool {
+        let mut signed = layers.iter().filter(|layer| layer.signature.is_some());
+        signed.any(|layer| {
+            self.blob(layer).is_ok_and(|payload| {
+                let payload = &payload;
+                let layers: &[SimpleSignature<'_>] = &[SimpleSignature { layer, payload }];
+                (self.verdict)(&Evidence { bundles: &[], layers }).is_ok()
+            })
+        })
     }
 
     fn manifest(&self, chosen: &str) -> Result<Vec<u8>, Missing> {

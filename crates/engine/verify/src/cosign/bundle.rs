@@ -67,7 +67,7 @@ struct Subject {
     digest: BTreeMap<String, String>,
 }
 
-/// A valid bundle. Invalid ones are ignored, and the older format is tried.
+/// A valid bundle. Invalid ones are ignored.
 #[derive(Debug)]
 pub(super) struct Bundle {
     /// `None` when it is signed with a certificate, or over a message: no key verifies such.

@@ -27,14 +27,13 @@ pub struct Layer {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
-    #[serde(default)]
-    layers: Vec<Descriptor>,
+    /// `null` where Go wrote a list without entries.
+    layers: Option<Vec<Descriptor>>,
 }
 
 #[derive(Deserialize)]
 struct Index {
-    #[serde(default)]
-    manifests: Vec<Descriptor>,
+    manifests: Option<Vec<Descriptor>>,
 }
 
 #[derive(Deserialize)]
@@ -75,32 +74,33 @@ pub fn referrers_tag(digest: &str) -> Option<String> {
     (sound && named).then(|| format!("{algorithm}-{hex}"))
 }
 
-/// The layers of the manifest of [`signature_tag`].
+/// The layers of the manifest of [`signature_tag`], or of a referrer: cosign 2 stores simple signatures there with
+/// `--registry-referrers-mode=oci-1-1`.
 ///
 /// # Errors
 /// When it is not a manifest, or has more than [`MAX_LAYERS`] layers.
 pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
-    let manifest: Manifest = read(manifest)?;
-    bounded(manifest.layers.len())?;
-    Ok(manifest.layers.into_iter().map(Layer::from).collect())
+    let layers = read::<Manifest>(manifest)?.layers.unwrap_or_default();
+    bounded(layers.len())?;
+    Ok(layers.into_iter().map(Layer::from).collect())
 }
 
 /// The digests of an image's referrers (from the index of the referrers API or of [`referrers_tag`]). A referrer is the
-/// manifest of a bundle if it has a [`bundle_layer`].
+/// manifest of a bundle if it has a [`bundle_layer`], of simple signatures if [`signature_layers`] have signatures.
 ///
 /// # Errors
 /// When it is not an index, or has more than [`MAX_LAYERS`] entries.
 pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
-    let index: Index = read(index)?;
-    bounded(index.manifests.len())?;
-    Ok(index.manifests.into_iter().map(|manifest| manifest.digest).collect())
+    let manifests = read::<Index>(index)?.manifests.unwrap_or_default();
+    bounded(manifests.len())?;
+    Ok(manifests.into_iter().map(|manifest| manifest.digest).collect())
 }
 
 /// The only layer of a manifest, if it is a bundle of sigstore. `None` for other referrers.
 #[must_use]
 pub fn bundle_layer(manifest: &[u8]) -> Option<Layer> {
     let manifest: Manifest = read(manifest).ok()?;
-    let mut layers = manifest.layers.into_iter();
+    let mut layers = manifest.layers?.into_iter();
     let layer = layers.next().filter(|layer| layer.media_type.starts_with(BUNDLE))?;
     layers.next().is_none().then(|| layer.into())
 }

@@ -1,6 +1,6 @@
 //! Verification of cosign's signatures over OCI artifacts with public keys, for `spec.verify` of an OCIRepository: as
 //! `CosignVerifier` of source-controller v1.9.3, without its requests, and like it without transparency logs. Stricter in
-//! one respect: a simple signature must name the image that it is stored beside.
+//! one respect: a simple signature must name the image that it is stored beside. A simple signature counts beside bundles, too.
 
 mod bundle;
 mod der;
@@ -111,29 +111,14 @@ pub fn verified_message(revision: &str) -> String {
     format!("verified signature of revision {revision}")
 }
 
-/// The blobs of an image's signatures.
+/// Blobs of an image's signatures, all or some: one that holds is enough. Flux reads the layers only where there is no bundle,
+/// so that there an attestation by somebody else takes the signature away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// The blobs of the bundles ([`bundle_layer`]) among the image's referrers.
     pub bundles: &'a [&'a [u8]],
-    /// The layers of [`signature_tag`]. They are used only without a valid bundle, so they need not be fetched when
-    /// [`Evidence::has_bundles`].
+    /// The layers of [`signature_tag`], or of a referrer.
     pub layers: &'a [SimpleSignature<'a>],
-}
-
-impl Evidence<'_> {
-    /// Whether there are valid bundles, so that the layers are not used.
-    #[must_use]
-    pub fn has_bundles(&self) -> bool {
-        self.read().next().is_some()
-    }
-
-    fn read(&self) -> impl Iterator<Item = Bundle> {
-        let blobs = self.bundles.iter().take(MAX_LAYERS);
-        blobs
-            .filter(|blob| blob.len() <= MAX_BLOB)
-            .filter_map(|blob| Bundle::read(blob))
-    }
 }
 
 /// Verifies an image by its digest (`sha256:…`); errors name it by `reference`. Returns the name of the entry with the
@@ -147,16 +132,13 @@ pub fn verify(
     reference: &str,
     evidence: &Evidence<'_>,
 ) -> Result<String, CosignError> {
-    let bundles: Vec<Bundle> = evidence.read().collect();
+    let bundles = evidence.bundles.iter().take(MAX_LAYERS);
+    let bundles = bundles.filter(|blob| blob.len() <= MAX_BLOB);
+    let bundles: Vec<Bundle> = bundles.filter_map(|blob| Bundle::read(blob)).collect();
+    let layers = evidence.layers.iter().take(MAX_LAYERS);
+    let layers = layers.filter(|layer| layer.payload.len() <= MAX_BLOB);
     let signed = |key: &PublicKey| {
-        if bundles.is_empty() {
-            let layers = evidence.layers.iter().take(MAX_LAYERS);
-            layers
-                .filter(|layer| layer.payload.len() <= MAX_BLOB)
-                .any(|layer| layer.holds(digest, key))
-        } else {
-            bundles.iter().any(|bundle| bundle.holds(digest, key))
-        }
+        bundles.iter().any(|bundle| bundle.holds(digest, key)) || layers.clone().any(|layer| layer.holds(digest, key))
     };
     let mut unread = None;
     for (name, key) in &keys.0 {
