@@ -9,12 +9,15 @@
     missing_docs
 )]
 
+mod artifacts;
 mod buckets;
 mod git_servers;
 mod local_kms;
 #[path = "../sources/observed.rs"]
+#[allow(dead_code)]
 mod observed;
 mod registries;
 #[path = "../sources/rounds.rs"]
+#[allow(dead_code)]
 mod rounds;
 mod vault;
