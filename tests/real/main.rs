@@ -13,6 +13,7 @@ mod artifacts;
 mod buckets;
 mod git_servers;
 mod local_kms;
+mod notation;
 #[path = "../sources/observed.rs"]
 #[allow(dead_code)]
 mod observed;
