@@ -101,6 +101,8 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
                   both would act on the same objects; install with -n flux-system";
     check(&cluster, &["--pre", "--namespace=elsewhere"], 1, &[fights]);
 
+    charts_are_told(&cluster);
+
     // Whoever may do nothing cannot install, nor see who is there.
     let account =
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody", "namespace": "elsewhere"}});
@@ -136,6 +138,29 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
         "{}",
         ran.err
     );
+}
+
+/// HelmCharts would wait for ever once source-controller is gone.
+fn charts_are_told(cluster: &Cluster) {
+    let Some(definitions) = bumpwright_testkit::tool("flux-crds") else {
+        return;
+    };
+    for plural in ["helmcharts", "helmrepositories"] {
+        let file = definitions.join(format!("source.toolkit.fluxcd.io_{plural}.yaml"));
+        cluster.apply(&std::fs::read_to_string(file).unwrap());
+    }
+    let source = json!({"kind": "GitRepository", "name": "charts"});
+    let chart = json!({
+        "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "HelmChart", "metadata": {"name": "app", "namespace": "elsewhere"},
+        "spec": {"interval": "1h", "chart": "./app", "sourceRef": source},
+    });
+    cluster.apply(&chart.to_string());
+    let told = "! objects of the kind HelmChart, which bumpwright does not serve: 1, such as elsewhere/app; keep source-controller";
+    let ran = check(cluster, &["--pre", "--components=source"], 0, &[told]);
+    assert!(!ran.out.contains("HelmRepository"), "{}", ran.out);
+    // The image controllers have nothing to do with them.
+    let ran = check(cluster, &["--pre", "--components=image-reflector"], 0, &[]);
+    assert!(!ran.out.contains("HelmChart"), "{}", ran.out);
 }
 
 /// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an

@@ -7,7 +7,7 @@ use crate::cli::install::manifests::{Installation, manifests};
 use crate::cli::install::rights::Rights;
 use crate::cli::installed::{self, Controller, at};
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, Resource};
+use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, GIT_REPOSITORY, Kind, Resource};
 
 pub(super) async fn check(cluster: &Cluster, namespace: &str, components: Components, findings: &mut Findings) {
     installing_rights(cluster, namespace, components, findings).await;
@@ -20,6 +20,50 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, components: Compon
         ),
     }
     leases::before(cluster, namespace, components, findings).await;
+    if components.kinds.source {
+        charts(cluster, findings).await;
+    }
+}
+
+/// Kinds of source-controller that bumpwright does not serve.
+const CHARTS: [Kind; 2] = [
+    Kind {
+        kind: "HelmChart",
+        plural: "helmcharts",
+        ..GIT_REPOSITORY
+    },
+    Kind {
+        kind: "HelmRepository",
+        plural: "helmrepositories",
+        ..GIT_REPOSITORY
+    },
+];
+
+/// Objects that nobody reconciles when bumpwright has source-controller's lease.
+async fn charts(cluster: &Cluster, findings: &mut Findings) {
+    for kind in &CHARTS {
+        let found = cluster.list(&Resource::of(kind, true), "", "").await;
+        let (count, first) = match &found {
+            Ok(all) => (all.len(), all.first()),
+            // Without the definition there are none.
+            Err(error) if error.is_not_found() => continue,
+            Err(error) => {
+                let what = format!("cannot list {}, which bumpwright does not serve: {error}", kind.plural);
+                findings.unknown("charts", what);
+                continue;
+            }
+        };
+        let Some(first) = first else { continue };
+        let (namespace, name) = (at(first, "/metadata/namespace"), at(first, "/metadata/name"));
+        findings.warn(
+            "charts",
+            format!(
+                "objects of the kind {}, which bumpwright does not serve: {count}, such as {namespace}/{name}; keep \
+                 source-controller for all sources, or have HelmReleases name OCIRepositories (spec.chartRef)",
+                kind.kind
+            ),
+        );
+    }
 }
 
 /// The rights that `install` needs itself.
