@@ -9,10 +9,7 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::controller::ELECTION;
 use bumpwright_testkit::deployments;
-use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::image_world::ImageWorld;
-use bumpwright_testkit::reply::Reply;
-use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tls::Certificates;
 
 const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -81,45 +78,6 @@ fn check_and_version_see_the_installation() {
     }
 }
 
-/// A node whose kubelet answers what the controller has really logged.
-fn node_with_log(
-    cluster: &Cluster,
-    certificates: &Certificates,
-    log: impl Fn() -> String + Send + Sync + 'static,
-) -> StubHttp {
-    let kubelet = StubHttp::with(
-        Some(certificates.server_config(false)),
-        move |request: &Request| match request.path.as_str() {
-            "/containerLogs/flux-system/bumpwright-0/manager" => Reply::text(200, &log()),
-            _ => Reply::status(404),
-        },
-    );
-    let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}});
-    node = cluster.create(&node, "").unwrap();
-    node["status"] = json!({
-        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.address().port()}},
-    });
-    cluster.put_status(&node).unwrap();
-    kubelet
-}
-
-/// The pod that a ReplicaSet would make of the Deployment.
-fn pod(cluster: &Cluster) {
-    let deployment = cluster.get("/apis/apps/v1/namespaces/flux-system/deployments/bumpwright");
-    let template = &deployment["spec"]["template"];
-    let mut spec = template["spec"].clone();
-    spec["nodeName"] = json!("node");
-    let pod = json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "bumpwright-0", "namespace": "flux-system", "labels": template["metadata"]["labels"]},
-        "spec": spec,
-    });
-    let mut pod = cluster.create(&pod, "").unwrap();
-    pod["status"] = json!({"phase": "Running"});
-    cluster.put_status(&pod).unwrap();
-}
-
 /// `flux logs`: the pod is found by the labels of the Deployment, and its lines are read and filtered as those of Flux are.
 #[test]
 fn logs_are_found_and_filtered() {
@@ -140,8 +98,10 @@ fn logs_are_found_and_filtered() {
     controller.says("pushed commit");
     let controller = Arc::new(controller);
     let of = Arc::clone(&controller);
-    let _kubelet = node_with_log(&cluster, &certificates, move || of.log());
-    pod(&cluster);
+    let log = move |pod: &str| (pod == "bumpwright-0").then(|| of.log());
+    let _kubelet = deployments::node_with_logs(&cluster, &certificates, log);
+    let path = "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright";
+    deployments::run_pod(&cluster, &cluster.get(path));
     let all = rows(&flux.ok("logs"));
     let about = |kind: &str| all.iter().any(|row| row.contains(&format!(" info {kind}/app.logs - ")));
     for kind in ["ImageRepository", "ImagePolicy", "ImageUpdateAutomation"] {

@@ -3,6 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use crate::apiserver::Cluster;
+use crate::http_server::Request;
+use crate::reply::Reply;
+use crate::stub_http::StubHttp;
+use crate::tls::Certificates;
 
 /// Sets the status of a Deployment to so many running replicas.
 pub fn report(cluster: &Cluster, deployment: &Json, replicas: u64) {
@@ -23,4 +27,41 @@ pub fn report(cluster: &Cluster, deployment: &Json, replicas: u64) {
         ],
     });
     cluster.put_status(&deployment).unwrap();
+}
+
+/// A node whose kubelet, which is returned, hands out the logs of pods of flux-system by their names.
+pub fn node_with_logs(
+    cluster: &Cluster,
+    certificates: &Certificates,
+    log: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+) -> StubHttp {
+    let kubelet = StubHttp::with(Some(certificates.server_config(false)), move |request: &Request| {
+        let pod = request.path.strip_prefix("/containerLogs/flux-system/");
+        let log = pod.and_then(|pod| pod.strip_suffix("/manager")).and_then(&log);
+        log.map_or_else(|| Reply::status(404), |text| Reply::text(200, &text))
+    });
+    let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}});
+    node = cluster.create(&node, "").unwrap();
+    node["status"] = json!({
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.address().port()}},
+    });
+    cluster.put_status(&node).unwrap();
+    kubelet
+}
+
+/// The pod that a ReplicaSet would make of a Deployment of flux-system, on that node: its name ends with `-0`.
+pub fn run_pod(cluster: &Cluster, deployment: &Json) {
+    let template = &deployment["spec"]["template"];
+    let mut spec = template["spec"].clone();
+    spec["nodeName"] = json!("node");
+    let name = format!("{}-0", deployment["metadata"]["name"].as_str().unwrap());
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "flux-system", "labels": template["metadata"]["labels"]},
+        "spec": spec,
+    });
+    let mut pod = cluster.create(&pod, "").unwrap();
+    pod["status"] = json!({"phase": "Running"});
+    cluster.put_status(&pod).unwrap();
 }
