@@ -10,7 +10,9 @@
 )]
 
 mod artifacts;
+mod beside;
 mod buckets;
+mod flux_neighbours;
 mod git_servers;
 mod local_kms;
 mod notation;

@@ -1,0 +1,235 @@
+//! HelmReleases of Flux's helm-controller with charts of our OCIRepositories, by themselves and in a Kustomization of ours that waits for
+//! them. HelmCharts are for Flux's source-controller, which reads charts in Git from its own disk.
+
+use std::process::Command;
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::repo::{Change, run};
+use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, World, git_repository};
+use serde_json::{Value as Json, json};
+
+use super::{HELM_CHART, HELM_RELEASE, cluster, of_flux};
+use crate::beside::ALONE;
+
+/// A chart with a ConfigMap and a Deployment, which nobody makes ready here. When told to, it has an object that the API server refuses.
+const TEMPLATE: &str = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+data:
+  key: {{ .Values.greeting }} {{ .Chart.Version }}
+{{ if .Values.broken }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: Not_Valid
+{{ end }}
+";
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  selector: {matchLabels: {app: {{ .Release.Name }}}}
+  template:
+    metadata: {labels: {app: {{ .Release.Name }}}}
+    spec: {containers: [{name: app, image: 'ghcr.io/acme/app:{{ .Chart.AppVersion }}'}]}
+";
+
+/// Our sources and Kustomizations, Flux's helm-controller, a registry for charts.
+struct Charts<'a> {
+    // Before the folder that has their logs and storage goes.
+    _helm: Controller,
+    _ours: Controller,
+    registry: Registry,
+    world: World<'a>,
+}
+
+impl<'a> Charts<'a> {
+    fn start(cluster: &'a Cluster, namespace: &str) -> Option<Self> {
+        bumpwright_testkit::tool("helm")?;
+        let registry = Registry::start()?;
+        let world = World::new(cluster, namespace);
+        let helm = of_flux("helm-controller", &world)?.flags(&[ALONE, "--events-addr=", "--requeue-dependency=1s"]);
+        let address = format!("127.0.0.1:{}", free_port());
+        let served = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));
+        let ours = world
+            .starter("ours")
+            .flags(&["--controllers=source,kustomize", "--requeue-dependency=1s"]);
+        Some(Self {
+            _helm: helm.start(),
+            _ours: ours.flags(&served).start(),
+            registry,
+            world,
+        })
+    }
+
+    /// Packages the chart `app` and pushes it, as its maker would.
+    fn push(&self, version: &str) {
+        let folder = self.world.folder.path().join(version);
+        let write = |name: &str, text: &str| {
+            let file = folder.join("app").join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        let about = format!("apiVersion: v2\nname: app\nversion: {version}\nappVersion: '{version}'\n");
+        write("Chart.yaml", &about);
+        write("values.yaml", "greeting: hello\n");
+        write("templates/map.yaml", TEMPLATE);
+        write("templates/deployment.yaml", DEPLOYMENT);
+        let helm = |arguments: &[&str]| {
+            let mut helm = Command::new(bumpwright_testkit::tool("helm").unwrap());
+            run(helm
+                .args(arguments)
+                .current_dir(&folder)
+                .env("HOME", self.world.folder.path()));
+        };
+        helm(&["package", "app"]);
+        let charts = format!("oci://{}/charts", self.registry.host());
+        helm(&["push", &format!("app-{version}.tgz"), &charts, "--plain-http"]);
+    }
+
+    fn chart_source(&self) -> Json {
+        let url = format!("oci://{}/charts/app", self.registry.host());
+        json!({"interval": "1h", "url": url, "insecure": true, "ref": {"semver": ">=1.0.0"}})
+    }
+
+    /// The release is the one of this chart's version, made of the revision that our source has.
+    fn released(&self, name: &str, source: &str, version: &str) {
+        let chart = format!("with chart app@{version}+");
+        self.world
+            .ready(HELM_RELEASE, name, "True", |_, message| message.contains(&chart));
+        let revision = self.world.get(OCI_REPOSITORY, source)["status"]["artifact"]["revision"].take();
+        let (_, digest) = revision.as_str().unwrap().split_once('@').unwrap();
+        let status = self.world.get(HELM_RELEASE, name)["status"].take();
+        assert_eq!(status["lastAttemptedRevisionDigest"], digest, "{status:#}");
+        let map = self.world.get(CONFIG_MAP, name);
+        let key = map["data"]["key"].as_str().unwrap();
+        assert!(key.starts_with(&format!("hello {version}+")), "{key}");
+    }
+}
+
+fn release(source: &str) -> Json {
+    // There is nobody who would make the Deployment ready.
+    json!({
+        "interval": "1h", "chartRef": {"kind": "OCIRepository", "name": source},
+        "install": {"disableWait": true}, "upgrade": {"disableWait": true},
+    })
+}
+
+#[test]
+fn charts_of_our_sources_are_installed_and_upgraded() {
+    let Some(cluster) = cluster() else { return };
+    let Some(charts) = Charts::start(cluster, "helm-charts") else {
+        return;
+    };
+    let world = &charts.world;
+    charts.push("1.0.0");
+    // As a chart's documents have it, and as a source without a thought of charts: files taken out and packed again.
+    let mut copied = charts.chart_source();
+    copied["layerSelector"] = json!({
+        "mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy",
+    });
+    world.add(OCI_REPOSITORY, "copied", copied);
+    world.add(OCI_REPOSITORY, "unpacked", charts.chart_source());
+    let sources = ["copied", "unpacked"];
+    for source in sources {
+        world.add(HELM_RELEASE, source, release(source));
+    }
+    for source in sources {
+        charts.released(source, source, "1.0.0");
+    }
+    charts.push("1.1.0");
+    for source in sources {
+        world.request(OCI_REPOSITORY, source, "upgrade");
+    }
+    for source in sources {
+        charts.released(source, source, "1.1.0");
+    }
+    world.delete(HELM_RELEASE, "copied");
+    world.gone(HELM_RELEASE, "copied");
+    world.gone(CONFIG_MAP, "copied");
+}
+
+/// From a commit to a release: our source, our Kustomization, our source of charts, Flux's release.
+#[test]
+fn kustomizations_wait_for_their_releases() {
+    let Some(cluster) = cluster() else { return };
+    let Some(charts) = Charts::start(cluster, "helm-kustomized") else {
+        return;
+    };
+    let world = &charts.world;
+    charts.push("1.0.0");
+    let repo = world.repository("fleet.git");
+    let commit = |values: Json| {
+        let mut spec = release("chart");
+        spec["values"] = values;
+        let source = json!({"apiVersion": OCI_REPOSITORY.api_version, "kind": "OCIRepository",
+            "metadata": {"name": "chart"}, "spec": charts.chart_source()});
+        let release = json!({"apiVersion": HELM_RELEASE.api_version, "kind": "HelmRelease",
+            "metadata": {"name": "app"}, "spec": spec});
+        let text = format!("{source}\n---\n{release}\n");
+        repo.commit("main", "fleet", &[Change::File("fleet.yaml", text.as_bytes())]);
+    };
+    commit(json!({}));
+    world.add(GIT_REPOSITORY, "fleet", git_repository(&world.git.url("fleet.git")));
+    let spec = json!({
+        "interval": "1h", "retryInterval": "1h", "prune": true, "wait": true, "timeout": "2m",
+        "targetNamespace": world.namespace, "sourceRef": {"kind": "GitRepository", "name": "fleet"},
+    });
+    world.add(KUSTOMIZATION, "fleet", spec);
+    world.ready(KUSTOMIZATION, "fleet", "True", |_, _| true);
+    charts.released("app", "chart", "1.0.0");
+
+    // A release that cannot be upgraded stalls, and the Kustomization says so without waiting for its timeout.
+    commit(json!({"broken": true}));
+    world.request(GIT_REPOSITORY, "fleet", "broken");
+    let message = world.ready(KUSTOMIZATION, "fleet", "False", |reason, _| {
+        reason == "HealthCheckFailed"
+    });
+    assert!(
+        message.contains("HelmRelease/helm-kustomized/app status: 'Failed'"),
+        "{message}"
+    );
+    commit(json!({}));
+    world.request(GIT_REPOSITORY, "fleet", "mended");
+    world.ready(KUSTOMIZATION, "fleet", "True", |_, _| true);
+    world.delete(KUSTOMIZATION, "fleet");
+    world.gone(KUSTOMIZATION, "fleet");
+    world.gone(HELM_RELEASE, "app");
+    world.gone(CONFIG_MAP, "app");
+}
+
+/// What the documents say of a chart in Git: helm-controller makes a HelmChart, which waits for source-controller.
+#[test]
+fn charts_in_git_are_left_to_source_controller() {
+    let Some(cluster) = cluster() else { return };
+    let Some(charts) = Charts::start(cluster, "helm-git") else {
+        return;
+    };
+    let world = &charts.world;
+    let repo = world.repository("charts.git");
+    repo.commit(
+        "main",
+        "chart",
+        &[Change::File(
+            "app/Chart.yaml",
+            b"apiVersion: v2\nname: app\nversion: 1.0.0\n",
+        )],
+    );
+    world.add(GIT_REPOSITORY, "charts", git_repository(&world.git.url("charts.git")));
+    world.ready(GIT_REPOSITORY, "charts", "True", |_, _| true);
+    let chart = json!({"chart": "./app", "sourceRef": {"kind": "GitRepository", "name": "charts"}});
+    world.add(HELM_RELEASE, "app", json!({"interval": "1h", "chart": {"spec": chart}}));
+    let message = world.ready(HELM_RELEASE, "app", "False", |reason, _| reason == "SourceNotReady");
+    assert!(
+        message.starts_with("HelmChart 'helm-git/helm-git-app' is not ready"),
+        "{message}"
+    );
+    assert_eq!(world.get(HELM_CHART, "helm-git-app")["status"]["artifact"], Json::Null);
+}
