@@ -315,6 +315,19 @@ const RESUME_USERS: &[Cell] = &[
     cell("resume image update none"),
 ];
 
+const SEVERAL: &[Cell] = &[
+    cell("suspend source git app lost none"),
+    cell("suspend kustomization app oci"),
+    cell("suspend image repository app lost"),
+];
+
+const SEVERAL_RESUMED: &[Cell] = &[
+    cell("reconcile kustomization bucket --with-source"),
+    set("resume source git app lost none"),
+    set("resume kustomization app oci"),
+    set("resume image repository app lost"),
+];
+
 const SUSPEND_ALL: &[Cell] = &[
     cell("suspend source git --all"),
     cell("suspend source oci --all"),
@@ -392,6 +405,8 @@ pub const PHASES: &[Phase] = &[
     phase(nothing, SUSPENDED),
     phase(nothing, RESUME_SOURCES),
     phase(nothing, RESUME_USERS),
+    phase(nothing, SEVERAL),
+    phase(nothing, SEVERAL_RESUMED),
     phase(nothing, SUSPEND_ALL),
     phase(nothing, RESUME_ALL),
     look(LOGS),
