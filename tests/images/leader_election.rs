@@ -92,6 +92,12 @@ fn one_acts_and_the_other_takes_over_when_it_is_killed() {
     world.settled();
     bump(&world, "1.1.0", 2);
     assert!(!leads(&second));
+    let depth = "workqueue_depth{controller=\"imagepolicy\",name=\"imagepolicy\",priority=\"0\"}";
+    assert_eq!(
+        second.metric(depth),
+        Some(0.0),
+        "nothing waits for a process that does not lead"
+    );
     first.says("reconcileID");
     assert!(!second.log().contains("reconcileID"));
     drop(first);

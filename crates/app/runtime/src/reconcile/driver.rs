@@ -190,6 +190,7 @@ impl<R: Reconcile> Driver<R> {
     /// Waits until the needed caches are listed, and runs until the queue is closed: with as many reconciliations at once as there
     /// are workers, besides the parked ones (`permits`). Running reconciliations are finished.
     pub async fn work(self: Arc<Self>) {
+        self.queue.lead();
         tokio::select! {
             () = self.listed() => {}
             () = self.queue.closed() => return,

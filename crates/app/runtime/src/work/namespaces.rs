@@ -32,6 +32,13 @@ impl NamespaceQueues {
         line.ready.push_back((name, Instant::now()));
     }
 
+    /// Begins the waits of all objects anew.
+    pub fn wait_from_now(&mut self) {
+        let now = Instant::now();
+        let waits = self.namespaces.values_mut().flat_map(|line| &mut line.ready);
+        waits.for_each(|(_, since)| *since = now);
+    }
+
     /// Takes the next object for a worker; none when all waiting ones are of namespaces with `most` reconciliations. Among namespaces
     /// with equally few busy workers the one served longest ago goes first.
     pub fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {

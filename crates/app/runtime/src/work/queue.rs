@@ -85,6 +85,8 @@ struct QueueState {
     /// Since when changes have been waiting to settle.
     unsettled: HashMap<ObjectName, Instant>,
     count: u64,
+    /// Whether this process leads for the kind, so that what is queued waits for its workers.
+    is_led: bool,
     closed: bool,
 }
 
@@ -105,10 +107,21 @@ impl Queue {
 
     /// Queues an object.
     pub fn add(&self, name: ObjectName) {
-        if self.lock().want(name) {
+        let mut state = self.lock();
+        if state.want(name) && state.is_led {
             self.metrics.queued();
         }
+        drop(state);
         self.changed.notify_one();
+    }
+
+    /// This process leads from now on. What was queued before, while another one worked, is counted and waits from now on only: a
+    /// process that does not lead shows an empty queue, as in controller-runtime.
+    pub fn lead(&self) {
+        let mut state = self.lock();
+        state.is_led = true;
+        state.ready.wait_from_now();
+        state.wanted.iter().for_each(|_| self.metrics.queued());
     }
 
     /// Queues an object because of a change: `GitRepository/apps/fleet`. A running reconciliation that waits is notified.
@@ -127,7 +140,7 @@ impl Queue {
         if state.working.contains(&name) {
             state.causes.entry(name.clone()).or_insert_with(cause);
         }
-        if state.want(name.clone()) {
+        if state.want(name.clone()) && state.is_led {
             self.metrics.queued();
         }
         if let Some(revision) = revision {
@@ -414,6 +427,30 @@ mod tests {
         assert_eq!(next(&queue).await, Some(name("b")));
         queue.done(&name("a"));
         assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn a_queue_is_measured_while_its_process_leads() {
+        let metrics = Metrics::new();
+        let queue = Queue::new(queue().backoff, share(), metrics.controller("test", 1));
+        let shows = |line: &str| {
+            assert!(
+                metrics.page().contains(&format!("{line}\n")),
+                "{line}\n{}",
+                metrics.page()
+            )
+        };
+        queue.add(name("a"));
+        queue.add_because(name("b"), || "GitRepository/apps/fleet".to_owned());
+        shows("workqueue_depth{controller=\"test\",name=\"test\",priority=\"0\"} 0");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        queue.lead();
+        shows("workqueue_depth{controller=\"test\",name=\"test\",priority=\"0\"} 2");
+        queue.add(name("c"));
+        shows("workqueue_adds_total{controller=\"test\",name=\"test\"} 3");
+        let (_, _working) = queue.next().await.unwrap();
+        shows("workqueue_depth{controller=\"test\",name=\"test\",priority=\"0\"} 2");
+        shows("workqueue_queue_duration_seconds_bucket{controller=\"test\",name=\"test\",le=\"0.01\"} 1");
     }
 
     #[tokio::test]
