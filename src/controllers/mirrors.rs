@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::mirror_uses::{MirrorUses, Owner};
-use super::request_metrics::CountedTransport;
+use super::request_metrics::{CountedTransport, GitCounters};
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budgets;
 use bumpwright_git::{
     IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Remote, discard, mirrors_in, open, private_folder, size_on_disk,
 };
-use bumpwright_runtime::{Counter, blocking, clock};
+use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Index, Lanes, Place};
 
 /// Number of open mirrors; beyond it unused ones are closed, and stay on disk. An open mirror takes a tenth of a megabyte and
@@ -25,7 +25,7 @@ const MOST: usize = 8;
 pub(crate) struct Mirrors {
     folder: PathBuf,
     options: MirrorOptions,
-    requests: Counter,
+    counters: GitCounters,
     fetches: Budgets,
     /// Limit on disk space, in bytes.
     most: u64,
@@ -65,11 +65,11 @@ fn is_idle(slot: &Arc<Slot>) -> bool {
 impl Mirrors {
     /// Mirrors below the storage folder, with counted requests; `shallow` ones fetch tips without history. All together may
     /// take `most` bytes on disk.
-    pub(crate) fn new(storage: &Path, shallow: bool, requests: Counter, fetches: Budgets, most: u64) -> Self {
+    pub(crate) fn new(storage: &Path, shallow: bool, counters: GitCounters, fetches: Budgets, most: u64) -> Self {
         Self {
             folder: storage.join("mirrors"),
             options: MirrorOptions { shallow },
-            requests,
+            counters,
             fetches,
             most,
             key: OnceLock::new(),
@@ -94,7 +94,7 @@ impl Mirrors {
     pub(crate) fn place(&self, remote: &Remote, owner: &Owner) -> Result<Place, String> {
         let transport = Arc::new(CountedTransport {
             inner: open(remote).map_err(|e| e.to_string())?,
-            requests: self.requests.clone(),
+            counters: self.counters.clone(),
         });
         let name = remote.mirror_name(self.key()?);
         // Recorded before it is opened, so that it is not removed meanwhile.
@@ -226,7 +226,8 @@ mod tests {
 
     fn mirrors(storage: &Path) -> Mirrors {
         let budgets = Budgets::new(Memory::single(1 << 20, "--fetch-memory"), 10, 10);
-        Mirrors::new(storage, true, Counter::default(), budgets, u64::MAX)
+        let counters = GitCounters::of(&bumpwright_runtime::Metrics::new());
+        Mirrors::new(storage, true, counters, budgets, u64::MAX)
     }
 
     fn is_open(mirrors: &Mirrors, number: usize) -> bool {

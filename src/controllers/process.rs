@@ -145,7 +145,7 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
         mirrors: Arc::new(Mirrors::new(
             &settings.storage,
             settings.gates.shallow,
-            metrics.git_requests(),
+            request_metrics::GitCounters::of(&metrics),
             settings.fetches.clone(),
             settings.mirrors_size,
         )),

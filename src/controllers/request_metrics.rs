@@ -8,7 +8,7 @@ use bumpwright_cloud::{Requester, TokenCache, TokenCacheEvents, TokenCacheLimits
 use bumpwright_git::{Connection, Protocol, Service, Transport, TransportError};
 use bumpwright_http::Sent;
 use bumpwright_kube::OnAnswer;
-use bumpwright_runtime::{Counter, Metrics, TokenCacheMetrics};
+use bumpwright_runtime::{Counter, LoginServer, Metrics, TokenCacheMetrics};
 use bumpwright_update::Run;
 
 /// `rest_client_requests_total`
@@ -17,10 +17,13 @@ pub(crate) fn of_cluster(metrics: &Metrics) -> OnAnswer {
     Arc::new(move |code, host, method| metrics.kubernetes_request(code, host, method))
 }
 
-/// `bumpwright_registry_requests_total`
+/// `bumpwright_registry_requests_total`, and refused logins at registries.
 pub(crate) fn of_registries(metrics: &Metrics) -> Sent {
-    let requests = metrics.registry_requests();
-    Sent::new(move || requests.increment())
+    let (requests, refused) = (
+        metrics.registry_requests(),
+        metrics.login_failures(LoginServer::Registry),
+    );
+    Sent::new(move || requests.increment()).refusing(move || refused.increment())
 }
 
 /// `bumpwright_pushes_total` and `bumpwright_push_races_total`, after a run.
@@ -58,23 +61,48 @@ impl TokenCacheEvents for Tokens {
     }
 }
 
-/// A transport with counted requests: over HTTP each request except its repetition with credentials, over SSH each message with
-/// an answer.
+/// Counters of the requests to Git servers: over HTTP each request except its repetition with credentials, over SSH each message
+/// with an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct GitCounters {
+    requests: Counter,
+    login_failures: Counter,
+}
+
+impl GitCounters {
+    pub(crate) fn of(metrics: &Metrics) -> Self {
+        Self {
+            requests: metrics.git_requests(),
+            login_failures: metrics.login_failures(LoginServer::Git),
+        }
+    }
+
+    /// Counts a refused login.
+    fn looked_at<T>(&self, result: Result<T, TransportError>) -> Result<T, TransportError> {
+        use TransportError::{Credentials, Forbidden, Unauthorized};
+        if let Err(Unauthorized { .. } | Forbidden { .. } | Credentials { .. }) = &result {
+            self.login_failures.increment();
+        }
+        result
+    }
+}
+
+/// A transport with counted requests.
 pub(crate) struct CountedTransport {
     pub(crate) inner: Box<dyn Transport>,
-    pub(crate) requests: Counter,
+    pub(crate) counters: GitCounters,
 }
 
 struct CountedConnection {
     inner: Box<dyn Connection>,
-    requests: Counter,
+    counters: GitCounters,
 }
 
 impl Transport for CountedTransport {
     fn connect(&self, service: Service, protocol: Protocol) -> Result<Box<dyn Connection>, TransportError> {
         Ok(Box::new(CountedConnection {
-            inner: self.inner.connect(service, protocol)?,
-            requests: self.requests.clone(),
+            inner: self.counters.looked_at(self.inner.connect(service, protocol))?,
+            counters: self.counters.clone(),
         }))
     }
 
@@ -89,13 +117,13 @@ impl Connection for CountedConnection {
     }
 
     fn advertisement(&mut self) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
-        self.requests.increment();
-        self.inner.advertisement()
+        self.counters.requests.increment();
+        self.counters.looked_at(self.inner.advertisement())
     }
 
     fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, TransportError> {
-        self.requests.increment();
-        self.inner.request(body)
+        self.counters.requests.increment();
+        self.counters.looked_at(self.inner.request(body))
     }
 
     fn finish(self: Box<Self>) -> Result<(), TransportError> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::git_http::Fault;
 use bumpwright_testkit::image_world::{ImageWorld, add_choice};
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
@@ -183,4 +184,18 @@ fn pushes_races_and_requests_are_counted() {
         count(&series).unwrap_or_default()
     };
     assert!(answered("200", "GET") > 3.0 && answered("200", "PATCH") > 1.0 && answered("201", "POST") > 0.0);
+    let status = |reason: &str, status: &str| {
+        let object = "kind=\"ImageUpdateAutomation\",name=\"all\",namespace=\"counts\"";
+        count(&format!(
+            "bumpwright_object_status{{{object},reason=\"{reason}\",status=\"{status}\"}}"
+        ))
+    };
+    let refused = || count("bumpwright_login_failures_total{server=\"git\"}");
+    assert_eq!((status("Succeeded", "ready"), refused()), (Some(1.0), Some(0.0)));
+    world.git.intercept(|_| Some(Fault::Unauthorized("closed".to_owned())));
+    world.request(AUTOMATION, "all", "refused");
+    until("the refusal is counted", || {
+        status("GitOperationFailed", "failing") == Some(1.0) && refused() > Some(0.0)
+    });
+    assert_eq!(status("Succeeded", "ready"), None);
 }

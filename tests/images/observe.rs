@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bumpwright_http::Peer;
 use bumpwright_runtime::{
     Checks, ClusterEvent, Correlated, Correlator, Encoding, Event, EventSink, EventType, Finish, Level, ListenAddress,
-    Log, LogOptions, Metrics, ObjectReference, Page, PageRequest, Recorder, Redaction, Retries, Server, SinkOptions,
-    metrics_page,
+    Log, LogOptions, Metrics, ObjectReference, ObjectStatus, Page, PageRequest, Recorder, Redaction, Retries, Server,
+    SinkOptions, metrics_page,
 };
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
@@ -424,6 +424,8 @@ mod metrics {
                 [("NotYaml", 2), ("NotYaml", 1), ("Held", 1)],
             );
             cache.looked_up(true, "ImageRepository", "apps", name, "reconcile");
+            metrics.object_status("ImageRepository", "apps", name, ObjectStatus::Ready, "Succeeded");
+            metrics.drift_corrections("ImageRepository", "apps", name).increment();
         }
         metrics.skipped_markers("ImageRepository", "apps", "app", [("NotYaml", 2)]);
         let of = |name: &str| {
@@ -432,9 +434,9 @@ mod metrics {
                 .filter(|line| line.contains(&format!("name=\"{name}\"")))
                 .count()
         };
-        assert_eq!((of("app"), of("web")), (13 + 1 + 1, 13 + 2 + 1));
+        assert_eq!((of("app"), of("web")), (13 + 1 + 1 + 2, 13 + 2 + 1 + 2));
         metrics.forget("ImageRepository", "apps", "app");
-        assert_eq!((of("app"), of("web")), (0, 16));
+        assert_eq!((of("app"), of("web")), (0, 18));
         let skipped = lines(&metrics, "bumpwright_skipped_markers");
         let expected = ["Held\"} 1", "NotYaml\"} 3"];
         assert_eq!(
@@ -443,6 +445,38 @@ mod metrics {
                 "bumpwright_skipped_markers{{kind=\"ImageRepository\",name=\"web\",namespace=\"apps\",reason=\"{end}"
             ))
         );
+    }
+
+    #[test]
+    fn an_object_has_one_status() {
+        let metrics = Metrics::new();
+        for (status, reason, shown) in [
+            (
+                ObjectStatus::Failing,
+                "GitOperationFailed",
+                "GitOperationFailed\",status=\"failing\"} 1",
+            ),
+            (
+                ObjectStatus::Failing,
+                "GitOperationFailed",
+                "GitOperationFailed\",status=\"failing\"} 1",
+            ),
+            (
+                ObjectStatus::Stalled,
+                "URLInvalid",
+                "URLInvalid\",status=\"stalled\"} 1",
+            ),
+            (
+                ObjectStatus::Suspended,
+                "URLInvalid",
+                "URLInvalid\",status=\"suspended\"} 1",
+            ),
+            (ObjectStatus::Ready, "Succeeded", "Succeeded\",status=\"ready\"} 1"),
+        ] {
+            metrics.object_status("GitRepository", "apps", "fleet", status, reason);
+            let head = "bumpwright_object_status{kind=\"GitRepository\",name=\"fleet\",namespace=\"apps\",reason=\"";
+            assert_eq!(lines(&metrics, "bumpwright_object_status"), [format!("{head}{shown}")]);
+        }
     }
 
     #[test]
@@ -468,6 +502,8 @@ mod metrics {
             "bumpwright_push_races_total 0",
             "bumpwright_git_requests_total 1",
             "bumpwright_registry_requests_total 0",
+            r#"bumpwright_login_failures_total{server="git"} 0"#,
+            r#"bumpwright_login_failures_total{server="registry"} 0"#,
         ] {
             assert!(page.contains(&format!("{line}\n")), "{line} is not in\n{page}");
         }

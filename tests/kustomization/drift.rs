@@ -102,7 +102,7 @@ fn samples() -> Vec<Sample> {
 
 /// A Kustomization of the samples that was applied, and run once more so that everything is known of them.
 struct Drifting<'a> {
-    _controller: Controller,
+    controller: Controller,
     world: KustomizeWorld<'a>,
     samples: Vec<Sample>,
     paths: Vec<String>,
@@ -130,7 +130,7 @@ impl<'a> Drifting<'a> {
         world.applied("app", "1");
         world.again("app", "known");
         Self {
-            _controller: controller,
+            controller,
             paths: samples.iter().map(|sample| cluster.path_of(&sample.manifest)).collect(),
             samples,
             world,
@@ -263,6 +263,11 @@ fn everything_is_found(drifting: &Drifting<'_>) {
     let before = drifting.objects();
     drifting.patch("", |sample| sample.edit.clone());
     drifting.is_undone("a field at the end", &before);
+    let series = format!(
+        "bumpwright_drift_corrections_total{{kind=\"Kustomization\",name=\"app\",namespace=\"{}\"}}",
+        drifting.world.namespace
+    );
+    assert_eq!(drifting.controller.metric(&series), Some(9.0));
 }
 
 impl Drifting<'_> {

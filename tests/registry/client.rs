@@ -1,10 +1,12 @@
 //! The registry client against the real registry: logins, certificates, pages, digests and ages; and the number of
 //! requests.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bumpwright_http::{Deadline, Peer, Proxy, RetryPolicy, Tls};
+use bumpwright_http::{Deadline, Peer, Proxy, RetryPolicy, Sent, Tls};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry as Client, RegistryError};
 use bumpwright_secret::Secret;
@@ -168,7 +170,10 @@ fn logins_that_are_exchanged_for_tokens() {
     for repository in [APP, "public"] {
         registry.images().tags(repository, &["1.0.0"]);
     }
-    let (client, app) = (client(), image(&registry, APP));
+    let refused = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&refused);
+    let hooks = Sent::default().refusing(move || drop(counting.fetch_add(1, Ordering::SeqCst)));
+    let (client, app) = (Client::telling(Peer::default(), false, hooks), image(&registry, APP));
     assert!(
         client
             .tags(&app, &Login::IdentityToken("refresh-me".into()), soon())
@@ -179,6 +184,7 @@ fn logins_that_are_exchanged_for_tokens() {
             .tags(&image(&registry, "public"), &Login::Anonymous, soon())
             .is_ok()
     );
+    assert_eq!(refused.load(Ordering::SeqCst), 0, "a challenge is no refusal");
     let anonymous = text(client.tags(&app, &Login::Anonymous, soon()));
     let details = "[map[Action:pull Class: Name:team/app Type:repository]]";
     assert_eq!(
@@ -201,6 +207,7 @@ fn logins_that_are_exchanged_for_tokens() {
         text(stale),
         format!("POST {}: UNAUTHORIZED: authentication required", tokens.realm())
     );
+    assert_eq!(refused.load(Ordering::SeqCst), 3);
 }
 
 #[test]

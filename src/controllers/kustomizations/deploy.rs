@@ -13,6 +13,7 @@ use bumpwright_api::{ObjectId, Reason};
 use bumpwright_apply::{ChangeSet, Desired, Entry, Inventory, prune};
 use bumpwright_cel::HealthChecks;
 use bumpwright_diff::SecretMask;
+use bumpwright_kube::KUSTOMIZATION;
 use bumpwright_overlay::{LeftOut, may_lack};
 use bumpwright_runtime::{EventType, Outcome, clock};
 
@@ -91,11 +92,24 @@ impl Reconciliation<'_> {
             }
         };
         let changed = changes.changed();
+        self.count_drift(deployment, &changed);
         if !changed.is_empty() {
             self.progress.record(changed.to_string());
         }
         self.progress.set_inventory(&Inventory::of_changes(&changes));
         Ok(changes)
+    }
+
+    /// Counts a correction: the build is the one of last time, and objects were different all the same. A Job that is made again may
+    /// have reached the end of its time to live.
+    fn count_drift(&mut self, deployment: &Deployment, changed: &ChangeSet) {
+        let name = &self.request.object.name;
+        let metrics = &self.shared.metrics;
+        let corrections = metrics.drift_corrections(KUSTOMIZATION.kind, &name.namespace, &name.name);
+        let by_others = changed.changes.iter().any(|change| change.id.kind != "Job");
+        if by_others && self.progress.applies_again(&deployment.digest) {
+            corrections.increment();
+        }
     }
 
     /// Reports the changes that an apply would make, without applying or pruning.

@@ -358,6 +358,17 @@ impl<'a> Progress<'a> {
         set_text(status, "lastAppliedOriginRevision", &self.revision.origin);
     }
 
+    /// Whether the last reconciliation has applied this build of this spec.
+    pub(crate) fn applies_again(&mut self, digest: &str) -> bool {
+        let generation = self.request.object.generation;
+        let status = self.status.get_mut();
+        let observed = status.fields.get("observedGeneration").and_then(Value::as_i64);
+        let same = |last: &HistoryEntry| {
+            last.digest == digest && last.last_reconciled_status == Reason::ReconciliationSucceeded.as_str()
+        };
+        observed == Some(generation) && history(status).first().is_some_and(same)
+    }
+
     /// Adds a build, by its digest, to the history.
     pub(crate) fn remember(&mut self, digest: &str, took: Duration, reason: Reason) {
         let now = self.request.now;

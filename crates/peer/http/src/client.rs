@@ -46,6 +46,11 @@ impl Client {
         Self { sent, ..self }
     }
 
+    /// Tells the hook that a login was refused, which only its caller knows: a 401 may ask for one.
+    pub fn login_refused(&self) {
+        self.sent.refused();
+    }
+
     /// The settings.
     #[must_use]
     pub fn peer(&self) -> &Peer {

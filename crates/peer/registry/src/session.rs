@@ -116,7 +116,15 @@ impl<'a> Session<'a> {
 
     /// The error of an error response.
     pub(super) fn refused(&self, method: &Method, answer: &Answer) -> RegistryError {
-        ErrorResponse::of(method, answer, &self.secrets()).into()
+        self.telling(ErrorResponse::of(method, answer, &self.secrets()).into())
+    }
+
+    /// Tells the client of a refused login.
+    fn telling(&self, error: RegistryError) -> RegistryError {
+        if matches!(error.status(), Some(401 | 403)) {
+            self.registry.client().login_refused();
+        }
+        error
     }
 
     /// Sends a request, and returns any answer.
@@ -218,10 +226,9 @@ impl<'a> Session<'a> {
                     refused,
                     more,
                 };
-                let token = self
-                    .registry
-                    .tokens()
-                    .get(self.registry.client(), &wanted, self.deadline)?;
+                let (tokens, client) = (self.registry.tokens(), self.registry.client());
+                let token = tokens.get(client, &wanted, self.deadline);
+                let token = token.map_err(|error| self.telling(error))?;
                 let value = bearer(&token.text);
                 self.token = Some(token);
                 value

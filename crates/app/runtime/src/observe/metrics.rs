@@ -49,7 +49,10 @@ pub(super) struct Families {
     token_evictions: Family<Counter>,
     kubernetes_requests: Family<Counter>,
     leader: Family<Gauge>,
+    object_status: Family<Gauge>,
     skipped_markers: Family<Gauge>,
+    drift_corrections: Family<Counter>,
+    login_failures: Family<Counter>,
     pushes: Family<Counter>,
     push_races: Family<Counter>,
     git_requests: Family<Counter>,
@@ -95,6 +98,21 @@ impl Families {
                 &["code", "host", "method"],
             ),
             leader: gauge("leader_election_master_status", LEADER, &["name"]),
+            object_status: gauge(
+                "bumpwright_object_status",
+                "How the last reconciliation left an object: 1 for its status and the reason of its Ready condition.",
+                &["kind", "name", "namespace", "reason", "status"],
+            ),
+            drift_corrections: counter(
+                "bumpwright_drift_corrections_total",
+                "Total number of reconciliations that found applied objects changed by others and set them back.",
+                OBJECT,
+            ),
+            login_failures: counter(
+                "bumpwright_login_failures_total",
+                "Total number of requests that were refused since the login is wrong, missing or not allowed to.",
+                &["server"],
+            ),
             skipped_markers: gauge(
                 "bumpwright_skipped_markers",
                 "Number of image policy markers that were not acted upon in the last run, by object and reason.",
@@ -139,7 +157,10 @@ impl Families {
             &self.token_evictions,
             &self.kubernetes_requests,
             &self.leader,
+            &self.object_status,
             &self.skipped_markers,
+            &self.drift_corrections,
+            &self.login_failures,
             &self.pushes,
             &self.push_races,
             &self.git_requests,
@@ -165,6 +186,9 @@ impl Metrics {
             &families.registry_requests,
         ] {
             counter.with(&[]);
+        }
+        for server in [LoginServer::Git, LoginServer::Registry] {
+            families.login_failures.with(&[server.as_str()]);
         }
         Self(Arc::new(Inner {
             families,
@@ -193,6 +217,28 @@ impl Metrics {
             .observe_time(took);
     }
 
+    /// Sets how the last reconciliation left an object, and the reason of its Ready condition, in place of what earlier ones did.
+    pub fn object_status(&self, kind: &str, namespace: &str, name: &str, status: ObjectStatus, reason: &str) {
+        let all = &self.0.families.object_status;
+        let now = [kind, name, namespace, reason, status.as_str()];
+        // In this order: a scrape between the two sees the object.
+        all.with(&now).set(1.0);
+        let is_now = |values: &[Box<str>]| values.iter().map(AsRef::as_ref).eq(now);
+        all.remove(|values| is_object(values, kind, name, namespace) && !is_now(values));
+    }
+
+    /// `bumpwright_drift_corrections_total` of an object.
+    #[must_use]
+    pub fn drift_corrections(&self, kind: &str, namespace: &str, name: &str) -> Counter {
+        self.0.families.drift_corrections.with(&[kind, name, namespace])
+    }
+
+    /// `bumpwright_login_failures_total` at servers of a kind.
+    #[must_use]
+    pub fn login_failures(&self, server: LoginServer) -> Counter {
+        self.0.families.login_failures.with(&[server.as_str()])
+    }
+
     /// Sets the number of markers that the last run of an object skipped, by reason (`Skip`'s reasons), in place of earlier
     /// ones.
     pub fn skipped_markers<'r>(
@@ -212,12 +258,11 @@ impl Metrics {
     /// Removes the series of a deleted object.
     pub fn forget(&self, kind: &str, namespace: &str, name: &str) {
         let families = &self.0.families;
-        families
-            .object_duration
-            .remove(|values| is_object(values, kind, name, namespace));
-        families
-            .skipped_markers
-            .remove(|values| is_object(values, kind, name, namespace));
+        let goes = |values: &[Box<str>]| is_object(values, kind, name, namespace);
+        families.object_duration.remove(goes);
+        families.object_status.remove(goes);
+        families.skipped_markers.remove(goes);
+        families.drift_corrections.remove(goes);
         let behind_event = |values: &[Box<str>]| {
             values
                 .get(1..)
@@ -319,6 +364,48 @@ impl Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// How a reconciliation left an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectStatus {
+    /// Ready is True.
+    Ready,
+    /// It failed, or waits for another object; there will be a retry.
+    Failing,
+    /// It failed, and a retry would not help.
+    Stalled,
+    /// It is suspended.
+    Suspended,
+}
+
+impl ObjectStatus {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Failing => "failing",
+            Self::Stalled => "stalled",
+            Self::Suspended => "suspended",
+        }
+    }
+}
+
+/// Servers that want a login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginServer {
+    /// A Git server.
+    Git,
+    /// A registry, or its token server.
+    Registry,
+}
+
+impl LoginServer {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Git => "git",
+            Self::Registry => "registry",
+        }
     }
 }
 

@@ -47,7 +47,7 @@ pub use exposition::MetricDescription;
 pub use listen_address::{ListenAddress, ListenAddressError};
 pub use log::{Encoding, Level, Log, LogOptions, UnknownName};
 pub use metric::{Counter, Gauge, Histogram};
-pub use metrics::{Metrics, TokenCacheMetrics};
+pub use metrics::{LoginServer, Metrics, ObjectStatus, TokenCacheMetrics};
 pub use probes::{Checks, metrics_page};
 pub use process::host_name;
 pub use random_id::random_id;

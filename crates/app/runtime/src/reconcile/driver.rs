@@ -17,8 +17,8 @@ use super::status::{NewEvent, Outcome, Status};
 use crate::work::blocking;
 use crate::work::permits::WorkerPermit;
 use crate::work::queue::Queue;
-use crate::{EventType, Finish, Log, Working};
-use bumpwright_api::{Condition, ObjectName, Reason, check_annotation_keys};
+use crate::{EventType, Finish, Log, ObjectStatus, Working};
+use bumpwright_api::{Condition, Conditions, ObjectName, READY, Reason, check_annotation_keys};
 use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 
 /// The finalizer of Flux's controllers.
@@ -250,6 +250,8 @@ impl<R: Reconcile> Driver<R> {
     async fn request(&self, name: &ObjectName, permit: &Arc<WorkerPermit>, log: &Log) -> Finish {
         let Some(object) = self.cache.get(name) else {
             self.queue.forget(name);
+            // Somebody may have removed its finalizer.
+            self.services.metrics.forget(R::KIND.kind, &name.namespace, &name.name);
             self.reconciler.forgotten(name).await;
             return Finish::Success;
         };
@@ -332,6 +334,9 @@ impl<R: Reconcile> Driver<R> {
         if let Some(new_event) = new_event.filter(|_| is_wanted) {
             self.record(&object, new_event, log);
         }
+        if is_wanted {
+            self.show(&object.name, status.measured(), &status.conditions);
+        }
         self.writer()
             .write(&object, &mut status)
             .await
@@ -349,8 +354,16 @@ impl<R: Reconcile> Driver<R> {
     async fn suspend(&self, object: &Object) -> Result<(), String> {
         let mut status = Status::of(object, &clock::spelled(&clock::now()));
         self.reconciler.suspend(&mut status);
+        self.show(&object.name, ObjectStatus::Suspended, &status.conditions);
         let written = self.writer().write(object, &mut status).await;
         written.map_err(|error| error.to_string())
+    }
+
+    /// Shows the status in the metrics.
+    fn show(&self, name: &ObjectName, status: ObjectStatus, conditions: &Conditions) {
+        let reason = conditions.get(READY).map_or("", |ready| ready.reason.as_str());
+        let metrics = &self.services.metrics;
+        metrics.object_status(R::KIND.kind, &name.namespace, &name.name, status, reason);
     }
 
     fn writer(&self) -> Writer<'_> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::observe::EventType;
+use crate::observe::{EventType, ObjectStatus};
 use bumpwright_api::{ConditionStatus, Conditions, READY, RECONCILING, Reason, STALLED};
 use bumpwright_kube::Object;
 
@@ -251,6 +251,18 @@ impl Status {
         if let Some(requested) = &self.requested {
             self.fields
                 .insert("lastHandledReconcileAt".to_owned(), json!(requested));
+        }
+    }
+
+    /// How the reconciliation that is concluded left the object.
+    #[must_use]
+    pub fn measured(&self) -> ObjectStatus {
+        if self.conditions.is(STALLED, ConditionStatus::True) {
+            ObjectStatus::Stalled
+        } else if self.conditions.is(READY, ConditionStatus::True) {
+            ObjectStatus::Ready
+        } else {
+            ObjectStatus::Failing
         }
     }
 
