@@ -219,7 +219,11 @@ const COMPONENTS: &[(&[&str], &str)] = &[
          DEPLOY/kustomize-controller, DEPLOY/webhooks]\n",
     ),
     (
-        &["podMonitor.create=true", "dashboard.create=true"],
+        &[
+            "podMonitor.create=true",
+            "prometheusRule.create=true",
+            "dashboard.create=true",
+        ],
         "resources: [DEPLOY, DEPLOY/monitoring]\n",
     ),
 ];
@@ -335,17 +339,16 @@ fn files_are_those_of_deploy() {
             "deploy/chart/files/crds/{name} differs from deploy/{from}: run this test with BLESS=1"
         );
     }
-    let (from, to) = (
-        deploy().join("monitoring/dashboard.json"),
-        chart().join("files/dashboard.json"),
-    );
-    if bless {
-        std::fs::copy(&from, &to).unwrap();
+    for name in ["dashboard.json", "rules.yaml"] {
+        let (from, to) = (deploy().join("monitoring").join(name), chart().join("files").join(name));
+        if bless {
+            std::fs::copy(&from, &to).unwrap();
+        }
+        assert!(
+            std::fs::read(from).unwrap() == std::fs::read(to).unwrap(),
+            "deploy/chart/files/{name}: run this test with BLESS=1"
+        );
     }
-    assert!(
-        std::fs::read(from).unwrap() == std::fs::read(to).unwrap(),
-        "deploy/chart/files/dashboard.json: run this test with BLESS=1"
-    );
 }
 
 #[test]
@@ -476,6 +479,8 @@ fn every_value_arrives() {
     let monitor = &all["PodMonitor flux-system/bumpwright"];
     assert_eq!(text(monitor, "/metadata/labels/release"), "prometheus");
     assert_eq!(monitor["spec"]["podMetricsEndpoints"][0]["interval"], "30s");
+    let rule = &all["PrometheusRule flux-system/bumpwright"];
+    assert_eq!(text(rule, "/metadata/labels/role"), "alert-rules");
     let account = &all["ServiceAccount flux-system/updates"];
     assert_eq!(
         account["metadata"]["annotations"],

@@ -10,7 +10,7 @@ pub fn page() -> String {
     let mut page = "# Metrics\n\n".to_owned();
     page.push_str(&generated("the metrics of the program"));
     page.push_str(
-        "`bumpwright controller` serves them at `/metrics` of `--metrics-addr`; `deploy/monitoring` has a PodMonitor and a dashboard.\n\
+        "`bumpwright controller` serves them at `/metrics` of `--metrics-addr`; [monitoring](../guides/monitoring.md) has alerts and a dashboard.\n\
          `gotk_reconcile_condition` and `gotk_suspend_status` are left out: Flux's controllers no longer record them.\n",
     );
     for (title, prefix) in [

@@ -159,13 +159,16 @@ fn takes_over(cluster: &Cluster) {
 
 /// `helm template | kubectl apply`, with every switch on and every field set: kubectl has the server refuse unknown fields.
 fn kubectl_applies_everything(cluster: &Cluster) {
-    let Some(monitors) = bumpwright_testkit::tool("podmonitors") else {
+    let tool = bumpwright_testkit::tool;
+    let (Some(monitors), Some(rules)) = (tool("podmonitors"), tool("prometheusrules")) else {
         return;
     };
     if !bumpwright_testkit::has("kubectl", "kubernetes-client") {
         return;
     }
-    cluster.apply(&std::fs::read_to_string(monitors).unwrap());
+    for definition in [monitors, rules] {
+        cluster.apply(&std::fs::read_to_string(definition).unwrap());
+    }
     let mut template = helm().unwrap();
     template.args(["template", "bumpwright", "--namespace=flux-system", "--values"]);
     let out = template.arg(everything()).arg(chart()).output().unwrap();

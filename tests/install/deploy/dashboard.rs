@@ -1,4 +1,5 @@
-//! The dashboard and the PodMonitor: a process has the metrics that they query.
+//! The dashboard, the alerts and the PodMonitor: a process has the metrics that they query. `tests/real/prometheus.rs` has Prometheus
+//! evaluate them.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +37,7 @@ fn metrics(expression: &str) -> BTreeSet<String> {
     let words = outside_of_strings.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$');
     words
         .filter(|word| word.contains('_') && !word.starts_with('$'))
-        .filter(|word| !["histogram_quantile", "label_values"].contains(word))
+        .filter(|word| !["histogram_quantile", "label_values", "max_over_time", "min_over_time"].contains(word))
         .map(str::to_owned)
         .collect()
 }
@@ -63,7 +64,9 @@ fn every_metric_of_the_dashboard_is_shown_by_a_process() {
     let controller = world.controller(&[&ELECTION[..], &["--events-addr=http://127.0.0.1:9/"]].concat());
     world.app_ready(AUTOMATION);
     world.in_git("1.1.0");
-    let asked: BTreeSet<String> = expressions(&dashboard()).iter().flat_map(|one| metrics(one)).collect();
+    let mut asked: BTreeSet<String> = expressions(&dashboard()).iter().flat_map(|one| metrics(one)).collect();
+    // Of Kustomizations, which this process has not.
+    assert!(asked.remove("bumpwright_drift_corrections_total"));
     assert!(asked.len() > 12, "{asked:?}");
     let missing = || -> Vec<String> { asked.difference(&samples(&controller.metrics())).cloned().collect() };
     wait_for(
@@ -112,6 +115,82 @@ fn the_dashboard_is_one() {
     }
 }
 
+/// The groups of `rules.yaml`.
+fn rules() -> Json {
+    let text = std::fs::read_to_string(deploy().join("monitoring/rules.yaml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+/// kustomize cannot put a file into an object's spec, so there is a copy; `BLESS=1` makes it again.
+#[test]
+fn the_operator_gets_the_same_rules() {
+    let text = std::fs::read_to_string(deploy().join("monitoring/rules.yaml")).unwrap();
+    let file = deploy().join("monitoring/prometheus-rule.yaml");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let (head, _) = kept.split_once("\nspec:\n").unwrap();
+    let lines = text.lines().skip_while(|line| *line != "groups:");
+    let spec: String = lines.map(|line| format!("  {line}\n")).collect();
+    let wanted = format!("{head}\nspec:\n{spec}");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, &wanted).unwrap();
+    }
+    assert!(
+        kept == wanted || std::env::var_os("BLESS").is_some(),
+        "{}: run this test with BLESS=1",
+        file.display()
+    );
+    let object: Json = serde_saphyr::from_str(&wanted).unwrap();
+    assert_eq!(object["spec"], rules());
+}
+
+/// Each has a section in the book, and its address.
+#[test]
+fn alerts_say_what_to_do() {
+    let book = deploy().join("../docs/guides/monitoring.md");
+    let book = std::fs::read_to_string(book).unwrap();
+    let rules = rules();
+    let groups = rules["groups"].as_array().unwrap().iter();
+    let alerts: Vec<&Json> = groups.flat_map(|group| group["rules"].as_array().unwrap()).collect();
+    assert!(alerts.len() > 8);
+    for alert in alerts {
+        let name = text(alert, "/alert");
+        let notes = alert["annotations"].as_object().unwrap();
+        assert!(
+            ["summary", "description"]
+                .iter()
+                .all(|note| notes[*note].as_str().is_some_and(|text| text.len() > 10)),
+            "{name}"
+        );
+        let page = "https://github.com/bumpwright/bumpwright/blob/main/docs/guides/monitoring.md";
+        assert_eq!(notes["runbook_url"], format!("{page}#{}", name.to_lowercase()));
+        assert!(book.contains(&format!("\n### {name}\n")), "{name} is not in the book");
+        assert!(
+            ["critical", "warning", "info"].contains(&text(alert, "/labels/severity")),
+            "{name}"
+        );
+    }
+}
+
+/// A metric that other programs have, too, is chosen by its job: Flux's controllers and the API server are scraped as well.
+#[test]
+fn names_of_others_are_chosen_by_the_job() {
+    let rules = rules();
+    let groups = rules["groups"].as_array().unwrap().iter();
+    let alerts = groups.flat_map(|group| group["rules"].as_array().unwrap());
+    let mut all = expressions(&dashboard());
+    all.extend(alerts.map(|alert| text(alert, "/expr").to_owned()));
+    for expression in all {
+        for name in metrics(&expression)
+            .iter()
+            .filter(|name| !name.starts_with("bumpwright_"))
+        {
+            let uses = expression.matches(name.as_str()).count();
+            let chosen = expression.matches(&format!("{name}{{job=~\".*bumpwright.*\"")).count();
+            assert_eq!(uses, chosen, "{name} in {expression}");
+        }
+    }
+}
+
 #[test]
 fn the_monitor_finds_the_pods_and_their_port() {
     let Some(all) = kustomized("resources: [DEPLOY/monitoring]\n") else {
@@ -122,7 +201,8 @@ fn the_monitor_finds_the_pods_and_their_port() {
         names,
         [
             "ConfigMap flux-system/bumpwright-dashboard",
-            "PodMonitor flux-system/bumpwright"
+            "PodMonitor flux-system/bumpwright",
+            "PrometheusRule flux-system/bumpwright"
         ]
     );
     let monitor = &all["PodMonitor flux-system/bumpwright"];
