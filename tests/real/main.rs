@@ -20,6 +20,7 @@ mod notation;
 #[path = "../sources/observed.rs"]
 #[allow(dead_code)]
 mod observed;
+mod prometheus;
 mod registries;
 #[path = "../sources/rounds.rs"]
 #[allow(dead_code)]

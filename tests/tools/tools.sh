@@ -77,7 +77,8 @@ optional() { # name, version, package
     settle "$1" "$2" "$there"
 }
 
-# What `go install` refuses, since its go.mod replaces modules: built from a module of our own that asks for it.
+# What `go install` refuses, since its go.mod replaces modules: built from a module of our own that asks for it, with the build tags
+# of `tags`.
 go_build() { # name, version, what prepares the module, what is built in it, linker flags
     [ -x "$tools/$1-$2" ] && return
     if ! get_go; then
@@ -88,7 +89,7 @@ go_build() { # name, version, what prepares the module, what is built in it, lin
     mkdir -p "$tools"
     made=$(mktemp -d "$tools/.making.XXXXXX")
     if (cd "$made" && mkdir module && cd module && "$3" &&
-        GOFLAGS="-mod=mod -buildvcs=false" nice go build -p "$jobs" -trimpath "$undebugged" -ldflags="-s -w $5" -o "$made/$1" "$4") >"$made/log" 2>&1; then
+        GOFLAGS="-mod=mod -buildvcs=false${tags:+ -tags=$tags}" nice go build -p "$jobs" -trimpath "$undebugged" -ldflags="-s -w $5" -o "$made/$1" "$4") >"$made/log" 2>&1; then
         mv "$made/$1" "$tools/$1-$2"
         chmod -R u+w "$made" && rm -rf "$made"
     else

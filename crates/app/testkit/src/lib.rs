@@ -37,6 +37,7 @@ pub mod old_manifests;
 pub mod oracle;
 pub mod packets;
 pub mod ports;
+pub mod prometheus;
 pub mod proxy;
 pub mod registries;
 pub mod registry;
