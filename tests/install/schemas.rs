@@ -12,15 +12,18 @@ const WIDGETS: &str = include_str!("schemas/widgets.yaml");
 const BASES: &str = include_str!("schemas/bases.yaml");
 const VERDICTS: &str = include_str!("schemas/verdicts.txt");
 
-/// The version of the server.
-const MINOR: &str = "1.34";
-
 /// The server with the kind of `widgets.yaml`, and the same as schemas. None when its programs are missing.
 fn cluster() -> Option<(&'static Cluster, Schemas)> {
     static APPLIED: Once = Once::new();
     let cluster = Cluster::shared()?;
     APPLIED.call_once(|| cluster.apply(WIDGETS));
-    let mut schemas = Schemas::bundled(Some(MINOR)).unwrap();
+    let version = cluster.get("/version");
+    let minor = format!(
+        "{}.{}",
+        version["major"].as_str().unwrap(),
+        version["minor"].as_str().unwrap()
+    );
+    let mut schemas = Schemas::bundled(Some(&minor)).unwrap();
     schemas.add_crd(&serde_saphyr::from_str(WIDGETS).unwrap()).unwrap();
     Some((cluster, schemas))
 }
@@ -51,8 +54,9 @@ fn the_server_and_the_schemas_refuse_the_same() {
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     println!(
-        "schemas: {checked} changes of {} kinds have the verdict of Kubernetes {MINOR}",
-        bases.len()
+        "schemas: {checked} changes of {} kinds have the verdict of Kubernetes {}",
+        bases.len(),
+        schemas.minor()
     );
 }
 

@@ -22,6 +22,9 @@ use crate::waiting::wait_for;
 /// The token of the cluster's administrator.
 const TOKEN: &str = "bumpwright-tests";
 
+/// The variable that names another API server of the tools folder for all suites: `kube-apiserver-oldest`.
+const APISERVER: &str = "BUMPWRIGHT_KUBE_APISERVER";
+
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The time limit for the server's start, most of which a busy machine needs.
@@ -64,17 +67,24 @@ impl Cluster {
 
     /// Starts a separate cluster. None when a program is missing.
     pub fn start() -> Option<Self> {
-        Self::start_with(None)
+        Self::start_with(None, None)
+    }
+
+    /// Starts a separate cluster with another API server of the tools folder. None when a program is missing.
+    pub fn served_by(apiserver: &str) -> Option<Self> {
+        Self::start_with(Some(apiserver), None)
     }
 
     /// Starts a cluster with additional trust. None when a program is missing.
     pub fn trusting(trust: &Trust<'_>) -> Option<Self> {
-        Self::start_with(Some(trust))
+        Self::start_with(None, Some(trust))
     }
 
-    fn start_with(trust: Option<&Trust<'_>>) -> Option<Self> {
+    fn start_with(apiserver: Option<&str>, trust: Option<&Trust<'_>>) -> Option<Self> {
         let etcd = crate::tool("etcd")?;
-        let apiserver = crate::tool("kube-apiserver")?;
+        let chosen = std::env::var(APISERVER);
+        let usual = chosen.as_deref().unwrap_or("kube-apiserver");
+        let apiserver = crate::tool(apiserver.unwrap_or(usual))?;
         let certificates = Certificates::make()?;
         // A free port can be taken by another process before the server listens on it.
         let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates, trust));
