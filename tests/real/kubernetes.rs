@@ -41,8 +41,8 @@ fn the_newest_supported_version() {
 #[test]
 fn the_documents_name_these_versions() {
     let page = std::fs::read_to_string(bumpwright_testkit::root().join("docs/guides/upgrades.md")).unwrap();
-    for words in ["| 1.33 |", "| 1.34 |", "| 1.37 |"] {
-        assert!(page.contains(words), "{words}");
+    for minor in ["1.33", "1.34", "1.37"] {
+        assert!(page.contains(minor), "{minor}");
     }
 }
 

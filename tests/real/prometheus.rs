@@ -15,10 +15,6 @@ use bumpwright_testkit::waiting::wait_for;
 use scenario::Scenario;
 use serde_json::Value as Json;
 
-/// What the linter finds in names that are those of Flux's controllers, controller-runtime and client-go, whose dashboards and alerts
-/// are to work.
-const KNOWN: &[&str] = &[];
-
 fn monitoring(name: &str) -> PathBuf {
     bumpwright_testkit::root().join("deploy/monitoring").join(name)
 }
@@ -151,7 +147,7 @@ fn prometheus_understands_a_running_controller() {
     assert!(log.is_empty(), "{log}");
 }
 
-/// `promtool check metrics` of what a process shows.
+/// `promtool check metrics` of what a process shows: it finds nothing, also not in the names of Flux's controllers.
 fn conventions(controller: &Controller) {
     let Some(mut check) = promtool(&["check", "metrics"]) else {
         return;
@@ -167,10 +163,8 @@ fn conventions(controller: &Controller) {
         .unwrap()
         .write_all(controller.metrics().as_bytes())
         .unwrap();
-    let out = said(&child.wait_with_output().unwrap());
-    let found: BTreeSet<&str> = out.lines().collect();
-    let known: BTreeSet<&str> = KNOWN.iter().copied().collect();
-    assert_eq!(found, known, "{out}");
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success() && said(&out).is_empty(), "{}", said(&out));
 }
 
 /// Every query of the dashboard, and every variable.
