@@ -1,5 +1,7 @@
 //! From a request to its events: checks path, size and sender before the body is parsed.
 
+use std::borrow::Cow;
+
 use super::proof::{self, Claim};
 use super::{Event, Provider, Rejection, Request, Tokens, payload};
 
@@ -25,7 +27,7 @@ pub fn receive(request: &Request<'_>, tokens: &Tokens) -> Result<Vec<Event>, Rej
         return Err(Rejection::Size);
     }
     let claim = Claim::of(provider, request, digest)?;
-    proof::check(provider, &claim, request.body, tokens)?;
+    proof::check(provider, &claim, &signed(provider, request), tokens)?;
     let json = request.json()?;
     let events = payload::read(provider, request, &json)?;
     match events.len() {
@@ -33,6 +35,15 @@ pub fn receive(request: &Request<'_>, tokens: &Tokens) -> Result<Vec<Event>, Rej
         1..=MAX_EVENTS => Ok(events),
         _ => Err(Rejection::Events { provider }),
     }
+}
+
+/// The bytes that a sender signs: the body, but at Gitea the JSON in it, also when that is a field of a form.
+fn signed<'a>(provider: Provider, request: &Request<'a>) -> Cow<'a, [u8]> {
+    let json = match provider {
+        Provider::Gitea => request.json().ok(),
+        _ => None,
+    };
+    json.unwrap_or(Cow::Borrowed(request.body))
 }
 
 /// The provider and the digest in the path.

@@ -235,6 +235,35 @@ fn forms_hold_the_same_json() {
     );
 }
 
+/// Gitea signs the JSON, whatever the content type.
+#[test]
+fn giteas_form_is_signed_inside() {
+    let push = String::from_utf8(fixture("gitea-push")).unwrap();
+    let sent = |signed: &str, body: &str| {
+        Sent::to("/hook/gitea", body)
+            .with("X-Gitea-Event", "push")
+            .with(
+                "X-Gitea-Signature",
+                &sender::hmac_sha256(sender::TOKEN, signed.as_bytes()),
+            )
+            .with("Content-Type", "application/x-www-form-urlencoded")
+            .received()
+    };
+    let form = |payload: &str| -> String {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("payload", payload).finish()
+    };
+    assert_eq!(short(&sent(&push, &form(&push)).unwrap()).len(), 1);
+    let provider = bumpwright_webhook::Provider::Gitea;
+    for (signed, body) in [
+        (form(&push), form(&push)),
+        (push.clone(), form(&push.replace("main", "mine"))),
+        (push.clone(), "data=1".to_owned()),
+    ] {
+        assert_eq!(sent(&signed, &body), Err(Rejection::Proof { provider }), "{body}");
+    }
+}
+
 #[test]
 fn media_types_of_json_are_taken() {
     for media_type in [
