@@ -141,14 +141,15 @@ impl ServerText {
         words.cleaned()
     }
 
-    /// Lines without trailing blanks and control characters; of an overwritten line (`\r`) the last state.
+    /// Lines without trailing blanks and control characters, none of them empty; of an overwritten line (`\r`) the last state.
     pub(super) fn cleaned(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let mut lines: Vec<String> = Vec::new();
         for line in text.split('\n') {
             let shown = line.split('\r').rfind(|part| !part.trim().is_empty()).unwrap_or("");
             let line = without_escapes(shown);
-            if !line.is_empty() {
+            // Gitea's hooks put such lines around their words, for the eye.
+            if !line.is_empty() && line != "error:" {
                 lines.push(line);
             }
         }
