@@ -92,6 +92,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
         sparse: false,
         push: PushSettings::default(),
         pull_request: None,
+        agit: None,
         author: Author {
             name: "Bench".into(),
             email: "bench@example.com".into(),

@@ -66,7 +66,10 @@ def receive(state, new, reference, options):
     name = f"refs/pull/{pull['number']}/head"
     git("update-ref", name, new)
     sys.stderr.write(f"\nVisit the existing pull request:\n  https://forge.example/o/app/pulls/{pull['number']}\n\n")
-    report = [f"ok {reference}", f"option refname {name}", f"option old-oid {old}", f"option new-oid {new}"]
+    report = [f"ok {reference}", f"option refname {name}"]
+    if old.strip("0"):
+        report.append(f"option old-oid {old}")
+    report.append(f"option new-oid {new}")
     return report + (["option forced-update"] if forced else [])
 
 

@@ -175,6 +175,7 @@ fn job(url: &str, edits: Edits) -> RemoteJob {
         sparse: false,
         push: PushSettings::default(),
         pull_request: None,
+        agit: None,
         author: author(),
         message: message(),
         signer: None,

@@ -108,6 +108,10 @@ pub struct Update {
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     pub pull_request_api: Option<String>,
 
+    /// Overwrite commits of others on the branch of the pull request; without it such a branch is left alone
+    #[arg(long)]
+    pub pull_request_overwrite: bool,
+
     /// File with a token for the API (or BUMPWRIGHT_PULL_REQUEST_TOKEN) [default: Git's credentials for the same server]
     #[arg(long, value_name = "FILE")]
     pub pull_request_token_file: Option<PathBuf>,

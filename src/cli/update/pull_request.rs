@@ -70,6 +70,7 @@ impl Typed<'_> {
         Ok(Some(PullRequest {
             base,
             forge: Arc::new(connect::forge(kind, repository, login, remote)?),
+            overwrite: self.args.pull_request_overwrite || said.overwrite,
         }))
     }
 
@@ -95,6 +96,7 @@ impl Typed<'_> {
         let given = [
             ("--pull-request-base", self.args.pull_request_base.is_some()),
             ("--pull-request-api", self.args.pull_request_api.is_some()),
+            ("--pull-request-overwrite", self.args.pull_request_overwrite),
             ("--pull-request-token-file", self.args.pull_request_token_file.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {

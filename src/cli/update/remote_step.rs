@@ -1,6 +1,7 @@
 //! The job of a plain run against a remote, or of one automation with its GitRepository (docs/cli.md, *TARGET*, rules 3 to 6).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
@@ -8,6 +9,7 @@ use crate::cli::access::{self, Known};
 use crate::cli::places::Places;
 use crate::cli::words;
 use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation};
+use bumpwright_connect as connect;
 use bumpwright_git::Remote;
 use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
 
@@ -32,11 +34,16 @@ impl Typed<'_> {
                 drop_options: false,
             },
             pull_request: self.pull_request(None, &remote, &mut notes)?,
+            agit: None,
             signer: self.signer(None, &author, &mut notes)?,
             author,
             message: self.message_of(None),
         };
-        Ok(Step::Remote(Box::new(job), places.place(&remote)?, notes))
+        Ok(Step::Remote(
+            Box::new(with_agit(job, &remote)),
+            places.place(&remote)?,
+            notes,
+        ))
     }
 
     /// One automation against its GitRepository, or against `url` instead.
@@ -92,12 +99,13 @@ impl Typed<'_> {
             sparse: false,
             push,
             pull_request: self.pull_request(Some(automation), &remote, notes)?,
+            agit: None,
             signer: self.signer(Some(automation), &author, notes)?,
             author,
             message: self.message_of(Some(automation)),
         };
         Ok(Step::Remote(
-            Box::new(job),
+            Box::new(with_agit(job, &remote)),
             places.place(&remote)?,
             std::mem::take(notes),
         ))
@@ -148,5 +156,15 @@ impl Typed<'_> {
         push.branch = self.args.push_branch.clone().or(push.branch);
         push.review = self.review();
         Ok(push)
+    }
+}
+
+/// With the API for requests that the push itself opens, if Git's own login is one for it.
+fn with_agit(job: RemoteJob, remote: &Remote) -> RemoteJob {
+    let is_asked = job.push.is_agit() && !job.edits.dry_run;
+    let agit = if is_asked { connect::own_gitea(remote) } else { None };
+    RemoteJob {
+        agit: agit.map(Arc::new),
+        ..job
     }
 }

@@ -38,14 +38,7 @@ pub fn render(runs: &[Run]) -> String {
         if let Some(commit) = &run.commit {
             line(&mut out, &commit_line(commit, run));
         } else if !run.changes.is_empty() && run.error.is_none() {
-            line(
-                &mut out,
-                &format!(
-                    "{} {}",
-                    if run.dry_run { "would edit" } else { "edited" },
-                    words::headline(run)
-                ),
-            );
+            line(&mut out, &format!("{} {}", edited(run), words::headline(run)));
         }
         for push in &run.pushes {
             line(&mut out, &push_line(push));
@@ -61,6 +54,16 @@ pub fn render(runs: &[Run]) -> String {
         }
     }
     out
+}
+
+/// What became of changes without a commit.
+fn edited(run: &Run) -> &'static str {
+    match &run.pull_request {
+        // It was declined.
+        Some(_) => "not pushed:",
+        None if run.dry_run => "would edit",
+        None => "edited",
+    }
 }
 
 fn line(out: &mut String, text: &str) {

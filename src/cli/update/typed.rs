@@ -94,6 +94,7 @@ impl<'a> Typed<'a> {
             ("--pull-request", args.pull_request.is_some()),
             ("--pull-request-base", args.pull_request_base.is_some()),
             ("--pull-request-api", args.pull_request_api.is_some()),
+            ("--pull-request-overwrite", args.pull_request_overwrite),
             ("--pull-request-token-file", args.pull_request_token_file.is_some()),
         ];
         given.into_iter().find_map(|(flag, given)| given.then_some(flag))

@@ -29,6 +29,12 @@ pub struct Pull {
     pub open: bool,
     pub merged: bool,
     pub sha: String,
+    /// Seconds from its opening to its close, up to 59; none: a day.
+    pub lived: Option<u8>,
+    /// Whether it was closed because its branch was deleted.
+    pub branch_deleted: bool,
+    /// How often its description was changed.
+    pub edits: u64,
 }
 
 /// A function that may answer in place of the forge.
@@ -140,6 +146,9 @@ fn open(pulls: &mut Vec<Pull>, (title, body): (&str, &str), (head, base): (&str,
         open: true,
         merged: false,
         sha: String::new(),
+        lived: None,
+        branch_deleted: false,
+        edits: 0,
     });
     number
 }
@@ -152,6 +161,24 @@ pub fn said(status: u16, body: &Value) -> Reply {
 /// An error in the format of both forges.
 pub fn refused(status: u16, message: &str) -> Reply {
     said(status, &json!({"message": message}))
+}
+
+const OPENED: &str = "2026-01-01T00:00:00Z";
+
+fn closed_at(pull: &Pull) -> String {
+    match pull.lived {
+        None => "2026-01-02T00:00:00Z".to_owned(),
+        Some(seconds) => format!("2026-01-01T00:00:{seconds:02}Z"),
+    }
+}
+
+/// What Gitea says of the end of a request.
+fn timeline(pull: &Pull) -> Reply {
+    let entry = |kind: &str| json!({"type": kind, "created_at": closed_at(pull)});
+    let deleted = pull.branch_deleted.then(|| entry("delete_branch"));
+    Reply::json(&json!(
+        std::iter::once(entry("close")).chain(deleted).collect::<Vec<_>>()
+    ))
 }
 
 impl ForgeState {
@@ -168,14 +195,22 @@ impl ForgeState {
             ForgeKind::GitHub => "v3",
             ForgeKind::Gitea => "v1",
         };
-        let prefix = format!("/api/{version}/repos/o/app/pulls");
+        let prefix = format!("/api/{version}/repos/o/app/");
         let Some(below) = request.path.strip_prefix(&prefix) else {
             return refused(404, "Not Found");
         };
-        match (request.method.as_str(), below.strip_prefix('/')) {
-            ("GET", None) => self.list(request),
-            ("POST", None) => self.create(request),
-            ("PATCH", Some(number)) => self.edit(number.parse().unwrap(), request),
+        let parts: Vec<&str> = below.split('/').collect();
+        match (request.method.as_str(), &parts[..]) {
+            ("GET", ["pulls"]) => self.list(request),
+            ("POST", ["pulls"]) => self.create(request),
+            ("GET", ["pulls", number]) => Reply::json(&self.show(&self.pulls[number.parse::<usize>().unwrap() - 1])),
+            ("PATCH", ["pulls", number]) => self.edit(number.parse().unwrap(), request),
+            ("GET", ["branches", ..]) if self.kind == ForgeKind::Gitea => {
+                Reply::json(&json!({"name": parts[1..].join("/")}))
+            }
+            ("GET", ["issues", number, "timeline"]) if self.kind == ForgeKind::Gitea => {
+                timeline(&self.pulls[number.parse::<usize>().unwrap() - 1])
+            }
             _ => refused(405, "Method Not Allowed"),
         }
     }
@@ -243,14 +278,19 @@ impl ForgeState {
             ForgeKind::GitHub => format!("o:{}", pull.head),
             ForgeKind::Gitea => pull.head.clone(),
         };
-        json!({
+        let mut shown = json!({
             "number": pull.number, "title": pull.title, "body": pull.body,
             "html_url": format!("https://forge.example/o/app/pull/{}", pull.number),
             "state": if pull.open { "open" } else { "closed" },
             "merged_at": pull.merged.then_some("2026-01-01T00:00:00Z"),
             "head": {"ref": pull.head, "label": label, "sha": pull.sha, "repo": repository(pull.head_repository)},
             "base": {"ref": pull.base, "label": pull.base, "sha": "", "repo": repository(1)},
-        })
+            "created_at": OPENED, "closed_at": (!pull.open).then(|| closed_at(pull)),
+        });
+        if self.kind == ForgeKind::Gitea {
+            shown["content_version"] = json!(pull.edits);
+        }
+        shown
     }
 
     fn create(&mut self, request: &Request) -> Reply {
@@ -258,6 +298,16 @@ impl ForgeState {
         let text = |key: &str| body[key].as_str().unwrap();
         assert_eq!(body.as_object().unwrap().len(), 4, "{body}");
         let (head, base) = (text("head"), text("base"));
+        if head == base {
+            let message = format!("No commits between {base} and {head}");
+            return match self.kind {
+                ForgeKind::GitHub => said(
+                    422,
+                    &json!({"message": "Validation Failed", "errors": [{"message": message}]}),
+                ),
+                ForgeKind::Gitea => refused(422, &message),
+            };
+        }
         let same = |pull: &&Pull| pull.open && pull.head == head && pull.base == base && pull.head_repository == 1;
         if self.pulls.iter().any(|pull| same(&pull)) {
             return match self.kind {
@@ -276,11 +326,20 @@ impl ForgeState {
     fn edit(&mut self, number: usize, request: &Request) -> Reply {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
         let pull = &mut self.pulls[number - 1];
+        match body.get("content_version") {
+            None => assert!(self.kind == ForgeKind::GitHub || body.get("body").is_none(), "{body}"),
+            Some(version) if *version != json!(pull.edits) => {
+                return refused(409, "the issue is already changed");
+            }
+            Some(_) => assert_eq!(self.kind, ForgeKind::Gitea),
+        }
         for (key, value) in body.as_object().unwrap() {
-            let value = value.as_str().unwrap().to_owned();
+            let text = || value.as_str().unwrap().to_owned();
             match key.as_str() {
-                "title" => pull.title = value,
-                "body" => pull.body = value,
+                "title" => pull.title = text(),
+                "body" => (pull.body, pull.edits) = (text(), pull.edits + 1),
+                "content_version" => {}
+                "state" => (pull.open, pull.lived) = (text() != "closed", Some(0)),
                 other => panic!("{other} is not to be changed"),
             }
         }

@@ -82,6 +82,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImageUpdateAutomation",
+        "pull-request-overwrite",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", commits of others on the branch of the pull request are overwritten; else a run leaves such a branch alone.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "pull-request-secret",
         "the name of a Secret",
         "The Secret with `token` for the API; default: the one of the GitRepository.",

@@ -9,6 +9,8 @@ use bumpwright_policy::{ANNOTATION_PREFIX, InvalidAnnotation};
 const KINDS: &str = "github or gitea";
 /// The valid values of `pull-request-base`.
 pub const BRANCH: &str = "the name of a branch";
+/// The valid values of `pull-request-overwrite`.
+const SWITCH: &str = "\"true\" or \"false\"";
 /// The valid values of `pull-request-secret`.
 const NAME: &str = "the name of a Secret";
 /// The valid values of `pull-request-api`.
@@ -30,6 +32,8 @@ pub struct PullRequestAnnotations {
     pub kind: Option<ForgeKind>,
     /// `pull-request-base`: the branch to merge into, without `refs/heads/`.
     pub base: Option<String>,
+    /// `pull-request-overwrite`: whether commits of others on its branch are overwritten.
+    pub overwrite: bool,
     /// `pull-request-secret`: a Secret with `token`, in the automation's namespace.
     pub secret: Option<String>,
     /// `pull-request-api`: the URL of the API.
@@ -49,6 +53,9 @@ impl ImageUpdateAutomation {
                 Some("pull-request") => found.kind = Some(read("pull-request", value, KINDS, kind)?),
                 Some("pull-request-api") => found.api = Some(read("pull-request-api", value, API_URL, api_url)?),
                 Some("pull-request-base") => found.base = Some(read("pull-request-base", value, BRANCH, branch_name)?),
+                Some("pull-request-overwrite") => {
+                    found.overwrite = read("pull-request-overwrite", value, SWITCH, |text| text.parse().ok())?;
+                }
                 Some("pull-request-secret") => {
                     found.secret = Some(read("pull-request-secret", value, NAME, secret_name)?);
                 }

@@ -123,6 +123,8 @@ pub enum Reason {
     ScanFailed,
     /// The file is too large.
     TooLarge,
+    /// Somebody else has committed to the branch of the pull request.
+    BranchEdited,
 }
 
 impl Reason {

@@ -74,3 +74,11 @@ pub fn own_login(remote: &Remote, repository: &Repository) -> Option<Login> {
         }
     }
 }
+
+/// The Gitea that serves a remote over HTTP, with Git's own login; none without one.
+#[must_use]
+pub fn own_gitea(remote: &Remote) -> Option<Forge> {
+    let repository = Repository::locate(ForgeApi::Gitea, git_address(remote).ok()?, None).ok()?;
+    let login = own_login(remote, &repository)?;
+    forge(ForgeApi::Gitea, repository, login, remote).ok()
+}

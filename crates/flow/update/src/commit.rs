@@ -41,6 +41,7 @@ impl Wanted<'_> {
             pack: Some(pack),
             signed: self.job.signer.is_some(),
             message: commit.message,
+            author: self.job.author.to_string(),
         })
     }
 
@@ -58,6 +59,7 @@ impl Wanted<'_> {
                     id,
                     pack: None,
                     signed: info.signed,
+                    author: author_of(&info),
                     message: info.message,
                 }));
             }
@@ -106,4 +108,11 @@ impl Wanted<'_> {
         }
         Ok(commit)
     }
+}
+
+/// `Name <email>`, without the time.
+fn author_of(info: &CommitInfo) -> String {
+    let line = String::from_utf8_lossy(&info.author);
+    let end = line.rfind('>').map_or(line.len(), |at| at + 1);
+    line.get(..end).unwrap_or_default().to_owned()
 }

@@ -1,5 +1,6 @@
 //! Delivery of a commit to the references of a run: compare-and-swap at plain references, changes at review servers.
 
+use super::agit::{self, Standing};
 use super::commit::Wanted;
 use super::destination::{Destinations, Target, Value, is_review};
 use super::error::RunError;
@@ -18,6 +19,8 @@ pub(super) struct Made {
     pub(super) signed: bool,
     /// Its message. For a commit found at the remote this is the message it has, not the one that would be written now.
     pub(super) message: Vec<u8>,
+    /// Its author, `Name <email>`; the same holds.
+    pub(super) author: String,
 }
 
 /// The result of a run's pushes.
@@ -122,19 +125,24 @@ impl Delivery<'_> {
 
     /// Pushes a change.
     ///
-    /// AGit opens a pull request for a topic; a push replaces what an earlier run pushed, as on a push branch (C30). It would
-    /// open a new request for a commit whose request was closed, so a commit that some request already holds is not pushed
-    /// again.
+    /// AGit opens a pull request for a base and a topic; a push replaces what an earlier run pushed, as on a push branch (C30).
+    /// It would open a new request for a commit whose request was closed, so such a commit is not pushed again.
     fn propose(&mut self, target: &Target) -> Result<Option<Variant>, RunError> {
-        if self.is_requested(target)? {
-            self.pushes.push(self.report(target, None, PushStatus::UpToDate));
-            return Ok(None);
-        }
+        let open = match self.standing(target)? {
+            Standing::Push(open) => open,
+            Standing::Held(note) => {
+                self.notes.push(note);
+                self.pushes.push(self.report(target, None, PushStatus::UpToDate));
+                return Ok(None);
+            }
+        };
         let Some(RefusedChange { source, known }) = self.insist(target)? else {
             return Ok(None);
         };
         let next = match answer(&source) {
             Answer::NothingNew | Answer::Current => {
+                let stale = open.and_then(|open| agit::stale_title(self.job, self.made, &open));
+                self.notes.extend(stale);
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
@@ -181,16 +189,15 @@ impl Delivery<'_> {
         Ok(Some(RefusedChange { source, known }))
     }
 
-    /// Returns whether a pull request, open or closed, holds the commit already. Gerrit has no such references, and changes of
-    /// its short form are handled elsewhere.
-    fn is_requested(&self, target: &Target) -> Result<bool, RunError> {
+    /// Looks for pull requests, open or closed, that hold the commit already. Gerrit has no such references, and changes of its
+    /// short form are handled elsewhere.
+    fn standing(&self, target: &Target) -> Result<Standing, RunError> {
         if self.job.push.review.is_some() {
-            return Ok(false);
+            return Ok(Standing::Push(None));
         }
-        let holders = self.place.mirror.holders("refs/pull/", self.value(target));
-        holders
-            .map(|names| !names.is_empty())
-            .map_err(|source| self.failed(source))
+        let holders = self.place.mirror.holders(agit::REQUESTS, self.value(target));
+        let holders = holders.map_err(|source| self.failed(source))?;
+        Ok(agit::standing(self.job, &target.reference, &holders))
     }
 
     /// Pushes a change with further push options. Returns the refusal, if there is one.
@@ -209,7 +216,9 @@ impl Delivery<'_> {
             let lines: Vec<&str> = links(&status.said).collect();
             let amended = !lines.is_empty() && !lines.iter().any(|line| line.contains("[NEW"));
             let created = status.became.as_ref().and_then(|became| became.created);
-            let outcome = if created.unwrap_or(!amended) {
+            // A reference whose old value is not reported did not exist, as Gitea says it.
+            let is_elsewhere = (status.became.as_ref()).is_some_and(|became| became.reference.is_some());
+            let outcome = if created.unwrap_or(is_elsewhere || !amended) {
                 PushStatus::Created
             } else if status.became.as_ref().is_some_and(|became| became.forced) {
                 PushStatus::Forced
@@ -217,14 +226,16 @@ impl Delivery<'_> {
                 PushStatus::Updated
             };
             self.pushes.push(self.report(target, None, outcome));
-            if let Some(reference) = status
-                .became
-                .and_then(|became| became.reference)
-                .filter(|_| lines.is_empty())
-            {
+            let became = status.became.and_then(|became| became.reference);
+            if let Some(reference) = became.as_ref().filter(|_| lines.is_empty()) {
                 self.notes.push(format!("{} became {reference}", target.reference));
             }
             self.notes.extend(lines.into_iter().map(str::to_owned));
+            if let Some(reference) = became.filter(|_| outcome != PushStatus::Created) {
+                let request = agit::request_at(self.job, &reference);
+                let stale = request.and_then(|request| agit::stale_title(self.job, self.made, &request));
+                self.notes.extend(stale);
+            }
         }
         Ok(None)
     }

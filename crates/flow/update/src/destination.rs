@@ -147,6 +147,19 @@ pub struct Destinations {
     pub specs: Vec<Target>,
 }
 
+impl Destinations {
+    /// Leaves a branch as it is.
+    pub(super) fn leave(&mut self, reference: &str) {
+        self.branch = self.branch.take().filter(|target| target.reference != reference);
+        self.specs.retain(|target| target.reference != reference);
+    }
+
+    /// Whether nothing is left to push.
+    pub(super) fn is_empty(&self) -> bool {
+        self.branch.is_none() && self.specs.is_empty()
+    }
+}
+
 /// References through which Gerrit (and AGit) accept changes; they cannot be read back.
 #[must_use]
 pub fn is_review(reference: &str) -> bool {

@@ -68,6 +68,9 @@ pub enum RunError {
         /// The loss that repeated.
         source: GitError,
     },
+    /// The pull request could not be looked for, or would be refused; found before the push.
+    #[error("nothing is pushed, since there would be no pull request for it: {0}")]
+    Forge(ForgeError),
     /// The push landed, but its pull request is missing or out of date.
     #[error("the commit is pushed, but its pull request is not as it should be; the next run tries again: {0}")]
     PullRequest(#[from] ForgeError),
@@ -181,6 +184,10 @@ impl RunError {
             Self::Hidden { .. } | Self::Busy { .. } => {
                 git(format!("failed to update source: failed to push to remote: {self}"))
             }
+            Self::Forge(_) => Failure {
+                reason: Reason::PullRequestFailed,
+                message: format!("failed to look for the pull request: {self}"),
+            },
             Self::PullRequest(_) => Failure {
                 reason: Reason::PullRequestFailed,
                 message: format!("failed to keep the pull request of what was pushed: {self}"),

@@ -9,6 +9,7 @@ use super::policies::{Policies, Resolve};
 use super::pull_request::PullRequest;
 use super::verify::Verify;
 use bumpwright_api::LabelSelector;
+use bumpwright_forge::Forge;
 use bumpwright_git::GitError;
 use bumpwright_signing::Signer;
 
@@ -83,6 +84,17 @@ pub struct PushSettings {
     pub drop_options: bool,
 }
 
+impl PushSettings {
+    /// Whether a push opens pull requests by itself, as at Gitea and Forgejo (AGit).
+    #[must_use]
+    pub fn is_agit(&self) -> bool {
+        let for_review = |spec: &Refspec| destination::is_review(&spec.destination);
+        self.review.is_none()
+            && self.options.iter().any(|(key, _)| key == "topic")
+            && self.refspecs.iter().any(for_review)
+    }
+}
+
 /// How an existing push branch other than the checked-out one is updated (docs/decisions.md C30).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherBranch {
@@ -119,6 +131,8 @@ pub struct RemoteJob {
     pub push: PushSettings,
     /// The pull request for the pushed branch; none without.
     pub pull_request: Option<PullRequest>,
+    /// The API for pull requests that the push itself opens; none without.
+    pub agit: Option<Arc<Forge>>,
     /// Author and committer.
     pub author: Author,
     /// The commit's message.

@@ -1,6 +1,7 @@
 //! One run of an image update automation, the same steps for a preview, a command and a controller:
 //! fetch → resolve → plan → splice → commit → push → pull request → report.
 
+mod agit;
 mod commit;
 mod delivery;
 mod destination;

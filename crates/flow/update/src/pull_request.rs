@@ -1,7 +1,9 @@
-//! The pull request for a pushed branch: its base, head, title and body.
+//! The pull request for a pushed branch: its base, head, title and body. It is looked for before the push, which is left out
+//! when somebody has declined it or works on its branch.
 
 use std::sync::Arc;
 
+use super::commit::Wanted;
 use super::delivery::Made;
 use super::destination::{Destinations, Value};
 use super::error::RunError;
@@ -9,8 +11,9 @@ use super::impact_section::impact_section;
 use super::job::RemoteJob;
 use super::report::Run;
 use bumpwright_api::ForgeKind;
-use bumpwright_edit::Change;
-use bumpwright_forge::{Forge, ForgeApi, Kept, PullRequestState, Row, WantedPullRequest};
+use bumpwright_edit::{Change, Reason, Skip};
+use bumpwright_forge::{Forge, ForgeApi, Found, Kept, PullRequestState, Row, WantedPullRequest};
+use bumpwright_git::ObjectId;
 
 /// The pull request settings of a run.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct PullRequest {
     pub base: Option<String>,
     /// The forge and repository.
     pub forge: Arc<Forge>,
+    /// Whether commits of others on its branch are overwritten.
+    pub overwrite: bool,
 }
 
 /// The pull request of a run.
@@ -42,20 +47,61 @@ impl PullRequestReport {
             Some(PullRequestState::Updated) => "updated",
             Some(PullRequestState::Unchanged) => "unchanged",
             Some(PullRequestState::Declined) => "declined",
+            Some(PullRequestState::Edited) => "edited",
         }
     }
 
-    /// A note about a request that was declined.
-    pub(super) fn note(&self) -> Option<String> {
-        let kept = self
-            .kept
-            .as_ref()
-            .filter(|kept| kept.state == PullRequestState::Declined)?;
-        Some(format!(
-            "pull request #{} for the same changes was closed without merging ({}): reopen it there to have them after all",
-            kept.number, kept.url
-        ))
+    /// The request in a sentence for conditions and events; none in a preview.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        let kept = self.kept.as_ref()?;
+        let (number, url) = (kept.number, &kept.url);
+        Some(match kept.state {
+            PullRequestState::Declined => declined(number, url),
+            PullRequestState::Edited => format!("{}: {url}", edited(number, &self.head)),
+            _ => format!("pull request #{number} is open: {url}"),
+        })
     }
+
+    /// Whether something happened to the request in this run.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let state = self.kept.as_ref().map(|kept| kept.state);
+        matches!(state, Some(PullRequestState::Opened | PullRequestState::Updated))
+    }
+
+    /// Whether it is left alone because of commits of others on its branch.
+    pub(super) fn is_edited(&self) -> bool {
+        let kept = self.kept.as_ref();
+        kept.is_some_and(|kept| kept.state == PullRequestState::Edited)
+    }
+
+    /// A note about a request that is left alone.
+    pub(super) fn note(&self) -> Option<String> {
+        let kept = self.kept.as_ref()?;
+        match kept.state {
+            PullRequestState::Declined => Some(declined(kept.number, &kept.url)),
+            PullRequestState::Edited => Some(format!(
+                "{} ({}): nothing is pushed there, since that would remove them; merge or close it, or overwrite them with {OVERWRITE}",
+                edited(kept.number, &self.head),
+                kept.url
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// How commits of others are overwritten.
+const OVERWRITE: &str = "--pull-request-overwrite (bumpwright.dev/pull-request-overwrite: \"true\")";
+
+fn declined(number: u64, url: &str) -> String {
+    format!(
+        "pull request #{number} for the same changes was closed without merging ({url}): reopen it there to have them after all"
+    )
+}
+
+fn edited(number: u64, head: &str) -> String {
+    format!("pull request #{number} has commits of others on {head}")
 }
 
 /// The API of a forge, from the settings of objects.
@@ -95,32 +141,126 @@ pub(super) fn planned(
     }
 }
 
+/// What is to be done about the request.
+pub(super) enum Looked {
+    /// Push, and keep it.
+    Push(PullRequestReport, Found),
+    /// It and its branch are left as they are.
+    Leave(PullRequestReport),
+}
+
+/// Looks for the request before the push, and whether it could be opened.
+///
+/// # Errors
+/// Errors of the forge.
+pub(super) fn look(
+    run: &Wanted<'_>,
+    planned: PullRequestReport,
+    made: &Made,
+    report: &Run,
+) -> Result<Option<Looked>, RunError> {
+    let Some(wanted) = &run.job.pull_request else {
+        return Ok(None);
+    };
+    let reference = format!("{HEADS}{}", planned.head);
+    let before = run.base.listed(&reference);
+    let found = with_content(&planned, made, report, |content| wanted.forge.find(content)).map_err(RunError::Forge)?;
+    let found = match found {
+        Found::Declined(kept) => return Ok(Some(leave(planned, kept))),
+        Found::Open(open) if !wanted.overwrite && holds_work_of_others(run, before, made.id)? => {
+            return Ok(Some(leave(planned, open.edited())));
+        }
+        found => found,
+    };
+    if before != Some(made.id) {
+        let is_start = run.base.fetched.tip.reference == format!("{HEADS}{}", planned.base);
+        wanted.forge.check(&planned.base, is_start).map_err(RunError::Forge)?;
+    }
+    Ok(Some(Looked::Push(planned, found)))
+}
+
+fn leave(planned: PullRequestReport, kept: Kept) -> Looked {
+    Looked::Leave(PullRequestReport {
+        kept: Some(kept),
+        ..planned
+    })
+}
+
+/// Whether the push would remove a commit of somebody else from the branch. A run makes one commit on the base, so a branch
+/// whose last commit is of this author has no others.
+fn holds_work_of_others(run: &Wanted<'_>, before: Option<ObjectId>, new: ObjectId) -> Result<bool, RunError> {
+    let fetched = &run.base.fetched;
+    let Some(before) = before.filter(|before| *before != new && *before != fetched.tip.commit) else {
+        return Ok(false);
+    };
+    let reading = |source| run.job.read_failed(source);
+    let last = fetched.objects.commit(before).map_err(reading)?;
+    if last.is_by(&run.job.author.name, &run.job.author.email) {
+        return Ok(false);
+    }
+    let merged = run
+        .place
+        .mirror
+        .is_ancestor(before, fetched.tip.commit)
+        .map_err(reading)?;
+    Ok(!merged)
+}
+
+/// The changes that are not made because of commits of others.
+pub(super) fn skips(kept: &PullRequestReport, changes: &[Change]) -> Vec<Skip> {
+    let Some(request) = &kept.kept else {
+        return Vec::new();
+    };
+    let skip = |change: &Change| Skip {
+        path: change.path.clone(),
+        line: change.line,
+        column: change.column,
+        reason: Reason::BranchEdited,
+        message: format!(
+            "{} is not set to {}: {}",
+            change.object,
+            change.new,
+            edited(request.number, &kept.head)
+        ),
+    };
+    changes.iter().map(skip).collect()
+}
+
 /// Opens or updates the request for the pushed branch.
 ///
 /// # Errors
 /// Errors of the forge; the push has landed all the same.
 pub(super) fn keep(
     job: &RemoteJob,
-    planned: PullRequestReport,
+    (planned, found): (PullRequestReport, Found),
     made: &Made,
     report: &Run,
 ) -> Result<PullRequestReport, RunError> {
     let Some(wanted) = &job.pull_request else {
         return Ok(planned);
     };
+    let kept = with_content(&planned, made, report, |content| wanted.forge.keep(found, content))?;
+    Ok(PullRequestReport {
+        kept: Some(kept),
+        ..planned
+    })
+}
+
+fn with_content<T>(
+    planned: &PullRequestReport,
+    made: &Made,
+    report: &Run,
+    use_it: impl FnOnce(&WantedPullRequest<'_>) -> T,
+) -> T {
     let changes: Vec<Row> = report.changes.iter().map(row).collect();
     let impact = report.impact.as_ref().map(|impact| impact_section(impact, 3));
-    let kept = wanted.forge.keep(&WantedPullRequest {
+    use_it(&WantedPullRequest {
         head: &planned.head,
         base: &planned.base,
         commit: &made.id.to_string(),
         message: &String::from_utf8_lossy(&made.message),
         changes: &changes,
         section: impact.as_deref().unwrap_or_default(),
-    })?;
-    Ok(PullRequestReport {
-        kept: Some(kept),
-        ..planned
     })
 }
 

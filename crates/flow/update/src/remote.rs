@@ -16,7 +16,7 @@ use super::lane::{LaneGuard, Lanes, View};
 use super::message::Changed;
 use super::policies::Policies;
 use super::preview;
-use super::pull_request::{self, PullRequestReport};
+use super::pull_request::{self, Looked, PullRequestReport};
 use super::report::{CommitReport, Run};
 use super::retry::{Attempts, Decision};
 use super::review::{ReviewState, Variant};
@@ -175,30 +175,53 @@ impl Attempt<'_> {
     }
 
     /// Commit → push → pull request.
-    fn land(self, planned: Planned, message: Vec<u8>, report: &mut Run) -> Result<Option<Variant>, RunError> {
-        let wanted = Wanted {
-            job: self.job,
-            place: self.place,
-            base: &planned.base,
-            variant: self.variant,
-        };
+    fn land(self, mut planned: Planned, message: Vec<u8>, report: &mut Run) -> Result<Option<Variant>, RunError> {
+        let wanted = self.wanted(&planned.base);
         let made = wanted.commit(message, &report.files)?;
         if let Some(commit) = &mut report.commit {
             commit.id = Some(made.id.to_string());
             commit.signed = made.signed;
+            commit.author.clone_from(&made.author);
+            commit.message = String::from_utf8_lossy(&made.message).into_owned();
         }
-        let delivered = deliver(&wanted, &made);
+        let looked = match planned.request.take() {
+            Some(request) => pull_request::look(&wanted, request, &made, report)?,
+            None => None,
+        };
+        let request = match looked {
+            Some(Looked::Leave(kept)) => {
+                leave(kept, &mut planned.base, report);
+                if planned.base.destinations.is_empty() {
+                    report.commit = None;
+                    return Ok(None);
+                }
+                None
+            }
+            Some(Looked::Push(request, found)) => Some((request, found)),
+            None => None,
+        };
+        let delivered = deliver(&self.wanted(&planned.base), &made);
         report.pushes = delivered.pushes;
         report.notes.extend(delivered.notes);
         if let Some(next) = delivered.outcome? {
             return Ok(Some(next));
         }
-        if let Some(request) = planned.request {
-            let kept = pull_request::keep(self.job, request, &made, report)?;
-            report.notes.extend(kept.note());
-            report.pull_request = Some(kept);
+        if let Some(request) = request {
+            report.pull_request = Some(pull_request::keep(self.job, request, &made, report)?);
         }
         Ok(None)
+    }
+
+    fn wanted<'b>(self, base: &'b Base) -> Wanted<'b>
+    where
+        Self: 'b,
+    {
+        Wanted {
+            job: self.job,
+            place: self.place,
+            base,
+            variant: self.variant,
+        }
     }
 
     fn tree<'b>(self, base: &'b Base) -> Tree<'b>
@@ -259,4 +282,20 @@ impl Attempt<'_> {
             signed: self.job.signer.is_some(),
         }
     }
+}
+
+/// Leaves the branch of a pull request as it is. Work of others there stops the whole run.
+fn leave(kept: PullRequestReport, base: &mut Base, report: &mut Run) {
+    base.destinations.leave(&format!("refs/heads/{}", kept.head));
+    report.notes.extend(kept.note());
+    if kept.is_edited() {
+        report.skips.extend(pull_request::skips(&kept, &report.changes));
+        report.skips.sort();
+        report.changes.clear();
+        report.files.clear();
+        report.impact = None;
+        base.destinations.specs.clear();
+        base.destinations.branch = None;
+    }
+    report.pull_request = Some(kept);
 }

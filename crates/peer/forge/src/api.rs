@@ -78,6 +78,13 @@ pub(super) struct PullRequest {
     /// When it was merged; none when it is open or closed.
     #[serde(default)]
     pub(super) merged_at: Option<String>,
+    #[serde(default)]
+    pub(super) created_at: Option<String>,
+    #[serde(default)]
+    pub(super) closed_at: Option<String>,
+    /// At Gitea, how often the description was changed.
+    #[serde(default)]
+    pub(super) content_version: Option<i64>,
     pub(super) head: BranchEnd,
     base: BranchEnd,
 }
@@ -103,6 +110,10 @@ struct RepositoryId {
 }
 
 impl PullRequest {
+    pub(super) fn base_branch(&self) -> &str {
+        &self.base.reference
+    }
+
     /// Whether it is from `head` to `base`, both of this repository.
     pub(super) fn joins(&self, head: &str, base: &str) -> bool {
         let is_head = self.head.reference == head || self.head.label.as_deref() == Some(head);
@@ -120,12 +131,17 @@ pub(super) struct NewPullRequest<'a> {
 }
 
 /// The body that changes a pull request, with the changed fields only.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct PullRequestEdit<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) title: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) body: Option<&'a str>,
+    /// The version of the description that `body` is made from: the server refuses it when there is a newer one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) content_version: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) state: Option<&'a str>,
 }
 
 /// The result of opening a pull request.
@@ -133,6 +149,13 @@ pub(super) enum Opened {
     PullRequest(PullRequest),
     /// There is one, or another process has opened one in between.
     Exists(ForgeError),
+}
+
+/// The result of changing a pull request.
+pub(super) enum Edited {
+    PullRequest(PullRequest),
+    /// Somebody has changed its description in between.
+    Outdated(ForgeError),
 }
 
 impl Forge {
@@ -204,6 +227,36 @@ impl Forge {
         url
     }
 
+    /// Checks that pull requests into `base` can be opened: the token and its scopes, the repository and its settings, the
+    /// branch, unless it is known to exist. Every forge refuses to merge a branch into itself, but checks these before, at Gitea
+    /// without the branch.
+    ///
+    /// # Errors
+    /// [`ForgeError`] when the forge does not answer or would refuse.
+    pub fn check(&self, base: &str, exists: bool) -> Result<(), ForgeError> {
+        let attempt = format!("open pull requests into {base}");
+        if self.kind == ForgeApi::Gitea && !exists {
+            let parts = std::iter::once("branches").chain(base.split('/'));
+            let request = Request::get(self.repository.url(&parts.collect::<Vec<_>>()));
+            let _: (serde_json::Value, _) = self.send_json(&attempt, request)?;
+        }
+        let new = NewPullRequest {
+            title: "Update images",
+            head: base,
+            base,
+            body: "",
+        };
+        let answer = self.send(
+            &attempt,
+            Request::post(self.repository.url(&["pulls"]), "application/json", json(&new)),
+        )?;
+        let refuses_the_pair = matches!(answer.status.as_u16(), 409 | 422) && !names_base(&answer.body);
+        match answer.status.is_success() || refuses_the_pair {
+            true => Ok(()),
+            false => Err(refusal(&attempt, &answer, &self.login, self.kind)),
+        }
+    }
+
     /// Opens a pull request. It is sent once: after a broken connection the next run checks whether it was opened.
     pub(super) fn open(&self, new: &NewPullRequest<'_>) -> Result<Opened, ForgeError> {
         let attempt = format!("open a pull request from {} to {}", new.head, new.base);
@@ -226,16 +279,47 @@ impl Forge {
     }
 
     /// Changes a pull request.
-    pub(super) fn edit(&self, number: u64, edit: &PullRequestEdit<'_>) -> Result<PullRequest, ForgeError> {
-        let url = self.repository.url(&["pulls", &number.to_string()]);
-        let request = Request::post(url, "application/json", json(edit))
+    pub(super) fn edit(&self, number: u64, edit: &PullRequestEdit<'_>) -> Result<Edited, ForgeError> {
+        let request = Request::post(self.request_url(number), "application/json", json(edit))
             .method(Method::PATCH)
             .repeatable();
         let attempt = format!("update pull request #{number}");
-        self.send_json(&attempt, request).map(|(found, _)| found)
+        let answer = self.send(&attempt, request)?;
+        if answer.status.is_success() {
+            return self.read(&attempt, &answer).map(Edited::PullRequest);
+        }
+        let refused = refusal(&attempt, &answer, &self.login, self.kind);
+        match edit.content_version.is_some() && matches!(answer.status.as_u16(), 400 | 409 | 412) {
+            true => Ok(Edited::Outdated(refused)),
+            false => Err(refused),
+        }
     }
 
-    fn send_json<T: DeserializeOwned>(&self, attempt: &str, request: Request) -> Result<(T, Answer), ForgeError> {
+    /// Closes a pull request.
+    pub(super) fn close(&self, number: u64) -> Result<(), ForgeError> {
+        let edit = PullRequestEdit {
+            state: Some("closed"),
+            ..PullRequestEdit::default()
+        };
+        self.edit(number, &edit).map(drop)
+    }
+
+    /// Gets a pull request.
+    pub(super) fn request(&self, number: u64) -> Result<PullRequest, ForgeError> {
+        let attempt = format!("look at pull request #{number}");
+        let (found, _) = self.send_json(&attempt, Request::get(self.request_url(number)))?;
+        Ok(found)
+    }
+
+    fn request_url(&self, number: u64) -> Url {
+        self.repository.url(&["pulls", &number.to_string()])
+    }
+
+    pub(super) fn send_json<T: DeserializeOwned>(
+        &self,
+        attempt: &str,
+        request: Request,
+    ) -> Result<(T, Answer), ForgeError> {
         let answer = self.send(attempt, request)?;
         if !answer.status.is_success() {
             return Err(refusal(attempt, &answer, &self.login, self.kind));
@@ -271,6 +355,23 @@ impl Forge {
             source,
         })
     }
+}
+
+/// Whether GitHub's answer is about the branch to merge into.
+fn names_base(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Body {
+        errors: Vec<Fault>,
+    }
+    #[derive(Deserialize)]
+    struct Fault {
+        field: Option<String>,
+    }
+    let body = serde_json::from_slice::<Body>(body);
+    body.is_ok_and(|body| {
+        let mut fields = body.errors.iter().filter_map(|fault| fault.field.as_deref());
+        fields.any(|field| field == "base")
+    })
 }
 
 /// Serializes texts to a string: this cannot fail, and the server would refuse an empty body.

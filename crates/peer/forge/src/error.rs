@@ -125,7 +125,10 @@ fn hint(status: StatusCode, login: &Login, kind: ForgeApi) -> &'static str {
         (401, ..) => "; the token is wrong or has expired",
         (403, _, ForgeApi::GitHub) => "; the token needs write access to pull requests",
         (403, _, ForgeApi::Gitea) => "; the token needs the scope write:repository",
-        (404, ..) => "; there is no such repository or branch, the token may not see it, or the API is elsewhere",
+        (404, ..) => {
+            "; there is no such repository or branch, its pull requests are switched off, the token may not see it, or the API is \
+             elsewhere"
+        }
         (301 | 302 | 307 | 308, ..) => "; the repository has moved: give its new address",
         _ => "",
     }

@@ -1,11 +1,15 @@
-//! One open pull request for a branch: opened when there is none, updated when its content differs.
+//! One open pull request for a branch: opened when there is none, updated when its content differs. It is looked for before
+//! anything is pushed.
 
-use super::api::{NewPullRequest, Opened, PullRequest, PullRequestEdit};
+use super::api::{Edited, NewPullRequest, Opened, PullRequest, PullRequestEdit};
 use super::description::{Content, Description, is_ours};
-use super::{Forge, ForgeError, Row};
+use super::{Forge, ForgeApi, ForgeError, Row};
 
 /// The longest title at both GitHub (256) and Gitea (255), in characters.
 const LONGEST_TITLE: usize = 255;
+
+/// How often an update is tried that changes of people overtake.
+const EDITS: usize = 3;
 
 /// The wanted state of a pull request.
 #[derive(Clone, Debug)]
@@ -46,21 +50,60 @@ pub enum PullRequestState {
     Unchanged,
     /// It was closed without a merge and its content is the same: it stays closed.
     Declined,
+    /// Somebody else has committed to its branch: both are left alone.
+    Edited,
+}
+
+/// The pull request of a branch before a push.
+#[derive(Debug)]
+pub enum Found {
+    /// None, or only some with other content.
+    Nothing,
+    /// An open one.
+    Open(OpenPullRequest),
+    /// One with the same content that somebody has closed without a merge.
+    Declined(Kept),
+}
+
+/// An open pull request.
+#[derive(Debug)]
+pub struct OpenPullRequest(PullRequest);
+
+impl OpenPullRequest {
+    /// It is left alone, since somebody else has committed to its branch.
+    #[must_use]
+    pub fn edited(self) -> Kept {
+        kept(self.0, PullRequestState::Edited)
+    }
 }
 
 impl Forge {
-    /// Ensures one open pull request from `head` to `base` with the wanted content. Changes of people to
+    /// Looks for the pull request from `head` to `base`. Nothing is changed.
+    ///
+    /// # Errors
+    /// [`ForgeError`] when the forge does not answer or refuses.
+    pub fn find(&self, wanted: &WantedPullRequest<'_>) -> Result<Found, ForgeError> {
+        if let Some(open) = self.open_request(wanted.head, wanted.base)? {
+            return Ok(Found::Open(OpenPullRequest(open)));
+        }
+        let content = Content::of(wanted.changes);
+        let closed = self.declined((wanted.head, wanted.base), &content, wanted.commit)?;
+        Ok(closed.map_or(Found::Nothing, |closed| {
+            Found::Declined(kept(closed, PullRequestState::Declined))
+        }))
+    }
+
+    /// Ensures one open pull request from `head` to `base` with the wanted content, after [`Forge::find`]. Changes of people to
     /// title and description are kept.
     ///
     /// # Errors
     /// [`ForgeError`] when the forge does not answer or refuses. A retry is safe.
-    pub fn keep(&self, wanted: &WantedPullRequest<'_>) -> Result<Kept, ForgeError> {
+    pub fn keep(&self, found: Found, wanted: &WantedPullRequest<'_>) -> Result<Kept, ForgeError> {
         let content = Content::of(wanted.changes);
-        if let Some(open) = self.open_request(wanted.head, wanted.base)? {
-            return self.revise(open, wanted, &content);
-        }
-        if let Some(closed) = self.declined((wanted.head, wanted.base), &content, wanted.commit)? {
-            return Ok(kept(closed, PullRequestState::Declined));
+        match found {
+            Found::Declined(kept) => return Ok(kept),
+            Found::Open(open) => return self.revise(open.0, wanted, &content),
+            Found::Nothing => {}
         }
         let title = title(wanted.message);
         let body = Description::new(wanted, &title, &content).into_body("");
@@ -71,7 +114,13 @@ impl Forge {
             body: &body,
         };
         match self.open(&new)? {
-            Opened::PullRequest(found) => Ok(kept(found, PullRequestState::Opened)),
+            Opened::PullRequest(ours) => match self.older_twin(&ours, wanted)? {
+                None => Ok(kept(ours, PullRequestState::Opened)),
+                Some(older) => {
+                    self.close(ours.number)?;
+                    self.revise(older, wanted, &content)
+                }
+            },
             // Another process was faster.
             Opened::Exists(refused) => match self.open_request(wanted.head, wanted.base)? {
                 Some(open) => self.revise(open, wanted, &content),
@@ -80,21 +129,56 @@ impl Forge {
         }
     }
 
-    /// Updates the fields that differ, if any.
-    fn revise(&self, open: PullRequest, wanted: &WantedPullRequest<'_>, content: &Content) -> Result<Kept, ForgeError> {
-        let old = open.body.as_deref().unwrap_or_default();
-        let ours = title(wanted.message);
-        let new_title = Some(ours.as_str()).filter(|ours| is_ours(&open.title, old) && *ours != open.title.trim());
-        let body = Description::new(wanted, &ours, content).into_body(old);
-        let new_body = Some(body.as_str()).filter(|new| !same_lines(new, old));
-        if new_title.is_none() && new_body.is_none() {
-            return Ok(kept(open, PullRequestState::Unchanged));
+    /// The oldest of several open requests for the same branches. Gitea opens a second one if it is asked for both in the same
+    /// moment; of the processes that asked, each but the first finds an older one here.
+    fn older_twin(
+        &self,
+        ours: &PullRequest,
+        wanted: &WantedPullRequest<'_>,
+    ) -> Result<Option<PullRequest>, ForgeError> {
+        if self.kind != ForgeApi::Gitea {
+            return Ok(None);
         }
-        let edit = PullRequestEdit {
-            title: new_title,
-            body: new_body,
-        };
-        Ok(kept(self.edit(open.number, &edit)?, PullRequestState::Updated))
+        let (head, base) = (wanted.head, wanted.base);
+        let attempt = format!("look for other pull requests from {head} to {base}");
+        // Newest first: one that was not there before ours was opened is on the first page.
+        let (open, _) = self.page(&attempt, self.list("open", head, base, 1))?;
+        let twins = open.into_iter().filter(|twin| twin.joins(head, base));
+        Ok(twins
+            .min_by_key(|twin| twin.number)
+            .filter(|oldest| oldest.number < ours.number))
+    }
+
+    /// Updates the fields that differ, if any.
+    fn revise(
+        &self,
+        mut open: PullRequest,
+        wanted: &WantedPullRequest<'_>,
+        content: &Content,
+    ) -> Result<Kept, ForgeError> {
+        let ours = title(wanted.message);
+        let mut tries = 0;
+        loop {
+            let old = open.body.as_deref().unwrap_or_default();
+            let new_title = Some(ours.as_str()).filter(|ours| is_ours(&open.title, old) && *ours != open.title.trim());
+            let body = Description::new(wanted, &ours, content).into_body(old);
+            let new_body = Some(body.as_str()).filter(|new| !same_lines(new, old));
+            if new_title.is_none() && new_body.is_none() {
+                return Ok(kept(open, PullRequestState::Unchanged));
+            }
+            let edit = PullRequestEdit {
+                title: new_title,
+                body: new_body,
+                content_version: open.content_version.filter(|_| new_body.is_some()),
+                state: None,
+            };
+            tries += 1;
+            match self.edit(open.number, &edit)? {
+                Edited::PullRequest(found) => return Ok(kept(found, PullRequestState::Updated)),
+                Edited::Outdated(refused) if tries >= EDITS => return Err(refused),
+                Edited::Outdated(_) => open = self.request(open.number)?,
+            }
+        }
     }
 }
 

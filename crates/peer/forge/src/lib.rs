@@ -14,11 +14,13 @@ mod error;
 mod keep;
 mod kind;
 pub mod markdown;
+mod numbered;
 mod repository;
 
 pub use api::{Forge, Login};
 pub use description::Row;
 pub use error::ForgeError;
-pub use keep::{Kept, PullRequestState, WantedPullRequest};
+pub use keep::{Found, Kept, OpenPullRequest, PullRequestState, WantedPullRequest};
 pub use kind::ForgeApi;
+pub use numbered::{End, Numbered};
 pub use repository::{GitAddress, InvalidAddress, Repository};

@@ -119,6 +119,20 @@ pub struct CommitInfo {
 }
 
 impl CommitInfo {
+    /// Whether this person is author and committer.
+    #[must_use]
+    pub fn is_by(&self, name: &str, email: &str) -> bool {
+        let person = Person {
+            name: name.to_owned(),
+            email: email.to_owned(),
+            seconds: 0,
+            offset_minutes: 0,
+        };
+        let line = person.line();
+        let who = line.strip_suffix("0 +0000").unwrap_or(&line).as_bytes();
+        self.author.starts_with(who) && self.committer.starts_with(who)
+    }
+
     /// Reads the bytes of a commit object.
     pub(super) fn parse(id: ObjectId, data: &[u8]) -> Result<Self, GitError> {
         Self::read(data).ok_or_else(|| GitError::damaged(format!("commit {id} cannot be read")))

@@ -67,6 +67,11 @@ pub(crate) fn make(
         secret.and_then(|secret| connect::signer(secret, key.kind, clock::now().unix_seconds()))
     });
     let signer = signer.transpose().map_err(|e| e.to_string())?;
+    let agit = if push.is_agit() {
+        connect::own_gitea(&remote)
+    } else {
+        None
+    };
     let job = RemoteJob {
         edits: Edits {
             automation: Some(automation.metadata.object_name().to_string()),
@@ -87,6 +92,7 @@ pub(crate) fn make(
         message: CommitMessage::of(automation),
         signer,
         pull_request: pull_request(automation, &remote, objects)?,
+        agit: agit.map(Arc::new),
     };
     let owner = Owner::new(IMAGE_UPDATE_AUTOMATION.kind, automation.metadata.object_name());
     let place = context
@@ -179,6 +185,7 @@ fn pull_request(
     };
     Ok(Some(PullRequest {
         base: said.base,
+        overwrite: said.overwrite,
         forge: Arc::new(connect::forge(kind, repository, login, remote)?),
     }))
 }

@@ -7,7 +7,7 @@ use super::skips;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_artifact::Revision;
 use bumpwright_runtime::{Outcome, Status};
-use bumpwright_update::Run;
+use bumpwright_update::{PullRequestReport, Run};
 
 const READY: &str = "repository up-to-date";
 
@@ -38,6 +38,7 @@ fn is_switched(automation: &ImageUpdateAutomation, run: &Run) -> bool {
 
 /// Records the result of a run at the time `now`.
 pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Outcome {
+    let before = status.message_before().to_owned();
     let (automation, run, observed) = (&finished.automation, &finished.run, finished.observed);
     let unchanged = is_unchanged(status, automation, run, &observed);
     let commit = run.commit.as_ref().filter(|_| run.has_pushed());
@@ -56,9 +57,10 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
     let push = automation.spec.git.as_ref().and_then(|git| git.push.as_ref());
     let refspec = push.and_then(|push| push.refspec.as_deref());
     let skipped = skips::summary(&run.skips);
-    let with = |text: String| match &skipped {
-        Some(skipped) => format!("{text}\n{skipped}"),
-        None => text,
+    let request = run.pull_request.as_ref().and_then(PullRequestReport::told);
+    let with = |text: String| {
+        let lines = std::iter::once(text).chain(request.clone()).chain(skipped.clone());
+        lines.collect::<Vec<_>>().join("\n")
     };
     let trace = if unchanged {
         "no change since last reconciliation"
@@ -67,10 +69,23 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
     };
     Outcome::Ready {
         message: with(READY.to_owned()),
-        news: pushed.map(|_| with(summary(run, refspec))),
-        trace: trace.to_owned(),
+        news: match pushed {
+            Some(_) => Some(with(summary(run, refspec))),
+            None => request_news(run, &before),
+        },
+        trace: match &request {
+            Some(request) => format!("{trace}; {request}"),
+            None => trace.to_owned(),
+        },
         after: Some(automation.interval()),
     }
+}
+
+/// News of a pull request without a push: it was opened or updated after all, or is left alone from now on.
+fn request_news(run: &Run, before: &str) -> Option<String> {
+    let request = run.pull_request.as_ref()?;
+    let told = request.told()?;
+    (request.has_changed() || !before.contains(&told)).then_some(told)
 }
 
 /// `pushed commit 'abcdef1' to branch 'main'` (image-automation-controller v1.2, `PushResult.Summary`).
