@@ -15,6 +15,7 @@ mod buckets;
 mod flux_cli;
 mod flux_neighbours;
 mod git_servers;
+mod gitea;
 mod kubernetes;
 mod local_kms;
 mod notation;

@@ -23,6 +23,7 @@ pub mod deployments;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;
+pub mod gitea;
 pub mod gotemplate_struct;
 pub mod gpg;
 pub mod http_server;
