@@ -172,7 +172,9 @@ fn logins_that_are_exchanged_for_tokens() {
     }
     let refused = Arc::new(AtomicUsize::new(0));
     let counting = Arc::clone(&refused);
-    let hooks = Sent::default().refusing(move || drop(counting.fetch_add(1, Ordering::SeqCst)));
+    let hooks = Sent::default().refusing(move || {
+        counting.fetch_add(1, Ordering::SeqCst);
+    });
     let (client, app) = (Client::telling(Peer::default(), false, hooks), image(&registry, APP));
     assert!(
         client

@@ -381,6 +381,7 @@ fn a_pull_request_tells_the_impact() {
     job.pull_request = Some(PullRequest {
         base: None,
         forge: Arc::new(client),
+        overwrite: false,
     });
     let run = run_remote(&job, &place(&world.dir.path().join("mirror"), &url));
     assert_eq!(run.error, None);

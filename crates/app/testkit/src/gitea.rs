@@ -146,10 +146,7 @@ impl Gitea {
         command.stdout(log.try_clone().unwrap()).stderr(log);
         // This thread ends with the process.
         std::thread::spawn(move || {
-            let _server = command.spawn().unwrap();
-            loop {
-                std::thread::park();
-            }
+            command.status().unwrap();
         });
     }
 

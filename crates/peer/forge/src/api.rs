@@ -146,14 +146,14 @@ pub(super) struct PullRequestEdit<'a> {
 
 /// The result of opening a pull request.
 pub(super) enum Opened {
-    PullRequest(PullRequest),
+    PullRequest(Box<PullRequest>),
     /// There is one, or another process has opened one in between.
     Exists(ForgeError),
 }
 
 /// The result of changing a pull request.
 pub(super) enum Edited {
-    PullRequest(PullRequest),
+    PullRequest(Box<PullRequest>),
     /// Somebody has changed its description in between.
     Outdated(ForgeError),
 }
@@ -263,7 +263,7 @@ impl Forge {
         let request = Request::post(self.repository.url(&["pulls"]), "application/json", json(new));
         let answer = self.send(&attempt, request)?;
         if answer.status.is_success() {
-            return self.read(&attempt, &answer).map(Opened::PullRequest);
+            return self.read(&attempt, &answer).map(Box::new).map(Opened::PullRequest);
         }
         let refused = refusal(&attempt, &answer, &self.login, self.kind);
         // GitHub: 422 for anything that is not valid; Gitea: 409 only for this.
@@ -286,7 +286,7 @@ impl Forge {
         let attempt = format!("update pull request #{number}");
         let answer = self.send(&attempt, request)?;
         if answer.status.is_success() {
-            return self.read(&attempt, &answer).map(Edited::PullRequest);
+            return self.read(&attempt, &answer).map(Box::new).map(Edited::PullRequest);
         }
         let refused = refusal(&attempt, &answer, &self.login, self.kind);
         match edit.content_version.is_some() && matches!(answer.status.as_u16(), 400 | 409 | 412) {

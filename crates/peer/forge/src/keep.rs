@@ -67,13 +67,13 @@ pub enum Found {
 
 /// An open pull request.
 #[derive(Debug)]
-pub struct OpenPullRequest(PullRequest);
+pub struct OpenPullRequest(Box<PullRequest>);
 
 impl OpenPullRequest {
     /// It is left alone, since somebody else has committed to its branch.
     #[must_use]
     pub fn edited(self) -> Kept {
-        kept(self.0, PullRequestState::Edited)
+        kept(*self.0, PullRequestState::Edited)
     }
 }
 
@@ -84,7 +84,7 @@ impl Forge {
     /// [`ForgeError`] when the forge does not answer or refuses.
     pub fn find(&self, wanted: &WantedPullRequest<'_>) -> Result<Found, ForgeError> {
         if let Some(open) = self.open_request(wanted.head, wanted.base)? {
-            return Ok(Found::Open(OpenPullRequest(open)));
+            return Ok(Found::Open(OpenPullRequest(Box::new(open))));
         }
         let content = Content::of(wanted.changes);
         let closed = self.declined((wanted.head, wanted.base), &content, wanted.commit)?;
@@ -102,7 +102,7 @@ impl Forge {
         let content = Content::of(wanted.changes);
         match found {
             Found::Declined(kept) => return Ok(kept),
-            Found::Open(open) => return self.revise(open.0, wanted, &content),
+            Found::Open(open) => return self.revise(*open.0, wanted, &content),
             Found::Nothing => {}
         }
         let title = title(wanted.message);
@@ -115,7 +115,7 @@ impl Forge {
         };
         match self.open(&new)? {
             Opened::PullRequest(ours) => match self.older_twin(&ours, wanted)? {
-                None => Ok(kept(ours, PullRequestState::Opened)),
+                None => Ok(kept(*ours, PullRequestState::Opened)),
                 Some(older) => {
                     self.close(ours.number)?;
                     self.revise(older, wanted, &content)
@@ -174,7 +174,7 @@ impl Forge {
             };
             tries += 1;
             match self.edit(open.number, &edit)? {
-                Edited::PullRequest(found) => return Ok(kept(found, PullRequestState::Updated)),
+                Edited::PullRequest(found) => return Ok(kept(*found, PullRequestState::Updated)),
                 Edited::Outdated(refused) if tries >= EDITS => return Err(refused),
                 Edited::Outdated(_) => open = self.request(open.number)?,
             }

@@ -448,7 +448,8 @@ mod tests {
         shows("workqueue_depth{controller=\"test\",name=\"test\",priority=\"0\"} 2");
         queue.add(name("c"));
         shows("workqueue_adds_total{controller=\"test\",name=\"test\"} 3");
-        let (_, _working) = queue.next().await.unwrap();
+        let working = queue.next().await;
+        assert!(working.is_some());
         shows("workqueue_depth{controller=\"test\",name=\"test\",priority=\"0\"} 2");
         shows("workqueue_queue_duration_seconds_bucket{controller=\"test\",name=\"test\",le=\"0.01\"} 1");
     }
