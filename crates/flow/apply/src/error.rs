@@ -54,9 +54,41 @@ impl ApplyError {
     }
 }
 
+/// Whom or what a refusal is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The object: its schema, admission control, a quota.
+    Object,
+    /// Its namespace or kind, which does not exist.
+    Missing,
+    /// The account, which lacks the right to write it.
+    NoRight,
+    /// Our own account, which may not act as the one of the Kustomization.
+    NotImpersonated,
+    /// The server: it was not reached, is too busy, or refuses the login.
+    Server,
+}
+
+impl Cause {
+    pub(super) fn of(error: &ClusterError) -> Self {
+        match error {
+            ClusterError::NoMatch { .. } => Self::Missing,
+            error if error.is_not_found() => Self::Missing,
+            error if error.is_not_impersonated() => Self::NotImpersonated,
+            error if error.lacks_right() => Self::NoRight,
+            ClusterError::Refused { code: 401 | 429, .. } => Self::Server,
+            error if error.is_transient() => Self::Server,
+            ClusterError::Refused { .. } | ClusterError::Conflict(_) | ClusterError::Name(_) => Self::Object,
+            _ => Self::Server,
+        }
+    }
+}
+
 /// An object that the server refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
+    /// What it is about.
+    pub cause: Cause,
     /// The object.
     pub id: ObjectId,
     /// Flux's message.
@@ -80,6 +112,7 @@ impl Refusal {
             }
         };
         Self {
+            cause: Cause::of(error),
             id: id.clone(),
             message,
             origin,
@@ -149,4 +182,53 @@ pub struct PruneError {
 
 fn joined(failures: &[String]) -> String {
     failures.iter().map(|failure| format!("{failure};")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause(code: u16, message: &str) -> Cause {
+        Cause::of(&ClusterError::Refused {
+            code,
+            reason: String::new(),
+            message: message.to_owned(),
+        })
+    }
+
+    /// Messages of Kubernetes 1.34.
+    #[test]
+    fn admission_control_and_authorization_forbid_in_other_words() {
+        let account =
+            r#"User "system:serviceaccount:shop:deployer" cannot patch resource "deployments" in API group "apps""#;
+        let own = r#"User "system:serviceaccount:fs:bumpwright" cannot impersonate resource "serviceaccounts" in API group """#;
+        for (code, message, expected) in [
+            (
+                403,
+                format!(r#"deployments.apps "web" is forbidden: {account} in the namespace "shop""#),
+                Cause::NoRight,
+            ),
+            (
+                403,
+                format!(r#"serviceaccounts "deployer" is forbidden: {own}"#),
+                Cause::NotImpersonated,
+            ),
+            (
+                403,
+                r#"pods "web" is forbidden: exceeded quota: pods"#.to_owned(),
+                Cause::Object,
+            ),
+            (422, "field is immutable".to_owned(), Cause::Object),
+            (404, r#"namespaces "shop" not found"#.to_owned(), Cause::Missing),
+            (401, "Unauthorized".to_owned(), Cause::Server),
+            (429, "too many requests".to_owned(), Cause::Server),
+            (504, "timeout".to_owned(), Cause::Server),
+        ] {
+            assert_eq!(cause(code, &message), expected, "{message}");
+        }
+        assert_eq!(
+            Cause::of(&ClusterError::Unreachable("refused".to_owned())),
+            Cause::Server
+        );
+    }
 }

@@ -8,7 +8,9 @@
 //! No object of a stage is written before the server has accepted all of them. A reconciliation without changes costs one list
 //! of versions per kind, and no request per object.
 
+mod admission;
 mod change;
+mod coming;
 mod drift;
 mod error;
 mod identity;
@@ -32,8 +34,9 @@ mod takeover;
 mod unknown_fields;
 mod write;
 
+pub use admission::refusals;
 pub use change::{Action, Change, ChangeSet};
-pub use error::{ApplyError, Failed, PruneError, Refusal, Refusals};
+pub use error::{ApplyError, Cause, Failed, PruneError, Refusal, Refusals};
 pub use identity::InvalidId;
 pub use inventory::{Entry, Inventory};
 pub use item::{Desired, Dropped};

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::change::{Action, Change};
 use super::drift::has_drifted;
-use super::error::{ApplyError, Refusal};
+use super::error::{ApplyError, Cause, Refusal};
 use super::ignore::{IgnoreRules, without};
 use super::item::Item;
 use super::managers::{self, Manager};
@@ -137,6 +137,50 @@ impl<'a> Looker<'a> {
             return Ok(skipped(item, existing.as_deref()));
         }
         Ok(self.compare(item, existing, dry_run, migrated))
+    }
+
+    /// Whether the server would take an object; nothing is compared.
+    pub(super) async fn admits(&self, item: &mut Item, resource: &Resource) -> Result<(), Refusal> {
+        if is_excluded(&item.object) {
+            return Ok(());
+        }
+        if SSA_IF_NOT_PRESENT.is_in(&item.object) && self.existing(item, resource).await?.is_some() {
+            return Ok(());
+        }
+        let Err(error) = self.try_dry_run(item, resource, false).await else {
+            return Ok(());
+        };
+        if error.is_unserved() {
+            self.cluster.forget_kind(&item.gvk);
+        }
+        match self.refused(item, resource, &error).await? {
+            Verdict::Replace(refusal) => self.admits_anew(item, resource, refusal).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the server would take an object after the one of before is deleted, which a dry run cannot do. It is asked about a copy
+    /// under another name: what it says of that as well is not about immutable fields.
+    async fn admits_anew(&self, item: &Item, resource: &Resource, refusal: Refusal) -> Result<(), Refusal> {
+        let own = &item.id.name.name;
+        let name = format!("{own}-anew");
+        let mut copy = Item {
+            object: item.object.clone(),
+            id: item.id.clone(),
+            gvk: item.gvk.clone(),
+            origin: None,
+            digest: item.digest,
+            resource: None,
+            dropped: Vec::new(),
+        };
+        copy.id.name.name.clone_from(&name);
+        if let Some(field) = copy.object.pointer_mut("/metadata/name") {
+            *field = Value::String(name.clone());
+        }
+        match self.dry_run(&copy, resource).await {
+            Err(error) if refusal.message.ends_with(&error.to_string().replace(&name, own)) => Err(refusal),
+            _ => Ok(()),
+        }
     }
 
     /// Decides from the server's object and the dry run.
@@ -270,6 +314,7 @@ impl<'a> Looker<'a> {
         let (name, manager) = (&item.id.name, &self.settings.manager);
         let patched = self.cluster.json_patch(resource, name, manager, &patch).await;
         patched.map(|_| true).map_err(|error| Refusal {
+            cause: Cause::of(&error),
             id: item.id.clone(),
             origin: item.origin.clone(),
             message: format!(

@@ -1,12 +1,12 @@
 //! A preview of an apply: the same dry runs, without writes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
 use super::change::{Action, Change};
+use super::coming::{Coming, brings_others};
 use super::error::{ApplyError, Refusal};
 use super::ignore::without;
 use super::inventory::{Entry, Inventory};
@@ -15,7 +15,6 @@ use super::look::{Looker, Plan, Verdict, refusal};
 use super::order::{self, STAGES, Stage};
 use super::prune::would_delete;
 use super::settings::Settings;
-use super::stage::defined;
 use bumpwright_api::ObjectId;
 use bumpwright_diff::{self as compare, Difference, Field, Named};
 use bumpwright_kube::{Cluster, ClusterError, Resource};
@@ -82,29 +81,6 @@ pub async fn preview(
         previewing.pruned(inventory).await?;
     }
     Ok(previewing.found)
-}
-
-/// Namespaces and kinds that earlier objects create, which the server cannot know yet.
-#[derive(Debug, Default)]
-struct Coming {
-    namespaces: BTreeSet<String>,
-    /// By group and name.
-    kinds: BTreeSet<(String, String)>,
-}
-
-impl Coming {
-    fn add(&mut self, object: &Value) {
-        let id = ObjectId::of(object);
-        if id.kind == "Namespace" && id.group.is_empty() {
-            self.namespaces.insert(id.name.name);
-        }
-        self.kinds.extend(defined(object));
-    }
-
-    fn brings(&self, item: &Item) -> bool {
-        let kind = (item.gvk.group.clone(), item.gvk.kind.clone());
-        self.kinds.contains(&kind) || self.namespaces.contains(&item.id.name.namespace)
-    }
 }
 
 struct Previewing<'a> {
@@ -175,11 +151,6 @@ impl Previewing<'_> {
         }
         Ok(())
     }
-}
-
-fn brings_others(object: &Value) -> bool {
-    let id = ObjectId::of(object);
-    (id.kind == "Namespace" && id.group.is_empty()) || defined(object).is_some()
 }
 
 fn named(id: &ObjectId) -> Named {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::change::{Action, Change, ChangeSet};
-use super::error::{ApplyError, Refusal, Refusals};
+use super::error::{ApplyError, Cause, Refusal, Refusals};
 use super::inventory::{Entry, Inventory};
 use super::item::{Dropped, Item};
 use super::look::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
@@ -237,6 +237,7 @@ async fn look(
     let Some(resource) = item.resource.clone() else {
         // An item without a mapping was refused, with an error.
         return Err(refused.unwrap_or_else(|| Refusal {
+            cause: Cause::Missing,
             id: item.id.clone(),
             message: format!("{} dry-run failed: its kind is unknown", item.id),
             origin: item.origin.clone(),

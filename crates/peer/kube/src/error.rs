@@ -169,6 +169,19 @@ impl ClusterError {
         matches!(self, Self::Refused { code: 403, .. })
     }
 
+    /// Whether the caller may not act as the account that it impersonates.
+    #[must_use]
+    pub fn is_not_impersonated(&self) -> bool {
+        matches!(self, Self::Refused { code: 403, message, .. } if message.contains("cannot impersonate"))
+    }
+
+    /// Whether the account lacks the right, in the words of the authorization; admission control forbids in others.
+    #[must_use]
+    pub fn lacks_right(&self) -> bool {
+        let says = |message: &str| message.contains("\" cannot ") && message.contains(" resource \"");
+        matches!(self, Self::Refused { code: 403, message, .. } if says(message))
+    }
+
     /// Whether the server does not have the path: its kinds have changed.
     #[must_use]
     pub fn is_unserved(&self) -> bool {
