@@ -51,6 +51,7 @@ pub(super) struct Pair<'f> {
 }
 
 /// An object that differs.
+#[derive(Clone, Copy)]
 pub(super) struct Difference<'f> {
     pub(super) before: Option<&'f FleetObject>,
     pub(super) after: Option<&'f FleetObject>,
@@ -176,7 +177,7 @@ fn is_below_unbuilt(node: &Node, own: &Fleet, other: &Fleet) -> bool {
 }
 
 /// Whether two generated objects differ only in the hash of their names.
-fn is_renamed(old: &ObjectId, new: &ObjectId) -> bool {
+pub(super) fn is_renamed(old: &ObjectId, new: &ObjectId) -> bool {
     let same_kind = (&old.group, &old.kind, &old.name.namespace) == (&new.group, &new.kind, &new.name.namespace);
     let (old, new) = (without_hash(&old.name.name), without_hash(&new.name.name));
     same_kind && old.is_some() && old == new

@@ -7,6 +7,7 @@
 //! - [`Memo`]: builds that are known already, for several clusters and for revisions that differ little.
 //! - [`Changed`]: a repository with other bytes in some files: the commit before it is pushed.
 //! - [`FleetVerifier`]: what the edits of an update change in the fleets, and whether they still build.
+//! - [`DryRuns`]: the API servers that are asked about it.
 
 mod build;
 mod check;
@@ -25,6 +26,7 @@ mod memo;
 mod rebuild;
 mod repository;
 mod search;
+mod server;
 mod settings;
 mod source;
 mod sources;
@@ -38,6 +40,7 @@ pub use entry::{clean, entries};
 pub use files::SourceFiles;
 pub use memo::Memo;
 pub use repository::{Changed, Outside, Reads, Repository};
+pub use server::{Asker, DryRun, DryRuns, NotAsked, judged};
 pub use settings::{GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};

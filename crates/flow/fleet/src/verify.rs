@@ -11,6 +11,7 @@ use super::impact::{Pair, impact, pairs};
 use super::memo::Memo;
 use super::repository::{Changed, Outside, Repository};
 use super::search::Search;
+use super::server::DryRuns;
 use super::settings::Settings;
 use super::view::{Fleet, Node, Problem};
 use super::walk::{ClusterObjects, view, view_cluster};
@@ -29,7 +30,7 @@ pub struct Verification {
     pub must_build: bool,
     /// The time for all of it.
     pub timeout: GoDuration,
-    /// Whether a commit is pushed that was not verified in that time.
+    /// Whether a commit is pushed that was not verified in that time, or about which an API server could not be asked.
     pub push_on_timeout: bool,
 }
 
@@ -48,6 +49,7 @@ pub struct FleetVerifier {
     outside: Box<dyn Outside + Send>,
     settings: Settings,
     verification: Verification,
+    server: Option<Box<dyn DryRuns>>,
     known: Mutex<Known>,
 }
 
@@ -84,6 +86,7 @@ impl FleetVerifier {
             outside,
             settings,
             verification,
+            server: None,
             known: Mutex::default(),
         }
     }
@@ -99,6 +102,15 @@ impl FleetVerifier {
         Self {
             clusters: Clusters::Objects(cluster),
             ..Self::new(Vec::new(), None, outside, settings, verification)
+        }
+    }
+
+    /// Asks API servers as well about the objects that a commit changes.
+    #[must_use]
+    pub fn with_server(self, server: Box<dyn DryRuns>) -> Self {
+        Self {
+            server: Some(server),
+            ..self
         }
     }
 
@@ -193,7 +205,7 @@ fn below(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
 }
 
-fn refused(message: String) -> VerifyError {
+pub(super) fn refused(message: String) -> VerifyError {
     VerifyError {
         message,
         fields: Vec::new(),
@@ -239,6 +251,9 @@ impl Attempt<'_> {
         let broken: Vec<Broken<'_>> = pairs.iter().filter_map(Broken::of).collect();
         if must_build && !broken.is_empty() {
             return Err(self.refusal(&broken, &new_memo));
+        }
+        if let Some(server) = self.verifier.server.as_deref().filter(|_| !late) {
+            impact.notes.extend(self.ask(server, &pairs, &new_memo)?);
         }
         impact.notes.extend(broken.iter().map(Broken::shown));
         let unbuilt = pairs.iter().filter(|pair| self.is_unbuilt(pair, &new_memo));
@@ -316,11 +331,28 @@ impl Attempt<'_> {
     /// The error for builds that fail with the commit only, and the fields that cause it.
     fn refusal(&self, broken: &[Broken<'_>], memo: &Memo) -> VerifyError {
         let message = broken.iter().map(Broken::shown).collect::<Vec<_>>().join("; ");
+        let pairs: Vec<(&Pair<'_>, ())> = broken.iter().map(|broken| (broken.pair, ())).collect();
+        let fields = self.causes(&pairs, memo, |pair, (), fleet| {
+            let name = pair.after.and_then(Node::name);
+            let node = fleet.nodes.iter().find(|node| node.name() == name);
+            let before = pair.before.and_then(refused_by);
+            node.is_some_and(|node| failure(node).is_some() || refused_by(node) > before)
+        });
+        VerifyError { message, fields }
+    }
+
+    /// The fields that cause failures of Kustomizations: `fails` looks for the same one in a fleet with some of the fields.
+    pub(super) fn causes<T: Copy>(
+        &self,
+        failures: &[(&Pair<'_>, T)],
+        memo: &Memo,
+        fails: impl Fn(&Pair<'_>, T, &Fleet) -> bool,
+    ) -> Vec<usize> {
         let mut fields = Vec::new();
         let half = (self.end.saturating_duration_since(Instant::now())) / 2;
         let mut search = Search::new(BUILDS, Instant::now() + half);
-        for broken in broken {
-            let name = memo_name(broken.pair);
+        for (pair, what) in failures {
+            let name = memo_name(pair);
             let is_read = |n: &usize| {
                 let change = self.proposal.changes.get(*n);
                 change.is_some_and(|change| memo.is_affected(&name, &[self.path(&change.path)]))
@@ -328,28 +360,27 @@ impl Attempt<'_> {
             let all: Vec<usize> = (0..self.proposal.changes.len()).collect();
             let read: Vec<usize> = all.iter().copied().filter(is_read).collect();
             let candidates = if read.is_empty() { all } else { read };
-            fields.extend(search.cause(&candidates, &mut |fields| self.breaks(broken, fields)));
+            let mut try_with = |fields: &[usize]| {
+                let fleet = self.fleet_with(&pair.fleets.1.entry, fields);
+                fleet.is_some_and(|fleet| fails(pair, *what, &fleet))
+            };
+            fields.extend(search.cause(&candidates, &mut try_with));
         }
         fields.sort_unstable();
         fields.dedup();
-        VerifyError { message, fields }
+        fields
     }
 
-    /// Whether these fields alone break a Kustomization.
-    fn breaks(&self, broken: &Broken<'_>, fields: &[usize]) -> bool {
-        let Some(files) = self.with_fields(fields) else {
-            return false;
-        };
+    /// The fleet of an entry with only these fields changed.
+    fn fleet_with(&self, entry: &str, fields: &[usize]) -> Option<Fleet> {
+        let files = self.with_fields(fields)?;
         let changed: Vec<String> = files.files.keys().cloned().collect();
-        let memo = self.memo.after(&changed);
-        let entry = &broken.pair.fleets.1.entry;
-        let Ok(fleet) = self.fleet(&files, entry, &memo) else {
-            return false;
-        };
-        let name = broken.pair.after.and_then(Node::name);
-        let node = fleet.nodes.iter().find(|node| node.name() == name);
-        let before = broken.pair.before.and_then(refused_by);
-        node.is_some_and(|node| failure(node).is_some() || refused_by(node) > before)
+        self.fleet(&files, entry, &self.memo.after(&changed)).ok()
+    }
+
+    /// Whether a commit is pushed that could not be verified.
+    pub(super) fn pushes_unverified(&self) -> bool {
+        self.verifier.verification.push_on_timeout
     }
 }
 
