@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::configs::Configs;
+use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
 use super::watching::Caches;
@@ -24,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) accounts: ServiceAccounts,
     pub(crate) identities: GitIdentities,
     pub(crate) clouds: Clouds,
+    /// Other clusters that Kustomizations are applied to.
+    pub(crate) remotes: Remotes,
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
 }

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::configs::Configs;
 use super::context::{Context, Parts};
 use super::kinds::{self, Workers};
+use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
@@ -156,6 +157,7 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
             accounts,
             identities: GitIdentities::sharing(token_cache.clone()),
             clouds: Clouds::new(token_cache),
+            remotes: Remotes::default(),
             log: services.log.clone(),
             metrics,
             settings,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::SOURCES;
 use super::artifact_trees::ArtifactTrees;
 use super::build::slots::BuildSlots;
-use super::target::Remotes;
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
@@ -19,7 +18,6 @@ pub(crate) struct KustomizationsContext {
     pub(crate) sources: [Arc<Cache>; SOURCES.len()],
     pub(crate) trees: Arc<ArtifactTrees>,
     pub(crate) build_slots: BuildSlots,
-    pub(crate) remotes: Remotes,
 }
 
 impl KustomizationsContext {
@@ -36,7 +34,6 @@ impl KustomizationsContext {
                 settings.builds.clone(),
             )),
             build_slots: BuildSlots::default(),
-            remotes: Remotes::default(),
         })
     }
 }

@@ -48,7 +48,7 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
         tell(EventType::Warning, message);
         return Ok(());
     }
-    let target = target::of(context, &kustomization).await?;
+    let target = target::of(&context.shared, &kustomization).await?;
     let inventory = takeover::inventory(request, before, &target.cluster).await?;
     let settings = apply::settings(&context.shared, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;

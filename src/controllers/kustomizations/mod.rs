@@ -176,7 +176,7 @@ impl Reconciliation<'_> {
         dependencies::check(shared, self.request.object, kustomization, &source).await?;
         let files = self.fetch(&source).await?;
         let built = self.build(files).await;
-        let target = target::of(context, kustomization).await;
+        let target = target::of(shared, kustomization).await;
         let (built, target) = built_for_target(built, target)?;
         self.progress.begin("Detecting drift");
         let before = self

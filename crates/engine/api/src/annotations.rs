@@ -107,14 +107,14 @@ pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
         "ImageUpdateAutomation",
         "verify",
-        "none (default) or build",
-        "With build, the Kustomizations that read a changed file are built before the push, and one that fails only with the commit prevents it.",
+        "none (default), build or server",
+        "With build, the Kustomizations that read a changed file are built before the push, and one that fails only with the commit prevents it. With server, so does an object that changes and that the API server refuses in a dry run as the Kustomization's account.",
     ),
     annotation(
         "ImageUpdateAutomation",
         "verify-on-timeout",
         "fail (default) or push",
-        "What becomes of a commit that could not be verified in time.",
+        "What becomes of a commit that could not be verified in time, or about which the API server could not be asked.",
     ),
     annotation(
         "ImageUpdateAutomation",

@@ -16,12 +16,24 @@ pub struct AutomationAnnotations {
     pub settle: Option<Duration>,
     /// `settle-at-most`: the longest wait after the first change.
     pub settle_at_most: Option<Duration>,
-    /// `verify: build`: build before the push.
-    pub verify: bool,
+    /// `verify`: what has to succeed before the push.
+    pub verify: VerifyLevel,
     /// `verify-timeout`: the time for that; a minute when absent.
     pub verify_timeout: Option<Duration>,
-    /// `verify-on-timeout: push`: push what could not be verified in time.
+    /// `verify-on-timeout: push`: push what could not be verified, for lack of time or of an API server.
     pub push_on_timeout: bool,
+}
+
+/// What has to succeed before a push.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VerifyLevel {
+    /// Nothing.
+    #[default]
+    None,
+    /// The builds.
+    Build,
+    /// The builds, and dry runs of what changes at the API server.
+    Server,
 }
 
 impl AutomationAnnotations {
@@ -45,6 +57,18 @@ impl AutomationAnnotations {
                     grammar: "a duration such as 20s or 5m",
                 })
         };
+        let verify = match ours(annotations, "verify").map(String::as_str) {
+            None | Some("none") => VerifyLevel::None,
+            Some("build") => VerifyLevel::Build,
+            Some("server") => VerifyLevel::Server,
+            Some(value) => {
+                return Err(InvalidAnnotation::Value {
+                    key: "verify",
+                    value: value.to_owned(),
+                    grammar: "none, build or server",
+                });
+            }
+        };
         let choice = |key: &'static str, [no, yes]: [&str; 2], grammar: &'static str| match ours(annotations, key) {
             None => Ok(false),
             Some(value) if value == no => Ok(false),
@@ -57,7 +81,7 @@ impl AutomationAnnotations {
         };
         Ok(Self {
             dry_run: choice("dry-run", ["false", "true"], "\"true\" or \"false\"")?,
-            verify: choice("verify", ["none", "build"], "none or build")?,
+            verify,
             verify_timeout: duration("verify-timeout")?,
             push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
             settle: duration("settle")?,
@@ -104,15 +128,20 @@ pub(crate) mod tests {
         assert_eq!(read(&[]).unwrap(), AutomationAnnotations::default());
         assert!(read(&[("hold", "x")]).is_err());
         assert!(read(&[("dry-run", "true")]).unwrap().dry_run);
-        assert!(read(&[("verify", "build")]).unwrap().verify);
-        assert!(!read(&[("verify", "none")]).unwrap().verify);
+        for (value, level) in [
+            ("none", VerifyLevel::None),
+            ("build", VerifyLevel::Build),
+            ("server", VerifyLevel::Server),
+        ] {
+            assert_eq!(read(&[("verify", value)]).unwrap().verify, level);
+        }
         assert!(read(&[("verify-on-timeout", "push")]).unwrap().push_on_timeout);
         for (key, value) in [
             ("dry-run", "yes"),
             ("settle", "20"),
             ("settle-at-most", "-1s"),
             ("settle", ""),
-            ("verify", "server"),
+            ("verify", "cluster"),
             ("verify-timeout", "soon"),
             ("verify-on-timeout", "ignore"),
         ] {

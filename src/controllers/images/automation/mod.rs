@@ -3,6 +3,7 @@
 
 mod context;
 mod dereference;
+mod dry_runs;
 mod error;
 mod job;
 mod preview;

@@ -1,6 +1,7 @@
 //! The report of an automation with `bumpwright.dev/dry-run: "true"`, in place of a push.
 
 use super::skips;
+use super::status::noted;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_edit::unified;
 use bumpwright_runtime::Outcome;
@@ -21,6 +22,7 @@ pub(crate) fn outcome(automation: &ImageUpdateAutomation, run: &Run) -> Outcome 
             diff(run)
         ),
     };
+    message = noted(message, run);
     if let Some(skipped) = skips::summary(&run.skips) {
         message = format!("{}\n{skipped}", message.trim_end());
     }

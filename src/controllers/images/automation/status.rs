@@ -11,6 +11,9 @@ use bumpwright_update::{PullRequestReport, Run};
 
 const READY: &str = "repository up-to-date";
 
+/// The most notes of a verification in a message.
+const NOTES: usize = 10;
+
 /// Marks the beginning of a run at the time `now` (RFC 3339).
 pub(super) fn begin(status: &mut Status, now: &str) {
     let fields = &mut status.fields;
@@ -70,7 +73,7 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
     Outcome::Ready {
         message: with(READY.to_owned()),
         news: match pushed {
-            Some(_) => Some(with(summary(run, refspec))),
+            Some(_) => Some(with(noted(summary(run, refspec), run))),
             None => request_news(run, &before),
         },
         trace: match &request {
@@ -86,6 +89,14 @@ fn request_news(run: &Run, before: &str) -> Option<String> {
     let request = run.pull_request.as_ref()?;
     let told = request.told()?;
     (request.has_changed() || !before.contains(&told)).then_some(told)
+}
+
+/// With what the verification of the commit has to say.
+pub(super) fn noted(mut text: String, run: &Run) -> String {
+    for note in run.impact.iter().flat_map(|impact| &impact.notes).take(NOTES) {
+        text = format!("{}\nnote: {note}", text.trim_end());
+    }
+    text
 }
 
 /// `pushed commit 'abcdef1' to branch 'main'` (image-automation-controller v1.2, `PushResult.Summary`).

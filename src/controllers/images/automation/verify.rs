@@ -1,5 +1,5 @@
-//! `bumpwright.dev/verify: build`: the Kustomizations of the cluster that sync the repository are built with the commit before it is
-//! pushed (docs/guides/impact.md).
+//! `bumpwright.dev/verify`: the Kustomizations of the cluster that sync the repository are built with the commit before it is pushed, and
+//! with `server` what changes is sent to the API server as dry runs (docs/guides/impact.md).
 //!
 //! An automation is a tenant's. It sees the Kustomizations of its own GitRepository only; with `--no-cross-namespace-refs` those of its
 //! own namespace. Secrets of other namespaces are not read: variables from them stay as they are written.
@@ -11,8 +11,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::context::AutomationContext;
+use super::dry_runs::as_reconciler;
 use super::error::Error;
-use bumpwright_api::{AutomationAnnotations, GoDuration, ImageUpdateAutomation, Kustomization, ObjectName};
+use bumpwright_api::{
+    AutomationAnnotations, GoDuration, ImageUpdateAutomation, Kustomization, ObjectName, VerifyLevel,
+};
 use bumpwright_fleet::{
     ClusterObjects, FleetObject, FleetVerifier, Outside, Repository, Settings, SourceObject, Verification,
 };
@@ -47,10 +50,10 @@ pub(super) async fn verifier(
     automation: &ImageUpdateAutomation,
     annotations: &AutomationAnnotations,
 ) -> Result<Option<Arc<dyn Verify>>, Error> {
-    if !annotations.verify {
+    if annotations.verify == VerifyLevel::None {
         return Ok(None);
     }
-    let cluster = objects(context, automation).await.map_err(|error| {
+    let Seen { cluster, all } = seen(context, automation).await.map_err(|error| {
         Error::Failed(format!(
             "cannot read the Kustomizations that bumpwright.dev/verify builds: {error}"
         ))
@@ -64,15 +67,23 @@ pub(super) async fn verifier(
         timeout: GoDuration::from(timeout),
         push_on_timeout: annotations.push_on_timeout,
     };
-    let verifier = FleetVerifier::of_cluster(cluster, Box::new(NoNetwork), settings, verification);
+    let mut verifier = FleetVerifier::of_cluster(cluster, Box::new(NoNetwork), settings, verification);
+    if annotations.verify == VerifyLevel::Server {
+        verifier = verifier.with_server(as_reconciler(&context.shared, namespace, all));
+    }
     Ok(Some(Arc::new(verifier)))
 }
 
-/// The Kustomizations that sync the automation's GitRepository, and what they take variables from.
-async fn objects(
-    context: &AutomationContext,
-    automation: &ImageUpdateAutomation,
-) -> Result<ClusterObjects, ClusterError> {
+/// What an automation sees of the cluster.
+struct Seen {
+    /// The Kustomizations that sync its GitRepository, without those that others of them apply, and what they take variables from.
+    cluster: ClusterObjects,
+    /// All of these Kustomizations.
+    all: Vec<Kustomization>,
+}
+
+/// Reads what the automation sees.
+async fn seen(context: &AutomationContext, automation: &ImageUpdateAutomation) -> Result<Seen, ClusterError> {
     let source = automation.source_name();
     let own = automation.metadata.namespace_or_default();
     let settings = &context.shared.settings;
@@ -100,11 +111,17 @@ async fn objects(
         let owner = ObjectName::new(namespace, owner);
         owner != *name && names.contains(&owner)
     };
-    let roots = all
-        .into_iter()
-        .filter(|(one, object)| !is_applied(object, &one.metadata.object_name()));
-    objects.extend(roots.map(|(_, value)| FleetObject { value, origin: None }));
-    Ok(ClusterObjects { source, objects })
+    let mut seen = Vec::with_capacity(all.len());
+    for (one, value) in all {
+        if !is_applied(&value, &one.metadata.object_name()) {
+            objects.push(FleetObject { value, origin: None });
+        }
+        seen.push(one);
+    }
+    Ok(Seen {
+        cluster: ClusterObjects { source, objects },
+        all: seen,
+    })
 }
 
 /// The Kustomizations of a namespace, or of all; none in a cluster that does not have the kind.

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 
-use super::super::context::KustomizationsContext;
 use super::RemoteKey;
 use super::audiences::{audiences_of, is_kept};
 use crate::controllers::context::Context;
@@ -33,15 +32,11 @@ const TOKEN: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// In Flux's words.
-pub(crate) async fn cluster(
-    context: &KustomizationsContext,
-    kustomization: &Kustomization,
-    map: &str,
-) -> Result<Cluster, String> {
+pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, map: &str) -> Result<Cluster, String> {
     let namespace = kustomization.metadata.namespace_or_default();
-    let settings = settings(&context.shared, &ObjectName::new(namespace, map)).await?;
-    let request = request(&context.shared, namespace, &settings).await?;
-    let cloud = context.shared.clouds.direct();
+    let settings = settings(context, &ObjectName::new(namespace, map)).await?;
+    let request = request(context, namespace, &settings).await?;
+    let cloud = context.clouds.direct();
     let asking = cloud.asked_by(requester("Kustomization", &kustomization.metadata));
     let login = login(asking, Arc::clone(&request), kustomization.spec.timeout()).await?;
     let key = key(&request, &login);
@@ -49,7 +44,7 @@ pub(crate) async fn cluster(
         return Ok(cluster);
     }
     let (address, ca) = (&login.address, login.ca.as_deref());
-    let told = request_metrics::of_cluster(&context.shared.metrics);
+    let told = request_metrics::of_cluster(&context.metrics);
     let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
     context.remotes.put(key, &cluster);
     Ok(cluster)

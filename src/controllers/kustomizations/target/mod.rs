@@ -10,7 +10,6 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
-use super::context::KustomizationsContext;
 use crate::controllers::context::Context;
 use crate::controllers::request_metrics;
 use bumpwright_api::{KubeConfigRef, Kustomization, ObjectName, SecretKeyRef};
@@ -80,11 +79,10 @@ impl Remotes {
 ///
 /// # Errors
 /// In Flux's words.
-pub(crate) async fn of(context: &KustomizationsContext, kustomization: &Kustomization) -> Result<Target, String> {
-    let shared = &context.shared;
+pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Result<Target, String> {
     let cluster = match &kustomization.spec.kube_config {
         None => shared.cluster.clone(),
-        Some(reference) => remote(context, kustomization, reference).await?.led_by(&shared.cluster),
+        Some(reference) => remote(shared, kustomization, reference).await?.led_by(&shared.cluster),
     };
     let namespace = kustomization.metadata.namespace_or_default();
     let cluster = cluster.within(shared.settings.builds.of(namespace));
@@ -113,13 +111,13 @@ pub(crate) async fn account_is_there(context: &Context, kustomization: &Kustomiz
 }
 
 async fn remote(
-    context: &KustomizationsContext,
+    context: &Context,
     kustomization: &Kustomization,
     reference: &KubeConfigRef,
 ) -> Result<Cluster, String> {
     let namespace = kustomization.metadata.namespace_or_default();
     let text = match (&reference.secret_ref, &reference.config_map_ref) {
-        (Some(secret), _) => from_secret(&context.shared, namespace, secret).await?,
+        (Some(secret), _) => from_secret(context, namespace, secret).await?,
         (None, Some(map)) => return kubeconfig::cluster(context, kustomization, &map.name).await,
         (None, None) => {
             return Err(
@@ -133,12 +131,12 @@ async fn remote(
     if let Some(cluster) = context.remotes.get(key) {
         return Ok(cluster);
     }
-    let settings = &context.shared.settings.kustomize;
+    let settings = &context.settings.kustomize;
     let rules = RemoteRules {
         exec: settings.kubeconfig_exec,
         skip_tls_verify: settings.kubeconfig_insecure,
     };
-    let cluster = Cluster::from_kubeconfig(&text, rules, request_metrics::of_cluster(&context.shared.metrics)).await;
+    let cluster = Cluster::from_kubeconfig(&text, rules, request_metrics::of_cluster(&context.metrics)).await;
     let cluster = cluster.map_err(|error| error.to_string())?;
     context.remotes.put(key, &cluster);
     Ok(cluster)
