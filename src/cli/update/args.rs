@@ -35,6 +35,14 @@ pub struct Update {
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub verify_timeout: GoDuration,
 
+    /// With --verify server: the kubeconfig file
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// With --verify server: the context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+
     /// Ignore unknown fields of manifests in -f
     #[arg(long)]
     pub allow_unknown_fields: bool,
@@ -175,6 +183,8 @@ pub enum Verify {
     None,
     /// Every Kustomization that can be built without the edits can be built with them
     Build,
+    /// The same, and the cluster of the kubeconfig takes the objects that change, in dry runs as the account of their Kustomization
+    Server,
 }
 
 /// Output formats of `update`.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::args::{Update, Verify};
+use super::dry_runs;
 use super::target::{Target, classify};
 use crate::cli::access;
 use crate::cli::fleet::given::{Given, Limits};
@@ -29,21 +30,43 @@ pub(super) struct Clusters {
 /// # Errors
 /// A cluster that TARGET does not have, or a remote that cannot be fetched.
 pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Result<Clusters, String> {
+    let is_unused = args.verify != Verify::Server && (args.kubeconfig.is_some() || args.context.is_some());
+    if is_unused {
+        return Err("--kubeconfig and --context are for --verify server".to_owned());
+    }
     if args.fleet.is_empty() {
         return match args.verify {
             Verify::None => Ok(Clusters::default()),
-            Verify::Build => {
-                Err("--verify build needs --fleet PATH: the folders of TARGET that clusters reconcile".to_owned())
-            }
+            Verify::Build | Verify::Server => Err(format!(
+                "--verify {} needs --fleet PATH: the folders of TARGET that clusters reconcile",
+                if args.verify == Verify::Build {
+                    "build"
+                } else {
+                    "server"
+                }
+            )),
         };
     }
+    let server = match args.verify {
+        Verify::None | Verify::Build => None,
+        Verify::Server if args.fleet.len() > 1 => {
+            return Err(
+                "--verify server asks one cluster, that of the kubeconfig: name only its folder by --fleet".to_owned(),
+            );
+        }
+        Verify::Server => Some(dry_runs::connect(args)?),
+    };
     let clusters = open(args, &args.fleet, places)?;
     let (objects, notes) = clusters.objects(given)?;
     let verifier = clusters.verifier(Verification {
-        must_build: args.verify == Verify::Build,
+        must_build: args.verify != Verify::None,
         timeout: args.verify_timeout,
         push_on_timeout: false,
     });
+    let verifier = match server {
+        Some(server) => verifier.with_server(server),
+        None => verifier,
+    };
     Ok(Clusters {
         objects,
         verify: Some(Arc::new(verifier)),

@@ -3,6 +3,7 @@
 pub mod args;
 mod author;
 mod commit;
+mod dry_runs;
 mod fleet;
 mod git_signer;
 mod impact;

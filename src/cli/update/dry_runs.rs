@@ -1,0 +1,85 @@
+//! `--verify server`: dry runs of changed objects at the cluster of the kubeconfig.
+
+use std::time::Instant;
+
+use futures::{StreamExt as _, stream};
+use tokio::runtime::{Builder, Runtime};
+
+use super::args::Update;
+use crate::cli::cluster;
+use bumpwright_api::ObjectName;
+use bumpwright_apply::{Refusal, Settings, refusals};
+use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, judged};
+use bumpwright_kube::Cluster;
+
+/// Kustomizations that are asked about at the same time.
+const CONCURRENT: usize = 4;
+
+/// Asks as the user, and as the ServiceAccounts that Kustomizations name.
+struct AsUser {
+    /// Connections live as long as it does.
+    runtime: Runtime,
+    cluster: Cluster,
+}
+
+/// Connects to the cluster of the kubeconfig.
+///
+/// # Errors
+/// There is no usable kubeconfig.
+pub(super) fn connect(args: &Update) -> Result<Box<dyn DryRuns>, String> {
+    // Verifications run on several threads.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    let connecting = cluster::connect(args.kubeconfig.clone(), args.context.clone());
+    let cluster = runtime.block_on(connecting);
+    let cluster = cluster.map_err(|error| format!("--verify server: {error}"))?;
+    Ok(Box::new(AsUser { runtime, cluster }))
+}
+
+impl AsUser {
+    async fn one(&self, run: DryRun<'_>, end: Instant) -> Result<Vec<Refusal>, NotAsked> {
+        match tokio::time::timeout_at(end.into(), self.asked(run)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(NotAsked::Failed(
+                "there was no answer in time; --verify-timeout gives it more".to_owned(),
+            )),
+        }
+    }
+
+    async fn asked(&self, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
+        let kustomization = run.kustomization;
+        if kustomization.spec.kube_config.is_some() {
+            return Err(NotAsked::Left(
+                "the API server is not asked about its changes, which go to another cluster (spec.kubeConfig)"
+                    .to_owned(),
+            ));
+        }
+        let account = kustomization.spec.service_account_name.as_deref();
+        let account = account
+            .filter(|name| !name.is_empty())
+            .map(|name| ObjectName::new(kustomization.metadata.namespace_or_default(), name));
+        let cluster = match &account {
+            None => self.cluster.clone(),
+            Some(account) => {
+                let acting = self.cluster.as_account(account);
+                acting.map_err(|error| NotAsked::Failed(error.to_string()))?
+            }
+        };
+        let settings = Settings {
+            mask: run.mask,
+            ..Settings::of(kustomization)
+        };
+        let refused = refusals(&cluster, run.objects, run.build, &settings).await;
+        let refused = refused.map_err(|error| NotAsked::Failed(settings.mask.hide(&error.to_string())))?;
+        judged(refused, account.as_ref().map_or(Asker::Other, Asker::Account))
+    }
+}
+
+impl DryRuns for AsUser {
+    fn dry_runs(&self, runs: Vec<DryRun<'_>>, end: Instant) -> Vec<Result<Vec<Refusal>, NotAsked>> {
+        self.runtime.block_on(async {
+            let runs: Vec<_> = runs.into_iter().map(|run| self.one(run, end)).collect();
+            stream::iter(runs).buffered(CONCURRENT).collect().await
+        })
+    }
+}
