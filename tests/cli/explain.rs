@@ -292,7 +292,7 @@ fn without_a_code_all_are_listed_by_group() {
     let mut sorted = listed.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, wanted);
-    assert!(out.starts_with("Skipped markers\n  Commented"), "{out}");
+    assert!(out.starts_with("Skipped markers\n  BranchEdited"), "{out}");
     assert!(out.contains("\nKustomization\n  AccessDenied"), "{out}");
 }
 

@@ -128,9 +128,11 @@ impl Forge {
         requests.filter(|request| request.path.starts_with("/api/")).collect()
     }
 
-    /// The body of the last request to the API.
+    /// The body of the last request to the API that has one.
     pub fn sent(&self) -> Value {
-        serde_json::from_slice(&self.api_requests().last().unwrap().body).unwrap()
+        let requests = self.api_requests();
+        let last = requests.iter().rfind(|request| !request.body.is_empty());
+        serde_json::from_slice(&last.unwrap().body).unwrap()
     }
 }
 
