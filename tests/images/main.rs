@@ -18,3 +18,4 @@ mod objects;
 mod observe;
 mod storage_faults;
 mod verify;
+mod verify_server;
