@@ -46,7 +46,8 @@ formatted:
 	cargo fmt --check
 
 lint: formatted
-	cargo clippy --locked --features bumpwright/jemalloc --all-targets --test real -- -D warnings
+	cargo clippy --locked --features bumpwright/jemalloc --all-targets -- -D warnings
+	cargo clippy --locked --features bumpwright/jemalloc --test real -- -D warnings
 
 # All tests, the architecture among them. The full output goes to target/test-output.log.
 unit:

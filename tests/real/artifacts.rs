@@ -278,7 +278,7 @@ fn artifacts_of_real_makers_are_as_fluxs() {
         return;
     };
     let (cases, kind) = (cases(&world), ("OCIRepository", "ocirepositories"));
-    let mut rounds = Rounds::first(&cluster, kind, &[], &cases, &world.path("sides"));
+    let mut rounds = Rounds::first(&cluster, kind, &[], &cases, &world.path("sides"), &[]);
     let digests = |name: &str| {
         let of = |side: &crate::observed::Side<'_>| side.status(name)["artifact"]["digest"].clone();
         rounds.sides.each_ref().map(of)

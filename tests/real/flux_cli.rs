@@ -54,7 +54,7 @@ fn run(shown: &Shown<'_>, cells: &[Cell]) -> Vec<String> {
     };
     std::thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
     });
     said.into_inner().unwrap()

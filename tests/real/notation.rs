@@ -54,7 +54,7 @@ fn what_is_not_verified_yet_is_refused() {
         change: None,
     }];
     let kind = ("OCIRepository", "ocirepositories");
-    let rounds = Rounds::first(&cluster, kind, &[secret], &cases, &dir.path().join("sides"));
+    let rounds = Rounds::first(&cluster, kind, &[secret], &cases, &dir.path().join("sides"), &[]);
     let [flux, ours] = &rounds.sides;
     // The signature is a real one.
     let status = flux.status("notation");

@@ -63,7 +63,13 @@ impl<'a> Scenario<'a> {
         let closed = world.folder.path().join("closed");
         Repo::init(closed.join("app.git"));
         let login = Login::Basic("bot".to_owned(), "secret".to_owned());
-        let closed = GitHttp::with(&closed, Options { login, tls: None });
+        let closed = GitHttp::with(
+            &closed,
+            Options {
+                login,
+                ..Options::default()
+            },
+        );
         let (leader, standby) = (run(&world, "leader"), run(&world, "standby"));
         let scenario = Self {
             leader,
