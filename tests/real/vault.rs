@@ -224,10 +224,7 @@ fn service_accounts_log_in(program: &str, at: &str) {
         }),
     );
     world.again("app", "jwt-of-another");
-    says(
-        &world,
-        &["Code: 400. Errors:", "sub claim does not match bound subject"],
-    );
+    says(&world, &["Code: 400. Errors:", "invalid subject (sub) claim"]);
     assert!(!controller.log().contains("hunter2"), "{}", controller.log());
     assert_eq!(controller.stop(), Some(0));
 }
