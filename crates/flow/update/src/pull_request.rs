@@ -216,12 +216,7 @@ pub(super) fn skips(kept: &PullRequestReport, changes: &[Change]) -> Vec<Skip> {
         line: change.line,
         column: change.column,
         reason: Reason::BranchEdited,
-        message: format!(
-            "{} is not set to {}: {}",
-            change.object,
-            change.new,
-            edited(request.number, &kept.head)
-        ),
+        message: format!("not set to {}: {}", change.new, edited(request.number, &kept.head)),
     };
     changes.iter().map(skip).collect()
 }
