@@ -65,7 +65,7 @@ fn a_signed_commit_that_comes_over_ssh_is_verified_and_its_request_kept() {
     fleet.image("4.0.0");
     let told = fleet.bench.run(&flags("Bot <sshd@example.com>"));
     assert!(
-        told.code == 2 && told.err.contains("protected branch auto"),
+        told.code == 2 && told.err.contains("branch auto is protected from force push"),
         "{}",
         told.err
     );

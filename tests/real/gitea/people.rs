@@ -138,6 +138,10 @@ fn reviews_that_a_branch_requires_are_awaited_by_automerge() {
     // The approval was for another commit.
     fleet.image("3.0.0");
     assert_eq!(fleet.kept(&[]), (number, "updated".to_owned()));
+    let reviews = format!("/pulls/{number}/reviews");
+    bumpwright_testkit::waiting::until("the approval is dismissed", || {
+        fleet.hosted.api(&fleet.owner, "GET", &reviews, &Value::Null)[0]["dismissed"] == true
+    });
     let answer = fleet
         .hosted
         .try_api(&fleet.owner, "POST", &merge, &json!({"Do": "squash"}));
