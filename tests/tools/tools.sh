@@ -111,6 +111,11 @@ kubernetes_modules() { # version: its libraries are of the same release, which t
         go mod edit -replace="$library=$library@v0.${1#v1.}"
     done
 }
+kubernetes_version() { # version: the linker flags for what the program says of itself
+    minor=${1#v1.}
+    version=k8s.io/component-base/version
+    echo "-X $version.gitVersion=$1 -X $version.gitMajor=1 -X $version.gitMinor=${minor%.*}"
+}
 ARTIFACT=v0.18.1 # a library of theirs; the release that they ask for (v0.18.2) is not served everywhere
 flux_controller_module() { # name, version: a copy, since its go.mod looks for the API in a folder that its module does not have
     copy=$(go mod download -json "github.com/fluxcd/$1@$2" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p')
