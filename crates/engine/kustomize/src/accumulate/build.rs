@@ -136,7 +136,7 @@ fn build_with(
     world: &dyn World,
 ) -> Result<Build, BuildError> {
     let metered = Metering::begin(options.memory.as_ref());
-    let context = Context::new(world, options)?;
+    let context = Context::new(world, options);
     let objects = run(&context, tree, target, rewritten).map_err(|error| error.resolved(&context.files()))?;
     Ok(Build {
         objects,

@@ -30,8 +30,8 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(world: &'a dyn World, options: &'a Options) -> Result<Self, BuildError> {
-        Ok(Self {
+    pub(super) fn new(world: &'a dyn World, options: &'a Options) -> Self {
+        Self {
             world,
             options,
             schema: RefCell::default(),
@@ -40,8 +40,8 @@ impl<'a> Context<'a> {
             growth: Growth::default(),
             loads: Cell::default(),
             cycles: Cell::default(),
-            fields: Rc::new(FieldConfig::added()?),
-        })
+            fields: Rc::new(FieldConfig::builtin()),
+        }
     }
 
     pub(super) fn schema(&self) -> Ref<'_, SchemaChoice> {

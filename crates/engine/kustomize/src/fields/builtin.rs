@@ -55,6 +55,7 @@ fn selector(text: &str) -> Option<Gvk> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -71,6 +72,14 @@ mod tests {
         assert_eq!(lines, 306);
         assert_eq!(config.replicas.as_slice().len(), 4);
         assert_eq!(config.images.as_slice().len(), 7);
+    }
+
+    /// A build begins with the tables as they are.
+    #[test]
+    fn merging_them_into_empty_tables_changes_nothing() {
+        let mut merged = FieldConfig::default();
+        merged.merge(&BUILTIN).unwrap();
+        assert_eq!(merged, *BUILTIN);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::read::Fields;
 use super::spec::{FieldSpec, FieldSpecs};
 use crate::Gvk;
 use bumpwright_yaml::Node;
-use std::sync::LazyLock;
 
 /// The fields of each built-in transformer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,19 +40,6 @@ impl FieldConfig {
     #[must_use]
     pub fn builtin() -> Self {
         BUILTIN.clone()
-    }
-
-    /// The defaults as a build begins with them: merged into empty tables, without the specs that others cover.
-    ///
-    /// # Errors
-    /// As [`Self::merge`].
-    pub fn added() -> Result<Self, ConfigError> {
-        static ADDED: LazyLock<Result<FieldConfig, ConfigError>> = LazyLock::new(|| {
-            let mut added = FieldConfig::default();
-            added.merge(&BUILTIN)?;
-            Ok(added)
-        });
-        ADDED.clone()
     }
 
     /// The tables except `nameReference`, by the names of their fields.
