@@ -27,7 +27,7 @@ struct Case {
 
 /// Results that differ from the cosign program's: the message here, and why.
 const OTHERWISE: &[(&str, &str)] = &[
-    // Whoever else attests something about an image does not take its signature away.
+    // An attestation by another key does not invalidate a signature.
     ("bad bundle beside a simple signature", "verified"),
     ("message signature", "verified"), // beside a simple one
     // cosign writes and reads one type; another program signed for another purpose.

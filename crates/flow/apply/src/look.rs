@@ -154,14 +154,14 @@ impl<'a> Looker<'a> {
             self.cluster.forget_kind(&item.gvk);
         }
         match self.refused(item, resource, &error).await? {
-            Verdict::Replace(refusal) => self.admits_anew(item, resource, refusal).await,
+            Verdict::Replace(refusal) => self.admits_replacement(item, resource, refusal).await,
             _ => Ok(()),
         }
     }
 
     /// Whether the server would take an object after the one of before is deleted, which a dry run cannot do. It is asked about a copy
     /// under another name: what it says of that as well is not about immutable fields.
-    async fn admits_anew(&self, item: &Item, resource: &Resource, refusal: Refusal) -> Result<(), Refusal> {
+    async fn admits_replacement(&self, item: &Item, resource: &Resource, refusal: Refusal) -> Result<(), Refusal> {
         let own = &item.id.name.name;
         let name = format!("{own}-anew");
         let mut copy = Item {

@@ -32,7 +32,7 @@ impl NamespaceQueues {
         line.ready.push_back((name, Instant::now()));
     }
 
-    /// Begins the waits of all objects anew.
+    /// Restarts the waits of all objects.
     pub fn wait_from_now(&mut self) {
         let now = Instant::now();
         let waits = self.namespaces.values_mut().flat_map(|line| &mut line.ready);
