@@ -2,18 +2,14 @@
 
 use std::time::Instant;
 
-use futures::{StreamExt as _, stream};
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::Update;
 use crate::cli::cluster;
 use bumpwright_api::ObjectName;
 use bumpwright_apply::{Refusal, Settings, refusals};
-use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, judged};
+use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 use bumpwright_kube::Cluster;
-
-/// Kustomizations that are asked about at the same time.
-const CONCURRENT: usize = 4;
 
 /// Asks as the user, and as the ServiceAccounts that Kustomizations name.
 struct AsUser {
@@ -37,15 +33,6 @@ pub(super) fn connect(args: &Update) -> Result<Box<dyn DryRuns>, String> {
 }
 
 impl AsUser {
-    async fn one(&self, run: DryRun<'_>, end: Instant) -> Result<Vec<Refusal>, NotAsked> {
-        match tokio::time::timeout_at(end.into(), self.asked(run)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(NotAsked::Failed(
-                "there was no answer in time; --verify-timeout gives it more".to_owned(),
-            )),
-        }
-    }
-
     async fn asked(&self, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
         let kustomization = run.kustomization;
         if kustomization.spec.kube_config.is_some() {
@@ -77,9 +64,7 @@ impl AsUser {
 
 impl DryRuns for AsUser {
     fn dry_runs(&self, runs: Vec<DryRun<'_>>, end: Instant) -> Vec<Result<Vec<Refusal>, NotAsked>> {
-        self.runtime.block_on(async {
-            let runs: Vec<_> = runs.into_iter().map(|run| self.one(run, end)).collect();
-            stream::iter(runs).buffered(CONCURRENT).collect().await
-        })
+        self.runtime
+            .block_on(asked(runs, end, "--verify-timeout", |run| self.asked(run)))
     }
 }

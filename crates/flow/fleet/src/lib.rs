@@ -40,7 +40,7 @@ pub use entry::{clean, entries};
 pub use files::SourceFiles;
 pub use memo::Memo;
 pub use repository::{Changed, Outside, Reads, Repository};
-pub use server::{Asker, DryRun, DryRuns, NotAsked, judged};
+pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 pub use settings::{GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};
 pub use verify::{FleetVerifier, Verification};

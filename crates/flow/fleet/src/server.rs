@@ -4,6 +4,7 @@
 use std::slice;
 use std::time::Instant;
 
+use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::build::is_masked;
@@ -19,6 +20,9 @@ use bumpwright_update::VerifyError;
 
 /// Refused objects that a message shows.
 const SHOWN: usize = 3;
+
+/// Kustomizations that are asked about at the same time.
+const CONCURRENT: usize = 4;
 
 /// Dry runs at the API servers that Kustomizations are applied to.
 pub trait DryRuns: Send + Sync {
@@ -45,6 +49,27 @@ pub enum NotAsked {
     Left(String),
     /// It should have been, and that failed.
     Failed(String),
+}
+
+/// Asks about Kustomizations side by side, each until `end`. `more` says what gives more time.
+pub async fn asked<'a, F>(
+    runs: Vec<DryRun<'a>>,
+    end: Instant,
+    more: &str,
+    ask: impl Fn(DryRun<'a>) -> F,
+) -> Vec<Result<Vec<Refusal>, NotAsked>>
+where
+    F: Future<Output = Result<Vec<Refusal>, NotAsked>>,
+{
+    let in_time = |run| {
+        let answer = tokio::time::timeout_at(end.into(), ask(run));
+        async move {
+            let late = || NotAsked::Failed(format!("there was no answer in time; {more} gives it more"));
+            answer.await.unwrap_or_else(|_| Err(late()))
+        }
+    };
+    let asked: Vec<_> = runs.into_iter().map(in_time).collect();
+    stream::iter(asked).buffered(CONCURRENT).collect().await
 }
 
 /// Who asks.

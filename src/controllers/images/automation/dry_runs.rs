@@ -7,18 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::{StreamExt as _, stream};
 use tokio::runtime::Handle;
 
 use crate::controllers::context::Context;
 use crate::controllers::kustomizations::{apply, target};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_apply::{Refusal, Settings, refusals};
-use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, judged};
+use bumpwright_fleet::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 use bumpwright_http::Job;
-
-/// Kustomizations that are asked about at the same time.
-const CONCURRENT: usize = 4;
 
 /// How often it is looked whether the automation is deleted meanwhile.
 const LOOK: Duration = Duration::from_millis(200);
@@ -49,19 +45,14 @@ struct AsReconciler {
 }
 
 impl AsReconciler {
-    async fn one(&self, run: DryRun<'_>, end: Instant) -> Result<Vec<Refusal>, NotAsked> {
+    async fn one(&self, run: DryRun<'_>) -> Result<Vec<Refusal>, NotAsked> {
         let name = run.kustomization.metadata.object_name();
-        let Some(known) = self.known.get(&name).filter(|known| is_same(known, run.kustomization)) else {
-            return Err(NotAsked::Left(
+        match self.known.get(&name).filter(|known| is_same(known, run.kustomization)) {
+            Some(known) => self.asked(known, run).await,
+            None => Err(NotAsked::Left(
                 "the API server is not asked about its changes: it does not have this Kustomization for this source, with this \
                  serviceAccountName and kubeConfig"
                     .to_owned(),
-            ));
-        };
-        match tokio::time::timeout_at(end.into(), self.asked(known, run)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(NotAsked::Failed(
-                "there was no answer in time; verify-timeout gives it more".to_owned(),
             )),
         }
     }
@@ -94,9 +85,8 @@ impl DryRuns for AsReconciler {
     fn dry_runs(&self, runs: Vec<DryRun<'_>>, end: Instant) -> Vec<Result<Vec<Refusal>, NotAsked>> {
         let (job, count) = (Job::current(), runs.len());
         self.runtime.block_on(async {
-            let runs: Vec<_> = runs.into_iter().map(|run| self.one(run, end)).collect();
             tokio::select! {
-                answers = stream::iter(runs).buffered(CONCURRENT).collect::<Vec<_>>() => answers,
+                answers = asked(runs, end, "verify-timeout", |run| self.one(run)) => answers,
                 () = cancelled(job) => vec![Err(NotAsked::Failed("the automation is deleted meanwhile".to_owned())); count],
             }
         })
