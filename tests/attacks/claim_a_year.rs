@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::siege::siege;
 use crate::tarpit::{Tarpit, request, say, trickle};
+use bumpwright_testkit::digests::sha256;
 use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, OCI_REPOSITORY, World, git_repository};
 
 const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -42,7 +43,7 @@ fn registry(size: u64) -> Tarpit {
             };
             if head.starts_with("HEAD") {
                 let (head, _) = answer.split_once("\r\n\r\n").unwrap();
-                let digest = digest(&manifest);
+                let digest = sha256(manifest.as_bytes());
                 let head = format!("{head}\r\nDocker-Content-Digest: {digest}\r\n\r\n");
                 if !say(stream, head.as_bytes()) {
                     return;
@@ -52,13 +53,6 @@ fn registry(size: u64) -> Tarpit {
             }
         }
     })
-}
-
-fn digest(text: &str) -> String {
-    use sha2::{Digest as _, Sha256};
-    let digest = Sha256::digest(text.as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
 }
 
 /// A registry claims that a layer has a petabyte, which at the slowest bearable pace takes longer than a year.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use crate::garble::garbled;
 use crate::siege::siege;
+use bumpwright_testkit::digests::sha256;
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::images::Media;
 use bumpwright_testkit::reply::Reply;
@@ -46,19 +46,14 @@ const WORDS: &[&str] = &[
 /// What the registry has: by the end of the path.
 type Contents = BTreeMap<String, (&'static str, Vec<u8>)>;
 
-fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
-}
-
 /// A manifest under its tag and its digest.
 fn manifest(contents: &mut Contents, tag: &str, media: &'static str, bytes: Vec<u8>) {
-    contents.insert(format!("app/manifests/{}", digest(&bytes)), (media, bytes.clone()));
+    contents.insert(format!("app/manifests/{}", sha256(&bytes)), (media, bytes.clone()));
     contents.insert(format!("app/manifests/{tag}"), (media, bytes));
 }
 
 fn blob(contents: &mut Contents, bytes: Vec<u8>) -> (String, usize) {
-    let (digest, size) = (digest(&bytes), bytes.len());
+    let (digest, size) = (sha256(&bytes), bytes.len());
     contents.insert(format!("app/blobs/{digest}"), ("application/octet-stream", bytes));
     (digest, size)
 }
@@ -84,7 +79,7 @@ fn by_chance(contents: &mut Contents, seed: u64) {
     }
     let tag = format!("seed-{seed}");
     if seed % 4 == 2 {
-        let entry = json!({"mediaType": Media::Oci.manifest(), "digest": digest(&bytes), "size": bytes.len()});
+        let entry = json!({"mediaType": Media::Oci.manifest(), "digest": sha256(&bytes), "size": bytes.len()});
         let entries: Vec<_> = std::iter::repeat_n(entry, random.usize(1..400)).collect();
         manifest(contents, "of-index", Media::Oci.manifest(), bytes);
         let index = json!({"schemaVersion": 2, "mediaType": Media::Oci.index(), "manifests": entries});
@@ -103,7 +98,7 @@ fn by_chance(contents: &mut Contents, seed: u64) {
 fn by_design(contents: &mut Contents) -> Vec<&'static str> {
     let (config, _) = blob(contents, b"{}".to_vec());
     let config = json!({"mediaType": "application/vnd.cncf.flux.config.v1+json", "digest": config, "size": 2});
-    let layer = json!({"mediaType": LAYER, "digest": digest(b""), "size": 0});
+    let layer = json!({"mediaType": LAYER, "digest": sha256(b""), "size": 0});
     let text = |layers: &str, more: &str| {
         let media = Media::Oci.manifest();
         format!(r#"{{"schemaVersion":2,"mediaType":"{media}","config":{config},"layers":{layers}{more}}}"#)
@@ -125,10 +120,10 @@ fn by_design(contents: &mut Contents) -> Vec<&'static str> {
         manifest(contents, tag, Media::Oci.manifest(), bytes.into_bytes());
     }
     // An index that has itself in it, as far as a tag can.
-    let itself = json!({"mediaType": Media::Oci.index(), "digest": digest(b"itself"), "size": 6});
+    let itself = json!({"mediaType": Media::Oci.index(), "digest": sha256(b"itself"), "size": 6});
     let circle = json!({"schemaVersion": 2, "mediaType": Media::Oci.index(), "manifests": [itself]}).to_string();
     contents.insert(
-        format!("app/manifests/{}", digest(b"itself")),
+        format!("app/manifests/{}", sha256(b"itself")),
         (Media::Oci.index(), circle.clone().into_bytes()),
     );
     manifest(contents, "circle", Media::Oci.index(), circle.into_bytes());
@@ -143,7 +138,7 @@ fn answer(contents: &Contents, request: &Request) -> Reply {
         return Reply::json(&json!({}));
     }
     match contents.get(path) {
-        Some((media, bytes)) => Reply::bytes(200, media, bytes.clone()).header("Docker-Content-Digest", &digest(bytes)),
+        Some((media, bytes)) => Reply::bytes(200, media, bytes.clone()).header("Docker-Content-Digest", &sha256(bytes)),
         None => Reply::registry_error(404, "MANIFEST_UNKNOWN", path),
     }
 }

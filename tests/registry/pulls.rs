@@ -7,11 +7,11 @@ use bumpwright_http::{Deadline, Peer, RetryPolicy};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Layer, Login, Registry};
 use bumpwright_secret::Secret;
+use bumpwright_testkit::digests::sha256;
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 const LAYER: &[u8] = b"a layer of some bytes";
 
@@ -35,14 +35,9 @@ fn ann() -> Login {
     }
 }
 
-fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
-}
-
 fn layer() -> Layer {
     Layer {
-        digest: digest(LAYER),
+        digest: sha256(LAYER),
         size: LAYER.len() as u64,
         ..Layer::default()
     }
@@ -123,12 +118,12 @@ fn a_layer_is_asked_for_again_when_the_registry_is_busy() {
 
 #[test]
 fn what_an_index_leads_to() {
-    let manifest = json!({"schemaVersion": 2, "layers": [{"mediaType": "x/y", "digest": digest(LAYER), "size": 21}]});
+    let manifest = json!({"schemaVersion": 2, "layers": [{"mediaType": "x/y", "digest": sha256(LAYER), "size": 21}]});
     let child = manifest.to_string();
     let index = |platforms: &[(&str, &str)]| {
         let entry = |(os, architecture): &(&str, &str)| {
             json!({
-                "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest(child.as_bytes()), "size": 1,
+                "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": sha256(child.as_bytes()), "size": 1,
                 "platform": {"os": os, "architecture": architecture},
             })
         };
@@ -170,5 +165,5 @@ fn a_tag_is_resolved_where_head_does_not_work() {
         _ => Reply::bytes(200, "application/vnd.oci.image.manifest.v1+json", body),
     });
     let found = client().resolve(&image(&server), &Login::Anonymous, soon()).unwrap();
-    assert_eq!(found, digest(body.as_bytes()));
+    assert_eq!(found, sha256(body.as_bytes()));
 }

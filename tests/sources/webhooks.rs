@@ -3,12 +3,11 @@
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::digests::github_signature;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{GIT_REPOSITORY, IMAGE_REPOSITORY, ObjectKind, SECRET, World};
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
-use sha2::Sha256;
 
 const TOKEN: &str = "s3cr3t-t0ken";
 
@@ -71,15 +70,7 @@ impl<'a> Served<'a> {
             },
         });
         let body = body.to_string();
-        let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).unwrap();
-        mac.update(body.as_bytes());
-        let digest: String = mac
-            .finalize()
-            .into_bytes()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let signature = format!("sha256={digest}");
+        let signature = github_signature(token, body.as_bytes());
         let headers = [("X-GitHub-Event", "push"), ("X-Hub-Signature-256", &signature)];
         self.send("POST", "/hook/github", &headers, body.as_bytes())
     }

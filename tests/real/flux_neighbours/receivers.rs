@@ -1,6 +1,7 @@
 //! Flux's Receivers: what a Git server or a registry sends to notification-controller makes our objects look at once.
 
 use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::digests::github_signature;
 use bumpwright_testkit::image_world::ImageWorld;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::repo::Change;
@@ -8,9 +9,7 @@ use bumpwright_testkit::waiting::wait_for;
 use bumpwright_testkit::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, ObjectKind, SECRET,
 };
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value as Json, json};
-use sha2::Sha256;
 
 use super::{RECEIVER, cluster, notification_controller};
 use crate::beside::{ALONE, Side};
@@ -87,19 +86,6 @@ fn post(address: &str, headers: &[(&str, &str)], body: &str) -> u16 {
         .as_u16()
 }
 
-/// The signature of GitHub for a body.
-fn signature(token: &str, body: &str) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).unwrap();
-    mac.update(body.as_bytes());
-    let digest: String = mac
-        .finalize()
-        .into_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256={digest}")
-}
-
 #[test]
 fn receivers_trigger_our_objects() {
     let Some(hooked) = Hooked::start("receivers") else {
@@ -116,7 +102,7 @@ fn receivers_trigger_our_objects() {
         .commit("main", "second", &[Change::File("deploy/a.yaml", b"a: 2\n")]);
     let body = json!({"ref": "refs/heads/main"}).to_string();
     let push = |token: &str| {
-        let signature = signature(token, &body);
+        let signature = github_signature(token, body.as_bytes());
         post(
             &hook,
             &[("X-GitHub-Event", "push"), ("X-Hub-Signature-256", &signature)],

@@ -4,6 +4,8 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
+use crate::digests::hex;
+
 use crate::http_server::Request;
 
 /// A key, with region and service.
@@ -141,8 +143,4 @@ impl AwsKey<'_> {
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mac = Hmac::<Sha256>::new_from_slice(key).unwrap().chain_update(text);
     mac.finalize().into_bytes().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

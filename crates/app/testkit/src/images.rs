@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
+
+use crate::digests::sha256;
 
 /// The family of media types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,7 @@ impl Images {
     }
 
     fn store(&self, bytes: &[u8]) -> String {
-        let digest = format!("sha256:{}", hex(&Sha256::digest(bytes)));
+        let digest = sha256(bytes);
         let path = self.data(&digest);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
@@ -163,8 +164,4 @@ fn platform_fields(platform: &str) -> Json {
 
 fn as_path(digest: &str) -> String {
     digest.replace(':', "/")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

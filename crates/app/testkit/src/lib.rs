@@ -20,6 +20,7 @@ pub mod aws_signature;
 pub mod cli;
 pub mod controller;
 pub mod deployments;
+pub mod digests;
 pub mod forge;
 pub mod gerrit;
 pub mod git_http;

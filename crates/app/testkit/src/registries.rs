@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value as Json, json};
-use sha2::{Digest as _, Sha256};
 
+use crate::digests::sha256;
 use crate::images::Media;
 use crate::waiting::wait_for;
 
@@ -138,11 +138,4 @@ impl<'a> Repository<'a> {
         let mut answer = self.agent.get(self.url(&format!("blobs/{digest}"))).call().unwrap();
         answer.body_mut().read_to_vec().unwrap()
     }
-}
-
-/// `sha256:HEX` of some bytes.
-pub fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
 }
