@@ -12,6 +12,7 @@
 mod artifacts;
 mod beside;
 mod buckets;
+mod cosign;
 mod flux_cli;
 mod flux_neighbours;
 mod git_servers;

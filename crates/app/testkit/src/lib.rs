@@ -43,6 +43,7 @@ pub mod prometheus;
 pub mod proxy;
 pub mod registries;
 pub mod registry;
+pub mod rekor;
 pub mod reply;
 pub mod repo;
 pub mod rsa;
