@@ -1,0 +1,19 @@
+//! The rollout of the images that an automation pushed: how far its Kustomizations are, which of them failed, and what may be put back
+//! (docs/guides/rollouts.md).
+//!
+//! A [`Record`] is kept on the automation. Each look at the cluster ([`Seen`]) takes it a step further ([`Record::step`]); what Git says of
+//! a revision comes from the caller ([`Revisions`]).
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod blame;
+mod record;
+mod seen;
+mod step;
+mod told;
+
+pub use blame::{Blame, failing_workloads};
+pub use record::{Failing, Follower, Handled, Pushed, PutBack, Record, TooLarge};
+pub use seen::{Holds, KustomizationState, Revisions, Seen};
+pub use step::{Failure, Limits, Stage, StageReached, Step};
+pub use told::{Phase, Summary};

@@ -1,0 +1,317 @@
+//! What is remembered of a rollout between two looks, restarts and leaders: an annotation of the automation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// The most bytes of a record: all annotations of an object may have 256 KiB.
+const LARGEST: usize = 96 << 10;
+
+/// The most commits of one rollout.
+const COMMITS: usize = 16;
+
+/// The most images that are remembered as put back.
+const REVERTED: usize = 200;
+
+/// The rollout of one or more commits of an automation. Times are seconds since 1970-01-01 UTC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Record {
+    /// The commits that are rolled out together, oldest first: a commit joins an open rollout.
+    pub commits: Vec<Pushed>,
+    /// When the source was first seen to have the images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<i64>,
+    /// Whether the reconciled branch had the images at some time; it may take a merge.
+    pub arrived: bool,
+    /// The Kustomizations whose objects change, by `namespace/name`.
+    pub followers: BTreeMap<String, Follower>,
+    /// The Kustomizations that were not ready when the first commit was pushed.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub failing_before: BTreeSet<String>,
+    /// The commit that puts images back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub put_back: Option<PutBack>,
+    /// The images that were put back, of earlier rollouts too, oldest first: `namespace/policy=image`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reverted: Vec<String>,
+    /// When the rollout was over: all healthy, given up, or overtaken by other commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<i64>,
+}
+
+/// A pushed commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Pushed {
+    /// Its id.
+    pub commit: String,
+    /// The id of its parent.
+    pub base: String,
+    /// The branch that it was pushed to.
+    pub branch: String,
+    /// When it was pushed.
+    pub at: i64,
+    /// The images that it set, by policy (`namespace/name`): `name:tag@digest`.
+    pub images: BTreeMap<String, String>,
+    /// When the policies chose them first, as far as it is known: the earliest of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub appeared: Option<i64>,
+}
+
+/// A Kustomization whose objects change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Follower {
+    /// The commit at which it was ready before; empty when it was not.
+    pub good: String,
+    /// The policies whose images the workloads get: `Kind/namespace/name` of the workload.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub workloads: BTreeMap<String, BTreeSet<String>>,
+    /// When it was first seen to have applied the images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applied: Option<i64>,
+    /// When it was first seen to be ready with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub healthy: Option<i64>,
+    /// Its failure with the images, if it fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
+}
+
+/// The failure of a Kustomization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Failing {
+    /// When it was first seen.
+    pub since: i64,
+    /// The commit that it failed at.
+    pub commit: String,
+    /// The reason and message of its Ready condition.
+    pub reason: String,
+    /// The message.
+    pub message: String,
+    /// What became of it; none as long as it is too early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handled: Option<Handled>,
+    /// Why no more was done than to report it; empty otherwise.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub because: String,
+}
+
+/// What became of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Handled {
+    /// It was reported.
+    Reported,
+    /// The images are held.
+    Held,
+    /// The images are held, and a commit puts the fields back.
+    PutBack,
+}
+
+/// The commit that puts images back. It is recorded before it is pushed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PutBack {
+    /// Its id.
+    pub commit: String,
+    /// The branch that it is pushed to.
+    pub branch: String,
+}
+
+/// A record that does not fit into an annotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Its size in bytes.
+    pub bytes: usize,
+}
+
+impl std::fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { bytes } = self;
+        write!(f, "the record of the rollout has {bytes} bytes, {LARGEST} at most fit")
+    }
+}
+
+impl Record {
+    /// Reads a record; none of a text that is none, which only others write.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// Its text.
+    ///
+    /// # Errors
+    /// [`TooLarge`]
+    pub fn text(&self) -> Result<String, TooLarge> {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        match text.len() <= LARGEST {
+            true => Ok(text),
+            false => Err(TooLarge { bytes: text.len() }),
+        }
+    }
+
+    /// Whether there is something to follow.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.closed.is_none() && !self.commits.is_empty()
+    }
+
+    /// The images that are rolled out, by policy: those of later commits count.
+    #[must_use]
+    pub fn images(&self) -> BTreeMap<&str, &str> {
+        let all = self.commits.iter().flat_map(|pushed| &pushed.images);
+        all.map(|(policy, image)| (policy.as_str(), image.as_str())).collect()
+    }
+
+    /// The latest commit.
+    #[must_use]
+    pub fn latest(&self) -> Option<&Pushed> {
+        self.commits.last()
+    }
+
+    /// The record with a commit that is about to be pushed. It joins the rollout if that is still open; else a new one begins.
+    #[must_use]
+    pub fn with(&self, pushed: Pushed, followers: BTreeMap<String, Follower>, failing: BTreeSet<String>) -> Self {
+        let is_same = |known: &Pushed| known.commit == pushed.commit;
+        if self.commits.iter().any(is_same) {
+            return self.clone();
+        }
+        let mut next = match self.is_open() && self.put_back.is_none() {
+            true => self.clone(),
+            false => Self {
+                reverted: self.reverted.clone(),
+                ..Self::default()
+            },
+        };
+        if next.commits.is_empty() {
+            next.failing_before = failing;
+        }
+        // One that never arrived, since the push failed or a later one replaced it, is of no use.
+        next.commits.retain(|known| known.base != pushed.base);
+        next.commits.push(pushed);
+        let surplus = next.commits.len().saturating_sub(COMMITS);
+        next.commits.drain(..surplus);
+        (next.fetched, next.arrived) = (None, false);
+        // What is healthy is followed again if the new commit changes it, from there.
+        next.followers.retain(|_, follower| follower.healthy.is_none());
+        for follower in next.followers.values_mut() {
+            (follower.applied, follower.failing) = (None, None);
+        }
+        for (name, follower) in followers {
+            next.join(name, follower);
+        }
+        next
+    }
+
+    /// Adds a follower. One that is known keeps the commit at which it was ready before the images that it has not got yet.
+    fn join(&mut self, name: String, follower: Follower) {
+        match self.followers.get_mut(&name) {
+            Some(known) => {
+                if known.good.is_empty() {
+                    known.good = follower.good;
+                }
+                for (workload, policies) in follower.workloads {
+                    known.workloads.entry(workload).or_default().extend(policies);
+                }
+            }
+            None => {
+                self.followers.insert(name, follower);
+            }
+        }
+    }
+
+    /// Whether this image of a policy was put back before.
+    #[must_use]
+    pub fn was_reverted(&self, policy: &str, image: &str) -> bool {
+        let key = format!("{policy}={image}");
+        self.reverted.contains(&key)
+    }
+
+    /// Remembers images as put back.
+    pub fn remember_reverted<'a>(&mut self, images: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        for (policy, image) in images {
+            if !self.was_reverted(policy, image) {
+                self.reverted.push(format!("{policy}={image}"));
+            }
+        }
+        let surplus = self.reverted.len().saturating_sub(REVERTED);
+        self.reverted.drain(..surplus);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn pushed(commit: &str, base: &str, image: &str) -> Pushed {
+        Pushed {
+            commit: commit.to_owned(),
+            base: base.to_owned(),
+            branch: "main".to_owned(),
+            at: 100,
+            images: [("fs/app".to_owned(), image.to_owned())].into(),
+            appeared: None,
+        }
+    }
+
+    fn follower(good: &str) -> BTreeMap<String, Follower> {
+        let follower = Follower {
+            good: good.to_owned(),
+            ..Follower::default()
+        };
+        [("fs/apps".to_owned(), follower)].into()
+    }
+
+    #[test]
+    fn a_commit_joins_an_open_rollout() {
+        let first = Record::default().with(pushed("c1", "b", "app:1"), follower("b"), BTreeSet::new());
+        let both = first.with(pushed("c2", "c1", "app:2"), follower("c1"), BTreeSet::new());
+        assert_eq!(both.commits.len(), 2);
+        assert_eq!(both.images(), [("fs/app", "app:2")].into());
+        // It was not ready with the first commit yet.
+        assert_eq!(both.followers["fs/apps"].good, "b");
+        let mut healthy = first.clone();
+        healthy.followers.get_mut("fs/apps").unwrap().healthy = Some(150);
+        let after = healthy.with(pushed("c2", "c1", "app:2"), follower("c1"), BTreeSet::new());
+        assert_eq!(after.followers["fs/apps"].good, "c1");
+        // The same commit once more, after a restart.
+        assert_eq!(
+            both.with(pushed("c2", "c1", "app:2"), follower("c1"), BTreeSet::new()),
+            both
+        );
+    }
+
+    #[test]
+    fn a_commit_that_lost_its_race_is_replaced() {
+        let lost = Record::default().with(pushed("c1", "b", "app:1"), follower("b"), BTreeSet::new());
+        let won = lost.with(pushed("c2", "b", "app:1"), follower("b"), BTreeSet::new());
+        assert_eq!(won.commits.len(), 1);
+        assert_eq!(won.latest().unwrap().commit, "c2");
+    }
+
+    #[test]
+    fn a_new_rollout_knows_what_was_put_back() {
+        let mut over = Record::default().with(pushed("c1", "b", "app:1"), follower("b"), BTreeSet::new());
+        over.remember_reverted([("fs/app", "app:1")]);
+        over.closed = Some(200);
+        let next = over.with(pushed("c3", "c2", "app:1"), follower("c2"), BTreeSet::new());
+        assert_eq!(next.commits.len(), 1);
+        assert_eq!(next.followers["fs/apps"].good, "c2");
+        assert!(next.was_reverted("fs/app", "app:1") && !next.was_reverted("fs/app", "app:2"));
+        assert_eq!(Record::parse(&next.text().unwrap()), Some(next));
+    }
+
+    #[test]
+    fn a_record_that_is_too_large_is_refused() {
+        let record = Record {
+            failing_before: (0..9_000).map(|n| format!("namespace/kustomization-{n}")).collect(),
+            ..Record::default()
+        };
+        assert!(record.text().is_err());
+    }
+}

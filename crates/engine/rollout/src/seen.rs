@@ -1,0 +1,58 @@
+//! What a look at the cluster shows.
+
+use std::collections::BTreeMap;
+
+/// The state of a Kustomization, Flux's or ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KustomizationState {
+    /// The status of its Ready condition; none when it is unknown.
+    pub ready: Option<bool>,
+    /// The condition's reason.
+    pub reason: String,
+    /// The condition's message.
+    pub message: String,
+    /// The commit of `status.lastAttemptedRevision`.
+    pub attempted: String,
+    /// The commit of `status.lastAppliedRevision`.
+    pub applied: String,
+    /// Whether the status is of the current spec.
+    pub is_current: bool,
+    /// Whether it is suspended.
+    pub suspended: bool,
+}
+
+/// What a look at the cluster and at Git shows.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The time, in seconds since 1970-01-01 UTC.
+    pub now: i64,
+    /// The tip of the reconciled branch; empty when it is not known.
+    pub tip: String,
+    /// The commit of the source's artifact; empty when there is none.
+    pub source: String,
+    /// All Kustomizations that the automation sees, by `namespace/name`.
+    pub kustomizations: BTreeMap<String, KustomizationState>,
+}
+
+/// Whether a commit has the images of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// All or some of the fields have the values that were pushed.
+    Yes,
+    /// None has.
+    No,
+    /// Git does not say.
+    Unknown,
+}
+
+/// What Git says of commits.
+pub trait Revisions {
+    /// Whether a commit has the images of the rollout.
+    fn holds(&self, commit: &str) -> Holds;
+}
+
+impl<F: Fn(&str) -> Holds> Revisions for F {
+    fn holds(&self, commit: &str) -> Holds {
+        self(commit)
+    }
+}

@@ -1,0 +1,284 @@
+//! One step of a rollout: what a look at the cluster changes.
+
+use std::collections::BTreeMap;
+
+use super::record::{Failing, Follower, Handled, Record};
+use super::seen::{Holds, KustomizationState, Revisions, Seen};
+
+/// The settings of an automation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a failure lasts before it is acted upon, in seconds.
+    pub failure_after: i64,
+}
+
+/// The stages of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The source has the images.
+    Fetched,
+    /// A Kustomization has applied them.
+    Applied,
+    /// It is ready with them.
+    Healthy,
+}
+
+impl Stage {
+    /// All stages.
+    pub const ALL: [Self; 3] = [Self::Fetched, Self::Applied, Self::Healthy];
+
+    /// The word for it in metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fetched => "fetched",
+            Self::Applied => "applied",
+            Self::Healthy => "healthy",
+        }
+    }
+}
+
+/// A stage that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageReached {
+    /// The stage.
+    pub stage: Stage,
+    /// The seconds since the push.
+    pub after: i64,
+    /// The seconds since the images appeared, if that is known.
+    pub lead: Option<i64>,
+}
+
+/// A failure that has lasted long enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The Kustomization, `namespace/name`.
+    pub kustomization: String,
+    /// The commit at which it was ready before; empty when it was not.
+    pub good: String,
+    /// The commit that it fails at.
+    pub commit: String,
+    /// Why it may not be blamed on the images, whatever Git says; none if it may.
+    pub not_ours: Option<String>,
+}
+
+/// What a step brings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The stages that were reached.
+    pub reached: Vec<StageReached>,
+    /// The failures to act upon.
+    pub failures: Vec<Failure>,
+    /// When to look again even if nothing changes.
+    pub again: Option<i64>,
+    /// Whether all Kustomizations became healthy by this step.
+    pub succeeded: bool,
+    /// Whether other commits took the images away before all were healthy.
+    pub overtaken: bool,
+}
+
+/// Reasons of a Ready condition that tell of a failed build, apply or health check, in the words of kustomize-controller.
+const FAILURES: [&str; 6] = [
+    "BuildFailed",
+    "ReconciliationFailed",
+    "PruneFailed",
+    "HealthCheckFailed",
+    "PostBuildFailed",
+    "DriftDetectionFailed",
+];
+
+impl Record {
+    /// Goes on with what was seen.
+    pub fn step(&mut self, seen: &Seen, revisions: &dyn Revisions, limits: Limits) -> Step {
+        let mut step = Step::default();
+        if !self.is_open() {
+            return step;
+        }
+        self.followers.retain(|name, _| seen.kustomizations.contains_key(name));
+        if self.is_overtaken(seen, revisions) {
+            self.closed = Some(seen.now);
+            step.overtaken = self.put_back.is_none();
+            return step;
+        }
+        self.see_source(seen, revisions, &mut step);
+        let (since, appeared) = (self.since(), self.appeared());
+        let cluster = self.cluster_failure(seen);
+        for (name, follower) in &mut self.followers {
+            let Some(state) = seen.kustomizations.get(name) else {
+                continue;
+            };
+            let holds = |commit: &str| !commit.is_empty() && revisions.holds(commit) == Holds::Yes;
+            follower.see(state, seen.now, &holds, &mut |stage| {
+                step.reached.push(StageReached {
+                    stage,
+                    after: seen.now - since,
+                    lead: appeared
+                        .filter(|_| stage == Stage::Healthy)
+                        .map(|appeared| seen.now - appeared),
+                });
+            });
+            follower.judge(name, limits, cluster.as_deref(), seen.now, &mut step);
+        }
+        if self.arrived && self.followers.values().all(|follower| follower.healthy.is_some()) {
+            self.closed = Some(seen.now);
+            step.succeeded = self.put_back.is_none();
+        }
+        step
+    }
+
+    /// When the rollout began.
+    fn since(&self) -> i64 {
+        self.latest().map_or(0, |pushed| pushed.at)
+    }
+
+    fn appeared(&self) -> Option<i64> {
+        self.commits.iter().filter_map(|pushed| pushed.appeared).min()
+    }
+
+    /// Whether the branch had the images and has none of them any more. A branch that is not known, or that a merge has not reached, says
+    /// nothing.
+    fn is_overtaken(&mut self, seen: &Seen, revisions: &dyn Revisions) -> bool {
+        if seen.tip.is_empty() {
+            return false;
+        }
+        match revisions.holds(&seen.tip) {
+            Holds::Yes => {
+                self.arrived = true;
+                false
+            }
+            Holds::No => self.arrived,
+            Holds::Unknown => false,
+        }
+    }
+
+    fn see_source(&mut self, seen: &Seen, revisions: &dyn Revisions, step: &mut Step) {
+        if self.fetched.is_none() && !seen.source.is_empty() && revisions.holds(&seen.source) == Holds::Yes {
+            self.fetched = Some(seen.now);
+            step.reached.push(StageReached {
+                stage: Stage::Fetched,
+                after: seen.now - self.since(),
+                lead: None,
+            });
+        }
+    }
+
+    /// Whether the cluster rather than the images is to blame: more than half of all Kustomizations turned unhealthy, and not only those
+    /// whose objects change.
+    fn cluster_failure(&self, seen: &Seen) -> Option<String> {
+        let turned: Vec<&String> = seen
+            .kustomizations
+            .iter()
+            .filter(|(name, state)| state.ready == Some(false) && !self.failing_before.contains(*name))
+            .map(|(name, _)| name)
+            .collect();
+        let (all, others) = (
+            seen.kustomizations.len(),
+            turned.iter().any(|name| !self.followers.contains_key(*name)),
+        );
+        (others && turned.len() * 2 > all).then(|| {
+            format!(
+                "{} of {all} Kustomizations turned unhealthy, so the cluster is to blame rather than the images",
+                turned.len()
+            )
+        })
+    }
+}
+
+impl Follower {
+    /// Sees a state of its Kustomization.
+    fn see(
+        &mut self,
+        state: &KustomizationState,
+        now: i64,
+        holds: &dyn Fn(&str) -> bool,
+        reached: &mut dyn FnMut(Stage),
+    ) {
+        if self.applied.is_none() && holds(&state.applied) {
+            self.applied = Some(now);
+            reached(Stage::Applied);
+        }
+        let has_attempted = state.is_current && holds(&state.attempted);
+        match state.ready {
+            Some(true) if has_attempted && state.applied == state.attempted => {
+                self.failing = None;
+                if self.healthy.is_none() {
+                    self.healthy = Some(now);
+                    reached(Stage::Healthy);
+                }
+            }
+            Some(false) if has_attempted && self.healthy.is_none() && FAILURES.contains(&state.reason.as_str()) => {
+                let failing = self.failing.get_or_insert_with(|| Failing {
+                    since: now,
+                    ..Failing::default()
+                });
+                // After a clock that was set back.
+                failing.since = failing.since.min(now);
+                failing.commit.clone_from(&state.attempted);
+                failing.reason.clone_from(&state.reason);
+                failing.message = cut(&state.message);
+            }
+            // In the middle of another try.
+            _ => {}
+        }
+    }
+
+    /// Decides whether its failure has lasted long enough.
+    fn judge(&self, name: &str, limits: Limits, cluster: Option<&str>, now: i64, step: &mut Step) {
+        let Some(failing) = self.failing.as_ref().filter(|failing| failing.handled.is_none()) else {
+            return;
+        };
+        let due = failing.since.saturating_add(limits.failure_after);
+        if now < due {
+            step.again = Some(step.again.map_or(due, |again| again.min(due)));
+            return;
+        }
+        let not_ours = match (self.good.is_empty(), cluster) {
+            (true, _) => Some("it was not ready before".to_owned()),
+            (false, cluster) => cluster.map(str::to_owned),
+        };
+        step.failures.push(Failure {
+            kustomization: name.to_owned(),
+            good: self.good.clone(),
+            commit: failing.commit.clone(),
+            not_ours,
+        });
+    }
+}
+
+/// The most bytes of a message that are remembered.
+const MESSAGE: usize = 400;
+
+fn cut(message: &str) -> String {
+    match message.len() <= MESSAGE {
+        true => message.to_owned(),
+        false => format!(
+            "{}…",
+            message.get(..message.floor_char_boundary(MESSAGE)).unwrap_or_default()
+        ),
+    }
+}
+
+impl Record {
+    /// Notes what became of a failure.
+    pub fn handled(&mut self, kustomization: &str, handled: Handled, because: &str) {
+        let failing = self
+            .followers
+            .get_mut(kustomization)
+            .and_then(|one| one.failing.as_mut());
+        if let Some(failing) = failing {
+            failing.handled = Some(handled);
+            because.clone_into(&mut failing.because);
+        }
+    }
+
+    /// The followers that fail, and how.
+    pub fn failing(&self) -> BTreeMap<&str, &Failing> {
+        let all = self.followers.iter();
+        all.filter_map(|(name, follower)| Some((name.as_str(), follower.failing.as_ref()?)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "step_tests.rs"]
+mod tests;

@@ -1,0 +1,225 @@
+//! Rollouts, step by step.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use super::*;
+use crate::record::Pushed;
+use crate::told::Phase;
+use std::collections::BTreeSet;
+
+const LIMITS: Limits = Limits { failure_after: 600 };
+
+/// `c` was pushed on `b` at 1000; the Kustomization `fs/apps` follows it.
+fn record() -> Record {
+    let pushed = Pushed {
+        commit: "c".to_owned(),
+        base: "b".to_owned(),
+        branch: "main".to_owned(),
+        at: 1000,
+        images: [("fs/app".to_owned(), "app:1".to_owned())].into(),
+        appeared: Some(900),
+    };
+    let follower = Follower {
+        good: "b".to_owned(),
+        ..Follower::default()
+    };
+    Record::default().with(pushed, [("fs/apps".to_owned(), follower)].into(), BTreeSet::new())
+}
+
+/// `c` and everything after it up to `e` have the images; `x` is not known.
+fn git(commit: &str) -> Holds {
+    match commit {
+        "c" | "d" | "e" => Holds::Yes,
+        "x" => Holds::Unknown,
+        _ => Holds::No,
+    }
+}
+
+fn state(ready: Option<bool>, attempted: &str, applied: &str) -> KustomizationState {
+    KustomizationState {
+        ready,
+        reason: if ready == Some(false) { "HealthCheckFailed" } else { "" }.to_owned(),
+        message: "Deployment/a/b".to_owned(),
+        attempted: attempted.to_owned(),
+        applied: applied.to_owned(),
+        is_current: true,
+        suspended: false,
+    }
+}
+
+fn seen(now: i64, tip: &str, source: &str, all: &[(&str, KustomizationState)]) -> Seen {
+    Seen {
+        now,
+        tip: tip.to_owned(),
+        source: source.to_owned(),
+        kustomizations: all
+            .iter()
+            .map(|(name, state)| ((*name).to_owned(), state.clone()))
+            .collect(),
+    }
+}
+
+#[test]
+fn a_rollout_goes_from_stage_to_stage() {
+    let mut record = record();
+    let apps = |state| [("fs/apps", state)];
+    let stages = |step: &Step| {
+        step.reached
+            .iter()
+            .map(|one| (one.stage, one.after))
+            .collect::<Vec<_>>()
+    };
+    let before = record.step(&seen(1001, "c", "b", &apps(state(Some(true), "b", "b"))), &git, LIMITS);
+    assert!(before.reached.is_empty() && record.arrived);
+    let fetched = record.step(&seen(1002, "c", "c", &apps(state(Some(true), "b", "b"))), &git, LIMITS);
+    assert_eq!(stages(&fetched), [(Stage::Fetched, 2)]);
+    let applied = record.step(&seen(1005, "c", "c", &apps(state(None, "c", "c"))), &git, LIMITS);
+    assert_eq!(stages(&applied), [(Stage::Applied, 5)]);
+    assert_eq!(record.summary().unwrap().phase, Phase::Progressing);
+    let healthy = record.step(&seen(1060, "c", "c", &apps(state(Some(true), "c", "c"))), &git, LIMITS);
+    assert_eq!(stages(&healthy), [(Stage::Healthy, 60)]);
+    assert_eq!(healthy.reached[0].lead, Some(160));
+    assert!(healthy.succeeded && !record.is_open());
+    let told = record.summary().unwrap();
+    assert_eq!(told.phase, Phase::Succeeded);
+    assert!(told.message.contains("fs/apps: healthy after 60 s"), "{}", told.message);
+    let over = record.step(&seen(2000, "c", "c", &apps(state(Some(false), "c", "c"))), &git, LIMITS);
+    assert_eq!(over, Step::default());
+}
+
+/// Not by the id of the commit: the values count.
+#[test]
+fn a_later_commit_with_the_images_counts() {
+    let mut record = record();
+    let step = record.step(
+        &seen(1010, "d", "d", &[("fs/apps", state(Some(true), "d", "d"))]),
+        &git,
+        LIMITS,
+    );
+    assert!(step.succeeded);
+}
+
+#[test]
+fn a_merge_is_waited_for() {
+    let mut record = record();
+    let apps = [("fs/apps", state(Some(true), "b", "b"))];
+    let step = record.step(&seen(1010, "b", "b", &apps), &git, LIMITS);
+    assert!(!step.overtaken && record.is_open());
+    record.step(
+        &seen(9000, "e", "e", &[("fs/apps", state(Some(true), "e", "e"))]),
+        &git,
+        LIMITS,
+    );
+    assert!(!record.is_open());
+}
+
+#[test]
+fn other_commits_overtake_a_rollout() {
+    let mut record = record();
+    let apps = [("fs/apps", state(Some(true), "b", "b"))];
+    record.step(&seen(1010, "c", "b", &apps), &git, LIMITS);
+    let step = record.step(&seen(1020, "f", "b", &apps), &git, LIMITS);
+    assert!(step.overtaken && !record.is_open());
+    assert_eq!(record.summary().unwrap().phase, Phase::Overtaken);
+}
+
+#[test]
+fn a_failure_has_to_last() {
+    let mut record = record();
+    let failing = [("fs/apps", state(Some(false), "c", "b"))];
+    let first = record.step(&seen(1100, "c", "c", &failing), &git, LIMITS);
+    assert_eq!((first.failures.len(), first.again), (0, Some(1700)));
+    // Another try in between does not begin it again.
+    record.step(
+        &seen(1300, "c", "c", &[("fs/apps", state(None, "c", "b"))]),
+        &git,
+        LIMITS,
+    );
+    let due = record.step(&seen(1700, "c", "c", &failing), &git, LIMITS);
+    assert_eq!(due.failures.len(), 1);
+    assert_eq!(
+        (due.failures[0].good.as_str(), due.failures[0].commit.as_str()),
+        ("b", "c")
+    );
+    assert_eq!(due.failures[0].not_ours, None);
+    record.handled("fs/apps", Handled::PutBack, "");
+    let after = record.step(&seen(1800, "c", "c", &failing), &git, LIMITS);
+    assert!(after.failures.is_empty());
+    assert_eq!(record.summary().unwrap().phase, Phase::Failed);
+}
+
+#[test]
+fn a_failure_that_passes_is_none() {
+    let mut record = record();
+    record.step(
+        &seen(1100, "c", "c", &[("fs/apps", state(Some(false), "c", "b"))]),
+        &git,
+        LIMITS,
+    );
+    let healthy = record.step(
+        &seen(1650, "c", "c", &[("fs/apps", state(Some(true), "c", "c"))]),
+        &git,
+        LIMITS,
+    );
+    assert!(healthy.succeeded);
+}
+
+#[test]
+fn failures_of_other_kinds_or_revisions_do_not_count() {
+    let mut waiting = state(Some(false), "c", "b");
+    waiting.reason = "DependencyNotReady".to_owned();
+    for state in [waiting, state(Some(false), "b", "b"), state(Some(false), "x", "b")] {
+        let mut record = record();
+        record.step(&seen(1100, "c", "c", &[("fs/apps", state.clone())]), &git, LIMITS);
+        let step = record.step(&seen(9000, "c", "c", &[("fs/apps", state)]), &git, LIMITS);
+        assert!(step.failures.is_empty());
+    }
+}
+
+#[test]
+fn what_failed_before_is_not_blamed_on_the_images() {
+    let mut record = record();
+    record.followers.get_mut("fs/apps").unwrap().good.clear();
+    let failing = [("fs/apps", state(Some(false), "c", "b"))];
+    record.step(&seen(1100, "c", "c", &failing), &git, LIMITS);
+    let due = record.step(&seen(1700, "c", "c", &failing), &git, LIMITS);
+    assert_eq!(due.failures[0].not_ours.as_deref(), Some("it was not ready before"));
+}
+
+#[test]
+fn a_cluster_that_falls_over_is_not_blamed_on_the_images() {
+    let failing = || state(Some(false), "c", "b");
+    let of = |others: &[(&'static str, bool)], before: &[&str]| {
+        let mut record = record();
+        record.failing_before = before.iter().map(|name| (*name).to_owned()).collect();
+        let mut all = vec![("fs/apps", failing())];
+        all.extend(
+            others
+                .iter()
+                .map(|(name, ready)| (*name, state(Some(*ready), "b", "b"))),
+        );
+        record.step(&seen(1100, "c", "c", &all), &git, LIMITS);
+        record.step(&seen(1700, "c", "c", &all), &git, LIMITS).failures[0]
+            .not_ours
+            .clone()
+    };
+    // Alone, or one of two: no bound is passed.
+    assert_eq!(of(&[], &[]), None);
+    assert_eq!(of(&[("fs/b", true)], &[]), None);
+    assert_eq!(of(&[("fs/b", false), ("fs/c", true), ("fs/d", true)], &[]), None);
+    let told = of(&[("fs/b", false), ("fs/c", false), ("fs/d", true)], &[]).unwrap();
+    assert!(told.starts_with("3 of 4 Kustomizations turned unhealthy"), "{told}");
+    assert_eq!(
+        of(&[("fs/b", false), ("fs/c", false), ("fs/d", true)], &["fs/b", "fs/c"]),
+        None
+    );
+}
+
+#[test]
+fn a_clock_that_is_set_back_delays_nothing_for_ever() {
+    let mut record = record();
+    let failing = [("fs/apps", state(Some(false), "c", "b"))];
+    record.step(&seen(9_000_000, "c", "c", &failing), &git, LIMITS);
+    let back = record.step(&seen(1100, "c", "c", &failing), &git, LIMITS);
+    assert_eq!(back.again, Some(1700));
+}

@@ -1,0 +1,128 @@
+//! A rollout in words, for its condition and events.
+
+use super::record::{Follower, Handled, Record};
+
+/// How a rollout stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It goes on.
+    Progressing,
+    /// All Kustomizations are healthy with the images.
+    Succeeded,
+    /// One of them fails, and something was done about it or at least told.
+    Failed,
+    /// Other commits took the images away.
+    Overtaken,
+}
+
+/// A rollout in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// How it stands.
+    pub phase: Phase,
+    /// The message.
+    pub message: String,
+}
+
+/// The most Kustomizations that are named.
+const NAMED: usize = 10;
+
+impl Record {
+    /// The rollout in words; none before the first one.
+    #[must_use]
+    pub fn summary(&self) -> Option<Summary> {
+        let latest = self.latest()?;
+        let failed: Vec<String> = self
+            .followers
+            .iter()
+            .filter_map(|(name, follower)| failed(name, follower))
+            .collect();
+        let commit = short(&latest.commit);
+        let place = format!("commit '{commit}' on branch '{}'", latest.branch);
+        let healthy = self.followers.values().filter(|one| one.healthy.is_some()).count();
+        let all = self.followers.len();
+        let (phase, head) = if !failed.is_empty() {
+            let put_back = self.put_back.as_ref().map(|put_back| {
+                let (id, branch) = (short(&put_back.commit), &put_back.branch);
+                format!("; put back by commit '{id}' on branch '{branch}'")
+            });
+            (Phase::Failed, format!("{place} failed{}", put_back.unwrap_or_default()))
+        } else if self.closed.is_some() && (all == 0 || healthy == all) {
+            (
+                Phase::Succeeded,
+                match all {
+                    0 => format!("{place} changes no Kustomization that is followed"),
+                    _ => format!("{place} is healthy in {}", counted(all)),
+                },
+            )
+        } else if self.closed.is_some() {
+            (Phase::Overtaken, format!("{place} was overtaken by other commits"))
+        } else {
+            let waits = match (self.arrived, self.fetched) {
+                (false, _) => " is not on the reconciled branch yet",
+                (true, None) => " is not fetched yet",
+                (true, Some(_)) => "",
+            };
+            (
+                Phase::Progressing,
+                format!("{place}{waits}: healthy in {healthy} of {}", counted(all)),
+            )
+        };
+        let mut lines = vec![head];
+        lines.extend(failed.iter().take(NAMED).cloned());
+        if phase != Phase::Failed {
+            let stages = self.followers.iter().take(NAMED);
+            lines.extend(stages.map(|(name, follower)| format!("{name}: {}", stage(follower, latest.at))));
+        }
+        let more = all.saturating_sub(NAMED);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        Some(Summary {
+            phase,
+            message: lines.join("\n"),
+        })
+    }
+}
+
+/// What became of a failure.
+fn failed(name: &str, follower: &Follower) -> Option<String> {
+    let failing = follower.failing.as_ref()?;
+    let handled = match failing.handled? {
+        Handled::Reported => "reported",
+        Handled::Held => "its images are held",
+        Handled::PutBack => "its images are held and put back",
+    };
+    let because = match failing.because.as_str() {
+        "" => String::new(),
+        because => format!(" only: {because}"),
+    };
+    Some(format!(
+        "Kustomization {name} at '{}': {}: {}; {handled}{because}",
+        short(&failing.commit),
+        failing.reason,
+        failing.message.trim_end()
+    ))
+}
+
+/// How far a Kustomization is. The seconds do not go on while nothing happens, so that the message stays as it is.
+fn stage(follower: &Follower, since: i64) -> String {
+    let after = |time: i64| time.saturating_sub(since).max(0);
+    match (follower.healthy, follower.applied, &follower.failing) {
+        (Some(healthy), ..) => format!("healthy after {} s", after(healthy)),
+        (None, _, Some(failing)) => format!("fails after {} s: {}", after(failing.since), failing.message.trim_end()),
+        (None, Some(applied), None) => format!("applied after {} s", after(applied)),
+        (None, None, None) => "not applied yet".to_owned(),
+    }
+}
+
+fn counted(kustomizations: usize) -> String {
+    match kustomizations {
+        1 => "1 Kustomization".to_owned(),
+        count => format!("{count} Kustomizations"),
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
