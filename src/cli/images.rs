@@ -105,6 +105,7 @@ pub fn reason(error: &NoImage) -> Reason {
         NoImage::Refused { refusal, .. } => match **refusal {
             GuardRefusal::Held(_) => Reason::Held,
             GuardRefusal::TooYoung { .. } => Reason::TooYoung,
+            GuardRefusal::Failed(_) => Reason::Failed,
             GuardRefusal::WouldDowngrade { .. } => Reason::WouldDowngrade,
         },
         _ => Reason::PolicyNotReady,

@@ -9,9 +9,9 @@ use crate::cli::args::Format;
 
 /// Arguments of `policy`: the policies of manifests, or one from flags.
 #[derive(Debug, Args)]
-#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).multiple(true).args(["filenames", "fleet", "image"])))]
+#[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).multiple(true).args(["filenames", "fleet", "image", "release"])))]
 pub struct Policy {
-    /// Only these policies of -f and --fleet, each as NAME or NAMESPACE/NAME
+    /// Only these policies of -f and --fleet, each as NAME or NAMESPACE/NAME; with --release the one in the cluster
     #[arg(value_name = "POLICY", conflicts_with = "image")]
     pub names: Vec<String>,
 
@@ -73,6 +73,23 @@ pub struct Policy {
     #[arg(long, conflicts_with_all = ["image", "explain"])]
     pub offline: bool,
 
+    /// Release a version that is held since it failed, in the cluster of the kubeconfig: a tag, or TAG@DIGEST
+    #[arg(
+        long,
+        value_name = "VERSION",
+        value_parser = NonEmptyStringValueParser::new(),
+        conflicts_with_all = ["filenames", "fleet", "image", "explain", "offline"]
+    )]
+    pub release: Option<String>,
+
+    /// With --release: the kubeconfig file
+    #[arg(long, value_name = "FILE", requires = "release")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// With --release: the context of the kubeconfig
+    #[arg(long, value_name = "NAME", requires = "release")]
+    pub context: Option<String>,
+
     /// The output format
     #[arg(long, short = 'o', value_enum, default_value_t = Format::Text)]
     pub output: Format,
@@ -98,6 +115,8 @@ Examples:
   bumpwright policy -f policies.yaml flux-system/app --explain v1.4.0
   # Without manifests
   bumpwright policy --image ghcr.io/stefanprodan/podinfo --semver 6.x
+  # Write a version again that failed in the cluster
+  bumpwright policy --release 1.2.0 flux-system/web
 
 Exit codes:
   0  every policy has an image, though a guard may hold it back

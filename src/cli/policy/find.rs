@@ -244,6 +244,9 @@ impl Finding {
         if let Err(refusal) = guards.check_hold(now) {
             self.guards.insert(0, refusal);
         }
+        if let Some(Err(refusal)) = self.choice.as_ref().map(|choice| guards.check_failed(choice)) {
+            self.guards.push(refusal);
+        }
         if let (Some(chooser), Some(before), Some(choice)) = (chooser, &self.previous, &self.choice)
             && let Err(refusal) = guards.check_downgrade(chooser, &before.tag, &choice.tag)
         {

@@ -5,6 +5,7 @@ mod explain;
 mod find;
 mod flags;
 mod json;
+mod release;
 mod status;
 mod table;
 
@@ -24,6 +25,9 @@ use find::{Finding, Question, Subject, find};
 /// Runs the command.
 #[must_use]
 pub fn run(args: &Policy) -> ExitCode {
+    if let Some(version) = &args.release {
+        return release::run(args, version);
+    }
     let shown = findings(args).and_then(|findings| {
         show(args, &findings)?;
         Ok(findings.iter().any(|finding| finding.problem.is_some()))

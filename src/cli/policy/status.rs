@@ -82,7 +82,11 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
         (_, Err(error)) => finding.problem = not_ready(&error),
         (Ok(()), Ok(guards)) => {
             // The age of an image from a status is unknown.
-            let refusals = [guards.check_hold(now), guards.check_age(None, now)];
+            let refusals = [
+                guards.check_hold(now),
+                guards.check_age(None, now),
+                guards.check_failed(&image),
+            ];
             finding.guards = refusals.into_iter().filter_map(Result::err).collect();
             finding.choice = Some(image);
         }

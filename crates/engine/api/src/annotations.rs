@@ -57,10 +57,34 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "A younger image is not written, nor one of unknown age.",
     ),
     annotation(
+        "ImagePolicy",
+        "release",
+        "a tag such as 1.2.3, or several with commas between them",
+        "Versions that failed in a cluster are written again.",
+    ),
+    annotation(
         "ImageUpdateAutomation",
         "dry-run",
         "\"true\" or \"false\" (default)",
         "With \"true\", what would be pushed is reported, and nothing is.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "failure-after",
+        "a duration such as 10m, which is the default",
+        "How long a Kustomization fails with the pushed images before on-failure is done.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "follow",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", the condition RolledOut tells how far the Kustomizations of the source are with what was pushed.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "on-failure",
+        "report (default), hold or revert",
+        "With hold, images that make a Kustomization fail are not written again; with revert, the fields are put back by a commit as well.",
     ),
     annotation(
         "ImageUpdateAutomation",
@@ -91,6 +115,18 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "pull-request-secret",
         "the name of a Secret",
         "The Secret with `token` for the API; default: the one of the GitRepository.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "revert",
+        "commit (default) or bisect",
+        "What on-failure concerns: all images of the commits, or with bisect those of the workloads that are not healthy.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "revert-message",
+        "a template as spec.git.commit.messageTemplate",
+        "The message of commits that put images back.",
     ),
     annotation(
         "ImageUpdateAutomation",

@@ -119,6 +119,8 @@ pub enum Reason {
     TooYoung,
     /// The new version is lower, and the policy forbids downgrades.
     WouldDowngrade,
+    /// The image failed in a cluster, and is held since.
+    Failed,
     /// The registry could not be scanned.
     ScanFailed,
     /// The file is too large.

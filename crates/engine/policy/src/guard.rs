@@ -7,6 +7,8 @@ use std::fmt;
 
 use super::annotation::{InvalidAnnotation, PREFIX};
 use super::choose::ImagePolicy;
+use super::failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
+use super::image::LatestRef;
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 
 /// The guards of a policy.
@@ -18,6 +20,10 @@ pub struct Guards {
     pub minimum_age: Option<Duration>,
     /// Whether an image lower than the one in Git is refused.
     pub refuses_downgrade: bool,
+    /// The versions that failed in a cluster, without those that are released.
+    pub failed: FailedVersions,
+    /// The versions that are released.
+    pub released: Vec<String>,
 }
 
 /// A hold.
@@ -41,6 +47,8 @@ pub enum GuardRefusal {
         /// The age of the image; `None` when unknown.
         age: Option<Duration>,
     },
+    /// `Failed`.
+    Failed(FailedVersion),
     /// `WouldDowngrade`.
     WouldDowngrade {
         /// The tag in Git.
@@ -56,12 +64,16 @@ impl Guards {
     /// # Errors
     /// [`InvalidAnnotation::Value`] for the first one of ours that does not parse, in the order of the keys.
     pub fn read<'a>(annotations: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, InvalidAnnotation> {
-        let mut ours: Vec<(&str, &str)> = annotations
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?, value)))
-            .collect();
-        ours.sort_unstable();
         let mut guards = Self::default();
+        let mut ours: Vec<(&str, &str)> = Vec::new();
+        for (key, value) in annotations {
+            match key.strip_prefix(PREFIX) {
+                Some(key) => ours.push((key, value)),
+                None if key == FAILED_VERSIONS => guards.failed = FailedVersions::parse(value),
+                None => {}
+            }
+        }
+        ours.sort_unstable();
         let mut until = None;
         for (key, value) in ours {
             match key {
@@ -74,9 +86,11 @@ impl Guards {
                 }
                 "hold-until" => until = Some(read_time(value)?),
                 "minimum-age" => guards.minimum_age = Some(read_age(value)?),
+                "release" => guards.released = read_versions(value)?,
                 _ => {}
             }
         }
+        guards.failed = guards.failed.without(&guards.released);
         if let Some(until) = until {
             // A time without a reason is a hold, too.
             let hold = guards.hold.get_or_insert(Hold {
@@ -116,6 +130,17 @@ impl Guards {
         }
     }
 
+    /// Checks that an image has not failed in a cluster.
+    ///
+    /// # Errors
+    /// [`GuardRefusal::Failed`] for one that has, unless it is released.
+    pub fn check_failed(&self, image: &LatestRef) -> Result<(), GuardRefusal> {
+        match self.failed.of(image) {
+            Some(failed) => Err(GuardRefusal::Failed(failed.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that a change of tags is not a downgrade. Tags that cannot be compared, such as `latest` with a version, are
     /// not.
     ///
@@ -138,6 +163,7 @@ impl GuardRefusal {
         match self {
             Self::Held(_) => "Held",
             Self::TooYoung { .. } => "TooYoung",
+            Self::Failed(_) => "Failed",
             Self::WouldDowngrade { .. } => "WouldDowngrade",
         }
     }
@@ -163,6 +189,7 @@ impl fmt::Display for GuardRefusal {
             Self::TooYoung { minimum, age: None } => {
                 write!(f, "the image's age is not known, {minimum} at least is wanted")
             }
+            Self::Failed(failed) => write!(f, "held, since {failed}"),
             Self::WouldDowngrade { from, to } => write!(f, "{to} is lower than {from}, which is in use"),
         }
     }
@@ -179,6 +206,18 @@ fn read_flag(value: &str) -> Result<bool, InvalidAnnotation> {
 fn read_time(value: &str) -> Result<Time, InvalidAnnotation> {
     Time::parse(RFC_3339, value.as_bytes())
         .map_err(|_| invalid("hold-until", value, "an RFC 3339 time such as 2026-01-31T08:00:00Z"))
+}
+
+fn read_versions(value: &str) -> Result<Vec<String>, InvalidAnnotation> {
+    let versions: Vec<String> = value.split(',').map(|version| version.trim().to_owned()).collect();
+    match versions.iter().any(String::is_empty) {
+        true => Err(invalid(
+            "release",
+            value,
+            "a tag such as 1.2.3, or several with commas between them",
+        )),
+        false => Ok(versions),
+    }
 }
 
 fn read_age(value: &str) -> Result<Duration, InvalidAnnotation> {
@@ -222,6 +261,11 @@ mod tests {
             ("minimum-age", "3d", "a duration such as 72h or 1h30m"),
             ("minimum-age", "-1h", "a duration such as 72h or 1h30m"),
             ("allow-downgrade", "False", "\"true\" or \"false\""),
+            (
+                "release",
+                "1.2.3,",
+                "a tag such as 1.2.3, or several with commas between them",
+            ),
         ] {
             let key = format!("{PREFIX}{key}");
             let error = Guards::read([("other.dev/hold", "x"), (key.as_str(), value)]).unwrap_err();
@@ -250,6 +294,41 @@ mod tests {
             Some("held until 2026-01-31T08:00:00Z")
         );
         assert_eq!(said(&guards(&[("hold", "")]), &early), None);
+    }
+
+    #[test]
+    fn a_version_that_failed_is_held_until_it_is_released() {
+        let image = LatestRef {
+            name: "o/app".to_owned(),
+            tag: "1.2.3".to_owned(),
+            digest: None,
+        };
+        let mut failed = FailedVersions::default();
+        failed.add(
+            &image,
+            FailedVersion {
+                image: "o/app".to_owned(),
+                kustomization: "fs/apps".to_owned(),
+                message: "timeout".to_owned(),
+                ..FailedVersion::default()
+            },
+        );
+        let text = failed.text().unwrap();
+        let said = |annotations: &[(&str, &str)]| {
+            guards(annotations)
+                .check_failed(&image)
+                .err()
+                .map(|refusal| refusal.to_string())
+        };
+        assert_eq!(
+            said(&[(FAILED_VERSIONS, &text)]).as_deref(),
+            Some("held, since it failed in Kustomization fs/apps: timeout")
+        );
+        assert_eq!(
+            said(&[(FAILED_VERSIONS, &text), ("bumpwright.dev/release", "1.2.2, 1.2.3")]),
+            None
+        );
+        assert_eq!(said(&[]), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::policies::Unresolved;
 use bumpwright_api::{ImagePolicy, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
-use bumpwright_policy::{self as policy, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
+use bumpwright_policy::{self as policy, FailedVersions, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
 
 #[derive(Clone, Debug)]
 pub(super) struct Known {
@@ -17,6 +17,8 @@ pub(super) struct Known {
     pub(super) labels: BTreeMap<String, String>,
     /// The guard against downgrades.
     pub(super) downgrades: Option<Arc<Downgrades>>,
+    /// The versions that failed in a cluster.
+    pub(super) failed: Arc<FailedVersions>,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +64,7 @@ impl Known {
             invalid,
             labels: self.labels.clone(),
             downgrades: self.downgrades.clone(),
+            failed: Arc::clone(&self.failed),
         }
     }
 }
@@ -89,6 +92,7 @@ pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards
         invalid,
         labels: policy.metadata.labels.clone(),
         downgrades: None,
+        failed: Arc::default(),
     }
 }
 

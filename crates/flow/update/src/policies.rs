@@ -130,6 +130,7 @@ impl Policies {
             invalid: None,
             labels: policy.metadata.labels.clone(),
             downgrades: None,
+            failed: Arc::default(),
         });
     }
 
@@ -151,6 +152,7 @@ impl Policies {
             invalid: None,
             labels: labels.clone(),
             downgrades: None,
+            failed: Arc::default(),
         };
         let guards = match policy.guards() {
             Ok(guards) => guards,
@@ -162,6 +164,7 @@ impl Policies {
         let suspended = policy.spec.as_ref().is_some_and(|spec| spec.suspend);
         let mut status = Known {
             downgrades: downgrades(policy, &guards),
+            failed: Arc::new(guards.failed.clone()),
             ..of_status(name, policy, &guards, &self.now)
         };
         if let ImageState::Nothing(_, why) = &mut status.image
@@ -174,6 +177,7 @@ impl Policies {
             Some(repository) => Known {
                 labels: status.labels.clone(),
                 downgrades: status.downgrades.clone(),
+                failed: Arc::clone(&status.failed),
                 invalid: None,
                 image: ImageState::Open(Arc::new(Open {
                     policy: Arc::new(policy.clone()),
@@ -208,6 +212,7 @@ impl Policies {
                 invalid: None,
                 labels: known.map(|known| known.labels).unwrap_or_default(),
                 downgrades: None,
+                failed: Arc::default(),
             },
         );
     }

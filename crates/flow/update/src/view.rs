@@ -51,7 +51,15 @@ impl Images for View<'_> {
             return Verdict::Skip(Reason::NotSelected, message);
         }
         match &known.image {
-            ImageState::Image(image) => Verdict::Image(image),
+            ImageState::Image(image) => match known.failed.of(image) {
+                Some(failed) => Verdict::Skip(
+                    Reason::Failed,
+                    format!(
+                        "ImagePolicy {name} holds {image}, since {failed}; a newer version is taken, or this one when it is released (bumpwright.dev/release)"
+                    ),
+                ),
+                None => Verdict::Image(image),
+            },
             ImageState::Nothing(reason, why) | ImageState::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),
             ImageState::Open(_) => {
                 Verdict::Skip(Reason::PolicyNotReady, format!("ImagePolicy {name} was not looked up"))

@@ -32,6 +32,8 @@ struct Page {
     images: Arc<Map<String, Value>>,
     /// Decoded policies by name.
     read: HashMap<String, Arc<Object>>,
+    /// When images were seen to change, in seconds since 1970-01-01 UTC, by the name of the policy.
+    changed: HashMap<String, i64>,
 }
 
 impl PolicyBook {
@@ -64,12 +66,22 @@ impl PolicyBook {
     }
 }
 
+impl PolicyBook {
+    /// When a policy (`namespace/name`) chose its image, in seconds since 1970-01-01 UTC, if that was seen.
+    pub(crate) fn appeared(&self, policy: &str) -> Option<i64> {
+        let (namespace, name) = policy.split_once('/')?;
+        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.get(namespace)?.changed.get(name).copied()
+    }
+}
+
 impl Page {
     fn new() -> Self {
         Self {
             policies: Arc::new(Policies::of_cluster(clock::now())),
             images: Arc::default(),
             read: HashMap::new(),
+            changed: HashMap::new(),
         }
     }
 
@@ -98,6 +110,10 @@ impl Page {
         Arc::make_mut(&mut self.policies).replace_chosen(&policy, clock::now());
         let image = policy.latest_ref().ok().flatten().map(|image| json!(image));
         if self.images.get(&object.name.name) != image.as_ref() {
+            if self.images.contains_key(&object.name.name) {
+                self.changed
+                    .insert(object.name.name.clone(), clock::now().unix_seconds());
+            }
             let images = Arc::make_mut(&mut self.images);
             match image {
                 Some(image) => images.insert(object.name.name.clone(), image),
@@ -110,5 +126,6 @@ impl Page {
         let name = PolicyName::new(&object.name.namespace, &object.name.name);
         Arc::make_mut(&mut self.policies).remove(&name);
         Arc::make_mut(&mut self.images).remove(&object.name.name);
+        self.changed.remove(&object.name.name);
     }
 }

@@ -49,6 +49,13 @@ impl Candidates {
             .newest(context, policy.clone(), objects)
             .await
             .map_err(Error::Failure)?;
+        if let Ok(image) = &chosen
+            && let Err(refusal) = guards.check_failed(image)
+        {
+            // What it chose before stays, which may be the version that failed: automations hold it.
+            let kept = before.filter(|before| before.name == image.name);
+            return Ok(Choice::Kept(kept.unwrap_or_else(|| image.clone()), refusal.to_string()));
+        }
         match (chosen, before) {
             (Ok(image), Some(before)) if before.name == image.name => {
                 let rule = policy.chooser();

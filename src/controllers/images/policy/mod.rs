@@ -22,7 +22,7 @@ use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::ImagePolicy;
 use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
-use bumpwright_policy::{Guards, LatestRef};
+use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::repository_reference;
@@ -39,7 +39,12 @@ impl Reconcile for ImagePolicies {
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         match self.run(request.object).await {
-            Ok(chosen) => status::ready(status, chosen),
+            Ok(chosen) => {
+                if let Some(object) = forget_released(request).await {
+                    request.wrote(status, object);
+                }
+                status::ready(status, chosen)
+            }
             Err(error) => error.into(),
         }
     }
@@ -63,6 +68,24 @@ impl Registered for ImagePolicies {
     fn reconciler(parts: &Parts) -> Option<Self> {
         Some(Self(ImagesContext::of(parts)))
     }
+}
+
+/// Forgets the failures of versions that are released: they are on trial again.
+async fn forget_released(request: &ReconcileRequest<'_>) -> Option<Object> {
+    let annotations = &request.object.annotations;
+    let text = annotations.get(FAILED_VERSIONS)?;
+    let pairs = annotations.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let failed = Guards::read(pairs).ok()?.failed;
+    if failed == FailedVersions::parse(text) {
+        return None;
+    }
+    let written = request.annotate(FAILED_VERSIONS, failed.text().as_deref()).await;
+    let log = |error: &String| {
+        request
+            .log
+            .error(error, "unable to forget the failures of released versions")
+    };
+    written.inspect_err(log).ok()
 }
 
 /// A valid policy.

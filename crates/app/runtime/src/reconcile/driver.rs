@@ -166,6 +166,29 @@ impl ReconcileRequest<'_> {
         written.map_err(|error| error.to_string())
     }
 
+    /// Sets an annotation of the object, or removes it. Returns the object, for [`ReconcileRequest::wrote`].
+    ///
+    /// # Errors
+    /// The server's error; also when another object has the name meanwhile.
+    pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, String> {
+        let Writer {
+            services,
+            cache,
+            manager,
+            ..
+        } = self.writer;
+        let patch = json!({ "metadata": { "uid": self.object.uid, "annotations": { key: value } } });
+        let patched = services.cluster.patch(cache.kind(), &self.object.name, manager, &patch);
+        patched.await.map_err(|error| error.to_string())
+    }
+
+    /// Takes note of writes to the object's metadata: its state after the last one.
+    pub fn wrote(&self, status: &mut Status, after: Object) {
+        let before = status.version().to_owned();
+        status.move_to(&after);
+        self.writer.cache.wrote(&before, after);
+    }
+
     /// Writes the current status and ignores failures: the last write repeats it.
     pub async fn try_write_status(&self, status: &mut Status) {
         if let Err(error) = self.write_status(status).await {

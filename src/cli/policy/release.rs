@@ -1,0 +1,64 @@
+//! `policy --release`: a version that an automation holds, since it failed in a cluster, is written again.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::args::Policy;
+use crate::cli::cluster;
+use crate::cli::console::{complain, say};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::IMAGE_POLICY;
+use bumpwright_policy::{FAILED_VERSIONS, FailedVersions};
+
+/// Runs the command.
+pub(super) fn run(args: &Policy, version: &str) -> ExitCode {
+    match released(args, version) {
+        Ok(message) => {
+            say("released", &message);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn released(args: &Policy, version: &str) -> Result<String, String> {
+    let name = match args.names.as_slice() {
+        [name] => name.split_once('/'),
+        _ => None,
+    };
+    let (namespace, name) = name.ok_or("--release needs one policy, as NAMESPACE/NAME")?;
+    let name = ObjectName::new(namespace, name);
+    let runtime = cluster::runtime().map_err(|error| format!("cannot start asking the cluster: {error}"))?;
+    runtime.block_on(release(args, &name, version))
+}
+
+async fn release(args: &Policy, name: &ObjectName, version: &str) -> Result<String, String> {
+    let cluster = cluster::connect(args.kubeconfig.clone(), args.context.clone()).await;
+    let cluster = cluster.map_err(|error| error.to_string())?;
+    let policy = cluster
+        .get(&IMAGE_POLICY, name)
+        .await
+        .map_err(|error| error.to_string())?;
+    let text = policy.annotations.get(FAILED_VERSIONS);
+    let held = text.map(|text| FailedVersions::parse(text)).unwrap_or_default();
+    let kept = held.without(&[version.to_owned()]);
+    if kept == held {
+        let known: Vec<&str> = held.iter().map(|(version, _)| version).collect();
+        let known = match known.as_slice() {
+            [] => "it holds none".to_owned(),
+            known => format!("it holds {}", known.join(", ")),
+        };
+        return Err(format!("ImagePolicy {name} does not hold {version}: {known}"));
+    }
+    let patch = json!({"metadata": {
+        "resourceVersion": policy.resource_version,
+        "annotations": {FAILED_VERSIONS: kept.text()},
+    }});
+    let patched = cluster.patch(&IMAGE_POLICY, name, "bumpwright", &patch).await;
+    patched.map_err(|error| error.to_string())?;
+    Ok(format!("{version} of ImagePolicy {name}"))
+}
