@@ -84,6 +84,8 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             policies: Arc::new(policies),
             resolver: None,
             verify: None,
+            announce: None,
+            put_back: None,
             dry_run: false,
         },
         url: url.to_owned(),

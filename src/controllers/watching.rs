@@ -25,6 +25,8 @@ enum Selection {
     Ours,
     /// Those that this process reconciles; all of them if it does not reconcile the kind.
     OursOrAll,
+    /// All objects, once somebody needs them.
+    WhenNeeded,
     /// The metadata of those with the labels of `--watch-configs-label-selector`.
     Configs,
 }
@@ -33,6 +35,12 @@ impl Watch {
     /// All objects, because others refer to them.
     pub(crate) fn all(kind: &'static Kind) -> Self {
         let selection = Selection::All;
+        Self { kind, selection }
+    }
+
+    /// All objects, from the time when somebody needs them: few processes do.
+    pub(crate) fn when_needed(kind: &'static Kind) -> Self {
+        let selection = Selection::WhenNeeded;
         Self { kind, selection }
     }
 
@@ -57,7 +65,7 @@ impl Watch {
     fn cache(self) -> Cache {
         match self.selection {
             Selection::Configs => Cache::of_metadata(self.kind),
-            Selection::All | Selection::Ours | Selection::OursOrAll => Cache::new(self.kind),
+            Selection::All | Selection::Ours | Selection::OursOrAll | Selection::WhenNeeded => Cache::new(self.kind),
         }
     }
 }
@@ -114,7 +122,8 @@ impl Caches {
         match selection {
             Selection::Ours if self.is_labelled => watch,
             Selection::OursOrAll if self.is_labelled && self.reconciled.contains(&kind) => Watch::ours(kind),
-            Selection::All | Selection::Ours | Selection::OursOrAll => Watch::all(kind),
+            Selection::WhenNeeded if self.is_labelled || !self.reconciled.contains(&kind) => watch,
+            Selection::All | Selection::Ours | Selection::OursOrAll | Selection::WhenNeeded => Watch::all(kind),
             Selection::Configs => watch,
         }
     }
@@ -128,7 +137,11 @@ impl Caches {
 
     /// Returns whether all watches have been listed, and the missing ones.
     pub(crate) fn readiness(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
-        let caches: Vec<Arc<Cache>> = self.watched.iter().map(|(_, cache)| Arc::clone(cache)).collect();
+        let begun = self
+            .watched
+            .iter()
+            .filter(|(watch, _)| watch.selection != Selection::WhenNeeded);
+        let caches: Vec<Arc<Cache>> = begun.map(|(_, cache)| Arc::clone(cache)).collect();
         move || {
             let missing: Vec<String> = caches.iter().filter_map(|cache| cache.is_listed().err()).collect();
             if missing.is_empty() {
@@ -144,7 +157,7 @@ impl Caches {
         let settings = &context.settings;
         for (watch, cache) in &self.watched {
             let labels = match watch.selection {
-                Selection::All | Selection::OursOrAll => None,
+                Selection::All | Selection::OursOrAll | Selection::WhenNeeded => None,
                 Selection::Ours => settings.scope.labels.clone(),
                 Selection::Configs => {
                     Some(settings.kustomize.watched_configs.clone()).filter(|labels| !labels.is_empty())
@@ -155,7 +168,11 @@ impl Caches {
                 ..settings.scope.clone()
             };
             let (cache, context) = (Arc::clone(cache), Arc::clone(context));
+            let waits = watch.selection == Selection::WhenNeeded;
             background.spawn(async move {
+                if waits {
+                    cache.needed().await;
+                }
                 let log = context.log.with("resource", cache.kind().plural);
                 let failed = |error: &str| log.error(&error, "failed to watch");
                 cache.run(&context.cluster, &scope, failed).await;

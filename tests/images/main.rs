@@ -16,6 +16,7 @@ mod leader_election;
 mod memory;
 mod objects;
 mod observe;
+mod rollouts;
 mod storage_faults;
 mod verify;
 mod verify_server;

@@ -148,6 +148,8 @@ fn edits(automation: &str, verify: &Arc<Recorder>, of: &[&str]) -> Edits {
         policies: Arc::new(policies),
         resolver: None,
         verify: Some(Arc::clone(verify) as Arc<dyn Verify>),
+        announce: None,
+        put_back: None,
         dry_run: false,
     }
 }

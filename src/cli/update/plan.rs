@@ -127,6 +127,8 @@ impl Typed<'_> {
             policies: self.policies.clone(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
             verify: self.verify.clone(),
+            announce: None,
+            put_back: None,
             dry_run: self.is_dry(automation),
         })
     }

@@ -1,11 +1,14 @@
 //! Triggers of the image kinds (predicates and mappings of Flux's controllers; C35).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 
-use bumpwright_api::{AutomationAnnotations, ObjectName};
+use super::automation::RECORD;
+use bumpwright_api::{AutomationAnnotations, Conditions, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Object};
+use bumpwright_policy::FAILED_VERSIONS;
 use bumpwright_runtime::Queue;
 
 /// Policies are reconciled when the tags of their repository change.
@@ -34,11 +37,61 @@ pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, 
     };
     policies.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
-        if image(new).is_some() && image(old) != image(new) {
+        let is_freed = held(old) != held(new);
+        if image(new).is_some() && (image(old) != image(new) || is_freed) {
             let names = automations.list(|automation| automation.name.namespace == new.name.namespace);
             names.iter().for_each(|automation| settle(automation, &queue));
         }
     });
+}
+
+/// What decides which versions of a policy are held since they failed.
+fn held(policy: &Object) -> [Option<&String>; 2] {
+    [FAILED_VERSIONS, "bumpwright.dev/release"].map(|key| policy.annotations.get(key))
+}
+
+/// Automations with an open rollout look again when one of its Kustomizations gets further, or fails.
+pub(crate) fn automations_of_kustomization(kustomizations: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    let state = |object: &Object| {
+        let status = object.status();
+        let ready = Conditions::of(&status, object.generation, "")
+            .get(READY)
+            .map(|ready| ready.status.clone());
+        let revisions = ["lastAppliedRevision", "lastAttemptedRevision"].map(|field| status.get(field).cloned());
+        (ready, revisions)
+    };
+    kustomizations.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        let key = format!("\"{}\":", new.name);
+        let names = automations.list(|one| rollout(one).is_some_and(|record| record.contains(&key)));
+        if !names.is_empty() && state(old) != state(new) {
+            names.iter().for_each(|one| queue.add_after(one.name.clone(), TOGETHER));
+        }
+    });
+}
+
+/// Automations with an open rollout look again when their source has another revision.
+pub(crate) fn rollouts_of_source(sources: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    let revision = |object: &Object| object.status().pointer("/artifact/revision").cloned();
+    sources.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        let is_due = |one: &Object| rollout(one).is_some() && source_of(one).is_some_and(|name| name == new.name);
+        let names = automations.list(is_due);
+        if !names.is_empty() && revision(old) != revision(new) {
+            names.iter().for_each(|one| queue.add_after(one.name.clone(), TOGETHER));
+        }
+    });
+}
+
+/// Changes of several objects within this time are looked at together.
+const TOGETHER: Duration = Duration::from_millis(500);
+
+/// The record of an open rollout. It is not parsed, since each change of a Kustomization asks all automations.
+fn rollout(automation: &Object) -> Option<&String> {
+    let record = automation.annotations.get(RECORD)?;
+    (!record.contains("\"closed\":")).then_some(record)
 }
 
 fn settle(automation: &Object, queue: &Queue) {

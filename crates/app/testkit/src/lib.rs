@@ -34,6 +34,7 @@ pub mod key_stores;
 pub mod kustomize_world;
 pub mod mirror;
 pub mod moto;
+pub mod nodes;
 pub mod object_stores;
 pub mod old_manifests;
 pub mod oracle;

@@ -8,7 +8,7 @@ use bumpwright_gostd as gostd;
 use bumpwright_policy::InvalidAnnotation;
 
 /// Settings from an automation's annotations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AutomationAnnotations {
     /// `dry-run`: show what would be pushed.
     pub dry_run: bool,
@@ -16,6 +16,8 @@ pub struct AutomationAnnotations {
     pub settle: Option<Duration>,
     /// `settle-at-most`: the longest wait after the first change.
     pub settle_at_most: Option<Duration>,
+    /// `follow` and what implies it: none when pushed commits are not followed.
+    pub follow: Option<Follow>,
     /// `verify`: what has to succeed before the push.
     pub verify: VerifyLevel,
     /// `verify-timeout`: the time for that; a minute when absent.
@@ -23,6 +25,34 @@ pub struct AutomationAnnotations {
     /// `verify-on-timeout: push`: push what could not be verified, for lack of time or of an API server.
     pub push_on_timeout: bool,
 }
+
+/// How pushed commits are followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follow {
+    /// `on-failure`
+    pub on_failure: OnFailure,
+    /// `failure-after`
+    pub failure_after: Duration,
+    /// `revert: bisect`: only the images of workloads that are not healthy.
+    pub bisect: bool,
+    /// `revert-message`
+    pub message: Option<String>,
+}
+
+/// What is done about a Kustomization that fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OnFailure {
+    /// It is told.
+    #[default]
+    Report,
+    /// The images are not written again.
+    Hold,
+    /// Nor do they stay.
+    Revert,
+}
+
+/// The default of `failure-after`.
+const FAILURE_AFTER: Duration = Duration::from_secs(600);
 
 /// What has to succeed before a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +109,29 @@ impl AutomationAnnotations {
                 grammar,
             }),
         };
+        let on_failure = match ours(annotations, "on-failure").map(String::as_str) {
+            None | Some("report") => OnFailure::Report,
+            Some("hold") => OnFailure::Hold,
+            Some("revert") => OnFailure::Revert,
+            Some(value) => {
+                return Err(InvalidAnnotation::Value {
+                    key: "on-failure",
+                    value: value.to_owned(),
+                    grammar: "report, hold or revert",
+                });
+            }
+        };
+        let follow = Follow {
+            on_failure,
+            failure_after: duration("failure-after")?.unwrap_or(FAILURE_AFTER),
+            bisect: choice("revert", ["commit", "bisect"], "commit or bisect")?,
+            message: ours(annotations, "revert-message").cloned(),
+        };
+        let implied = ["on-failure", "failure-after", "revert", "revert-message"];
+        let is_followed = choice("follow", ["false", "true"], "\"true\" or \"false\"")?
+            || implied.into_iter().any(|key| ours(annotations, key).is_some());
         Ok(Self {
+            follow: is_followed.then_some(follow),
             dry_run: choice("dry-run", ["false", "true"], "\"true\" or \"false\"")?,
             verify,
             verify_timeout: duration("verify-timeout")?,
@@ -144,10 +196,28 @@ pub(crate) mod tests {
             ("verify", "cluster"),
             ("verify-timeout", "soon"),
             ("verify-on-timeout", "ignore"),
+            ("follow", "yes"),
+            ("on-failure", "panic"),
+            ("failure-after", "soon"),
+            ("revert", "all"),
         ] {
             let error = read(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("is not"), "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_done_about_failures_implies_that_commits_are_followed() {
+        assert_eq!(read(&[("follow", "false")]).unwrap().follow, None);
+        let followed = read(&[("follow", "true")]).unwrap().follow.unwrap();
+        assert_eq!(
+            (followed.on_failure, followed.failure_after),
+            (OnFailure::Report, Duration::from_secs(600))
+        );
+        let reverted = read(&[("on-failure", "revert"), ("failure-after", "1m"), ("revert", "bisect")]);
+        let reverted = reverted.unwrap().follow.unwrap();
+        assert_eq!(reverted.on_failure, OnFailure::Revert);
+        assert!(reverted.bisect && reverted.failure_after == Duration::from_secs(60));
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub use automation::{
     AutomationSpec, Checkout, Commit, CommitUser, GitSpec, ImageUpdateAutomation, Push, SigningKey, SigningKeyType,
     SourceKind, SourceRef, Strategy, Update,
 };
-pub use automation_annotations::{AutomationAnnotations, VerifyLevel};
+pub use automation_annotations::{AutomationAnnotations, Follow, OnFailure, VerifyLevel};
 pub use broken_rules::broken_rules;
 pub use bucket::{Bucket, BucketSpec, BucketStatus, BucketSts};
 pub use bumpwright_reason::Reason;

@@ -87,6 +87,9 @@ reasons! {
     ReadOperationFailed
     ReconciliationFailed
     ReconciliationSucceeded
+    RolloutFailed
+    RolloutOvertaken
+    RolloutSucceeded
     SnapshotUnseen
     SourceIgnoreError
     SourceManagerFailed

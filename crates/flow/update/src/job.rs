@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use super::announce::Announce;
 use super::destination::{self, DestinationError, Destinations, Refspec};
 use super::error::RunError;
 use super::message::CommitMessage;
 use super::policies::{Policies, Resolve};
 use super::pull_request::PullRequest;
+use super::rollout::PutBack;
 use super::verify::Verify;
 use bumpwright_api::LabelSelector;
 use bumpwright_forge::Forge;
@@ -30,6 +32,10 @@ pub struct Edits {
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Verifies the edits before they are committed, and says what they change in clusters.
     pub verify: Option<Arc<dyn Verify>>,
+    /// Told of the commit before it is pushed.
+    pub announce: Option<Arc<dyn Announce>>,
+    /// Fields are put back to what they held, in the place of following policies.
+    pub put_back: Option<Arc<PutBack>>,
     /// Preview only: nothing is written.
     pub dry_run: bool,
 }

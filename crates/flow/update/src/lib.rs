@@ -2,6 +2,7 @@
 //! fetch → resolve → plan → splice → commit → push → pull request → report.
 
 mod agit;
+mod announce;
 mod commit;
 mod delivery;
 mod destination;
@@ -30,6 +31,7 @@ mod repository_policies;
 mod retry;
 mod review;
 mod rewrite;
+mod rollout;
 pub mod settings;
 mod survey;
 mod trailer;
@@ -38,6 +40,7 @@ mod verify;
 mod view;
 mod worktree;
 
+pub use announce::{Announce, Announced};
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
@@ -55,6 +58,7 @@ pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
 pub use rewrite::replace_files;
+pub use rollout::{Commits, Ours, PutBack, changed_files};
 pub use verify::{Base, Proposal, Verify, VerifyError};
 pub use view::View;
 pub use worktree::{WorktreeCommit, WorktreeSigning};

@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::announce::Announced;
 use super::commit::Wanted;
-use super::delivery::deliver;
+use super::delivery::{Made, deliver};
 use super::earlier::Earlier;
 use super::error::RunError;
 use super::fetch::{self, Base, short};
@@ -15,13 +16,13 @@ use super::job::RemoteJob;
 use super::lane::{LaneGuard, Lanes, View};
 use super::message::Changed;
 use super::policies::Policies;
-use super::preview;
+use super::preview::{self, Preview};
 use super::pull_request::{self, Looked, PullRequestReport};
 use super::report::{CommitReport, Run};
 use super::retry::{Attempts, Decision};
 use super::review::{ReviewState, Variant};
 use super::survey::Surveyed;
-use super::trailer::with_change_id;
+use super::trailer::{with_change_id, with_trailer};
 use super::tree::Tree;
 use super::verify;
 use bumpwright_edit::Plan;
@@ -158,8 +159,7 @@ impl Attempt<'_> {
         let (below, surveyed) = tree.marked()?;
         let (policies, notes) = tree.policies(&surveyed.files)?;
         report.notes.extend(notes);
-        let policies = preview::resolved(policies, &surveyed.files, &job.edits);
-        let preview = preview::preview(&surveyed.files, &job.edits, &policies)?;
+        let (policies, preview) = self.edits(policies, &base, &surveyed)?;
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;
@@ -172,6 +172,24 @@ impl Attempt<'_> {
             policies,
             files: preview.files,
         })
+    }
+
+    /// The edits: what the policies say, or what is to be put back.
+    fn edits(
+        self,
+        policies: Arc<Policies>,
+        base: &Base,
+        surveyed: &Surveyed,
+    ) -> Result<(Arc<Policies>, Preview), RunError> {
+        let edits = &self.job.edits;
+        if let Some(put_back) = &edits.put_back {
+            let planned = put_back.plan(&base.fetched.objects, &self.place.index, &surveyed.files);
+            let planned = planned.map_err(|source| self.job.read_failed(source))?;
+            return Ok((planned.policies, planned.preview));
+        }
+        let policies = preview::resolved(policies, &surveyed.files, edits);
+        let preview = preview::preview(&surveyed.files, edits, &policies)?;
+        Ok((policies, preview))
     }
 
     /// Commit → push → pull request.
@@ -200,6 +218,7 @@ impl Attempt<'_> {
             Some(Looked::Push(request, found)) => Some((request, found)),
             None => None,
         };
+        self.announce(&planned, &made, report)?;
         let delivered = deliver(&self.wanted(&planned.base), &made);
         report.pushes = delivered.pushes;
         report.notes.extend(delivered.notes);
@@ -210,6 +229,22 @@ impl Attempt<'_> {
             report.pull_request = Some(pull_request::keep(self.job, request, &made, report)?);
         }
         Ok(None)
+    }
+
+    /// Tells of a new commit.
+    fn announce(self, planned: &Planned, made: &Made, report: &Run) -> Result<(), RunError> {
+        let Some(announce) = self.job.edits.announce.as_ref().filter(|_| made.pack.is_some()) else {
+            return Ok(());
+        };
+        let announced = Announced {
+            commit: made.id,
+            base: planned.base.fetched.tip.commit,
+            branch: short(&planned.base.destinations.work),
+            changes: &report.changes,
+            policies: &planned.policies,
+            impact: report.impact.as_ref(),
+        };
+        announce.announce(&announced).map_err(RunError::Other)
     }
 
     fn wanted<'b>(self, base: &'b Base) -> Wanted<'b>
@@ -266,6 +301,8 @@ impl Attempt<'_> {
             policies,
             impact: report.impact.as_ref(),
         })?;
+        let trailers = job.edits.put_back.iter().flat_map(|put_back| &put_back.trailers);
+        let message = trailers.fold(message, |message, (key, value)| with_trailer(&message, key, value));
         let Some(reference) = job.review_reference(&planned.base.fetched.tip.reference) else {
             return Ok(message);
         };

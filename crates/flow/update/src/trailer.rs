@@ -7,9 +7,18 @@ pub(super) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
     if lines.iter().any(|line| names_change(line)) {
         return message.to_vec();
     }
+    with_trailer(message, "Change-Id", id)
+}
+
+/// Adds a trailer. Its value becomes one line.
+pub(super) fn with_trailer(message: &[u8], key: &str, value: &str) -> Vec<u8> {
     let mut out = message.trim_ascii_end().to_vec();
     let blank = if has_trailers(&out) { "\n" } else { "\n\n" };
-    out.extend_from_slice(format!("{blank}Change-Id: {id}\n").as_bytes());
+    let words: Vec<&str> = value
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect();
+    out.extend_from_slice(format!("{blank}{key}: {}\n", words.join(" ")).as_bytes());
     out
 }
 

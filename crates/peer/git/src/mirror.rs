@@ -196,6 +196,17 @@ impl Mirror {
         self.at_rest().with_transport(transport)
     }
 
+    /// The objects that the mirror has, without a request; none before the first fetch.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`]
+    pub fn objects(&self) -> Result<Option<Objects>, GitError> {
+        let Some(found) = self.state.layout.identity() else {
+            return Ok(None);
+        };
+        Ok(Some(self.state.objects(found.hash)?.within(&self.budget, self.until())))
+    }
+
     /// The time limit of one conversation.
     #[must_use]
     pub fn timeout(&self) -> Duration {

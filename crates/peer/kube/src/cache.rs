@@ -53,6 +53,8 @@ pub struct Cache {
     objects: RwLock<Objects>,
     listeners: Mutex<Vec<Listener>>,
     listed: watch::Sender<bool>,
+    /// Whether somebody needs the objects, for watches that begin only then.
+    needed: watch::Sender<bool>,
     /// Why the list has failed so far.
     failure: Mutex<Option<String>>,
 }
@@ -74,6 +76,7 @@ impl Cache {
             objects: RwLock::default(),
             listeners: Mutex::default(),
             listed: watch::Sender::new(false),
+            needed: watch::Sender::new(false),
             failure: Mutex::default(),
         }
     }
@@ -145,6 +148,18 @@ impl Cache {
         let mut listed = self.listed.subscribe();
         // The sender lives as long as `self`.
         let _ = listed.wait_for(|listed| *listed).await;
+    }
+
+    /// Says that the objects are needed, for a watch that begins only then.
+    pub fn need(&self) {
+        self.needed.send_replace(true);
+    }
+
+    /// Waits until the objects are needed.
+    pub async fn needed(&self) {
+        let mut needed = self.needed.subscribe();
+        // The sender lives as long as `self`.
+        let _ = needed.wait_for(|needed| *needed).await;
     }
 
     /// Whether the objects have been listed once.

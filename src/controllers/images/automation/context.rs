@@ -6,7 +6,7 @@ use crate::controllers::context::{Context, Parts};
 use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
-use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY};
+use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION};
 
 /// For the reconciler of the kind.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct AutomationContext {
     pub(crate) policies: Arc<Cache>,
     pub(crate) policy_book: PolicyBook,
     pub(crate) sources: Arc<Cache>,
+    /// Empty as long as no automation follows its commits.
+    pub(crate) kustomizations: Arc<Cache>,
 }
 
 impl AutomationContext {
@@ -27,6 +29,7 @@ impl AutomationContext {
             policy_book: PolicyBook::new(Arc::clone(&policies)),
             policies,
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
+            kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         })
     }
 }

@@ -81,6 +81,8 @@ pub(crate) fn make(
             policies,
             resolver: None,
             verify: None,
+            announce: None,
+            put_back: None,
             dry_run: false,
         },
         url: remote.url.to_string(),

@@ -7,6 +7,7 @@ mod dry_runs;
 mod error;
 mod job;
 mod preview;
+mod rollout;
 mod skips;
 mod status;
 mod validate;
@@ -23,14 +24,16 @@ use crate::controllers::kinds::Registered;
 use crate::controllers::request_metrics;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
-use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
+use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_http::Job;
-use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, Kind};
+use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 use context::AutomationContext;
 use error::Error;
+pub(super) use rollout::RECORD;
+use rollout::{Following, Ran};
 use validate::{Valid, validate};
 
 /// Reconciles `ImageUpdateAutomation` objects.
@@ -54,7 +57,7 @@ impl Reconcile for ImageUpdateAutomations {
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         status::begin(status, request.now);
-        match self.run(request, status.message_before()).await {
+        match self.run(request, status).await {
             Ok(finished) if finished.dry_run => preview::outcome(&finished.automation, &finished.run),
             Ok(finished) => status::ready(status, finished, request.now),
             Err(error) => error.into(),
@@ -77,6 +80,8 @@ struct FinishedRun {
     /// `status.observedPolicies`
     observed: Value,
     dry_run: bool,
+    /// When to look again how far a rollout is.
+    again: Option<Duration>,
 }
 
 impl Registered for ImageUpdateAutomations {
@@ -89,6 +94,7 @@ impl Registered for ImageUpdateAutomations {
             Watch::ours_or_all(&IMAGE_POLICY),
             Watch::ours(Self::KIND),
             Watch::all(&GIT_REPOSITORY),
+            Watch::when_needed(&KUSTOMIZATION),
         ]
     }
 
@@ -96,7 +102,11 @@ impl Registered for ImageUpdateAutomations {
         let automations = caches.of(Watch::ours(Self::KIND));
         own(&automations, queue);
         triggers::automations_of_policy(&caches.of(Watch::ours_or_all(&IMAGE_POLICY)), &automations, queue);
-        triggers::automations_of_source(&caches.of(Watch::all(&GIT_REPOSITORY)), &automations, queue);
+        let sources = caches.of(Watch::all(&GIT_REPOSITORY));
+        triggers::automations_of_source(&sources, &automations, queue);
+        triggers::rollouts_of_source(&sources, &automations, queue);
+        let kustomizations = caches.of(Watch::when_needed(&KUSTOMIZATION));
+        triggers::automations_of_kustomization(&kustomizations, &automations, queue);
     }
 
     fn reconciler(parts: &Parts) -> Option<Self> {
@@ -105,8 +115,7 @@ impl Registered for ImageUpdateAutomations {
 }
 
 impl ImageUpdateAutomations {
-    /// `before` is the previous message of Ready.
-    async fn run(&self, request: &ReconcileRequest<'_>, before: &str) -> Result<FinishedRun, Error> {
+    async fn run(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<FinishedRun, Error> {
         let context = &self.0;
         let Valid {
             automation,
@@ -121,13 +130,18 @@ impl ImageUpdateAutomations {
         let limit = timeout.saturating_mul(CONVERSATIONS);
         let verifier = verify::verifier(context, &automation, &annotations).await?;
         let automation = Arc::new(automation);
+        let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job.edits.dry_run = annotations.dry_run;
         job.edits.verify = verifier;
-        let run = run(job, place, limit).await.map_err(Error::Failed)?;
-        request_metrics::run(&context.shared.metrics, &run);
-        skips::count(&context.shared.metrics, request, &run);
-        skips::warn(request, &run.skips, before);
+        job.edits.announce = following.as_ref().map(Following::announcer);
+        let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
+        self.tell(request, &run, status.message_before());
+        let ran = Ran { run, job, place };
+        let looked = rollout::look(following, &annotations, request, &ran).await;
+        let again = looked.as_ref().and_then(|looked| looked.again);
+        status::looked(status, request, looked);
+        let run = ran.run;
         match &run.failure {
             Some(failure) => Err(Error::Run(failure.clone())),
             None => Ok(FinishedRun {
@@ -135,8 +149,29 @@ impl ImageUpdateAutomations {
                 run,
                 observed,
                 dry_run: annotations.dry_run,
+                again,
             }),
         }
+    }
+
+    /// Counts a run and its skips, and tells of those that the previous message `before` of Ready does not have.
+    fn tell(&self, request: &ReconcileRequest<'_>, run: &Run, before: &str) {
+        let metrics = &self.0.shared.metrics;
+        request_metrics::run(metrics, run);
+        skips::count(metrics, request, run);
+        skips::warn(request, &run.skips, before);
+    }
+
+    /// The rollouts of an automation that follows its commits. A dry run leaves them as they are.
+    async fn following(
+        &self,
+        automation: &Arc<ImageUpdateAutomation>,
+        source: &GitRepository,
+        annotations: &AutomationAnnotations,
+        request: &ReconcileRequest<'_>,
+    ) -> Option<Following> {
+        let follow = annotations.follow.as_ref().filter(|_| !annotations.dry_run)?;
+        Some(Following::begin(&self.0, automation, source, follow, request).await)
     }
 
     /// The job and its mirror. Blocks on identities and disks, so it has a thread of its own.

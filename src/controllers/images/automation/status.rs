@@ -3,10 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::FinishedRun;
+use super::rollout::Looked;
 use super::skips;
-use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_api::{ConditionStatus, ImageUpdateAutomation, Reason};
 use bumpwright_artifact::Revision;
-use bumpwright_runtime::{Outcome, Status};
+use bumpwright_rollout::{Phase, Summary};
+use bumpwright_runtime::{Outcome, ReconcileRequest, Status};
 use bumpwright_update::{PullRequestReport, Run};
 
 const READY: &str = "repository up-to-date";
@@ -80,8 +82,36 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
             Some(request) => format!("{trace}; {request}"),
             None => trace.to_owned(),
         },
-        after: Some(automation.interval()),
+        after: Some(match finished.again {
+            Some(again) => automation.interval().min(again),
+            None => automation.interval(),
+        }),
     }
+}
+
+/// The condition of rollouts.
+const ROLLED_OUT: &str = "RolledOut";
+
+/// Takes note of a look at the rollouts: writes to the object, and the condition.
+pub(super) fn looked(status: &mut Status, request: &ReconcileRequest<'_>, looked: Option<Looked>) {
+    let Some(looked) = looked else { return };
+    if let Some(object) = looked.written {
+        request.wrote(status, object);
+    }
+    rolled_out(status, looked.summary.as_ref());
+}
+
+fn rolled_out(status: &mut Status, summary: Option<&Summary>) {
+    let Some(summary) = summary else {
+        return status.conditions.remove(ROLLED_OUT);
+    };
+    let (is, reason) = match summary.phase {
+        Phase::Progressing => (ConditionStatus::Unknown, Reason::Progressing),
+        Phase::Succeeded => (ConditionStatus::True, Reason::RolloutSucceeded),
+        Phase::Failed => (ConditionStatus::False, Reason::RolloutFailed),
+        Phase::Overtaken => (ConditionStatus::Unknown, Reason::RolloutOvertaken),
+    };
+    status.conditions.set(ROLLED_OUT, is, reason, &summary.message);
 }
 
 /// News of a pull request without a push: it was opened or updated after all, or is left alone from now on.

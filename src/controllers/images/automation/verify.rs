@@ -5,10 +5,11 @@
 //! own namespace. Secrets of other namespaces are not read: variables from them stay as they are written.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::runtime::Handle;
 
 use super::context::AutomationContext;
 use super::dry_runs::as_reconciler;
@@ -21,7 +22,7 @@ use bumpwright_fleet::{
 };
 use bumpwright_kube::{CONFIG_MAP, ClusterError, GroupVersionKind, KUSTOMIZATION, Kind, SECRET};
 use bumpwright_kustomize::tree::{Sealed, World};
-use bumpwright_update::Verify;
+use bumpwright_update::{Impact, Proposal, Verify, VerifyError};
 
 /// The time of a verification, unless the annotation says another one.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,32 +47,88 @@ const OWNER: [&str; 2] = [
 
 /// The verifier of an automation that asks for one.
 pub(super) async fn verifier(
-    context: &AutomationContext,
+    context: &Arc<AutomationContext>,
     automation: &ImageUpdateAutomation,
     annotations: &AutomationAnnotations,
 ) -> Result<Option<Arc<dyn Verify>>, Error> {
     if annotations.verify == VerifyLevel::None {
-        return Ok(None);
+        let follower = |_| {
+            Arc::new(Impacts {
+                context: Arc::clone(context),
+                automation: automation.clone(),
+                annotations: annotations.clone(),
+                runtime: Handle::current(),
+                made: OnceLock::new(),
+            }) as Arc<dyn Verify>
+        };
+        return Ok(annotations.follow.as_ref().map(follower));
     }
-    let Seen { cluster, all } = seen(context, automation).await.map_err(|error| {
+    let verifier = made(context, automation, annotations).await;
+    let verifier = verifier.map_err(|error| {
         Error::Failed(format!(
             "cannot read the Kustomizations that bumpwright.dev/verify builds: {error}"
         ))
     })?;
+    Ok(Some(Arc::new(verifier)))
+}
+
+/// The verifier, with what the automation sees of the cluster.
+async fn made(
+    context: &AutomationContext,
+    automation: &ImageUpdateAutomation,
+    annotations: &AutomationAnnotations,
+) -> Result<FleetVerifier, ClusterError> {
+    let Seen { cluster, all } = seen(context, automation).await?;
+    let is_asked_for = annotations.verify != VerifyLevel::None;
     let namespace = automation.metadata.namespace_or_default();
     let mut settings = Settings::new(context.shared.settings.builds.of(namespace).memory);
     (settings.kustomizations, settings.objects, settings.threads) = (KUSTOMIZATIONS, OBJECTS, 1);
     let timeout = annotations.verify_timeout.unwrap_or(TIMEOUT).min(LONGEST);
     let verification = Verification {
-        must_build: true,
+        must_build: is_asked_for,
         timeout: GoDuration::from(timeout),
-        push_on_timeout: annotations.push_on_timeout,
+        push_on_timeout: annotations.push_on_timeout || !is_asked_for,
     };
     let mut verifier = FleetVerifier::of_cluster(cluster, Box::new(NoNetwork), settings, verification);
     if annotations.verify == VerifyLevel::Server {
         verifier = verifier.with_server(as_reconciler(&context.shared, namespace, all));
     }
-    Ok(Some(Arc::new(verifier)))
+    Ok(verifier)
+}
+
+/// Finds the Kustomizations that a commit changes, for automations that follow their commits. The cluster is asked once there are edits.
+struct Impacts {
+    context: Arc<AutomationContext>,
+    automation: ImageUpdateAutomation,
+    annotations: AutomationAnnotations,
+    runtime: Handle,
+    made: OnceLock<Option<FleetVerifier>>,
+}
+
+impl std::fmt::Debug for Impacts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Impacts({})", self.automation.metadata.object_name())
+    }
+}
+
+impl Verify for Impacts {
+    /// Never refuses a commit: without an answer, the paths of Kustomizations say which of them it may change.
+    fn verify(&self, proposal: &Proposal<'_>) -> Result<Impact, VerifyError> {
+        let make = || {
+            let made = made(&self.context, &self.automation, &self.annotations);
+            self.runtime.block_on(made).ok()
+        };
+        let impact = self
+            .made
+            .get_or_init(make)
+            .as_ref()
+            .map(|verifier| verifier.verify(proposal));
+        let impact = impact.and_then(Result::ok).unwrap_or_default();
+        Ok(Impact {
+            notes: Vec::new(),
+            ..impact
+        })
+    }
 }
 
 /// What an automation sees of the cluster.

@@ -27,6 +27,11 @@ const OBJECT_TIME: &[f64] = &[
     1799.9999999999986,
 ];
 
+/// The buckets of rollouts, in seconds: up to a day, since people merge some.
+const ROLLOUT_TIME: &[f64] = &[
+    1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 21600.0, 86400.0,
+];
+
 /// The metrics of a process. A clone is cheap and has the same metrics; they may be used from any thread.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Inner>);
@@ -57,6 +62,8 @@ pub(super) struct Families {
     push_races: Family<Counter>,
     git_requests: Family<Counter>,
     registry_requests: Family<Counter>,
+    rollouts: Family<Histogram>,
+    rollout_leads: Family<Histogram>,
     events: Family<Counter>,
 }
 
@@ -138,6 +145,18 @@ impl Families {
                 "Total number of requests to image registries.",
                 &[],
             ),
+            rollouts: Family::new(
+                "bumpwright_rollout_seconds",
+                "The time from the push of images until a source has them, and until a Kustomization has applied them and is healthy.",
+                &["stage"],
+                || Histogram::new(ROLLOUT_TIME),
+            ),
+            rollout_leads: Family::new(
+                "bumpwright_rollout_lead_seconds",
+                "The time from the choice of an image until a Kustomization is healthy with it.",
+                &[],
+                || Histogram::new(ROLLOUT_TIME),
+            ),
             events: counter(
                 "bumpwright_events_total",
                 "Total number of events for the notification-controller, by what became of them.",
@@ -165,6 +184,8 @@ impl Families {
             &self.push_races,
             &self.git_requests,
             &self.registry_requests,
+            &self.rollouts,
+            &self.rollout_leads,
             &self.events,
         ]);
         all
@@ -295,6 +316,16 @@ impl Metrics {
     /// Sets whether this process holds a lease.
     pub fn leader(&self, lease: &str, leads: bool) {
         self.0.families.leader.with(&[lease]).set(f64::from(u8::from(leads)));
+    }
+
+    /// Observes a stage of a rollout (`bumpwright_rollout_seconds`).
+    pub fn rollout(&self, stage: &str, took: Duration) {
+        self.0.families.rollouts.with(&[stage]).observe_time(took);
+    }
+
+    /// Observes the time from a choice to a healthy Kustomization (`bumpwright_rollout_lead_seconds`).
+    pub fn rollout_lead(&self, took: Duration) {
+        self.0.families.rollout_leads.with(&[]).observe_time(took);
     }
 
     /// `bumpwright_pushes_total`.

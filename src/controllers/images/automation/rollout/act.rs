@@ -1,0 +1,217 @@
+//! What is done about failures: they are told, their images are held, fields are put back.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::announce::{Announcer, PutBackAnnouncer};
+use super::{Following, Ran, hold, look, told};
+use crate::controllers::request_metrics;
+use bumpwright_api::OnFailure;
+use bumpwright_git::ObjectId;
+use bumpwright_kube::Object;
+use bumpwright_message::Era;
+use bumpwright_policy::PolicyName;
+use bumpwright_rollout::{Blame, Failing, Failure, Handled, Record, Step, failing_workloads};
+use bumpwright_runtime::{ReconcileRequest, blocking};
+use bumpwright_update::{Announce, CommitMessage, PutBack, RemoteJob, Start, run_remote, settings};
+
+/// The message of a commit that puts images back, unless the automation has one.
+const MESSAGE: &str = "Put back images that failed\n\n{{ range $change := .Changed.Changes -}}\n- {{ $change.OldValue }} -> {{ $change.NewValue }}\n{{ end -}}";
+
+/// Why nothing was done.
+type Error = String;
+
+impl Following {
+    /// Does what is to be done about the failures of a step.
+    pub(super) async fn act(
+        &self,
+        request: &ReconcileRequest<'_>,
+        record: &mut Record,
+        step: &Step,
+        ran: &Ran,
+    ) -> Result<Option<Object>, Error> {
+        let mut result = Ok(None);
+        let mut handled = false;
+        for failure in &step.failures {
+            match self.one(request, record, failure, ran).await {
+                Ok(written) => {
+                    handled = true;
+                    if let (Ok(result), Some(_)) = (&mut result, &written) {
+                        *result = written;
+                    }
+                }
+                Err(error) => {
+                    request.log.error(&error, "unable to act upon a failed rollout");
+                    result = Err(error);
+                }
+            }
+        }
+        if handled {
+            told::failed(request, record);
+        }
+        result
+    }
+
+    async fn one(
+        &self,
+        request: &ReconcileRequest<'_>,
+        record: &mut Record,
+        failure: &Failure,
+        ran: &Ran,
+    ) -> Result<Option<Object>, Error> {
+        let name = failure.kustomization.as_str();
+        let wanted = self.follow.on_failure;
+        if let (Some(why), true) = (&failure.not_ours, wanted != OnFailure::Report) {
+            record.handled(name, Handled::Reported, why);
+            return Ok(None);
+        }
+        if wanted == OnFailure::Report {
+            record.handled(name, Handled::Reported, "");
+            return Ok(None);
+        }
+        let Some(failing) = record.failing().get(name).map(|failing| (*failing).clone()) else {
+            return Ok(None);
+        };
+        let blamed = self.blamed(record, name);
+        let known = record.clone();
+        let images = known.images();
+        let images = images
+            .into_iter()
+            .filter(|(policy, _)| is_blamed(&blamed, policy))
+            .collect();
+        hold::hold(&self.context, &images, name, &failing).await?;
+        if wanted == OnFailure::Hold {
+            record.handled(name, Handled::Held, "");
+            return Ok(None);
+        }
+        if let Some((policy, image)) = images.iter().find(|(policy, image)| known.was_reverted(policy, image)) {
+            let why = format!("{image} of ImagePolicy {policy} was put back before");
+            record.handled(name, Handled::Held, &why);
+            return Ok(None);
+        }
+        let job = match self.job(record, failure, &failing, &blamed, ran) {
+            Ok(job) => job,
+            Err(why) => {
+                record.handled(name, Handled::Held, &why);
+                return Ok(None);
+            }
+        };
+        let written = self.put_back(request, record, job, ran).await?;
+        record.remember_reverted(images);
+        record.handled(name, Handled::PutBack, "");
+        Ok(written)
+    }
+
+    fn blamed(&self, record: &Record, kustomization: &str) -> Blame {
+        match self.follow.bisect {
+            true => record.blamed(kustomization),
+            false => Blame::All,
+        }
+    }
+
+    /// The run that puts fields back on the branch that is reconciled: by the same way as the automation's commits.
+    fn job(
+        &self,
+        record: &Record,
+        failure: &Failure,
+        failing: &Failing,
+        blamed: &Blame,
+        ran: &Ran,
+    ) -> Result<RemoteJob, String> {
+        let (start, branch) =
+            settings::start(self.source.spec.reference.as_ref()).map_err(|error| error.to_string())?;
+        let is_branch = match &start {
+            Start::Branch(_) | Start::Default => true,
+            Start::Name(name) => name.starts_with("refs/heads/"),
+            _ => false,
+        };
+        if !is_branch {
+            return Err("its source does not follow a branch".to_owned());
+        }
+        let good = ObjectId::from_hex(failure.good.as_bytes()).map_err(|error| error.to_string())?;
+        let only = match blamed {
+            Blame::All => None,
+            Blame::Policies(policies) => {
+                let names = policies.iter().filter_map(|policy| policy.split_once('/'));
+                Some(
+                    names
+                        .map(|(namespace, name)| PolicyName::new(namespace, name))
+                        .collect::<BTreeSet<_>>(),
+                )
+            }
+        };
+        let mut job = ran.job.clone();
+        if let Some(branch) = &mut job.push.branch
+            && Start::Branch(branch.clone()) != start
+        {
+            branch.push_str("-put-back");
+        }
+        (job.start, job.branch) = (start, branch);
+        job.edits.verify = None;
+        job.edits.put_back = Some(Arc::new(PutBack {
+            commits: look::commits(record),
+            good,
+            only,
+            trailers: self.trailers(record, failure, failing),
+        }));
+        let template = self.follow.message.clone();
+        job.message = CommitMessage {
+            era: if template.is_some() {
+                job.message.era
+            } else {
+                Era::default()
+            },
+            template: template.unwrap_or_else(|| MESSAGE.to_owned()),
+            ..job.message
+        };
+        Ok(job)
+    }
+
+    fn trailers(&self, record: &Record, failure: &Failure, failing: &Failing) -> Vec<(String, String)> {
+        let line = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let commits = record
+            .commits
+            .iter()
+            .map(|pushed| line("Reverted-Commit", &pushed.commit));
+        let mut lines: Vec<(String, String)> = commits.collect();
+        lines.push(line("Failed-Kustomization", &failure.kustomization));
+        if let Some(follower) = record.followers.get(&failure.kustomization) {
+            let workloads = failing_workloads(follower, &failing.message);
+            lines.extend(workloads.iter().map(|workload| line("Failed-Object", workload)));
+        }
+        let message = failing.message.lines().next().unwrap_or_default();
+        lines.push(line("Failure", message));
+        lines
+    }
+
+    /// Puts fields back. One that is interrupted before the record says so finds nothing left to do the next time.
+    async fn put_back(
+        &self,
+        request: &ReconcileRequest<'_>,
+        record: &mut Record,
+        mut job: RemoteJob,
+        ran: &Ran,
+    ) -> Result<Option<Object>, Error> {
+        let announcer = Announcer::new(&self.context, &self.automation, request.object, record.clone());
+        let announcer = Arc::new(PutBackAnnouncer { announcer });
+        job.edits.announce = Some(Arc::clone(&announcer) as Arc<dyn Announce>);
+        let place = ran.place.clone();
+        let run = blocking::run(move || run_remote(&job, &place)).await?;
+        let written = announcer.announcer.announced().map(|(announced, object)| {
+            *record = announced;
+            object
+        });
+        request_metrics::run(&self.context.shared.metrics, &run);
+        match run.error {
+            Some(error) => Err(error),
+            None => Ok(written),
+        }
+    }
+}
+
+fn is_blamed(blamed: &Blame, policy: &str) -> bool {
+    match blamed {
+        Blame::All => true,
+        Blame::Policies(policies) => policies.contains(policy),
+    }
+}

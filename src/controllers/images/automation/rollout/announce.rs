@@ -1,0 +1,209 @@
+//! The record of a commit is written before the commit is pushed, so that a process that ends in between leaves no commit that nobody
+//! follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use tokio::runtime::Handle;
+
+use super::RECORD;
+use super::look;
+use crate::controllers::images::automation::context::AutomationContext;
+use bumpwright_api::ImageUpdateAutomation;
+use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
+use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_rollout::{Follower, KustomizationState, Pushed, PutBack, Record};
+use bumpwright_runtime::clock;
+use bumpwright_update::{Announce, Announced, Impact};
+
+/// Records the commits of one run.
+pub(super) struct Announcer {
+    context: Arc<AutomationContext>,
+    automation: Arc<ImageUpdateAutomation>,
+    uid: String,
+    runtime: Handle,
+    before: Record,
+    written: Mutex<Option<(Record, Object)>>,
+}
+
+impl std::fmt::Debug for Announcer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Announcer({})", self.automation.metadata.object_name())
+    }
+}
+
+impl Announcer {
+    pub(super) fn new(
+        context: &Arc<AutomationContext>,
+        automation: &Arc<ImageUpdateAutomation>,
+        object: &Object,
+        before: Record,
+    ) -> Self {
+        Self {
+            context: Arc::clone(context),
+            automation: Arc::clone(automation),
+            uid: object.uid.clone(),
+            runtime: Handle::current(),
+            before,
+            written: Mutex::default(),
+        }
+    }
+
+    /// The record that was written last, and the object after that.
+    pub(super) fn announced(&self) -> Option<(Record, Object)> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn write(&self, record: Record) -> Result<(), String> {
+        let text = record.text().map_err(|error| error.to_string())?;
+        let patch = json!({"metadata": {"uid": self.uid, "annotations": {RECORD: text}}});
+        let name = self.automation.metadata.object_name();
+        let cluster = &self.context.shared.cluster;
+        let written = self.runtime.block_on(cluster.patch(
+            &IMAGE_UPDATE_AUTOMATION,
+            &name,
+            "image-automation-controller",
+            &patch,
+        ));
+        let object =
+            written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some((record, object));
+        Ok(())
+    }
+}
+
+impl Announce for Announcer {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+        let all = look::visible(&self.context, &self.automation);
+        let named: BTreeSet<&PolicyName> = commit.changes.iter().map(|change| &change.policy).collect();
+        let images: BTreeMap<String, LatestRef> = named
+            .into_iter()
+            .filter_map(|name| Some((name.to_string(), commit.policies.image(name)?.clone())))
+            .collect();
+        let book = &self.context.policy_book;
+        let appeared = images.keys().filter_map(|policy| book.appeared(policy)).min();
+        let pushed = Pushed {
+            commit: commit.commit.to_string(),
+            base: commit.base.to_string(),
+            branch: commit.branch.to_owned(),
+            at: clock::now().unix_seconds(),
+            images: images
+                .iter()
+                .map(|(policy, image)| (policy.clone(), image.to_string()))
+                .collect(),
+            appeared,
+        };
+        let own = look::of_source(&self.context, &self.automation);
+        let followers = followers(commit, &own, &all, &images);
+        let is_failing = |state: &KustomizationState| state.ready == Some(false);
+        let failing = all.iter().filter(|(_, state)| is_failing(state));
+        let record = self
+            .before
+            .with(pushed, followers, failing.map(|(name, _)| name.clone()).collect());
+        self.write(record)
+    }
+}
+
+/// The Kustomizations of the source whose objects the commit changes. Without a verification, those with a changed file below their path.
+fn followers(
+    commit: &Announced<'_>,
+    own: &BTreeMap<String, String>,
+    all: &BTreeMap<String, KustomizationState>,
+    images: &BTreeMap<String, LatestRef>,
+) -> BTreeMap<String, Follower> {
+    let changed: Option<BTreeSet<String>> =
+        commit
+            .impact
+            .filter(|impact| !impact.kustomizations.is_empty())
+            .map(|impact| {
+                let names = impact.kustomizations.iter();
+                names.map(|name| format!("{}/{}", name.namespace, name.name)).collect()
+            });
+    let is_below = |path: &str| {
+        let files = commit.changes.iter();
+        let path = path.trim_start_matches("./").trim_matches('/');
+        files.map(|change| change.path.as_str()).any(|file| {
+            path.is_empty() || path == "." || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        })
+    };
+    let mut followers = BTreeMap::new();
+    for (name, path) in own {
+        let is_followed = changed
+            .as_ref()
+            .map_or_else(|| is_below(path), |changed| changed.contains(name));
+        let Some(state) = all.get(name).filter(|_| is_followed) else {
+            continue;
+        };
+        let good = match state.ready {
+            Some(true) => state.applied.clone(),
+            _ => String::new(),
+        };
+        followers.insert(
+            name.clone(),
+            Follower {
+                good,
+                workloads: commit
+                    .impact
+                    .map(|impact| workloads(impact, name, images))
+                    .unwrap_or_default(),
+                ..Follower::default()
+            },
+        );
+    }
+    followers
+}
+
+/// The workloads of a Kustomization that get images, and the policies of these.
+fn workloads(
+    impact: &Impact,
+    kustomization: &str,
+    images: &BTreeMap<String, LatestRef>,
+) -> BTreeMap<String, BTreeSet<String>> {
+    let mut workloads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for workload in &impact.workloads {
+        let of = format!("{}/{}", workload.kustomization.namespace, workload.kustomization.name);
+        if of != kustomization {
+            continue;
+        }
+        let object = &workload.object;
+        let name = format!("{}/{}/{}", object.kind, object.namespace, object.name);
+        for container in &workload.images {
+            let policies = images.iter().filter(|(_, image)| is_of(&container.new, image));
+            let policies = policies.map(|(policy, _)| policy.clone());
+            workloads.entry(name.clone()).or_default().extend(policies);
+        }
+    }
+    workloads.retain(|_, policies| !policies.is_empty());
+    workloads
+}
+
+/// Whether a container has the image of a policy. Fields may have parts of it only.
+fn is_of(container: &str, image: &LatestRef) -> bool {
+    let (name, tag, digest) = LatestRef::split(container);
+    let has_tag = tag.is_some_and(|tag| tag == image.tag);
+    let has_digest = digest.is_some() && digest == image.digest.as_deref();
+    name == image.name && (has_tag || has_digest)
+}
+
+/// Records the commit that puts images back.
+pub(super) struct PutBackAnnouncer {
+    pub(super) announcer: Announcer,
+}
+
+impl std::fmt::Debug for PutBackAnnouncer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.announcer.fmt(f)
+    }
+}
+
+impl Announce for PutBackAnnouncer {
+    fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+        let mut record = self.announcer.before.clone();
+        record.put_back = Some(PutBack {
+            commit: commit.commit.to_string(),
+            branch: commit.branch.to_owned(),
+        });
+        self.announcer.write(record)
+    }
+}

@@ -1,0 +1,101 @@
+//! Images that failed are held at their policies.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::controllers::images::automation::context::AutomationContext;
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{ClusterError, IMAGE_POLICY, Object};
+use bumpwright_policy::{FAILED_VERSIONS, FailedVersion, FailedVersions, LatestRef};
+use bumpwright_rollout::Failing;
+use bumpwright_runtime::clock;
+
+/// Attempts of a write that others contest.
+const ATTEMPTS: u32 = 5;
+
+/// The field manager of the annotation.
+const MANAGER: &str = "image-automation-controller";
+
+/// Holds the images of policies (`namespace/name`) since a Kustomization failed with them.
+///
+/// # Errors
+/// The server's.
+pub(super) async fn hold(
+    context: &AutomationContext,
+    images: &BTreeMap<&str, &str>,
+    kustomization: &str,
+    failing: &Failing,
+) -> Result<(), String> {
+    for (policy, image) in images {
+        let Some((namespace, name)) = policy.split_once('/') else {
+            continue;
+        };
+        let (image, failed) = version(image, kustomization, failing);
+        one(context, &ObjectName::new(namespace, name), &image, &failed)
+            .await
+            .map_err(|error| format!("unable to hold {image} at ImagePolicy {policy}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn version(image: &str, kustomization: &str, failing: &Failing) -> (LatestRef, FailedVersion) {
+    let (name, tag, digest) = LatestRef::split(image);
+    let image = LatestRef {
+        name: name.to_owned(),
+        tag: tag.unwrap_or_default().to_owned(),
+        digest: digest.map(str::to_owned),
+    };
+    let failed = FailedVersion {
+        image: image.name.clone(),
+        kustomization: kustomization.to_owned(),
+        message: failing.message.clone(),
+        commit: failing.commit.clone(),
+        at: clock::now().unix_seconds(),
+    };
+    (image, failed)
+}
+
+async fn one(
+    context: &AutomationContext,
+    policy: &ObjectName,
+    image: &LatestRef,
+    failed: &FailedVersion,
+) -> Result<(), ClusterError> {
+    let cluster = &context.shared.cluster;
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let object = match cluster.get(&IMAGE_POLICY, policy).await {
+            Ok(object) => object,
+            // It is not written any more, either.
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let mut all = held(&object);
+        if all.of(image).is_some_and(|known| known.commit == failed.commit) {
+            return Ok(());
+        }
+        all.add(image, failed.clone());
+        let metadata = json!({
+            "resourceVersion": object.resource_version,
+            "annotations": {FAILED_VERSIONS: all.text()},
+        });
+        match cluster
+            .patch(&IMAGE_POLICY, policy, MANAGER, &json!({"metadata": metadata}))
+            .await
+        {
+            Ok(after) => {
+                context.policies.wrote(&object.resource_version, after);
+                return Ok(());
+            }
+            Err(error @ ClusterError::Conflict(_)) => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    last.map_or(Ok(()), Err)
+}
+
+fn held(policy: &Object) -> FailedVersions {
+    let text = policy.annotations.get(FAILED_VERSIONS);
+    text.map(|text| FailedVersions::parse(text)).unwrap_or_default()
+}

@@ -1,0 +1,238 @@
+//! A look at the Kustomizations of a rollout, and at their revisions in Git.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Ran;
+use crate::controllers::images::automation::context::AutomationContext;
+use bumpwright_api::{ConditionStatus, Conditions, GitRepository, ImageUpdateAutomation, Kustomization, READY};
+use bumpwright_artifact::Revision;
+use bumpwright_git::{Checkout, GitError, ObjectId, Objects};
+use bumpwright_kube::{KUSTOMIZATION, Object};
+use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step};
+use bumpwright_runtime::{blocking, clock};
+use bumpwright_update::{Ours, Place, settings};
+
+/// The most commits that are fetched for one look.
+const FETCHES: usize = 4;
+
+/// The Kustomizations that count, by `namespace/name`: those of the automation's own namespace where references to others are forbidden.
+pub(super) fn visible(
+    context: &AutomationContext,
+    automation: &ImageUpdateAutomation,
+) -> BTreeMap<String, KustomizationState> {
+    let own = automation.metadata.namespace_or_default();
+    let only_own = context.shared.settings.no_cross_namespace_refs;
+    let all = context
+        .kustomizations
+        .list(|one| !only_own || one.name.namespace == own);
+    all.iter().map(|one| (one.name.to_string(), state(one))).collect()
+}
+
+/// The paths of the Kustomizations among them that the automation's source feeds.
+pub(super) fn of_source(context: &AutomationContext, automation: &ImageUpdateAutomation) -> BTreeMap<String, String> {
+    let source = automation.source_name();
+    let own = automation.metadata.namespace_or_default();
+    let only_own = context.shared.settings.no_cross_namespace_refs;
+    let all = context
+        .kustomizations
+        .list(|one| !only_own || one.name.namespace == own);
+    let read = all
+        .iter()
+        .filter_map(|one| one.read::<Kustomization>(&KUSTOMIZATION).ok());
+    let fed = read.filter(|one| one.spec.source_ref.kind == "GitRepository" && one.source() == source);
+    fed.map(|one| {
+        let path = one.spec.path.clone();
+        (one.metadata.object_name().to_string(), path)
+    })
+    .collect()
+}
+
+/// The state of a Kustomization.
+fn state(object: &Object) -> KustomizationState {
+    let status = object.status();
+    let commit = |field: &str| {
+        let revision = status.get(field).and_then(Value::as_str).and_then(Revision::parse);
+        revision.map(|revision| revision.hash).unwrap_or_default()
+    };
+    let conditions = Conditions::of(&status, object.generation, "");
+    let ready = match () {
+        () if conditions.is(READY, ConditionStatus::True) => Some(true),
+        () if conditions.is(READY, ConditionStatus::False) => Some(false),
+        () => None,
+    };
+    let observed = status
+        .get("observedGeneration")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
+    let failed_here = conditions.get(READY).and_then(|ready| ready.observed_generation);
+    KustomizationState {
+        ready,
+        reason: conditions
+            .get(READY)
+            .map(|ready| ready.reason.clone())
+            .unwrap_or_default(),
+        message: conditions.message(READY).to_owned(),
+        attempted: commit("lastAttemptedRevision"),
+        applied: commit("lastAppliedRevision"),
+        // A failure is not observed, but its condition is of this generation.
+        is_current: observed == object.generation || failed_here == Some(object.generation),
+        suspended: object
+            .field("spec")
+            .get("suspend")
+            .and_then(Value::as_bool)
+            .unwrap_or_default(),
+    }
+}
+
+/// What the cluster shows.
+pub(super) fn seen(
+    context: &AutomationContext,
+    automation: &ImageUpdateAutomation,
+    source: &GitRepository,
+    ran: &Ran,
+) -> Seen {
+    let object = context.sources.get(&automation.source_name());
+    let artifact = object.map(|object| object.status());
+    let artifact = artifact
+        .as_ref()
+        .and_then(|status| status.pointer("/artifact/revision")?.as_str());
+    let artifact = artifact.and_then(Revision::parse).map(|revision| revision.hash);
+    // The run starts from what is reconciled, unless the automation has a checkout of its own.
+    let reconciled = settings::start(source.spec.reference.as_ref()).ok();
+    let is_reconciled = reconciled.is_some_and(|(start, _)| start == ran.job.start);
+    let tip = ran
+        .run
+        .revision_after()
+        .filter(|_| is_reconciled)
+        .map(|revision| revision.hash);
+    Seen {
+        now: clock::now().unix_seconds(),
+        tip: tip.or_else(|| artifact.clone()).unwrap_or_default(),
+        source: artifact.unwrap_or_default(),
+        kustomizations: visible(context, automation),
+    }
+}
+
+/// Takes the record a step further. Reads Git's objects, so it has a thread of its own.
+pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &Ran) -> Result<Step, String> {
+    let (mut next, place) = (record.clone(), ran.place.clone());
+    let work = move || {
+        let commits = commits(&next);
+        let git = GitView::new(&place, &commits).map_err(|error| error.to_string())?;
+        let holds = |commit: &str| git.holds(commit);
+        let mut step = next.step(&seen, &holds, limits);
+        for failure in &mut step.failures {
+            if failure.not_ours.is_none() {
+                failure.not_ours = git.not_ours(&failure.good, &failure.commit);
+            }
+        }
+        Ok::<_, String>((next, step))
+    };
+    let (next, step) = blocking::ask(work).await??;
+    *record = next;
+    Ok(step)
+}
+
+/// The commits of a record: parent and commit.
+pub(super) fn commits(record: &Record) -> Vec<(ObjectId, ObjectId)> {
+    let id = |text: &str| ObjectId::from_hex(text.as_bytes()).ok();
+    let all = record.commits.iter();
+    all.filter_map(|pushed| Some((id(&pushed.base)?, id(&pushed.commit)?)))
+        .collect()
+}
+
+/// What Git says, each answer once.
+struct GitView<'a> {
+    place: &'a Place,
+    commits: &'a [(ObjectId, ObjectId)],
+    objects: RefCell<Option<Objects>>,
+    known: RefCell<BTreeMap<String, Holds>>,
+    fetches: RefCell<usize>,
+}
+
+impl<'a> GitView<'a> {
+    fn new(place: &'a Place, commits: &'a [(ObjectId, ObjectId)]) -> Result<Self, GitError> {
+        Ok(Self {
+            place,
+            commits,
+            objects: RefCell::new(place.mirror.objects()?),
+            known: RefCell::default(),
+            fetches: RefCell::default(),
+        })
+    }
+
+    fn holds(&self, commit: &str) -> Holds {
+        if let Some(known) = self.known.borrow().get(commit) {
+            return *known;
+        }
+        let holds = match self.commits.last() {
+            Some((_, latest)) if ObjectId::from_hex(commit.as_bytes()).ok() == Some(*latest) => Holds::Yes,
+            _ => match self.with(&[commit], |ours, ids| ours.are_in(*ids.first()?).ok().flatten()) {
+                Some(true) => Holds::Yes,
+                Some(false) => Holds::No,
+                None => Holds::Unknown,
+            },
+        };
+        self.known.borrow_mut().insert(commit.to_owned(), holds);
+        holds
+    }
+
+    /// Why a failure may not be blamed on the images; none if it may.
+    fn not_ours(&self, good: &str, bad: &str) -> Option<String> {
+        let (from, to) = (short(good), short(bad));
+        match self.with(&[good, bad], |ours, ids| match ids {
+            [good, bad] => ours.are_all_between(*good, *bad).ok().flatten(),
+            _ => None,
+        }) {
+            Some(true) => None,
+            Some(false) => Some(format!("other changes lie between '{from}' and '{to}'")),
+            None => Some(format!("'{from}' and '{to}' cannot be compared")),
+        }
+    }
+
+    /// Asks about commits, which are fetched if they are missing.
+    fn with<T>(&self, commits: &[&str], ask: impl Fn(&Ours<'_>, &[ObjectId]) -> Option<T>) -> Option<T> {
+        let ids: Option<Vec<ObjectId>> = commits
+            .iter()
+            .map(|id| ObjectId::from_hex(id.as_bytes()).ok())
+            .collect();
+        let ids = ids?;
+        let needed = self
+            .commits
+            .iter()
+            .flat_map(|(base, commit)| [base, commit])
+            .chain(&ids);
+        for id in needed {
+            self.obtain(*id);
+        }
+        let objects = self.objects.borrow();
+        let ours = Ours::of(objects.as_ref()?, &self.place.index, self.commits).ok()??;
+        ask(&ours, &ids)
+    }
+
+    fn obtain(&self, id: ObjectId) {
+        let has = self
+            .objects
+            .borrow()
+            .as_ref()
+            .is_some_and(|objects| objects.contains(id));
+        if has || *self.fetches.borrow() >= FETCHES {
+            return;
+        }
+        *self.fetches.borrow_mut() += 1;
+        let checkout = Checkout::Commit {
+            id: id.to_string(),
+            branch: None,
+        };
+        if let Ok(fetched) = self.place.mirror.fetch(&checkout, &[]) {
+            *self.objects.borrow_mut() = Some(fetched.objects);
+        }
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}

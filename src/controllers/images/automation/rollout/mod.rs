@@ -1,0 +1,190 @@
+//! `bumpwright.dev/follow` and `on-failure`: what becomes of pushed commits in the cluster, and what is done when a Kustomization fails
+//! with them (docs/guides/rollouts.md). The rules are in `crates/engine/rollout`; what Git says in `crates/flow/update/src/rollout`.
+
+mod act;
+mod announce;
+mod hold;
+mod look;
+mod told;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use announce::Announcer;
+
+use super::context::AutomationContext;
+use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
+use bumpwright_kube::Object;
+use bumpwright_rollout::{Record, Step, Summary};
+use bumpwright_runtime::{ReconcileRequest, clock};
+use bumpwright_update::{Announce, Place, RemoteJob, Run};
+
+/// The annotation with the record, which triggers no reconciliation.
+pub(in crate::controllers::images) const RECORD: &str = "state.bumpwright.dev/rollout";
+
+/// When to look again after a step failed.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// How long a run waits for the Kustomizations, which are watched from the first automation on that follows its commits.
+const LISTED: Duration = Duration::from_secs(5);
+
+/// The rollouts of one automation during a reconciliation.
+pub(super) struct Following {
+    context: Arc<AutomationContext>,
+    automation: Arc<ImageUpdateAutomation>,
+    source: GitRepository,
+    follow: Follow,
+    before: Record,
+    announcer: Arc<Announcer>,
+}
+
+/// What is needed of the run.
+pub(super) struct Ran {
+    pub(super) run: Run,
+    pub(super) job: RemoteJob,
+    pub(super) place: Place,
+}
+
+/// What a look brings.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// How the rollout stands; none before the first one.
+    pub(super) summary: Option<Summary>,
+    /// When to look again.
+    pub(super) again: Option<Duration>,
+    /// The automation after the last write of the record.
+    pub(super) written: Option<Object>,
+}
+
+impl Looked {
+    /// Notes the result of a write, if there was one.
+    fn note(&mut self, written: Result<Option<Object>, String>) {
+        match written {
+            Ok(Some(object)) => self.written = Some(object),
+            Ok(None) => {}
+            Err(_) => self.retry(),
+        }
+    }
+
+    fn retry(&mut self) {
+        self.again = Some(self.again.map_or(RETRY, |again| again.min(RETRY)));
+    }
+}
+
+impl Following {
+    /// Begins with what is known.
+    pub(super) async fn begin(
+        context: &Arc<AutomationContext>,
+        automation: &Arc<ImageUpdateAutomation>,
+        source: &GitRepository,
+        follow: &Follow,
+        request: &ReconcileRequest<'_>,
+    ) -> Self {
+        context.kustomizations.need();
+        // In a cluster without the kind it never is.
+        let _ = tokio::time::timeout(LISTED, context.kustomizations.listed()).await;
+        let before = record(request).unwrap_or_default();
+        let announcer = Announcer::new(context, automation, request.object, before.clone());
+        Self {
+            context: Arc::clone(context),
+            automation: Arc::clone(automation),
+            source: source.clone(),
+            follow: follow.clone(),
+            before,
+            announcer: Arc::new(announcer),
+        }
+    }
+
+    /// Is told of commits before they are pushed.
+    pub(super) fn announcer(&self) -> Arc<dyn Announce> {
+        Arc::clone(&self.announcer) as Arc<dyn Announce>
+    }
+
+    /// Looks how far the rollout is after a run, and does what is to be done.
+    async fn look(self, request: &ReconcileRequest<'_>, ran: &Ran) -> Looked {
+        let mut looked = Looked::default();
+        let mut record = self.before.clone();
+        if let Some((announced, object)) = self.announcer.announced() {
+            record = announced;
+            looked.written = Some(object);
+        }
+        if record.is_open() {
+            let known = record.clone();
+            match self.step(&mut record, ran).await {
+                Ok(step) => {
+                    told::measure(&self.context.shared.metrics, &step);
+                    told::news(request, &record, &step);
+                    looked.again = step.again.map(|at| seconds(at - clock::now().unix_seconds()));
+                    let acted = self.act(request, &mut record, &step, ran).await;
+                    looked.note(acted);
+                }
+                Err(error) => {
+                    request.log.error(&error, "unable to follow the rollout");
+                    looked.retry();
+                }
+            }
+            if record != known {
+                let written = self.write(request, &record).await;
+                looked.note(written.map(Some));
+            }
+        }
+        looked.summary = record.summary();
+        looked
+    }
+
+    async fn step(&self, record: &mut Record, ran: &Ran) -> Result<Step, String> {
+        let seen = look::seen(&self.context, &self.automation, &self.source, ran);
+        look::step(record, seen, self.limits(), ran).await
+    }
+
+    fn limits(&self) -> bumpwright_rollout::Limits {
+        bumpwright_rollout::Limits {
+            failure_after: i64::try_from(self.follow.failure_after.as_secs()).unwrap_or(i64::MAX),
+        }
+    }
+
+    async fn write(&self, request: &ReconcileRequest<'_>, record: &Record) -> Result<Object, String> {
+        let text = record.text().map_err(|error| error.to_string());
+        let written = match text {
+            Ok(text) => request.annotate(RECORD, Some(&text)).await,
+            Err(error) => Err(error),
+        };
+        written.inspect_err(|error| request.log.error(error, "unable to record the rollout"))
+    }
+}
+
+/// Looks how far the rollouts of an automation are after a run; none for a dry run, which leaves them as they are.
+pub(super) async fn look(
+    following: Option<Following>,
+    annotations: &AutomationAnnotations,
+    request: &ReconcileRequest<'_>,
+    ran: &Ran,
+) -> Option<Looked> {
+    match following {
+        Some(following) => Some(following.look(request, ran).await),
+        None if annotations.dry_run => None,
+        None => Some(Looked {
+            written: forget(request).await,
+            ..Looked::default()
+        }),
+    }
+}
+
+/// Removes the record of an automation that does not follow its commits.
+async fn forget(request: &ReconcileRequest<'_>) -> Option<Object> {
+    if !request.object.annotations.contains_key(RECORD) {
+        return None;
+    }
+    let written = request.annotate(RECORD, None).await;
+    let log = |error: &String| request.log.error(error, "unable to remove the record of the rollout");
+    written.inspect_err(log).ok()
+}
+
+/// The record of the object.
+fn record(request: &ReconcileRequest<'_>) -> Option<Record> {
+    Record::parse(request.object.annotations.get(RECORD)?)
+}
+
+fn seconds(count: i64) -> Duration {
+    Duration::from_secs(u64::try_from(count.max(1)).unwrap_or(1))
+}

@@ -1,0 +1,38 @@
+//! The events and the metrics of a rollout.
+
+use bumpwright_api::Reason;
+use bumpwright_rollout::{Record, Step};
+use bumpwright_runtime::{EventType, Metrics, ReconcileRequest};
+
+/// Records an event about a rollout that ended well.
+pub(super) fn news(request: &ReconcileRequest<'_>, record: &Record, step: &Step) {
+    let Some(summary) = record.summary().filter(|_| step.succeeded || step.overtaken) else {
+        return;
+    };
+    let reason = match step.succeeded {
+        true => Reason::RolloutSucceeded,
+        false => Reason::RolloutOvertaken,
+    };
+    request.event(EventType::Normal, reason, summary.message, Default::default());
+}
+
+/// Records an event about failures that were handled.
+pub(super) fn failed(request: &ReconcileRequest<'_>, record: &Record) {
+    if let Some(summary) = record.summary() {
+        request.warning(Reason::RolloutFailed, summary.message);
+    }
+}
+
+/// Counts the stages that were reached.
+pub(super) fn measure(metrics: &Metrics, step: &Step) {
+    for reached in &step.reached {
+        metrics.rollout(reached.stage.word(), seconds(reached.after));
+        if let Some(lead) = reached.lead {
+            metrics.rollout_lead(seconds(lead));
+        }
+    }
+}
+
+fn seconds(count: i64) -> std::time::Duration {
+    std::time::Duration::from_secs(u64::try_from(count).unwrap_or_default())
+}
