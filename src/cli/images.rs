@@ -102,12 +102,7 @@ fn not_scanned(one: &Wanted, why: &str) -> Unresolved {
 pub fn reason(error: &NoImage) -> Reason {
     match error {
         NoImage::Digest { .. } | NoImage::Age { .. } => Reason::ScanFailed,
-        NoImage::Refused { refusal, .. } => match **refusal {
-            GuardRefusal::Held(_) => Reason::Held,
-            GuardRefusal::TooYoung { .. } => Reason::TooYoung,
-            GuardRefusal::Failed(_) => Reason::Failed,
-            GuardRefusal::WouldDowngrade { .. } => Reason::WouldDowngrade,
-        },
+        NoImage::Refused { refusal, .. } => Reason::from(&**refusal),
         _ => Reason::PolicyNotReady,
     }
 }

@@ -377,7 +377,10 @@ fn what_cannot_be_meant_is_a_usage_error() {
     bench.write("m.yaml", manifests("app", "o/app", BY_V, "", ""));
     bench.write("empty.yaml", "a: 1\n");
     for (arguments, said) in [
-        (&[][..], "<--filename <FILE|DIR>|--fleet <PATH>|--image <IMAGE>>"),
+        (
+            &[][..],
+            "<--filename <FILE|DIR>|--fleet <PATH>|--image <IMAGE>|--release <VERSION>>",
+        ),
         (
             &["-f", "m.yaml", "--image", "o/app", "--semver", "*"],
             "cannot be used with",
@@ -409,6 +412,12 @@ fn what_cannot_be_meant_is_a_usage_error() {
             "invalid regular expression pattern '('",
         ),
         (&["-f", "m.yaml", "--offline", "--explain", "1"], "cannot be used with"),
+        (&["-f", "m.yaml", "--release", "1.0.0"], "cannot be used with"),
+        (&["--release", "1.0.0"], "--release needs one policy, as NAMESPACE/NAME"),
+        (
+            &["--release", "1.0.0", "app"],
+            "--release needs one policy, as NAMESPACE/NAME",
+        ),
         (&["-f", "m.yaml", "other"], "there is no ImagePolicy other in -f"),
         (&["-f", "empty.yaml"], "there is no ImagePolicy in -f"),
         (&["-f", "nowhere.yaml"], "nowhere.yaml"),

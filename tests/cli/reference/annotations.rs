@@ -134,8 +134,25 @@ const DOMAINS: [&str; 8] = [
     "x-k8s.io/",
 ];
 
-fn sections() -> [(&'static str, &'static str, &'static [Foreign]); 5] {
+/// What the program itself writes down.
+const STATE: [Foreign; 2] = [
+    (
+        "state.bumpwright.dev/rollout",
+        "on an ImageUpdateAutomation: how far its rollout is (docs/guides/rollouts.md).",
+    ),
+    (
+        "state.bumpwright.dev/failed-versions",
+        "on an ImagePolicy: the versions that are held since they failed.",
+    ),
+];
+
+fn sections() -> [(&'static str, &'static str, &'static [Foreign]); 6] {
     [
+        (
+            "Written by the controllers",
+            "To be read; `bumpwright.dev/release` and `bumpwright policy --release` change what is held.",
+            &STATE,
+        ),
         ("On objects of Flux's kinds", "As in Flux.", &ON_OBJECTS),
         (
             "On objects that a Kustomization applies",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_policy::{GuardRefusal, LatestRef, PolicyName};
 
 /// The part of an image reference that a marker sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -143,6 +143,18 @@ impl Reason {
             self,
             Self::Unparsable | Self::MalformedMarker | Self::NotAScalar | Self::UnknownPolicy | Self::TooLarge
         )
+    }
+}
+
+/// The reason for markers of a policy whose choice a guard refuses.
+impl From<&GuardRefusal> for Reason {
+    fn from(refusal: &GuardRefusal) -> Self {
+        match refusal {
+            GuardRefusal::Held(_) => Self::Held,
+            GuardRefusal::TooYoung { .. } => Self::TooYoung,
+            GuardRefusal::Failed(_) => Self::Failed,
+            GuardRefusal::WouldDowngrade { .. } => Self::WouldDowngrade,
+        }
     }
 }
 

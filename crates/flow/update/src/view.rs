@@ -4,7 +4,7 @@ use super::known::{ImageState, Known};
 use super::policies::Policies;
 use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Images, Reason, Verdict};
-use bumpwright_policy::{InvalidImage, PolicyName};
+use bumpwright_policy::{GuardRefusal, InvalidImage, PolicyName};
 
 /// The policies visible to a run: an automation sees those of its own namespace (IUA-002) that its selector matches.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +52,14 @@ impl Images for View<'_> {
         }
         match &known.image {
             ImageState::Image(image) => match known.failed.of(image) {
-                Some(failed) => Verdict::Skip(
-                    Reason::Failed,
-                    format!(
-                        "ImagePolicy {name} holds {image}, since {failed}; a newer version is taken, or this one when it is released (bumpwright.dev/release)"
-                    ),
-                ),
+                Some(failed) => {
+                    let reason = Reason::from(&GuardRefusal::Failed(failed.clone()));
+                    let message = format!(
+                        "ImagePolicy {name} holds {image}, since {failed}; a newer version is taken, or this one when it is released \
+                         (bumpwright.dev/release)"
+                    );
+                    Verdict::Skip(reason, message)
+                }
                 None => Verdict::Image(image),
             },
             ImageState::Nothing(reason, why) | ImageState::Closed(reason, why) => Verdict::Skip(*reason, why.clone()),

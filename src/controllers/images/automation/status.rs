@@ -105,13 +105,13 @@ fn rolled_out(status: &mut Status, summary: Option<&Summary>) {
     let Some(summary) = summary else {
         return status.conditions.remove(ROLLED_OUT);
     };
-    let (is, reason) = match summary.phase {
-        Phase::Progressing => (ConditionStatus::Unknown, Reason::Progressing),
-        Phase::Succeeded => (ConditionStatus::True, Reason::RolloutSucceeded),
-        Phase::Failed => (ConditionStatus::False, Reason::RolloutFailed),
-        Phase::Overtaken => (ConditionStatus::Unknown, Reason::RolloutOvertaken),
-    };
-    status.conditions.set(ROLLED_OUT, is, reason, &summary.message);
+    let (conditions, message) = (&mut status.conditions, &summary.message);
+    match summary.phase {
+        Phase::Progressing => conditions.set(ROLLED_OUT, ConditionStatus::Unknown, Reason::Progressing, message),
+        Phase::Succeeded => conditions.set(ROLLED_OUT, ConditionStatus::True, Reason::RolloutSucceeded, message),
+        Phase::Failed => conditions.set(ROLLED_OUT, ConditionStatus::False, Reason::RolloutFailed, message),
+        Phase::Overtaken => conditions.set(ROLLED_OUT, ConditionStatus::Unknown, Reason::RolloutOvertaken, message),
+    }
 }
 
 /// News of a pull request without a push: it was opened or updated after all, or is left alone from now on.
