@@ -182,6 +182,49 @@ fn a_list_without_an_end_is_given_up() {
     assert!(start.elapsed() < Duration::from_secs(15));
 }
 
+/// A list of referrers is read page by page, as far as that goes.
+#[test]
+fn referrers_in_several_pages() {
+    const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+    let list = format!("/v2/team/app/referrers/{DIGEST}");
+    let referrers = |server: &StubHttp| client().referrers(&image(server), DIGEST, &ann(), soon()).unwrap();
+    for (last, end, pages) in [
+        ("3", Reply::bytes(200, INDEX, "3"), 4),
+        ("3", Reply::status(404), 3),
+        ("3", Reply::text(200, "no index"), 3),
+        (
+            "3",
+            Reply::bytes(200, INDEX, "3").header("Link", "<?page=1>; rel=\"next\""),
+            4,
+        ),
+        (
+            "3",
+            Reply::bytes(200, INDEX, "3").header("Link", "<https://other.example/>; rel=\"next\""),
+            4,
+        ),
+        ("never", Reply::status(404), 100),
+    ] {
+        let path = list.clone();
+        let server = open(move |request| {
+            assert_eq!(request.path, path);
+            let page: usize = request.parameter("page").map_or(0, |page| page.parse().unwrap());
+            if last == page.to_string() {
+                return end.clone();
+            }
+            let link = format!("<{path}?page={}>; rel=\"next\"", page + 1);
+            Reply::bytes(200, INDEX, page.to_string()).header("Link", &link)
+        });
+        let expected: Vec<Vec<u8>> = (0..pages).map(|page| page.to_string().into_bytes()).collect();
+        assert_eq!(referrers(&server), expected);
+    }
+    let large = open(|request| {
+        let next = format!("<?page={}>; rel=\"next\"", request.number);
+        Reply::bytes(200, INDEX, vec![b' '; 3 << 20]).header("Link", &next)
+    });
+    assert_eq!(referrers(&large).len(), 2, "no further one after four megabytes");
+}
+
 #[test]
 fn a_registry_that_asks_for_patience() {
     let server = open(|request| match request.number {

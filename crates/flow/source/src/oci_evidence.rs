@@ -53,10 +53,20 @@ impl Gathering<'_> {
             repository,
             ..
         } = self.remote;
-        let Ok(Some(index)) = registry.referrers(repository, digest, login, self.deadline) else {
+        let Ok(pages) = registry.referrers(repository, digest, login, self.deadline) else {
             return Ok(false);
         };
-        let referrers = match cosign::referrers(&index) {
+        for page in &pages {
+            if self.listed(page)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a signature that an index lists matches.
+    fn listed(&self, index: &[u8]) -> Result<bool, CosignError> {
+        let referrers = match cosign::referrers(index) {
             Err(CosignError::Manifest(_)) => return Ok(false),
             referrers => referrers?,
         };

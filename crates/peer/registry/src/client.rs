@@ -126,8 +126,8 @@ impl Registry {
         Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.body)
     }
 
-    /// The index of the referrers of a digest: from the referrers API, or from the fallback tag (distribution-spec v1.1,
-    /// *Listing Referrers*). None without referrers.
+    /// Indexes of the referrers of a digest: the pages of the referrers API, or the one of the fallback tag (distribution-spec
+    /// v1.1, *Listing Referrers*). None without referrers; of a very long list the beginning.
     ///
     /// # Errors
     /// When the registry does not answer, or refuses.
@@ -137,7 +137,7 @@ impl Registry {
         digest: &str,
         login: &Login,
         deadline: Deadline,
-    ) -> Result<Option<Vec<u8>>, RegistryError> {
+    ) -> Result<Vec<Vec<u8>>, RegistryError> {
         referrers::of(&mut Session::open(self, image, login, deadline)?, digest)
     }
 

@@ -1,13 +1,44 @@
 //! The header `Link`: the next page of a list (RFC 8288; distribution-spec v1.1, *Listing Tags*).
 
-use ureq::http::HeaderMap;
+use ureq::http::{HeaderMap, Method};
+use url::Url;
+
+use super::RegistryError;
+use super::address::shown;
+use super::session::Session;
+use bumpwright_http::Answer;
+
+/// The address of the page after this one: on the registry, or on the host of this page, which gets no login.
+///
+/// # Errors
+/// [`RegistryError::Link`]
+pub(super) fn next(session: &Session<'_>, answer: &Answer) -> Result<Option<Url>, RegistryError> {
+    let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
+    let Some(link) = link else { return Ok(None) };
+    let wrong = |what: String| {
+        let from = session.request(&Method::GET, answer);
+        RegistryError::Link(session.scrubbed(&format!("{from}: {what}")))
+    };
+    let url = answer
+        .url
+        .join(&link)
+        .map_err(|why| wrong(format!("the link to the next page, {link}, is not an address: {why}")))?;
+    let url = session.own(url);
+    if session.is_own(&url) || url.origin() == answer.url.origin() {
+        return Ok(Some(url));
+    }
+    let url = shown(&url);
+    Err(wrong(format!(
+        "refused to follow the link to the next page, {url}, because it is on another host"
+    )))
+}
 
 /// The address of the next page, as written: of the link with `rel="next"`, or of the first one when no link
 /// has a relation.
 ///
 /// # Errors
 /// In the words of go-containerregistry, for a header that does not begin with a link.
-pub(super) fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
+fn next_page(headers: &HeaderMap) -> Result<Option<String>, String> {
     let mut first = None;
     for header in headers.get_all("link") {
         let text = String::from_utf8_lossy(header.as_bytes());

@@ -8,8 +8,8 @@ use ureq::http::Method;
 use url::Url;
 
 use super::RegistryError;
-use super::address::{query, shown};
-use super::link::next_page;
+use super::address::query;
+use super::link;
 use super::session::{Query, Session};
 use bumpwright_http::Answer;
 
@@ -45,9 +45,8 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
         let grown = list
             .add(tags, &answer)
             .map_err(|what| too_much(session, &answer, what))?;
-        let link = next_page(&answer.headers).map_err(|why| RegistryError::Link(session.scrubbed(&why)))?;
-        next = match link {
-            Some(link) => Some(Page::linked(session, &answer, &link)?),
+        next = match link::next(session, &answer)? {
+            Some(url) => Some(Page { url, guessed: false }),
             None if count == PAGE && grown => Some(Page::after(&first, last)),
             None => None,
         };
@@ -74,26 +73,6 @@ impl Page {
         pairs.extend(last.map(|last| ("last".to_owned(), last)));
         url.set_query(query(pairs).as_deref());
         Self { url, guessed }
-    }
-
-    /// Follows a link on the registry, or on the host of the page before, which gets no login.
-    fn linked(session: &Session<'_>, answer: &Answer, link: &str) -> Result<Self, RegistryError> {
-        let wrong = |what: String| {
-            let from = session.request(&Method::GET, answer);
-            RegistryError::Link(session.scrubbed(&format!("{from}: {what}")))
-        };
-        let url = answer
-            .url
-            .join(link)
-            .map_err(|why| wrong(format!("the link to the next page, {link}, is not an address: {why}")))?;
-        let url = session.own(url);
-        if session.is_own(&url) || url.origin() == answer.url.origin() {
-            return Ok(Self { url, guessed: false });
-        }
-        let url = shown(&url);
-        Err(wrong(format!(
-            "refused to follow the link to the next page, {url}, because it is on another host"
-        )))
     }
 
     /// Requests the page; none when it was a guess and does not exist.
