@@ -8,6 +8,7 @@ use crate::cli::build::building::UserMirrors;
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::places::Places;
 use bumpwright_api::{GitRepository, GitRepositorySpec, Object, Objects, OciRepository, UnknownFields, read};
+use bumpwright_artifact::ReadError;
 use bumpwright_budget::{Budget, Reservation};
 use bumpwright_build::{Fetches, Mirrors as _, RealWorld, fetch_reference};
 use bumpwright_cloud::TokenCache;
@@ -210,21 +211,30 @@ impl Network {
             ));
         }
         let blob = remote.layer(layer).map_err(|error| error.to_string())?;
-        let (files, held) = self.unpacked(blob)?;
-        match selector.is_some_and(|selector| selector.operation == "copy") {
+        let is_copied = selector.is_some_and(|selector| selector.operation == "copy");
+        let fault = |error: &ReadError| match is_copied {
+            true => error.to_string(),
+            false => source::unpack_fault(error, layer, &image),
+        };
+        let (files, held) = self.unpacked(blob, fault)?;
+        match is_copied {
             // The layer is the artifact, as it is.
             true => Ok(SourceFiles::whole(files, Some(held))),
             false => SourceFiles::new(files, spec.ignore.as_deref(), Some(held)),
         }
     }
 
-    fn unpacked(&self, layer: impl std::io::Read) -> Result<(Files, Reservation), String> {
+    fn unpacked(
+        &self,
+        layer: impl std::io::Read,
+        fault: impl Fn(&ReadError) -> String,
+    ) -> Result<(Files, Reservation), String> {
         let failed = |error: &dyn std::fmt::Display| format!("failed to extract layer contents from artifact: {error}");
         let file = tempfile::tempfile().map_err(|error| failed(&error))?;
         let mut keeping = keeping(file, &self.budget.spool);
         let layer = std::io::BufReader::with_capacity(128 << 10, layer);
         let unpacked = source::unpack_layer(layer, &self.budget, &mut keeping);
-        let (root, held) = unpacked.map_err(|error| failed(&error))?;
+        let (root, held) = unpacked.map_err(|error| failed(&fault(&error)))?;
         let kept = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
         Ok((Files::kept_in(root, Arc::new(kept)), held))
     }

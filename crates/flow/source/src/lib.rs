@@ -28,7 +28,7 @@ pub use checkout::{Commit, ReferencingTag, Seen, Wanted, checkout};
 pub use git_tree::{Modules, check_sparse, of_commit};
 pub use include::{IncludeError, put, unpacked};
 pub use oci_evidence::verify_cosign;
-pub use oci_layer::{Keeping, select_layer, unpack_layer};
+pub use oci_layer::{Keeping, select_layer, unpack_fault, unpack_layer};
 pub use oci_pull::OciRemote;
 pub use oci_reference::{OciPick, newest_tag, oci_repository};
 pub use reference::Reference;

@@ -7,6 +7,7 @@ use super::tree::{Content, Directory, File, Node};
 use bumpwright_api::OciLayerSelector;
 use bumpwright_artifact::{EntryKind, Links, ReadError, archive};
 use bumpwright_budget::{Budget, Reservation};
+use bumpwright_gostd::quote;
 use bumpwright_registry::{Image, Layer};
 
 /// Selects a layer: the first of the media type, or the first one.
@@ -25,6 +26,33 @@ pub fn select_layer<'a>(image: &'a Image, selector: Option<&OciLayerSelector>) -
     layers
         .find(|layer| layer.media_type == wanted)
         .ok_or_else(|| format!("failed to find layer with media type '{wanted}' in artifact"))
+}
+
+/// Why a layer could not be unpacked; when it is no archive at all, with the ways out.
+#[must_use]
+pub fn unpack_fault(error: &ReadError, layer: &Layer, image: &Image) -> String {
+    let ReadError::NotGzip = error else {
+        return error.to_string();
+    };
+    let shown = |layer: &Layer| quote(&layer.media_type.chars().take(200).collect::<String>());
+    let mut kinds: Vec<String> = Vec::new();
+    for other in &image.layers {
+        let kind = shown(other);
+        if other.media_type != layer.media_type && !kinds.contains(&kind) && kinds.len() < 5 {
+            kinds.push(kind);
+        }
+    }
+    let other = match kinds.as_slice() {
+        [] => String::new(),
+        kinds => format!(
+            "set layerSelector.mediaType to take another one ({}), or ",
+            kinds.join(", ")
+        ),
+    };
+    format!(
+        "{error}; the layer is of media type {}: {other}set layerSelector.operation to copy to take it as it is",
+        shown(layer)
+    )
 }
 
 /// The storage of file contents, one after the other.
@@ -91,4 +119,39 @@ pub fn unpack_layer(
     })?;
     keeping.out.flush().map_err(ReadError::Source)?;
     Ok((root, held))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layer_that_is_no_archive_is_told_with_the_ways_out() {
+        let layers = ["text/markdown", "application/vnd.a.tar+gzip", "text/markdown", "b\n"];
+        let layers = layers.map(|kind| Layer {
+            media_type: kind.to_owned(),
+            ..Layer::default()
+        });
+        let image = |layers: &[Layer]| Image {
+            layers: layers.to_vec(),
+            ..Image::default()
+        };
+        let told = |layers: &[Layer]| {
+            let image = image(layers);
+            image
+                .layers
+                .first()
+                .map(|layer| unpack_fault(&ReadError::NotGzip, layer, &image))
+        };
+        let begin = "unpack the archive: it is not compressed with gzip; the layer is of media type \"text/markdown\":";
+        let copy = "set layerSelector.operation to copy to take it as it is";
+        assert_eq!(told(&layers[..1]), Some(format!("{begin} {copy}")));
+        let other = "set layerSelector.mediaType to take another one (\"application/vnd.a.tar+gzip\", \"b\\n\"), or";
+        assert_eq!(told(&layers), Some(format!("{begin} {other} {copy}")));
+        let image = image(&layers);
+        assert_eq!(
+            unpack_fault(&ReadError::Truncated, &Layer::default(), &image),
+            "unpack the archive: it is cut off; get it once more"
+        );
+    }
 }

@@ -11,6 +11,7 @@ use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::{SourceRequest, run_on_network};
 use crate::controllers::sources::spool::temporary_file;
 use bumpwright_api::{OciRepository, OciRepositorySpec};
+use bumpwright_artifact::ReadError;
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_budget::{Bound, Budget, Reservation};
 use bumpwright_http::NetError;
@@ -156,7 +157,8 @@ fn pull(
     let content = match operation {
         Operation::Copy => Content::Layer(file, room),
         Operation::Extract => {
-            let (files, held) = unpacked(&file, folder, budget)?;
+            let fault = |error: &ReadError| source::unpack_fault(error, layer, &image);
+            let (files, held) = unpacked(&file, folder, budget, fault)?;
             Content::Files(files, held)
         }
     };
@@ -213,13 +215,19 @@ pub(super) fn layer_failed(operation: Operation, error: &dyn std::fmt::Display) 
 }
 
 /// The files of a layer, and the memory that their names hold.
-fn unpacked(layer: &File, folder: &Path, budget: &Budget) -> Result<(Files, Reservation), Error> {
+fn unpacked(
+    layer: &File,
+    folder: &Path,
+    budget: &Budget,
+    fault: impl Fn(&ReadError) -> String,
+) -> Result<(Files, Reservation), Error> {
     let failed = |error: &dyn std::fmt::Display| layer_failed(Operation::Extract, error);
     let mut layer = layer;
     layer.rewind().map_err(|error| failed(&error))?;
     let mut keeping = keeping(temporary_file(folder)?, &budget.spool);
     let layer = BufReader::with_capacity(128 << 10, layer);
-    let (root, held) = source::unpack_layer(layer, budget, &mut keeping).map_err(|error| failed(&error))?;
+    let unpacked = source::unpack_layer(layer, budget, &mut keeping);
+    let (root, held) = unpacked.map_err(|error| failed(&fault(&error)))?;
     let kept = Spooled::of(keeping.out).map_err(|error| failed(&error))?;
     Ok((Files::kept_in(root, Arc::new(kept)), held))
 }
