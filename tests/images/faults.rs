@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use bumpwright_kube::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
 use bumpwright_testkit::api_proxy::{ApiProxy, is_watch};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::http_server::Request;
@@ -108,39 +109,88 @@ fn a_version_that_is_gone_makes_a_new_list() {
     assert_calm(&controller.log());
 }
 
+/// The ImageRepositories of a namespace in a cache of their own, behind a proxy.
+struct Watching {
+    proxy: ApiProxy,
+    /// Changes of objects that it has seen.
+    updates: Arc<AtomicUsize>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Watching {
+    /// A watch is begun anew after so many seconds of silence.
+    fn start(cluster: &Cluster, world: &ImageWorld<'_>, silence: u64) -> Self {
+        let proxy = ApiProxy::start(cluster);
+        let connect = Connect {
+            kubeconfig: Some(proxy.kubeconfig(world.folder.path(), None)),
+            silence: Duration::from_secs(silence),
+            ..Connect::default()
+        };
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let cache = Arc::new(Cache::new(&client::IMAGE_REPOSITORY));
+        let updates = Arc::new(AtomicUsize::new(0));
+        let counting = Arc::clone(&updates);
+        cache.listen(move |change| {
+            counting.fetch_add(usize::from(matches!(change, Change::Updated(..))), Ordering::SeqCst);
+        });
+        let client = runtime
+            .block_on(Client::connect(&connect, Arc::new(|_, _, _| {})))
+            .unwrap();
+        let scope = Scope {
+            namespace: Some(world.namespace.clone()),
+            labels: None,
+        };
+        let watching = Arc::clone(&cache);
+        runtime.spawn(async move { watching.run(&client, &scope, |_| {}).await });
+        runtime.block_on(cache.listed());
+        until("there is a watch", || proxy.watches("imagerepositories") > 0);
+        Self {
+            proxy,
+            updates,
+            _runtime: runtime,
+        }
+    }
+}
+
 /// A silent connection: the other end may be gone.
 #[test]
 fn a_watch_that_falls_silent_is_begun_anew() {
-    use bumpwright_kube::{self as client, Cache, Change, Cluster as Client, Connect, Scope};
     let Some(cluster) = Cluster::shared() else { return };
     let world = ImageWorld::new(cluster, "silent", "1h");
-    let proxy = ApiProxy::start(cluster);
-    let connect = Connect {
-        kubeconfig: Some(proxy.kubeconfig(world.folder.path(), None)),
-        silence: Duration::from_secs(1),
-        ..Connect::default()
-    };
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let cache = Arc::new(Cache::new(&client::IMAGE_REPOSITORY));
-    let seen = Arc::new(AtomicUsize::new(0));
-    let counting = Arc::clone(&seen);
-    cache.listen(move |change| {
-        counting.fetch_add(usize::from(matches!(change, Change::Updated(..))), Ordering::SeqCst);
-    });
-    let client = runtime
-        .block_on(Client::connect(&connect, std::sync::Arc::new(|_, _, _| {})))
-        .unwrap();
-    let scope = Scope {
-        namespace: Some(world.namespace.clone()),
-        labels: None,
-    };
-    let watching = Arc::clone(&cache);
-    runtime.spawn(async move { watching.run(&client, &scope, |_| {}).await });
-    runtime.block_on(cache.listed());
-    until("there is a watch", || proxy.watches("imagerepositories") > 0);
-    proxy.freeze_watches();
+    let watching = Watching::start(cluster, &world, 1);
+    watching.proxy.freeze_watches();
     world.request(IMAGE_REPOSITORY, "app", "now");
-    until("the change is seen", || seen.load(Ordering::SeqCst) > 0);
+    until("the change is seen", || watching.updates.load(Ordering::SeqCst) > 0);
+}
+
+/// Objects elsewhere change, those that are watched do not: the server's bookmarks say from where to go on, before it has forgotten
+/// what came then.
+#[test]
+fn a_watch_that_has_ended_goes_on_at_the_last_bookmark() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let (world, elsewhere) = (
+        ImageWorld::new(cluster, "bookmarks", "1h"),
+        ImageWorld::new(cluster, "bookmarks-elsewhere", "1h"),
+    );
+    let watching = Watching::start(cluster, &world, 4);
+    let proxy = &watching.proxy;
+    let begun = || {
+        let requests = proxy.requests();
+        let watches = requests.iter().filter(|request| is_watch(request));
+        let version = |request: &Request| request.parameter("resourceVersion")?.parse::<u64>().ok();
+        watches.filter_map(version).collect::<Vec<_>>()
+    };
+    until("there is a watch", || !begun().is_empty());
+    let lists = proxy.lists("imagerepositories");
+    elsewhere.request(IMAGE_REPOSITORY, "app", "now");
+    let changed = elsewhere.get(IMAGE_REPOSITORY, "app")["metadata"]["resourceVersion"].clone();
+    let changed: u64 = changed.as_str().unwrap().parse().unwrap();
+    assert!(begun()[0] < changed);
+    until("a watch begins there", || {
+        begun().last().is_some_and(|version| *version >= changed)
+    });
+    assert_eq!(proxy.lists("imagerepositories"), lists, "nothing is listed again");
+    assert_eq!(watching.updates.load(Ordering::SeqCst), 0);
 }
 
 #[test]
