@@ -1,11 +1,12 @@
 //! Facts about blobs and trees by their ids: an object is read once in its life.
 //!
 //! A known tree is not read again, however much is below it, so a run costs what changed and not the size of the repository.
-//! Ids name content, so entries never become wrong, only unused.
+//! Ids name content, so entries never become wrong, only unused. Most files have nothing to report: so many of them are known one by
+//! one, and of a larger repository their folders only.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,9 @@ use bumpwright_git::{GitError, ObjectId, Walk};
 
 /// A larger index is cleared when the run that it belongs to has ended; objects still in use are read again. In bytes.
 const MOST_KEPT: u64 = 16 << 20;
+
+/// So many files with nothing to report are known: half of [`MOST_KEPT`]. Others are read again once their folder has changed.
+const MOST_PLAIN: usize = (MOST_KEPT / 2 / PLAIN) as usize;
 
 /// An object id as stored on disk: SHA-1 or SHA-256.
 type Key = Vec<u8>;
@@ -54,6 +58,9 @@ impl BlobFacts {
 /// Fixed memory of an entry, in bytes.
 const FACT: u64 = 160;
 
+/// Memory of an id, in bytes.
+const PLAIN: u64 = 64;
+
 /// Fixed memory of a marker, in bytes.
 const ITEM: usize = 400;
 
@@ -88,13 +95,19 @@ pub(super) enum Fact {
 #[derive(Debug, Default)]
 pub struct Index {
     state: Mutex<IndexState>,
+    /// Held by surveys: what they have asked about must not be forgotten meanwhile.
+    surveys: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
 struct IndexState {
     file: Option<PathBuf>,
+    /// Files with something to report.
     blobs: HashMap<(ObjectId, FileKind), BlobFacts>,
+    /// Folders with such files somewhere below.
     trees: HashMap<ObjectId, Vec<Child>>,
+    /// Other files and folders.
+    plain: HashSet<(ObjectId, Option<FileKind>)>,
     unsaved: Vec<Fact>,
     /// Approximate memory of all facts, in bytes.
     cost: u64,
@@ -118,7 +131,13 @@ impl Index {
         }
         Self {
             state: Mutex::new(state),
+            surveys: RwLock::default(),
         }
+    }
+
+    /// Nothing is forgotten as long as this is held.
+    pub(super) fn surveying(&self) -> RwLockReadGuard<'_, ()> {
+        self.surveys.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Appends new facts to the file. A failure costs the next process time, nothing else.
@@ -133,8 +152,9 @@ impl Index {
         }
     }
 
-    /// Clears a large index.
+    /// Clears a large index, unless others are using it.
     fn forget_much(&self) {
+        let Ok(_alone) = self.surveys.try_write() else { return };
         let mut state = self.lock();
         if state.cost > MOST_KEPT {
             *state = IndexState {
@@ -147,24 +167,26 @@ impl Index {
 
     /// Returns whether the tree is known.
     pub(super) fn knows_tree(&self, id: ObjectId) -> bool {
-        self.lock().trees.contains_key(&id)
+        let state = self.lock();
+        state.trees.contains_key(&id) || state.plain.contains(&(id, None))
     }
 
-    /// The facts about a file's content; none for unknown files.
+    /// The facts about a file's content; none for unknown files, such as those with nothing to report that there was no room for.
     pub(super) fn blob(&self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
-        self.lock().blobs.get(&(id, kind)).cloned()
+        let state = self.lock();
+        let is_plain = || state.plain.contains(&(id, Some(kind)));
+        let known = state.blobs.get(&(id, kind)).cloned();
+        known.or_else(|| is_plain().then(BlobFacts::default))
     }
 
     /// Adds scanned files.
     pub(super) fn learn_blobs(&self, facts: Vec<(ObjectId, FileKind, BlobFacts)>) {
         let mut state = self.lock();
         for (id, kind, facts) in facts {
-            if state.file.is_some() {
-                let fact = Fact::Blob(id.as_bytes().to_vec(), kind, facts.clone());
+            if state.learn_blob(id, kind, &facts) && state.file.is_some() {
+                let fact = Fact::Blob(id.as_bytes().to_vec(), kind, facts);
                 state.unsaved.push(fact);
             }
-            state.cost += facts.cost();
-            state.blobs.insert((id, kind), facts);
         }
     }
 
@@ -177,8 +199,7 @@ impl Index {
             let fact = Fact::Tree(id.as_bytes().to_vec(), children.iter().map(kept).collect());
             state.unsaved.push(fact);
         }
-        state.cost += FACT + children.iter().map(Child::cost).sum::<u64>();
-        state.trees.insert(id, children);
+        state.learn_tree(id, children);
     }
 
     /// Lists the relevant files below a tree at `prefix`, in tree order.
@@ -205,23 +226,44 @@ impl IndexState {
         let object = |key: &Key| ObjectId::try_from(key.as_slice()).ok();
         match fact {
             Fact::Blob(id, kind, facts) => {
-                self.cost += facts.cost();
-                self.blobs.insert((object(&id)?, kind), facts);
+                self.learn_blob(object(&id)?, kind, &facts);
             }
             Fact::Tree(id, children) => {
                 let child = |(name, id, file)| object(&id).map(|id| Child { name, id, file });
                 let children = children.into_iter().map(child).collect::<Option<Vec<_>>>()?;
-                self.cost += FACT + children.iter().map(Child::cost).sum::<u64>();
-                self.trees.insert(object(&id)?, children);
+                self.learn_tree(object(&id)?, children);
             }
         }
         Some(())
     }
 
+    /// Returns whether it is known now.
+    fn learn_blob(&mut self, id: ObjectId, kind: FileKind, facts: &BlobFacts) -> bool {
+        if facts.matters() {
+            self.cost += facts.cost();
+            self.blobs.insert((id, kind), facts.clone());
+            return true;
+        }
+        let has_room = self.plain.len() < MOST_PLAIN;
+        if has_room && self.plain.insert((id, Some(kind))) {
+            self.cost += PLAIN;
+        }
+        has_room
+    }
+
+    fn learn_tree(&mut self, id: ObjectId, children: Vec<Child>) {
+        if !children.is_empty() {
+            self.cost += FACT + children.iter().map(Child::cost).sum::<u64>();
+            self.trees.insert(id, children);
+        } else if self.plain.insert((id, None)) {
+            self.cost += PLAIN;
+        }
+    }
+
     fn matters(&self, child: &Child) -> bool {
         match child.file {
-            Some(kind) => self.blobs.get(&(child.id, kind)).is_some_and(BlobFacts::matters),
-            None => self.trees.get(&child.id).is_some_and(|children| !children.is_empty()),
+            Some(kind) => self.blobs.contains_key(&(child.id, kind)),
+            None => self.trees.contains_key(&child.id),
         }
     }
 
@@ -232,6 +274,9 @@ impl IndexState {
         found: &mut Vec<Marked>,
         walk: &mut Walk,
     ) -> Result<(), GitError> {
+        if self.plain.contains(&(tree, None)) {
+            return Ok(());
+        }
         let above = path.len();
         let unread = || GitError::Invalid(format!("tree {tree} was not read"));
         for child in self.trees.get(&tree).ok_or_else(unread)? {
@@ -258,5 +303,92 @@ impl IndexState {
             path.truncate(above);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn id(kind: u8, number: usize) -> ObjectId {
+        let mut bytes = [kind; 20];
+        for (to, from) in bytes.iter_mut().zip(number.to_be_bytes()) {
+            *to = from;
+        }
+        ObjectId::try_from(bytes.as_slice()).unwrap()
+    }
+
+    fn manifests() -> BlobFacts {
+        BlobFacts {
+            scan: None,
+            manifests: true,
+        }
+    }
+
+    /// A folder of this number, whose first file has something to report if `is_marked`.
+    fn learn(index: &Index, folder: usize, files: usize, is_marked: bool) {
+        let facts = |file| match file {
+            0 if is_marked => manifests(),
+            _ => BlobFacts::default(),
+        };
+        let file = |file| id(1, folder * 1_000_000 + file);
+        let blobs = (0..files).map(|number| (file(number), FileKind::Yaml, facts(number)));
+        index.learn_blobs(blobs.collect());
+        let child = |number: usize| Child {
+            name: number.to_string().into_bytes(),
+            id: file(number),
+            file: Some(FileKind::Yaml),
+        };
+        index.learn_tree(id(2, folder), (0..files).map(child).collect());
+    }
+
+    /// Where there is no room for all files, all folders are known.
+    #[test]
+    fn folders_of_more_files_than_there_is_room_for_are_not_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        let index = Index::open(&path);
+        for folder in 0..20 {
+            learn(&index, folder, MOST_PLAIN / 10, folder == 15);
+        }
+        let folders = (0..20).map(|folder| Child {
+            name: folder.to_string().into_bytes(),
+            id: id(2, folder),
+            file: None,
+        });
+        index.learn_tree(id(2, 99), folders.collect());
+        index.save();
+        for index in [&index, &Index::open(&path)] {
+            let state = index.lock();
+            assert!(state.cost < MOST_KEPT, "{}", state.cost);
+            assert_eq!((state.blobs.len(), state.trees.len()), (1, 2));
+            assert!(state.plain.len() > MOST_PLAIN && state.plain.len() < MOST_PLAIN + 20);
+            drop(state);
+            assert!((0..20).all(|folder| index.knows_tree(id(2, folder))));
+            assert_eq!(
+                index.blob(id(1, 3), FileKind::Yaml).map(|facts| facts.matters()),
+                Some(false)
+            );
+            assert!(index.blob(id(1, 19_000_003), FileKind::Yaml).is_none());
+            assert!(
+                index
+                    .blob(id(1, 15_000_000), FileKind::Yaml)
+                    .is_some_and(|facts| facts.manifests)
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_forgotten_during_a_survey() {
+        let index = Index::default();
+        learn(&index, 1, 1, true);
+        index.lock().cost = MOST_KEPT + 1;
+        let survey = index.surveying();
+        index.save();
+        assert!(index.knows_tree(id(2, 1)));
+        drop(survey);
+        index.save();
+        assert!(!index.knows_tree(id(2, 1)));
     }
 }

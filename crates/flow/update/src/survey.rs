@@ -58,6 +58,7 @@ const FILES: &str = "the files of the repository";
 ///
 /// When an object cannot be read, folders nest too deep, or there are more paths than may be.
 pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -> Result<Surveyed, GitError> {
+    let _kept = index.surveying();
     let learnt = learn(objects, index, root)?;
     let mut walk = Walk::new(FILES, objects);
     let files = index.files(root, prefix, &mut walk)?;
@@ -73,6 +74,7 @@ pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -
 pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]) -> Result<Surveyed, GitError> {
     let kind = edit::file_kind(&String::from_utf8_lossy(path));
     let mut walk = Walk::new(FILES, objects);
+    let _kept = index.surveying();
     scan_all(objects, index, &[(blob, kind)], &mut walk)?;
     let facts = index.blob(blob, kind).unwrap_or_default();
     let files = vec![Marked {
