@@ -19,6 +19,9 @@ pub(super) struct Indexed {
     pub(super) crc: u32,
 }
 
+/// An object to sort: the beginning of its id, and its number. Nearly all comparisons end with the first.
+pub(super) type Sorted = (u64, u32);
+
 /// Writes the index of a pack with so many objects, numbered from 0 on, and with this checksum.
 pub(super) fn write_index(
     out: &mut impl Write,
@@ -27,9 +30,19 @@ pub(super) fn write_index(
     pack: &ObjectId,
     hash: Hash,
 ) -> io::Result<()> {
-    let mut order: Vec<u32> = (0..u32::try_from(count).map_err(io::Error::other)?).collect();
-    order.sort_unstable_by_key(|number| object(*number));
-    let objects = || order.iter().filter_map(|number| object(*number));
+    let sorted = |number| {
+        let id = object(number).map(|object| object.id);
+        let begin = id.as_ref().and_then(|id| id.as_bytes().first_chunk());
+        (begin.map_or(0, |begin| u64::from_be_bytes(*begin)), number)
+    };
+    let mut order: Vec<Sorted> = (0..u32::try_from(count).map_err(io::Error::other)?)
+        .map(sorted)
+        .collect();
+    order.sort_unstable_by(|one, other| {
+        let whole = || object(one.1).cmp(&object(other.1));
+        one.0.cmp(&other.0).then_with(whole)
+    });
+    let objects = || order.iter().filter_map(|(_, number)| object(*number));
     let mut out = Hashed {
         out,
         hasher: gix::hash::hasher(hash),
@@ -38,7 +51,7 @@ pub(super) fn write_index(
     let mut upto = 0;
     for first in 0..=u8::MAX {
         let rest = order.get(upto..).unwrap_or_default();
-        upto += rest.partition_point(|number| object(*number).is_some_and(|object| object.id.first_byte() <= first));
+        upto += rest.partition_point(|(begin, _)| begin >> 56 <= u64::from(first));
         out.put(&u32::try_from(upto).map_err(io::Error::other)?.to_be_bytes())?;
     }
     for object in objects() {
@@ -90,27 +103,28 @@ mod tests {
 
     #[test]
     fn gix_reads_it_large_offsets_too() {
-        let id = |first: u8| ObjectId::from_bytes_or_panic(&[&[first][..], &[1; 19]].concat());
+        let id = |first: u8, last: u8| ObjectId::from_bytes_or_panic(&[&[first][..], &[1; 18], &[last]].concat());
         let objects = [
-            (0xff, 12),
-            (0x00, 5_000_000_000),
-            (0x7f, 0x7fff_ffff),
-            (0x80, 0x8000_0000),
+            (0xff, 1, 12),
+            (0x00, 1, 5_000_000_000),
+            (0x7f, 9, 0x7fff_ffff),
+            (0x7f, 3, 7),
+            (0x80, 1, 0x8000_0000),
         ]
-        .map(|(first, offset)| Indexed {
-            id: id(first),
+        .map(|(first, last, offset)| Indexed {
+            id: id(first, last),
             offset,
-            crc: u32::from(first) + 1,
+            crc: u32::from(first) + u32::from(last),
         });
         let mut bytes = Vec::new();
         let object = |number| objects.get(usize::try_from(number).unwrap()).copied();
-        write_index(&mut bytes, objects.len(), object, &id(3), Hash::Sha1).unwrap();
+        write_index(&mut bytes, objects.len(), object, &id(3, 1), Hash::Sha1).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pack.idx");
         std::fs::write(&path, bytes).unwrap();
         let index = gix::odb::pack::index::File::at(&path, Hash::Sha1).unwrap();
-        assert_eq!(index.num_objects(), 4);
-        assert_eq!(index.pack_checksum(), id(3));
+        assert_eq!(index.num_objects(), 5);
+        assert_eq!(index.pack_checksum(), id(3, 1));
         for object in objects {
             let at = index.lookup(object.id).unwrap();
             assert_eq!(index.pack_offset_at_index(at), object.offset);

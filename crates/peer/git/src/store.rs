@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use super::delta_tree::{DeltaTree, Tail, Workspace};
 use super::pack_entry::sum_of;
-use super::pack_index::{Indexed, write_index};
+use super::pack_index::{Indexed, Sorted, write_index};
 use super::unpack::{PackEntry, Received, UnpackError, finished, receive};
 use super::{GitError, ObjectId, Objects};
 use bumpwright_budget::Job;
@@ -125,7 +125,7 @@ impl PackStore<'_> {
         let _held = self
             .job
             .memory
-            .reserve(length(count.saturating_mul(size_of::<u32>())))?;
+            .reserve(length(count.saturating_mul(size_of::<Sorted>())))?;
         let open = received.ids.iter().position(ObjectId::is_null);
         if let Some(entry) = open.and_then(|at| received.entries.get(at)) {
             return Err(UnpackError::Pack(format!("the delta at {} has no base", entry.offset)));
