@@ -1,6 +1,6 @@
-//! Secrets that the real sops encrypts at OpenBao, whose API is Vault's, decrypted for Kustomizations: keys that are rotated, tokens
-//! that are revoked, logins of ServiceAccounts that OpenBao has reviewed by the API server or verifies itself, namespaces, TLS, a
-//! sealed server (K-144, K-146, N-061).
+//! Secrets that the real sops encrypts at Vault and at OpenBao, which has its API, decrypted for Kustomizations: keys that are rotated,
+//! tokens that are revoked, logins of ServiceAccounts that the server has reviewed by the API server or verifies itself, namespaces
+//! (only OpenBao's are free), TLS, a sealed server (K-144, K-146, N-061).
 
 use std::process::Command;
 
@@ -121,6 +121,11 @@ fn keys_are_rotated(program: &str) {
 }
 
 #[test]
+fn keys_are_rotated_at_vault() {
+    keys_are_rotated("vault");
+}
+
+#[test]
 fn keys_are_rotated_at_openbao() {
     keys_are_rotated("bao");
 }
@@ -230,6 +235,11 @@ fn service_accounts_log_in(program: &str, at: &str) {
 }
 
 #[test]
+fn service_accounts_log_in_at_vault() {
+    service_accounts_log_in("vault", "");
+}
+
+#[test]
 fn service_accounts_log_in_at_openbao() {
     service_accounts_log_in("bao", "");
 }
@@ -264,6 +274,11 @@ fn a_sealed_server_is_waited_for(program: &str) {
     vault.unseal();
     world.applied("app", "1");
     assert_eq!(controller.stop(), Some(0));
+}
+
+#[test]
+fn a_sealed_vault_is_waited_for() {
+    a_sealed_server_is_waited_for("vault");
 }
 
 #[test]

@@ -36,9 +36,13 @@ impl Vault {
     pub fn with(program: &str, tls: bool) -> Option<Self> {
         let program = crate::tool(program)?;
         let server = Running::start(|port, folder| {
+            // Otherwise it would also listen on the port after this one, which may be that of another test.
+            let settings = folder.join("settings.hcl");
+            std::fs::write(&settings, "disable_clustering = true\n").unwrap();
             let mut command = Command::new(&program);
             command.args([
                 "server",
+                &format!("-config={}", settings.display()),
                 "-dev",
                 "-dev-no-store-token",
                 &format!("-dev-root-token-id={ROOT}"),
