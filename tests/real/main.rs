@@ -15,6 +15,8 @@ mod buckets;
 mod cosign;
 mod flux_cli;
 mod flux_neighbours;
+#[path = "gitea/mod.rs"]
+mod forgejo;
 mod git_servers;
 mod gitea;
 mod kubernetes;

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use super::{Fleet, MARKED};
+use super::{Fleet, MARKED, forge};
+use bumpwright_testkit::gitea::Forge;
 use bumpwright_testkit::gpg::Gpg;
 use bumpwright_testkit::repo::{git, run_text};
 use bumpwright_testkit::sshd::keygen;
@@ -85,11 +86,12 @@ fn accounts_with_a_second_factor_use_tokens() {
     let with = |file| [&flags[..], &["--username", "factors", "--password-file", file]].concat();
     fleet.bench.write("secret", bumpwright_testkit::gitea::PASSWORD);
     let told = fleet.bench.run(&with("secret"));
-    assert!(
-        told.code == 2 && told.err.contains("authentication required"),
-        "{}",
-        told.err
-    );
+    let words = match forge() {
+        Forge::Gitea => "authentication required",
+        // It compares the factor with that of the account, and fails for want of a real one.
+        Forge::Forgejo => "unexpected status 500",
+    };
+    assert!(told.code == 2 && told.err.contains(words), "{}", told.err);
     assert_eq!(fleet.rev("auto"), None);
     let told = fleet.bench.ok(&with("password"));
     assert!(told.out.contains("pull request #1 opened"), "{}", told.out);

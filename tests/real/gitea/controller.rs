@@ -1,6 +1,6 @@
 //! A controller and Gitea: requests are named in Ready, events and log; webhooks of both content types are taken.
 
-use super::{Fleet, MARKED};
+use super::{Fleet, MARKED, forge};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::image_world::add_choice;
@@ -24,6 +24,7 @@ impl<'a> Kept<'a> {
     fn start(cluster: &'a Cluster, name: &str) -> Option<Self> {
         let fleet = Fleet::new(name)?;
         cluster.define();
+        let name = &format!("{}-{name}", forge().name());
         let world = World::new(cluster, name);
         let file = MARKED.replace("fs:app", &format!("{name}:app"));
         fleet.hosted.commit(&fleet.owner, "main", &[("a.yaml", &file)]);

@@ -1,4 +1,4 @@
-//! A real Gitea on loopback, one for all tests of a binary; each test has users and repositories of its own.
+//! A real Gitea or Forgejo on loopback, one of each for all tests of a binary; each test has users and repositories of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -49,6 +49,8 @@ INSTALL_LOCK = true
 SECRET_KEY = of-tests
 PASSWORD_HASH_ALGO = pbkdf2$1000$50
 ALLOWED_HOST_LIST = *
+[webhook]
+ALLOWED_HOST_LIST = *
 [service]
 DISABLE_REGISTRATION = true
 [oauth2]
@@ -63,6 +65,23 @@ ISSUE_INDEXER_TYPE = db
 MODE = console
 LEVEL = Info
 ";
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forge {
+    Gitea,
+    Forgejo,
+}
+
+impl Forge {
+    /// The name of its program.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gitea => "gitea",
+            Self::Forgejo => "forgejo",
+        }
+    }
+}
 
 /// The server. It ends with the test process.
 pub struct Gitea {
@@ -87,14 +106,20 @@ pub struct Answer {
 
 impl Gitea {
     /// The running server, started by the first test that needs it. None when it is missing (see [`tool`]).
-    pub fn get() -> Option<&'static Self> {
-        static SERVER: OnceLock<Option<Gitea>> = OnceLock::new();
-        let start = || Some(Self::start(&tool("gitea")?, &tool("gitea-files")?));
-        SERVER.get_or_init(start).as_ref()
+    pub fn get(forge: Forge) -> Option<&'static Self> {
+        static GITEA: OnceLock<Option<Gitea>> = OnceLock::new();
+        static FORGEJO: OnceLock<Option<Gitea>> = OnceLock::new();
+        let name = forge.name();
+        let server = match forge {
+            Forge::Gitea => &GITEA,
+            Forge::Forgejo => &FORGEJO,
+        };
+        let start = || Some(Self::start(name, &tool(name)?, &tool(&format!("{name}-files"))?));
+        server.get_or_init(start).as_ref()
     }
 
-    fn start(program: &Path, files: &Path) -> Self {
-        let folder = fresh_folder();
+    fn start(name: &str, program: &Path, files: &Path) -> Self {
+        let folder = fresh_folder(name);
         let gitea = Self {
             port: free_port(),
             ssh_port: free_port(),
@@ -120,7 +145,7 @@ impl Gitea {
                 .ask(None, "GET", "version", &Value::Null)
                 .is_some_and(|answer| answer.status == 200)
         };
-        wait_for(answers, || format!("gitea answers: {}", gitea.log()));
+        wait_for(answers, || format!("{name} answers: {}", gitea.log()));
         gitea
     }
 
@@ -273,8 +298,8 @@ impl Gitea {
 
 /// A folder for this process, and none any more for those that have ended. In memory where possible: on a busy disk each
 /// transaction takes seconds.
-fn fresh_folder() -> PathBuf {
-    const PREFIX: &str = "bumpwright-gitea-";
+fn fresh_folder(forge: &str) -> PathBuf {
+    let prefix = format!("bumpwright-{forge}-");
     let memory = PathBuf::from("/dev/shm");
     let root = if memory.is_dir() {
         memory
@@ -284,12 +309,12 @@ fn fresh_folder() -> PathBuf {
     std::fs::create_dir_all(&root).unwrap();
     for entry in std::fs::read_dir(&root).unwrap().filter_map(Result::ok) {
         let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let process = name.to_str().and_then(|name| name.strip_prefix(&prefix));
         if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
             drop(std::fs::remove_dir_all(entry.path()));
         }
     }
-    let folder = root.join(format!("{PREFIX}{}", std::process::id()));
+    let folder = root.join(format!("{prefix}{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }

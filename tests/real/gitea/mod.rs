@@ -1,4 +1,5 @@
-//! A real Gitea: pull requests kept by its API and by AGit, what people and rules of the server do to them, webhooks.
+//! A real Gitea, and a real Forgejo with the same tests: pull requests kept by their API and by AGit, what people and rules of the server
+//! do to them, webhooks.
 
 mod access;
 mod agit;
@@ -8,8 +9,16 @@ mod life;
 mod people;
 
 use bumpwright_testkit::cli::{Bench, policy};
-use bumpwright_testkit::gitea::{Gitea, Hosted, User};
+use bumpwright_testkit::gitea::{Forge, Gitea, Hosted, User};
 use serde_json::{Value, json};
+
+/// This file is a module of each of the two.
+fn forge() -> Forge {
+    match module_path!().ends_with("forgejo") {
+        true => Forge::Forgejo,
+        false => Forge::Gitea,
+    }
+}
 
 const MARKED: &str = "kind: App\nmetadata: {name: web}\nimage: ghcr.io/o/app:1.0.0 # {\"$imagepolicy\": \"fs:app\"}\n";
 const BOT: &str = "Bot <bot@example.com>";
@@ -23,9 +32,9 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// None where Gitea is missing. `name` is that of the owner; the policy wants 2.0.0.
+    /// None where the server is missing. `name` is that of the owner; the policy wants 2.0.0.
     fn new(name: &str) -> Option<Self> {
-        let gitea = Gitea::get()?;
+        let gitea = Gitea::get(forge())?;
         let owner = gitea.user(name);
         let hosted = gitea.repository(&owner, "app", &[("a.yaml", MARKED)]);
         let bench = Bench::new();
