@@ -87,6 +87,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             announce: None,
             put_back: None,
             dry_run: false,
+            windows: None,
         },
         url: url.to_owned(),
         start: Start::Branch("main".into()),

@@ -9,7 +9,7 @@ use crate::cli::words;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
-use bumpwright_policy::{GuardRefusal, LatestRef};
+use bumpwright_policy::LatestRef;
 use bumpwright_scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
 use bumpwright_update::{Resolve, Unresolved, Wanted};
 

@@ -31,3 +31,4 @@ mod remote_faults_ssh;
 mod remote_repositories;
 mod signing;
 mod verification;
+mod windows;

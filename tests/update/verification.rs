@@ -2,15 +2,16 @@
 //! the push. And previews of a push branch that is continued (C30), which only the controllers' gates have.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use bumpwright_api::ImagePolicy;
 use bumpwright_build::GitTree;
 use bumpwright_connect as connect;
 use bumpwright_forge::{ForgeApi, Login, Repository};
 use bumpwright_git::{Remote, RemoteUrl};
 use bumpwright_kustomize::tree::Tree as _;
-use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_policy::{LatestRef, PolicyName, Windows};
 use bumpwright_testkit::forge::{Forge, ForgeKind};
 use bumpwright_testkit::mirror;
 use bumpwright_testkit::repo::{self, Change, Repo};
@@ -151,6 +152,7 @@ fn edits(automation: &str, verify: &Arc<Recorder>, of: &[&str]) -> Edits {
         announce: None,
         put_back: None,
         dry_run: false,
+        windows: None,
     }
 }
 
@@ -442,4 +444,62 @@ fn previews_continue_a_push_branch_as_the_runs_do() {
 fn last(previews: &[Run]) -> &[u8] {
     let landing = previews.iter().rfind(|run| !run.superseded);
     &landing.unwrap().files[0].new
+}
+
+/// The clock of [`a_window_that_closes_during_the_verification_is_kept`].
+static CLOCK: AtomicI64 = AtomicI64::new(0);
+
+/// 2026-11-26, a Thursday, at 15:59 and 16:01 UTC.
+#[test]
+fn a_window_that_closes_during_the_verification_is_kept() {
+    const OPEN: i64 = 1_795_708_740;
+    let late = |_: &Proposal<'_>| {
+        CLOCK.store(OPEN + 120, Ordering::SeqCst);
+        Ok(Impact::default())
+    };
+    let policy = |name: &str, window: &str| -> ImagePolicy {
+        serde_json::from_value(serde_json::json!({
+            "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy",
+            "metadata": {"name": name, "namespace": "fs", "annotations": {"bumpwright.dev/window": window}},
+            "spec": {"imageRepositoryRef": {"name": name}, "policy": {"semver": {"range": "*"}}},
+            "status": {"latestRef": {"name": format!("o/{name}"), "tag": "2"}},
+        }))
+        .unwrap()
+    };
+    for (automation, windows, pushed) in [
+        (Some("Thu 09:00-16:00"), ["daily 00:00-24:00"; 2], [false; 2]),
+        (None, ["Thu 09:00-16:00", "Thu 09:00-17:00"], [false, true]),
+        (None, ["Thu 09:00-16:00"; 2], [false; 2]),
+        (Some("Thu 09:00-17:00"), ["Thu 09:00-17:00"; 2], [true; 2]),
+    ] {
+        let world = World::new();
+        CLOCK.store(OPEN, Ordering::SeqCst);
+        let verify = Recorder::new(late);
+        let mut job = job(&world.url(), edits("fs/all", &verify, &[]));
+        let mut policies = Policies::default();
+        policies.add(&policy("a", windows[0]));
+        policies.add(&policy("b", windows[1]));
+        job.edits.policies = Arc::new(policies);
+        job.edits.windows = automation.map(|text| Windows::parse(text).unwrap());
+        let mut place = world.place();
+        place.now = || CLOCK.load(Ordering::SeqCst);
+        let run = run_remote(&job, &place);
+        assert_eq!(run.error, None);
+        let content = world.content("main");
+        assert_eq!(
+            ["o/a:2", "o/b:2"].map(|image| content.contains(image)),
+            pushed,
+            "{windows:?}"
+        );
+        assert_eq!(world.repo.log("main").len(), if pushed == [false; 2] { 1 } else { 2 });
+        assert_eq!(run.outside.is_some(), automation.is_some() && !pushed[0]);
+        let skips: Vec<String> = run.skips.iter().map(|skip| format!("{:?}", skip.reason)).collect();
+        assert_eq!(skips.iter().filter(|reason| *reason == "OutsideWindow").count(), {
+            let closed = windows.iter().filter(|window| window.ends_with("16:00"));
+            if automation.is_none() { closed.count() } else { 0 }
+        });
+        if run.outside.is_some() {
+            assert!(run.commit.is_none() && run.changes.is_empty() && run.files.is_empty());
+        }
+    }
 }

@@ -247,6 +247,7 @@ impl Finding {
         if let Some(Err(refusal)) = self.choice.as_ref().map(|choice| guards.check_failed(choice)) {
             self.guards.push(refusal);
         }
+        self.guards.extend(guards.check_window(now).err());
         if let (Some(chooser), Some(before), Some(choice)) = (chooser, &self.previous, &self.choice)
             && let Err(refusal) = guards.check_downgrade(chooser, &before.tag, &choice.tag)
         {

@@ -86,6 +86,7 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
                 guards.check_hold(now),
                 guards.check_age(None, now),
                 guards.check_failed(&image),
+                guards.check_window(now),
             ];
             finding.guards = refusals.into_iter().filter_map(Result::err).collect();
             finding.choice = Some(image);

@@ -110,9 +110,11 @@ impl Typed<'_> {
                 .validate()
                 .map_err(|e| format!("failed to parse policy selector: {e}"))?;
         }
+        let mut windows = None;
         if let Some(automation) = automation {
             // An annotation that does not parse closes the automation, in previews too.
-            AutomationAnnotations::read(&automation.metadata.annotations).map_err(|e| e.to_string())?;
+            let annotations = AutomationAnnotations::read(&automation.metadata.annotations);
+            windows = annotations.map_err(|e| e.to_string())?.windows;
             automation.pull_request().map_err(|e| e.to_string())?;
         }
         Ok(Edits {
@@ -130,6 +132,7 @@ impl Typed<'_> {
             announce: None,
             put_back: None,
             dry_run: self.is_dry(automation),
+            windows,
         })
     }
 

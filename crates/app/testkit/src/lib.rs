@@ -56,6 +56,7 @@ pub mod tls;
 pub mod token_server;
 pub mod ugly_yaml;
 pub mod waiting;
+pub mod windows;
 pub mod world;
 
 use std::path::{Path, PathBuf};

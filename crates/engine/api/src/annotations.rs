@@ -30,6 +30,8 @@ const fn annotation(kind: &'static str, key: &'static str, value: &'static str, 
     }
 }
 
+const WINDOWS: &str = "windows of the week such as \"Mon-Fri 09:00-16:00 Europe/Berlin\"";
+
 /// All of ours, by kind and key.
 pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
@@ -61,6 +63,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "release",
         "a tag such as 1.2.3, or several with commas between them",
         "Versions that failed in a cluster are written again.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "window",
+        WINDOWS,
+        "Outside of it nothing is changed by this policy.",
     ),
     annotation(
         "ImageUpdateAutomation",
@@ -157,6 +165,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "verify-timeout",
         "a duration such as 30s; default: 1m, at most 2m",
         "The time for the verification of a commit.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
+        "window",
+        WINDOWS,
+        "Outside of it nothing is pushed.",
     ),
     annotation(
         "Kustomization",

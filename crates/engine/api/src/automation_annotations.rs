@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::annotations::{check_annotation_keys, ours};
 use bumpwright_gostd as gostd;
-use bumpwright_policy::InvalidAnnotation;
+use bumpwright_policy::{InvalidAnnotation, Windows, read_windows};
 
 /// Settings from an automation's annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct AutomationAnnotations {
     pub verify_timeout: Option<Duration>,
     /// `verify-on-timeout: push`: push what could not be verified, for lack of time or of an API server.
     pub push_on_timeout: bool,
+    /// `window`: when it pushes; always without.
+    pub windows: Option<Windows>,
 }
 
 /// How pushed commits are followed.
@@ -138,6 +140,9 @@ impl AutomationAnnotations {
             push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
             settle: duration("settle")?,
             settle_at_most: duration("settle-at-most")?,
+            windows: ours(annotations, "window")
+                .map(|value| read_windows(value))
+                .transpose()?,
         })
     }
 
@@ -218,6 +223,16 @@ pub(crate) mod tests {
         let reverted = reverted.unwrap().follow.unwrap();
         assert_eq!(reverted.on_failure, OnFailure::Revert);
         assert!(reverted.bisect && reverted.failure_after == Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_window_that_does_not_parse_is_named_with_its_part() {
+        assert!(read(&[("window", "daily 22:00-04:00 UTC")]).unwrap().windows.is_some());
+        let error = read(&[("window", "daily 22:00-04:00 MEZ")]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("annotation bumpwright.dev/window: \"MEZ\" is no IANA time zone"),
+            "{error}"
+        );
     }
 
     #[test]

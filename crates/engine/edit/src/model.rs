@@ -127,6 +127,8 @@ pub enum Reason {
     TooLarge,
     /// Somebody else has committed to the branch of the pull request.
     BranchEdited,
+    /// The windows of the policy are closed.
+    OutsideWindow,
 }
 
 impl Reason {
@@ -154,6 +156,7 @@ impl From<&GuardRefusal> for Reason {
             GuardRefusal::TooYoung { .. } => Self::TooYoung,
             GuardRefusal::Failed(_) => Self::Failed,
             GuardRefusal::WouldDowngrade { .. } => Self::WouldDowngrade,
+            GuardRefusal::OutsideWindow(_) => Self::OutsideWindow,
         }
     }
 }
@@ -190,6 +193,12 @@ pub trait Images {
     /// Why a field of `policy` must not change from one tag to another, if it must not.
     fn refusal(&self, policy: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
         let _ = (policy, from, to);
+        None
+    }
+
+    /// Why no field of `policy` changes now; asked for fields that would.
+    fn closed(&self, policy: &PolicyName) -> Option<(Reason, String)> {
+        let _ = policy;
         None
     }
 }

@@ -136,7 +136,7 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Op
         let message = format!("{new:?} cannot be written in a block scalar; put the field in quotes");
         return Err((Reason::PolicyNotReady, message));
     }
-    Ok(Some(new))
+    images.closed(&site.setter.policy).map_or(Ok(Some(new)), Err)
 }
 
 fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {

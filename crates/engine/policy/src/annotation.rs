@@ -19,6 +19,14 @@ pub enum InvalidAnnotation {
         /// The valid values.
         grammar: &'static str,
     },
+    /// The value does not parse, for a reason that names the part of it.
+    #[error("annotation {PREFIX}{key}: {why}")]
+    Part {
+        /// Its key, without the prefix.
+        key: &'static str,
+        /// The reason.
+        why: String,
+    },
     /// The kind has no annotation with this key.
     #[error("annotation {PREFIX}{key} is unknown: {hint}")]
     Key {

@@ -1,4 +1,4 @@
-//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades.
+//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades, windows.
 //!
 //! They are off by default, and fail closed: a policy with an invalid annotation is not acted upon.
 
@@ -10,6 +10,7 @@ use super::choose::ImagePolicy;
 use super::failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
 use super::image::LatestRef;
 use bumpwright_gostd::{Duration, RFC_3339, Time};
+use bumpwright_window::{Closed, Windows};
 
 /// The guards of a policy.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,8 @@ pub struct Guards {
     pub failed: FailedVersions,
     /// The versions that are released.
     pub released: Vec<String>,
+    /// When choices are written; always without.
+    pub windows: Option<Windows>,
 }
 
 /// A hold.
@@ -56,6 +59,8 @@ pub enum GuardRefusal {
         /// The policy's choice.
         to: String,
     },
+    /// `OutsideWindow`.
+    OutsideWindow(Closed),
 }
 
 impl Guards {
@@ -87,6 +92,7 @@ impl Guards {
                 "hold-until" => until = Some(read_time(value)?),
                 "minimum-age" => guards.minimum_age = Some(read_age(value)?),
                 "release" => guards.released = read_versions(value)?,
+                "window" => guards.windows = Some(read_windows(value)?),
                 _ => {}
             }
         }
@@ -113,6 +119,17 @@ impl Guards {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks the windows at a time.
+    ///
+    /// # Errors
+    /// [`GuardRefusal::OutsideWindow`] while all of them are closed.
+    pub fn check_window(&self, now: &Time) -> Result<(), GuardRefusal> {
+        let windows = self.windows.as_ref();
+        windows.map_or(Ok(()), |windows| {
+            windows.check(now).map_err(GuardRefusal::OutsideWindow)
+        })
     }
 
     /// Checks the age of an image by its time of creation.
@@ -165,6 +182,7 @@ impl GuardRefusal {
             Self::TooYoung { .. } => "TooYoung",
             Self::Failed(_) => "Failed",
             Self::WouldDowngrade { .. } => "WouldDowngrade",
+            Self::OutsideWindow(_) => "OutsideWindow",
         }
     }
 }
@@ -191,6 +209,7 @@ impl fmt::Display for GuardRefusal {
             }
             Self::Failed(failed) => write!(f, "held, since {failed}"),
             Self::WouldDowngrade { from, to } => write!(f, "{to} is lower than {from}, which is in use"),
+            Self::OutsideWindow(closed) => closed.fmt(f),
         }
     }
 }
@@ -225,6 +244,17 @@ fn read_age(value: &str) -> Result<Duration, InvalidAnnotation> {
         Ok(age) if age >= Duration(0) => Ok(age),
         _ => Err(invalid("minimum-age", value, "a duration such as 72h or 1h30m")),
     }
+}
+
+/// The windows of an annotation `window`, of any kind.
+///
+/// # Errors
+/// [`InvalidAnnotation::Part`] with the part that is not valid.
+pub fn read_windows(value: &str) -> Result<Windows, InvalidAnnotation> {
+    Windows::parse(value).map_err(|error| InvalidAnnotation::Part {
+        key: "window",
+        why: error.to_string(),
+    })
 }
 
 fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
@@ -347,6 +377,28 @@ mod tests {
             assert_eq!(refusal.map(|refusal| refusal.to_string()).as_deref(), expected);
         }
         assert!(Guards::default().check_age(None, &now).is_ok());
+    }
+
+    #[test]
+    fn windows_are_checked_at_a_time() {
+        let guards = guards(&[("bumpwright.dev/window", "Mon-Fri 09:00-16:00")]);
+        assert!(guards.check_window(&time("2026-11-26T12:00:00Z")).is_ok());
+        let refusal = guards.check_window(&time("2026-11-27T16:00:00Z")).unwrap_err();
+        assert_eq!(
+            (refusal.name(), refusal.to_string().as_str()),
+            (
+                "OutsideWindow",
+                "outside of the window Mon-Fri 09:00-16:00, which opens at 2026-11-30T09:00:00Z"
+            )
+        );
+        assert!(Guards::default().check_window(&time("2026-11-28T00:00:00Z")).is_ok());
+        let error = Guards::read([("bumpwright.dev/window", "Mo 09:00-16:00")]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("annotation bumpwright.dev/window: \"Mo\" is no day"),
+            "{error}"
+        );
     }
 
     #[test]

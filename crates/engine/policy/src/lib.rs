@@ -3,7 +3,7 @@
 //! ```text
 //! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or the reason for none
 //!                                                                      └▶ explain ─▶ each tag with its verdict
-//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade)
+//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, windows)
 //! ```
 //!
 //! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md, *Annotations*). Tags and digests
@@ -30,11 +30,14 @@ pub use digest::{DigestReflection, DigestSource, InvalidReflection};
 pub use explain::{Explanation, Judgement, Survey, Verdict};
 pub use failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
 pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
-pub use guard::{GuardRefusal, Guards, Hold};
+pub use guard::{GuardRefusal, Guards, Hold, read_windows};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};
+
+// What guards and automations are made of.
+pub use bumpwright_window::{Closed, Windows};
 
 // The error of filters and exclusions that take too long.
 pub use bumpwright_re2::Exhausted;

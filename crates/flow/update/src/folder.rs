@@ -85,16 +85,23 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     if interrupt::wanted() {
         return Err(RunError::Interrupted);
     }
+    if let Err(closed) = job.edits.check_window(job.edits.policies.now()) {
+        report.close(closed);
+        if !job.edits.dry_run {
+            return Ok(());
+        }
+    }
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
     let (below, marked) = find_marked(job, &root, ahead)?;
     let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
-    let preview = preview::preview(&marked, &job.edits, &policies)?;
+    let preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;
     report.unknown = preview.unknown;
+    report.opens = preview.opens;
     report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {
         let commit = job.commit.as_ref();

@@ -13,6 +13,7 @@ use super::verify::Verify;
 use bumpwright_api::LabelSelector;
 use bumpwright_forge::Forge;
 use bumpwright_git::GitError;
+use bumpwright_policy::Windows;
 use bumpwright_signing::Signer;
 
 /// The policies to apply, for which automation, and below which path.
@@ -38,6 +39,8 @@ pub struct Edits {
     pub put_back: Option<Arc<PutBack>>,
     /// Preview only: nothing is written.
     pub dry_run: bool,
+    /// When the automation pushes; always without.
+    pub windows: Option<Windows>,
 }
 
 /// Author and committer of a commit.

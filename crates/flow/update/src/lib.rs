@@ -34,10 +34,12 @@ mod rewrite;
 mod rollout;
 pub mod settings;
 mod survey;
+mod terms;
 mod trailer;
 mod tree;
 mod verify;
 mod view;
+mod windows;
 mod worktree;
 
 pub use announce::{Announce, Announced};

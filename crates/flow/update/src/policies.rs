@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use super::held::Held;
 use super::known::{ImageState, Known, Open, downgrades, of_status};
+use super::terms::Terms;
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_nearest::distance;
-use bumpwright_policy::{InvalidImage, LatestRef, PolicyName};
+use bumpwright_policy::{Closed, InvalidImage, LatestRef, PolicyName};
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
 pub struct Policies {
     pub(super) known: HashMap<PolicyName, Known>,
+    /// Those of policies that have some.
+    terms: HashMap<PolicyName, Terms>,
     repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
     /// Policies with conflicting definitions, with the message for each.
     unclear: BTreeMap<ObjectName, String>,
@@ -66,6 +69,7 @@ impl Policies {
     pub fn new(now: Time, online: bool) -> Self {
         Self {
             known: HashMap::new(),
+            terms: HashMap::new(),
             repositories: BTreeMap::new(),
             unclear: BTreeMap::new(),
             now,
@@ -95,6 +99,7 @@ impl Policies {
         let name = policy.policy_name();
         if !self.known.contains_key(&name) {
             let known = self.know(&name, policy);
+            self.terms.extend(Terms::of(policy).map(|terms| (name.clone(), terms)));
             self.known.insert(name, known);
         }
     }
@@ -117,6 +122,7 @@ impl Policies {
     /// Removes a policy.
     pub fn remove(&mut self, name: &PolicyName) {
         self.known.remove(name);
+        self.terms.remove(name);
     }
 
     /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no registry is
@@ -197,8 +203,8 @@ impl Policies {
         }
     }
 
-    /// Sets the image of a policy, overriding its status and registries; its labels stay, and so does a hold, or an unparsable
-    /// annotation.
+    /// Sets the image of a policy, overriding its status and registries; its labels and windows stay, and so does a hold, or an
+    /// unparsable annotation.
     pub fn set(&mut self, name: PolicyName, image: LatestRef) {
         let known = self.known.remove(&name);
         if let Some(closed) = known.as_ref().filter(|known| known.is_closed()) {
@@ -215,6 +221,16 @@ impl Policies {
                 failed: Arc::default(),
             },
         );
+    }
+
+    /// Checks that a policy may be written at a time.
+    pub(super) fn check_window(&self, name: &PolicyName, now: &Time) -> Result<(), Closed> {
+        self.terms.get(name).map_or(Ok(()), |terms| terms.check_window(now))
+    }
+
+    /// The time of the run's beginning.
+    pub(super) fn now(&self) -> &Time {
+        &self.now
     }
 
     /// Whether there is a policy of that name.

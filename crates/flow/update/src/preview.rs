@@ -10,7 +10,9 @@ use super::policies::Policies;
 use super::report::FileChange;
 use super::survey::Marked;
 use super::view::View;
+use super::windows::Timed;
 use bumpwright_edit::{self as edit, Change, Plan, Site, Skip};
+use bumpwright_gostd::Time;
 use bumpwright_policy::PolicyName;
 
 /// The planned changes of a run, file by file.
@@ -26,14 +28,21 @@ pub struct Preview {
     pub named: BTreeSet<PolicyName>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
+    /// When the first of the windows opens that fields wait for.
+    pub opens: Option<Time>,
 }
 
-/// Plans the edits of every file with the policies of this run.
+/// Plans the edits of every file with the policies of this run, at a time.
 ///
 /// # Errors
 ///
 /// An automation has a policy with an invalid image.
-pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Policies) -> Result<Preview, RunError> {
+pub fn preview<Place>(
+    marked: &[Marked<Place>],
+    edits: &Edits,
+    policies: &Policies,
+    now: &Time,
+) -> Result<Preview, RunError> {
     let view = View {
         policies,
         namespace: edits.namespace.as_deref(),
@@ -45,6 +54,7 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
             source: invalid.clone(),
         });
     }
+    let timed = Timed::new(view, now);
     let mut out = Preview::default();
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
@@ -56,13 +66,14 @@ pub fn preview<Place>(marked: &[Marked<Place>], edits: &Edits, policies: &Polici
                 }
             }
         }
-        let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &view);
+        let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &timed);
         out.changes.append(&mut plan.changes);
         out.skips.append(&mut plan.skips);
         if !plan.edits.is_empty() {
             out.files.push((n, plan));
         }
     }
+    out.opens = timed.opens();
     Ok(out)
 }
 

@@ -25,8 +25,10 @@ use super::survey::Surveyed;
 use super::trailer::{with_change_id, with_trailer};
 use super::tree::Tree;
 use super::verify;
+use super::windows::{self, Later};
 use bumpwright_edit::Plan;
 use bumpwright_git::{Fetched, Mirror};
+use bumpwright_gostd::Time;
 use bumpwright_http::pause_between;
 use bumpwright_message::Impact;
 
@@ -126,6 +128,12 @@ impl Attempt<'_> {
         earlier: &mut Earlier,
         report: &mut Run,
     ) -> Result<Option<Variant>, RunError> {
+        if let Err(closed) = self.job.edits.check_window(&self.now()) {
+            report.close(closed);
+            if !self.job.edits.dry_run {
+                return Ok(None);
+            }
+        }
         let mut planned = self.plan(earlier, report)?;
         if planned.files.is_empty() {
             report.notes.extend(self.job.message.check());
@@ -164,6 +172,7 @@ impl Attempt<'_> {
         report.skips = preview.skips;
         report.named = preview.named;
         report.unknown = preview.unknown;
+        report.opens = preview.opens;
         Ok(Planned {
             base,
             request,
@@ -188,7 +197,7 @@ impl Attempt<'_> {
             return Ok((planned.policies, planned.preview));
         }
         let policies = preview::resolved(policies, &surveyed.files, edits);
-        let preview = preview::preview(&surveyed.files, edits, &policies)?;
+        let preview = preview::preview(&surveyed.files, edits, &policies, &self.now())?;
         Ok((policies, preview))
     }
 
@@ -218,6 +227,15 @@ impl Attempt<'_> {
             Some(Looked::Push(request, found)) => Some((request, found)),
             None => None,
         };
+        // The verification may have taken minutes.
+        match windows::later(&self.job.edits, &planned.policies, &report.changes, &self.now()) {
+            Later::Open => {}
+            Later::Stale => return Ok(Some(self.variant)),
+            Later::Closed(closed) => {
+                report.close(closed);
+                return Ok(None);
+            }
+        }
         self.announce(&planned, &made, report)?;
         let delivered = deliver(&self.wanted(&planned.base), &made);
         report.pushes = delivered.pushes;
@@ -280,6 +298,10 @@ impl Attempt<'_> {
             tree: tip.tree,
         };
         verify::verify(&self.job.edits, base, report, &planned.files)
+    }
+
+    fn now(self) -> Time {
+        Time::unix((self.place.now)(), 0)
     }
 
     /// Waits until earlier runs have pushed.

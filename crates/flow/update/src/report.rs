@@ -8,8 +8,9 @@ use super::message::explained;
 use super::pull_request::PullRequestReport;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_git::Revision;
+use bumpwright_gostd::Time;
 use bumpwright_message::Impact;
-use bumpwright_policy::PolicyName;
+use bumpwright_policy::{Closed, PolicyName};
 
 /// The outcome of one run.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,10 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Why the run failed.
     pub error: Option<String>,
+    /// The automation was outside of its windows: nothing was written, or would be.
+    pub outside: Option<Closed>,
+    /// When the first of the windows of policies opens that fields wait for.
+    pub opens: Option<Time>,
     /// The failure as a condition shows it; runs in folders have none.
     pub failure: Option<Failure>,
 }

@@ -84,6 +84,7 @@ pub(crate) fn make(
             announce: None,
             put_back: None,
             dry_run: false,
+            windows: None,
         },
         url: remote.url.to_string(),
         start,

@@ -142,6 +142,11 @@ impl ReconcileRequest<'_> {
         self.permit.cancelled().await;
     }
 
+    /// Reconciles the object again after exactly this pause, and not after its interval.
+    pub fn come_back(&self, pause: Duration) {
+        self.queue.add_after(self.object.name.clone(), pause);
+    }
+
     /// Waits until the process shuts down.
     pub async fn shutting_down(&self) {
         self.queue.closed().await;
