@@ -20,3 +20,4 @@ mod rollouts;
 mod storage_faults;
 mod verify;
 mod verify_server;
+mod windows;

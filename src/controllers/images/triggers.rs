@@ -11,6 +11,9 @@ use bumpwright_kube::{Cache, Change, Object};
 use bumpwright_policy::FAILED_VERSIONS;
 use bumpwright_runtime::Queue;
 
+/// When the choice of a policy is written.
+const WINDOW: &str = "bumpwright.dev/window";
+
 /// Policies are reconciled when the tags of their repository change.
 pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
     let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
@@ -24,8 +27,8 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
     });
 }
 
-/// All automations of a namespace run when a policy there chooses another image: only Git has the markers. Those with `settle`
-/// wait for further changes.
+/// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has the markers.
+/// Those with `settle` wait for further changes.
 pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
     let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
     let image = |object: &Object| {
@@ -35,9 +38,10 @@ pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, 
             .cloned()
             .filter(|image| !image.is_null())
     };
+    let window = |object: &Object| object.annotations.get(WINDOW).cloned();
     policies.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
-        let is_freed = held(old) != held(new);
+        let is_freed = held(old) != held(new) || window(old) != window(new);
         if image(new).is_some() && (image(old) != image(new) || is_freed) {
             let names = automations.list(|automation| automation.name.namespace == new.name.namespace);
             names.iter().for_each(|automation| settle(automation, &queue));

@@ -12,6 +12,7 @@ mod skips;
 mod status;
 mod validate;
 mod verify;
+mod windows;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,10 +57,26 @@ impl Reconcile for ImageUpdateAutomations {
     }
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
+        let valid = validate(request.object);
+        if let Ok(valid) = &valid
+            && let Some(outcome) = windows::closed(&self.0, valid, request, status)
+        {
+            return outcome;
+        }
         status::begin(status, request.now);
-        match self.run(request, status).await {
-            Ok(finished) if finished.dry_run => preview::outcome(&finished.automation, &finished.run),
-            Ok(finished) => status::ready(status, finished, request.now),
+        let run = match valid {
+            Ok(valid) => self.run(request, valid, status).await,
+            Err(error) => Err(error),
+        };
+        match run {
+            Ok(finished) => {
+                windows::come_back(request, &finished);
+                match &finished.run.outside {
+                    _ if finished.dry_run => preview::outcome(&finished.automation, &finished.run),
+                    Some(closed) => windows::outcome(closed, &finished.observed, status),
+                    None => status::ready(status, finished, request.now),
+                }
+            }
             Err(error) => error.into(),
         }
     }
@@ -115,12 +132,17 @@ impl Registered for ImageUpdateAutomations {
 }
 
 impl ImageUpdateAutomations {
-    async fn run(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Result<FinishedRun, Error> {
+    async fn run(
+        &self,
+        request: &ReconcileRequest<'_>,
+        valid: Valid,
+        status: &mut Status,
+    ) -> Result<FinishedRun, Error> {
         let context = &self.0;
         let Valid {
             automation,
             annotations,
-        } = validate(request.object)?;
+        } = valid;
         let namespace = automation.metadata.namespace_or_default();
         let selector = automation.spec.policy_selector.as_ref();
         let (policies, observed) = context.policy_book.of(namespace, selector);
@@ -133,6 +155,7 @@ impl ImageUpdateAutomations {
         let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job.edits.dry_run = annotations.dry_run;
+        job.edits.windows.clone_from(&annotations.windows);
         job.edits.verify = verifier;
         job.edits.announce = following.as_ref().map(Following::announcer);
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;

@@ -2,6 +2,7 @@
 
 use super::skips;
 use super::status::noted;
+use super::windows;
 use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_edit::unified;
 use bumpwright_runtime::Outcome;
@@ -23,6 +24,9 @@ pub(crate) fn outcome(automation: &ImageUpdateAutomation, run: &Run) -> Outcome 
         ),
     };
     message = noted(message, run);
+    for line in windows::closed_line(run).into_iter().chain(windows::told(run)) {
+        message = format!("{}\n{line}", message.trim_end());
+    }
     if let Some(skipped) = skips::summary(&run.skips) {
         message = format!("{}\n{skipped}", message.trim_end());
     }

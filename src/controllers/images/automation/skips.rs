@@ -47,9 +47,14 @@ fn first(skips: &[Skip], count: usize) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Markers of other automations on the same repository are expected, and so are commented-out fields; only metrics count them.
+/// Markers of other automations on the same repository are expected, and so are commented-out fields; only metrics count them. Fields
+/// that wait for a window are no fault either: the message has them on a line of their own (`windows`).
 fn is_meant(reason: Reason) -> bool {
-    reason.is_dormant() || matches!(reason, Reason::NotSelected | Reason::OtherNamespace)
+    reason.is_dormant()
+        || matches!(
+            reason,
+            Reason::NotSelected | Reason::OtherNamespace | Reason::OutsideWindow
+        )
 }
 
 /// Counts the skips of a run in metrics.
@@ -79,7 +84,13 @@ mod tests {
 
     #[test]
     fn what_is_left_alone_on_purpose_is_in_no_message() {
-        let meant = [Reason::Commented, Reason::NotSelected, Reason::OtherNamespace].map(skip);
+        let meant = [
+            Reason::Commented,
+            Reason::NotSelected,
+            Reason::OtherNamespace,
+            Reason::OutsideWindow,
+        ]
+        .map(skip);
         assert_eq!(summary(&meant), None);
         let both = [skip(Reason::Commented), skip(Reason::UnknownPolicy)];
         assert_eq!(summary(&both).as_deref(), Some("a.yaml:1: UnknownPolicy"));

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::FinishedRun;
 use super::rollout::Looked;
 use super::skips;
+use super::windows;
 use bumpwright_api::{ConditionStatus, ImageUpdateAutomation, Reason};
 use bumpwright_artifact::Revision;
 use bumpwright_rollout::{Phase, Summary};
@@ -63,8 +64,11 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
     let refspec = push.and_then(|push| push.refspec.as_deref());
     let skipped = skips::summary(&run.skips);
     let request = run.pull_request.as_ref().and_then(PullRequestReport::told);
+    let waits = windows::told(run);
     let with = |text: String| {
-        let lines = std::iter::once(text).chain(request.clone()).chain(skipped.clone());
+        let lines = [Some(text), request.clone(), waits.clone(), skipped.clone()]
+            .into_iter()
+            .flatten();
         lines.collect::<Vec<_>>().join("\n")
     };
     let trace = if unchanged {
@@ -76,7 +80,7 @@ pub(super) fn ready(status: &mut Status, finished: FinishedRun, now: &str) -> Ou
         message: with(READY.to_owned()),
         news: match pushed {
             Some(_) => Some(with(noted(summary(run, refspec), run))),
-            None => request_news(run, &before),
+            None => request_news(run, &before).or_else(|| windows::news(waits.as_deref(), &before)),
         },
         trace: match &request {
             Some(request) => format!("{trace}; {request}"),

@@ -202,9 +202,10 @@ impl Following {
             object
         });
         request_metrics::run(&self.context.shared.metrics, &run);
-        match run.error {
-            Some(error) => Err(error),
-            None => Ok(written),
+        match (run.error, run.outside) {
+            (Some(error), _) => Err(error),
+            (None, Some(closed)) => Err(format!("nothing is put back {closed}")),
+            (None, None) => Ok(written),
         }
     }
 }

@@ -83,7 +83,7 @@ impl Following {
         context.kustomizations.need();
         // In a cluster without the kind it never is.
         let _ = tokio::time::timeout(LISTED, context.kustomizations.listed()).await;
-        let before = record(request).unwrap_or_default();
+        let before = record(request.object).unwrap_or_default();
         let announcer = Announcer::new(context, automation, request.object, before.clone());
         Self {
             context: Arc::clone(context),
@@ -180,9 +180,13 @@ async fn forget(request: &ReconcileRequest<'_>) -> Option<Object> {
     written.inspect_err(log).ok()
 }
 
-/// The record of the object.
-fn record(request: &ReconcileRequest<'_>) -> Option<Record> {
-    Record::parse(request.object.annotations.get(RECORD)?)
+/// Whether an automation has a rollout to follow.
+pub(super) fn is_open(automation: &Object) -> bool {
+    record(automation).is_some_and(|record| record.is_open())
+}
+
+fn record(automation: &Object) -> Option<Record> {
+    Record::parse(automation.annotations.get(RECORD)?)
 }
 
 fn seconds(count: i64) -> Duration {
