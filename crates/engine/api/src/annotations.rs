@@ -36,6 +36,12 @@ const WINDOWS: &str = "windows of the week such as \"Mon-Fri 09:00-16:00 Europe/
 pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
         "ImagePolicy",
+        "allow-automations-from",
+        "namespaces such as team-a,team-b, labels of namespaces such as env=prod,team in (a,b), or *",
+        "Automations there may use the policy, besides those of its own namespace.",
+    ),
+    annotation(
+        "ImagePolicy",
         "allow-downgrade",
         "\"true\" (default) or \"false\"",
         "With \"false\", a lower version than the one in Git is not written.",

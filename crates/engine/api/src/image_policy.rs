@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::annotations::check_annotation_keys;
+use super::consent::Consent;
 use super::duration::GoDuration;
 use super::latest_image::{InvalidLatestImage, parse_latest_image};
 use super::meta::ObjectName;
@@ -170,8 +171,17 @@ impl ImagePolicy {
     /// [`InvalidAnnotation`] for one of ours that does not parse or is unknown.
     pub fn guards(&self) -> Result<Guards, InvalidAnnotation> {
         check_annotation_keys("ImagePolicy", &self.metadata.annotations)?;
+        self.consent()?;
         let annotations = self.metadata.annotations.iter();
         Guards::read(annotations.map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// Which automations of other namespaces may use the policy.
+    ///
+    /// # Errors
+    /// [`InvalidAnnotation`] when that does not parse.
+    pub fn consent(&self) -> Result<Consent, InvalidAnnotation> {
+        Consent::read(&self.metadata.annotations)
     }
 
     /// The image that the policy chose; `None` when it has not chosen one. `latestRef` wins over `latestImage`

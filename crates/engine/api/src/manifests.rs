@@ -4,6 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use memchr::memmem;
+use serde::Deserialize;
 
 use super::automation::ImageUpdateAutomation;
 use super::check::{Definition, Strictness, UnknownFields, Violation, definition_of, violations};
@@ -47,6 +48,15 @@ pub enum Object {
     Secret(Secret),
     /// Core `ServiceAccount`.
     ServiceAccount(ServiceAccount),
+    /// Core `Namespace`, as far as its labels matter.
+    Namespace(Namespace),
+}
+
+/// A namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Namespace {
+    /// Its name and labels.
+    pub metadata: Metadata,
 }
 
 impl Object {
@@ -60,6 +70,7 @@ impl Object {
             Self::GitRepository(_) => "GitRepository",
             Self::Secret(_) => "Secret",
             Self::ServiceAccount(_) => "ServiceAccount",
+            Self::Namespace(_) => "Namespace",
         }
     }
 
@@ -73,6 +84,7 @@ impl Object {
             Self::GitRepository(object) => &object.metadata,
             Self::Secret(object) => &object.metadata,
             Self::ServiceAccount(object) => &object.metadata,
+            Self::Namespace(object) => &object.metadata,
         }
     }
 }
@@ -297,6 +309,7 @@ enum ReadKind {
     GitRepository,
     Secret,
     ServiceAccount,
+    Namespace,
 }
 
 fn kind_of(node: &Node) -> Option<ReadKind> {
@@ -308,6 +321,7 @@ fn kind_of(node: &Node) -> Option<ReadKind> {
         (SOURCE_GROUP, "GitRepository") => Some(ReadKind::GitRepository),
         ("", "Secret") => Some(ReadKind::Secret),
         ("", "ServiceAccount") => Some(ReadKind::ServiceAccount),
+        ("", "Namespace") if node.field_text("apiVersion") == Some("v1") => Some(ReadKind::Namespace),
         _ => None,
     }
 }
@@ -393,6 +407,7 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             return self.problem(node.place, cause);
         }
         let object = match kind {
+            ReadKind::Namespace => return self.namespace(node),
             ReadKind::ImagePolicy => decode(node).map(Object::ImagePolicy),
             ReadKind::ImageRepository => decode(node).map(Object::ImageRepository),
             ReadKind::ImageUpdateAutomation => decode(node).map(Object::ImageUpdateAutomation),
@@ -424,6 +439,17 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             }
         }
         self.read.problems.append(&mut faults);
+    }
+
+    /// Only the labels matter, and only to policies that ask for them: what is not valid is left out.
+    fn namespace(&mut self, node: &Node) {
+        let object = decode(node).map(Object::Namespace);
+        let document = object.and_then(named).map(|object| Document {
+            path: self.path.to_owned(),
+            place: node.place,
+            object,
+        });
+        self.read.documents.extend(document);
     }
 
     fn problem(&mut self, place: Place, cause: Cause) {
@@ -472,7 +498,7 @@ fn version_fault(node: &Node, kind: ReadKind) -> Option<Cause> {
             &["v1", "v1beta2", "v1beta1", "v1alpha2"]
         }
         ReadKind::GitRepository => &["v1", "v1beta2", "v1beta1"],
-        ReadKind::Secret | ReadKind::ServiceAccount => &["v1"],
+        ReadKind::Secret | ReadKind::ServiceAccount | ReadKind::Namespace => &["v1"],
     };
     let way_out = match (kind, version) {
         (ReadKind::Secret | ReadKind::ServiceAccount, _) => "write it as v1",

@@ -6,8 +6,8 @@ use super::automation::ImageUpdateAutomation;
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
 use super::image_repository::ImageRepository;
-use super::manifests::{Document, Object, Place};
-use super::meta::ObjectName;
+use super::manifests::{Document, Namespace, Object, Place};
+use super::meta::{Metadata, ObjectName};
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
 
@@ -29,6 +29,8 @@ pub struct Conflict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Objects {
     documents: BTreeMap<(&'static str, ObjectName), Document>,
+    /// The labels of namespaces; none of one that several documents give different ones.
+    namespaces: BTreeMap<String, Option<BTreeMap<String, String>>>,
 }
 
 impl Objects {
@@ -38,6 +40,10 @@ impl Objects {
     /// [`Conflict`] when there is already a different object of its kind and name, which stays.
     pub fn insert(&mut self, document: Document) -> Result<(), Conflict> {
         let key = key(&document);
+        if let Object::Namespace(Namespace { metadata }) = document.object {
+            self.add_namespace(metadata);
+            return Ok(());
+        }
         match self.documents.get(&key) {
             Some(first) if first.object != document.object => Err(Conflict {
                 kind: key.0,
@@ -51,6 +57,21 @@ impl Objects {
                 Ok(())
             }
         }
+    }
+
+    fn add_namespace(&mut self, metadata: Metadata) {
+        let labels = Some(metadata.labels);
+        let known = self.namespaces.entry(metadata.name).or_insert_with(|| labels.clone());
+        if *known != labels {
+            *known = None;
+        }
+    }
+
+    /// The labels of the namespaces among the manifests, where they are clear.
+    pub fn namespace_labels(&self) -> impl Iterator<Item = (&String, &BTreeMap<String, String>)> {
+        self.namespaces
+            .iter()
+            .filter_map(|(name, labels)| Some((name, labels.as_ref()?)))
     }
 
     /// Puts an object of a cluster, where names are unique, in the place of an older one.
@@ -107,6 +128,9 @@ impl Objects {
     pub fn overlay(mut self, below: Self) -> Self {
         for (key, document) in below.documents {
             self.documents.entry(key).or_insert(document);
+        }
+        for (name, labels) in below.namespaces {
+            self.namespaces.entry(name).or_insert(labels);
         }
         self
     }

@@ -1,0 +1,63 @@
+//! Label selectors as they are written for `kubectl -l`: `a=b, c!=d, e in (f, g), h notin (i), j, !k`.
+
+use super::selector::{LabelSelector, Requirement};
+
+impl LabelSelector {
+    /// Reads a selector. Unlike an absent one, an empty text is an error.
+    ///
+    /// # Errors
+    /// The requirement that is not valid, and why.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let match_expressions = split(text).map(requirement).collect::<Result<_, _>>()?;
+        let selector = Self {
+            match_expressions,
+            ..Self::default()
+        };
+        selector.validate().map_err(|error| error.to_string())?;
+        Ok(selector)
+    }
+}
+
+/// The requirements: commas in parentheses are between values.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_inside = false;
+    let parts = text.split(move |c| {
+        is_inside = if is_inside { c != ')' } else { c == '(' };
+        c == ',' && !is_inside
+    });
+    parts.map(str::trim)
+}
+
+fn requirement(text: &str) -> Result<Requirement, String> {
+    let of = |key: &str, operator: &str, values: Vec<&str>| Requirement {
+        key: key.trim().to_owned(),
+        operator: operator.to_owned(),
+        values: values.into_iter().map(|value| value.trim().to_owned()).collect(),
+    };
+    let invalid = || format!("{text:?} is no requirement of a label selector, as in env=prod,team in (a,b),!old");
+    if text.is_empty() {
+        return Err(invalid());
+    }
+    if let Some((words, values)) = text.split_once('(').filter(|(words, _)| !words.contains(['=', '!'])) {
+        let values = values.strip_suffix(')').ok_or_else(invalid)?;
+        let mut words = words.split_ascii_whitespace();
+        let operator = match (words.clone().nth(1), words.clone().nth(2)) {
+            (Some("in"), None) => "In",
+            (Some("notin"), None) => "NotIn",
+            _ => return Err(invalid()),
+        };
+        return Ok(of(
+            words.next().unwrap_or_default(),
+            operator,
+            values.split(',').collect(),
+        ));
+    }
+    Ok(
+        match (text.strip_prefix('!'), text.split_once("!="), text.split_once('=')) {
+            (Some(key), ..) => of(key, "DoesNotExist", Vec::new()),
+            (_, Some((key, value)), _) => of(key, "NotIn", vec![value]),
+            (_, _, Some((key, value))) => of(key, "In", vec![value.strip_prefix('=').unwrap_or(value)]),
+            (None, None, None) => of(text, "Exists", Vec::new()),
+        },
+    )
+}
