@@ -47,7 +47,7 @@ pub fn load(filenames: &[PathBuf], unknown: UnknownFields) -> Result<Objects, St
 /// parse. A Secret that does not parse is reported as missing when it is needed.
 fn is_none_of_ours(text: &[u8]) -> bool {
     let holds = |word: &str| memchr::memmem::find(text, word.as_bytes()).is_some();
-    let core = ["Secret", "ServiceAccount"].into_iter().any(holds);
+    let core = ["Secret", "ServiceAccount", "Namespace"].into_iter().any(holds);
     !holds(FLUX) && (!core || read("", text, UnknownFields::Allow).is_err())
 }
 

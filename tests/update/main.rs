@@ -11,6 +11,7 @@
 
 mod automations;
 mod clusters;
+mod consent;
 mod edit_hostile;
 mod edit_laws;
 mod fleet;

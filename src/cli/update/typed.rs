@@ -43,7 +43,11 @@ impl<'a> Typed<'a> {
         let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
         let clusters = fleet::read(args, &objects, places)?;
         let objects = objects.overlay(clusters.objects);
-        let mut policies = Policies::new(now(), !args.offline);
+        let labels: BTreeMap<_, _> = objects
+            .namespace_labels()
+            .map(|(name, labels)| (name.clone(), labels.clone()))
+            .collect();
+        let mut policies = Policies::new(now(), !args.offline).with_labels(Arc::new(labels));
         if clusters.verify.is_some() {
             policies = policies.complete();
         }

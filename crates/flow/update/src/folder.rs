@@ -101,6 +101,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.skips = preview.skips;
     report.named = preview.named;
     report.unknown = preview.unknown;
+    report.others = preview.others;
     report.opens = preview.opens;
     report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {

@@ -61,6 +61,7 @@ pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
 pub use rewrite::replace_files;
 pub use rollout::{Commits, Ours, PutBack, changed_files};
+pub use terms::NamespaceLabels;
 pub use verify::{Base, Proposal, Verify, VerifyError};
 pub use view::View;
 pub use worktree::{WorktreeCommit, WorktreeSigning};

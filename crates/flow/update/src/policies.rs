@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::held::Held;
 use super::known::{ImageState, Known, Open, downgrades, of_status};
-use super::terms::Terms;
+use super::terms::{NamespaceLabels, Terms};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
@@ -19,6 +19,10 @@ pub struct Policies {
     pub(super) known: HashMap<PolicyName, Known>,
     /// Those of policies that have some.
     terms: HashMap<PolicyName, Terms>,
+    /// Policies of a cluster that allow automations of other namespaces than their own.
+    others: Option<Arc<Self>>,
+    /// For those that do so by labels.
+    labels: Option<Arc<dyn NamespaceLabels>>,
     repositories: BTreeMap<ObjectName, Arc<ImageRepository>>,
     /// Policies with conflicting definitions, with the message for each.
     unclear: BTreeMap<ObjectName, String>,
@@ -70,6 +74,8 @@ impl Policies {
         Self {
             known: HashMap::new(),
             terms: HashMap::new(),
+            others: None,
+            labels: None,
             repositories: BTreeMap::new(),
             unclear: BTreeMap::new(),
             now,
@@ -92,6 +98,24 @@ impl Policies {
     #[must_use]
     pub fn complete(self) -> Self {
         Self { all: true, ..self }
+    }
+
+    /// With labels of namespaces, for policies that allow automations by them.
+    #[must_use]
+    pub fn with_labels(self, labels: Arc<dyn NamespaceLabels>) -> Self {
+        let labels = Some(labels);
+        Self { labels, ..self }
+    }
+
+    /// Sets the policies that allow automations of other namespaces than their own. What each run may use of them is up to them.
+    pub fn set_others(&mut self, others: Option<Arc<Self>>) {
+        self.others = others;
+    }
+
+    /// The policies of [`Policies::set_others`].
+    #[must_use]
+    pub fn others(&self) -> Option<&Arc<Self>> {
+        self.others.as_ref()
     }
 
     /// Adds a policy unless one of that name exists.
@@ -225,7 +249,24 @@ impl Policies {
 
     /// Checks that a policy may be written at a time.
     pub(super) fn check_window(&self, name: &PolicyName, now: &Time) -> Result<(), Closed> {
-        self.terms.get(name).map_or(Ok(()), |terms| terms.check_window(now))
+        let terms = self.find(name).and_then(|(set, _)| set.terms.get(name));
+        terms.map_or(Ok(()), |terms| terms.check_window(now))
+    }
+
+    /// Whether a run sees a policy: an automation sees those of its own namespace (IUA-002), and those that allow it to.
+    pub(super) fn is_open_to(&self, namespace: Option<&str>, name: &PolicyName) -> bool {
+        let Some(own) = namespace.filter(|own| *own != name.namespace) else {
+            return true;
+        };
+        let terms = self.find(name).and_then(|(set, _)| set.terms.get(name));
+        terms.is_some_and(|terms| terms.allows(own, self.labels.as_deref()))
+    }
+
+    /// A policy and the set that it is in.
+    pub(super) fn find(&self, name: &PolicyName) -> Option<(&Self, &Known)> {
+        let within = |set: &'_ Self| set.known.contains_key(name);
+        let set = if within(self) { self } else { self.others.as_deref()? };
+        Some((set, set.known.get(name)?))
     }
 
     /// The time of the run's beginning.
@@ -236,13 +277,13 @@ impl Policies {
     /// Whether there is a policy of that name.
     #[must_use]
     pub fn knows(&self, name: &PolicyName) -> bool {
-        self.known.contains_key(name)
+        self.find(name).is_some()
     }
 
     /// The image of a policy, if it has one.
     #[must_use]
     pub fn image(&self, name: &PolicyName) -> Option<&LatestRef> {
-        match &self.known.get(name)?.image {
+        match &self.find(name)?.1.image {
             ImageState::Image(image) => Some(image),
             _ => None,
         }

@@ -11,9 +11,9 @@ use super::report::FileChange;
 use super::survey::Marked;
 use super::view::View;
 use super::windows::Timed;
-use bumpwright_edit::{self as edit, Change, Plan, Site, Skip};
+use bumpwright_edit::{self as edit, Change, Images as _, Plan, Site, Skip, Verdict};
 use bumpwright_gostd::Time;
-use bumpwright_policy::PolicyName;
+use bumpwright_policy::{LatestRef, PolicyName};
 
 /// The planned changes of a run, file by file.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Preview {
     pub named: BTreeSet<PolicyName>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
+    /// The images of those of them that are of other namespaces and allow the automation.
+    pub others: BTreeMap<PolicyName, LatestRef>,
     /// When the first of the windows opens that fields wait for.
     pub opens: Option<Time>,
 }
@@ -64,6 +66,7 @@ pub fn preview<Place>(
                 if !policies.knows(&site.setter.policy) {
                     out.unknown.insert(site.setter.policy.clone());
                 }
+                out.others.extend(other(&view, &site.setter.policy));
             }
         }
         let mut plan = edit::plan(&String::from_utf8_lossy(&file.path), scan, &timed);
@@ -77,11 +80,23 @@ pub fn preview<Place>(
     Ok(out)
 }
 
-/// Returns whether markers name incompletely known policies: a reason to look for manifests in the repository.
+/// The image of a policy of another namespace that an automation may use.
+fn other(view: &View<'_>, policy: &PolicyName) -> Option<(PolicyName, LatestRef)> {
+    view.namespace.filter(|own| *own != policy.namespace)?;
+    match view.verdict(policy) {
+        Verdict::Image(image) => Some((policy.clone(), image.clone())),
+        Verdict::Skip(..) => None,
+    }
+}
+
+/// Returns whether markers name incompletely known policies: a reason to look for manifests in the repository. One of another namespace may
+/// be there, and allow the automation.
 #[must_use]
 pub fn lacks_manifests<Place>(marked: &[Marked<Place>], edits: &Edits) -> bool {
-    let mut names = named(marked, edits).into_iter();
-    names.any(|name| !edits.policies.is_complete(name))
+    let policies = &edits.policies;
+    let may_use = |name: &PolicyName| policies.is_open_to(edits.namespace.as_deref(), name) || !policies.knows(name);
+    let mut names = sites(marked).map(|site| &site.setter.policy);
+    names.any(|name| !policies.is_complete(name) && may_use(name))
 }
 
 /// The same policies with the images that registries have for those named by markers.
@@ -97,15 +112,11 @@ pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits:
     for site in sites(marked) {
         held.add(&site.setter, &site.value);
     }
-    policies.resolved(&named(marked, edits), wants, &held, edits.resolver.as_deref())
-}
-
-/// The policies that markers name and that a run may use.
-fn named<'a, Place>(marked: &'a [Marked<Place>], edits: &Edits) -> BTreeSet<&'a PolicyName> {
-    sites(marked)
-        .map(|site| &site.setter.policy)
-        .filter(|name| edits.namespace.as_ref().is_none_or(|own| *own == name.namespace))
-        .collect()
+    let named = sites(marked).map(|site| &site.setter.policy);
+    let named: BTreeSet<&PolicyName> = named
+        .filter(|name| policies.is_open_to(edits.namespace.as_deref(), name))
+        .collect();
+    policies.resolved(&named, wants, &held, edits.resolver.as_deref())
 }
 
 /// All marked fields.

@@ -172,6 +172,7 @@ impl Attempt<'_> {
         report.skips = preview.skips;
         report.named = preview.named;
         report.unknown = preview.unknown;
+        report.others = preview.others;
         report.opens = preview.opens;
         Ok(Planned {
             base,

@@ -1,6 +1,6 @@
 //! The result of a run or preview: one value for every output format, status and event.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::{Failure, RunError};
 use super::job::Edits;
@@ -10,7 +10,7 @@ use bumpwright_edit::{Change, Skip};
 use bumpwright_git::Revision;
 use bumpwright_gostd::Time;
 use bumpwright_message::Impact;
-use bumpwright_policy::{Closed, PolicyName};
+use bumpwright_policy::{Closed, LatestRef, PolicyName};
 
 /// The outcome of one run.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,8 @@ pub struct Run {
     pub named: BTreeSet<PolicyName>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
+    /// The images of those of them that are of other namespaces and allow the automation.
+    pub others: BTreeMap<PolicyName, LatestRef>,
     /// The files that changed, old and new bytes.
     pub files: Vec<FileChange>,
     /// The commit, if one was made (or would be).

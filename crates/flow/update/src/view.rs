@@ -6,7 +6,8 @@ use bumpwright_api::LabelSelector;
 use bumpwright_edit::{Images, Reason, Verdict};
 use bumpwright_policy::{GuardRefusal, InvalidImage, PolicyName};
 
-/// The policies visible to a run: an automation sees those of its own namespace (IUA-002) that its selector matches.
+/// The policies visible to a run: an automation sees those of its own namespace (IUA-002), and those of others that allow it to, as far
+/// as its selector matches.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// All policies.
@@ -33,11 +34,15 @@ impl View<'_> {
 
 impl Images for View<'_> {
     fn verdict(&self, name: &PolicyName) -> Verdict<'_> {
-        if let Some(own) = self.namespace.filter(|own| *own != name.namespace) {
-            let message = format!("policy {name} is not in the automation's namespace {own}");
+        if !self.policies.is_open_to(self.namespace, name) {
+            // The same whether there is such a policy or not.
+            let own = self.namespace.unwrap_or_default();
+            let message = format!(
+                "policy {name} is not in the automation's namespace {own}, and no such policy allows automations from there"
+            );
             return Verdict::Skip(Reason::OtherNamespace, message);
         }
-        let Some(known) = self.policies.known.get(name) else {
+        let Some((_, known)) = self.policies.find(name) else {
             let hint = self
                 .policies
                 .meant(name)
@@ -70,7 +75,7 @@ impl Images for View<'_> {
     }
 
     fn refusal(&self, name: &PolicyName, from: &str, to: &str) -> Option<(Reason, String)> {
-        let downgrades = self.policies.known.get(name)?.downgrades.as_ref()?;
+        let downgrades = self.policies.find(name)?.1.downgrades.as_ref()?;
         let refusal = downgrades.guards.check_downgrade(&downgrades.policy, from, to).err()?;
         Some((Reason::WouldDowngrade, format!("ImagePolicy {name}: {refusal}")))
     }
