@@ -6,6 +6,7 @@ use tokio::task::JoinSet;
 
 use super::configs::Known;
 use super::context::Context;
+use super::images::readers::Readers;
 use super::kinds::{self, Queued};
 use super::settings::Settings;
 use bumpwright_kube::{CONFIG_MAP, Cache, Kind, SECRET, Scope};
@@ -79,6 +80,8 @@ pub(crate) struct Caches {
     watched: Vec<(Watch, Arc<Cache>)>,
     /// Whole objects, for reads without requests.
     pub(crate) known: Option<Known>,
+    /// The automations that name policies of other namespaces.
+    pub(crate) readers: Arc<Readers>,
 }
 
 impl Caches {
@@ -89,6 +92,7 @@ impl Caches {
             is_labelled: settings.scope.labels.is_some(),
             watched: Vec::new(),
             known: Known::of(settings),
+            readers: Arc::default(),
         };
         for watch in kinds::enabled(settings.kinds).flat_map(|one| (one.watches)(settings)) {
             let watch = caches.resolved(watch);
@@ -192,6 +196,7 @@ mod tests {
             is_labelled,
             watched: Vec::new(),
             known: None,
+            readers: Arc::default(),
         }
     }
 

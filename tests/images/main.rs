@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod consent;
 mod controller;
 mod faults;
 mod flags;

@@ -3,5 +3,6 @@
 pub(crate) mod automation;
 mod context;
 pub(crate) mod policy;
+pub(crate) mod readers;
 pub(crate) mod repository;
 pub(crate) mod triggers;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::automation::RECORD;
+use super::policy::book::ALLOWS;
+use super::readers::Readers;
 use bumpwright_api::{AutomationAnnotations, Conditions, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Object};
 use bumpwright_policy::FAILED_VERSIONS;
@@ -28,9 +30,14 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
 }
 
 /// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has the markers.
-/// Those with `settle` wait for further changes.
-pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+/// Those with `settle` wait for further changes. Of other namespaces, those run whose markers name a policy that allows them, or did.
+pub(crate) fn automations_of_policy(
+    policies: &Cache,
+    automations: &Arc<Cache>,
+    readers: &Arc<Readers>,
+    queue: &Arc<Queue>,
+) {
+    let (automations, readers, queue) = (Arc::clone(automations), Arc::clone(readers), Arc::clone(queue));
     let image = |object: &Object| {
         object
             .status()
@@ -39,7 +46,20 @@ pub(crate) fn automations_of_policy(policies: &Cache, automations: &Arc<Cache>, 
             .filter(|image| !image.is_null())
     };
     let window = |object: &Object| object.annotations.get(WINDOW).cloned();
+    let shared = move |object: &Object| Some((object.annotations.get(ALLOWS).cloned()?, image(object), window(object)));
     policies.listen(move |change| {
+        let (policy, before, now) = match change {
+            Change::Added(new) => (new, None, shared(new)),
+            Change::Updated(old, new) => (new, shared(old), shared(new)),
+            Change::Deleted(old) => (old, shared(old), None),
+        };
+        if before != now {
+            let names = readers
+                .of(&policy.name)
+                .into_iter()
+                .filter_map(|name| automations.get(&name));
+            names.for_each(|automation| settle(&automation, &queue));
+        }
         let Change::Updated(old, new) = change else { return };
         let is_freed = held(old) != held(new) || window(old) != window(new);
         if image(new).is_some() && (image(old) != image(new) || is_freed) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::images::policy::book::PolicyBook;
+use crate::controllers::images::readers::Readers;
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION};
@@ -18,6 +19,7 @@ pub(crate) struct AutomationContext {
     pub(crate) sources: Arc<Cache>,
     /// Empty as long as no automation follows its commits.
     pub(crate) kustomizations: Arc<Cache>,
+    pub(crate) readers: Arc<Readers>,
 }
 
 impl AutomationContext {
@@ -26,8 +28,9 @@ impl AutomationContext {
         Arc::new(Self {
             shared: Arc::clone(&parts.shared),
             mirrors: Arc::clone(&parts.mirrors),
-            policy_book: PolicyBook::new(Arc::clone(&policies)),
+            policy_book: PolicyBook::new(&parts.shared, Arc::clone(&policies)),
             policies,
+            readers: Arc::clone(&parts.caches.readers),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         })

@@ -6,6 +6,7 @@ mod dereference;
 mod dry_runs;
 mod error;
 mod job;
+mod others;
 mod preview;
 mod rollout;
 mod skips;
@@ -86,6 +87,7 @@ impl Reconcile for ImageUpdateAutomations {
     }
 
     async fn forgotten(&self, name: &ObjectName) {
+        self.0.readers.forget(name);
         self.0.mirrors.forget(Self::KIND.kind, name).await;
     }
 }
@@ -118,7 +120,8 @@ impl Registered for ImageUpdateAutomations {
     fn triggers(caches: &Caches, queue: &Arc<Queue>) {
         let automations = caches.of(Watch::ours(Self::KIND));
         own(&automations, queue);
-        triggers::automations_of_policy(&caches.of(Watch::ours_or_all(&IMAGE_POLICY)), &automations, queue);
+        let policies = caches.of(Watch::ours_or_all(&IMAGE_POLICY));
+        triggers::automations_of_policy(&policies, &automations, &caches.readers, queue);
         let sources = caches.of(Watch::all(&GIT_REPOSITORY));
         triggers::automations_of_source(&sources, &automations, queue);
         triggers::rollouts_of_source(&sources, &automations, queue);
@@ -145,7 +148,8 @@ impl ImageUpdateAutomations {
         } = valid;
         let namespace = automation.metadata.namespace_or_default();
         let selector = automation.spec.policy_selector.as_ref();
-        let (policies, observed) = context.policy_book.of(namespace, selector);
+        let (policies, mut observed) = context.policy_book.of(namespace, selector);
+        let others = policies.others().cloned();
         let repository = dereference::repository(context, &automation).await?;
         let objects = dereference::objects(context, &automation, &repository).await?;
         let timeout = repository.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std());
@@ -159,6 +163,8 @@ impl ImageUpdateAutomations {
         job.edits.verify = verifier;
         job.edits.announce = following.as_ref().map(Following::announcer);
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
+        others::record(context, request, &run, others.as_ref());
+        others::observe(&mut observed, &run);
         self.tell(request, &run, status.message_before());
         let ran = Ran { run, job, place };
         let looked = rollout::look(following, &annotations, request, &ran).await;

@@ -6,6 +6,7 @@ pub(crate) mod book;
 mod choose;
 mod dereference;
 mod error;
+pub(crate) mod labels;
 mod status;
 
 use std::sync::Arc;
