@@ -1,5 +1,7 @@
 //! Commit objects: the bytes of a new one, the parts of an old one.
 
+use std::borrow::Cow;
+
 use super::{GitError, ObjectId};
 
 /// An author or committer, with the time.
@@ -133,6 +135,20 @@ impl CommitInfo {
         self.author.starts_with(who) && self.committer.starts_with(who)
     }
 
+    /// Name and address of the author.
+    #[must_use]
+    pub fn author(&self) -> (Cow<'_, str>, Cow<'_, str>) {
+        let end = memchr::memrchr(b'>', &self.author).unwrap_or(self.author.len());
+        let who = self.author.get(..end).unwrap_or_default();
+        let start = memchr::memrchr(b'<', who).unwrap_or(who.len());
+        let (name, address) = who.split_at(start);
+        let address = address.strip_prefix(b"<").unwrap_or(address);
+        (
+            String::from_utf8_lossy(name.trim_ascii()),
+            String::from_utf8_lossy(address),
+        )
+    }
+
     /// Reads the bytes of a commit object.
     pub(super) fn parse(id: ObjectId, data: &[u8]) -> Result<Self, GitError> {
         Self::read(data).ok_or_else(|| GitError::damaged(format!("commit {id} cannot be read")))
@@ -233,6 +249,7 @@ mod tests {
         let info = CommitInfo::parse(signed.tree, &signed.encode()).unwrap();
         assert_eq!((info.tree, info.parents.len(), info.seconds), (signed.tree, 1, 7));
         assert_eq!(info.message, b"no line break");
+        assert_eq!(info.author(), ("A b é".into(), "a@x".into()));
         assert!(info.signed);
         assert!(!CommitInfo::parse(signed.tree, &signed.payload()).unwrap().signed);
     }

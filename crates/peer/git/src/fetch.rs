@@ -13,6 +13,7 @@ use super::store::{PackStore, StoreError, StoredPack};
 use super::transfer::{Answer, Depth, Request, transfer};
 use super::unpack::UnpackError;
 use super::{Also, Checkout, Fetched, GitError, ObjectId, Objects, RemoteRef, Tip, TransportError};
+use bumpwright_budget::GateGuard;
 use bumpwright_http::Deadline;
 
 /// A transfer of fewer objects is never out of proportion.
@@ -100,18 +101,7 @@ impl Mirror {
             }
             return Ok(false);
         }
-        let _one = loop {
-            // In short steps, so that a cancelled job stops waiting.
-            match self.state.transferring.enter(deadline.left().min(STEP)) {
-                Some(inside) => break inside,
-                None if deadline.passed() => {
-                    return Err(GitError::Busy {
-                        limit: deadline.limit(),
-                    });
-                }
-                None => {}
-            }
-        };
+        let _one = self.transfer_alone(deadline)?;
         // Another thread may just have fetched it.
         let refs = layout.refs(objects.hash());
         let missing = wanted.missing(&refs);
@@ -134,6 +124,22 @@ impl Mirror {
         self.remember(objects, wanted, &shallow, &unshallow)?;
         stored.release()?;
         Ok(true)
+    }
+
+    /// Waits until no other thread transfers.
+    fn transfer_alone(&self, deadline: Deadline) -> Result<GateGuard<'_>, GitError> {
+        loop {
+            // In short steps, so that a cancelled job stops waiting.
+            match self.state.transferring.enter(deadline.left().min(STEP)) {
+                Some(inside) => return Ok(inside),
+                None if deadline.passed() => {
+                    return Err(GitError::Busy {
+                        limit: deadline.limit(),
+                    });
+                }
+                None => {}
+            }
+        }
     }
 
     /// One transfer, or two when the first turns out to be too large.
@@ -223,6 +229,31 @@ impl Mirror {
         }
     }
 
+    /// The commits whose parents the mirror does not have.
+    pub(super) fn edge(&self, hash: gix::hash::Kind) -> BTreeSet<ObjectId> {
+        self.state.layout.shallow(hash)
+    }
+
+    /// Fetches the history of `tip`, which is there, up to `depth` commits on each line of it.
+    pub(super) fn deepen(&self, objects: &Objects, tip: ObjectId, depth: u32) -> Result<(), GitError> {
+        let deadline = self.until().unwrap_or_else(|| Deadline::after(self.timeout()));
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+        let _one = self.transfer_alone(deadline)?;
+        let refs = self.state.layout.refs(objects.hash());
+        let shallow = self.state.layout.shallow(objects.hash());
+        let request = Request {
+            want: BTreeSet::from([tip]),
+            have: common_ground(&refs, &shallow, objects)?,
+            shallow,
+            depth: Depth::Commits(depth),
+            object_limit: None,
+        };
+        let (stored, shallow, unshallow) = self.insist(&mut talk, objects, &request)?;
+        talk.finish();
+        self.remember(objects, &WantedRefs::default(), &shallow, &unshallow)?;
+        stored.release()
+    }
+
     fn insist(
         &self,
         talk: &mut Conversation<'_>,
@@ -303,6 +334,7 @@ struct BareCommit {
 }
 
 /// The values that the mirror's references should have after the fetch.
+#[derive(Default)]
 struct WantedRefs {
     /// Values to fetch, with their objects.
     fetch: BTreeMap<String, ObjectId>,

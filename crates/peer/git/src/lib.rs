@@ -17,6 +17,7 @@ mod edits;
 mod error;
 mod fetch;
 mod folder;
+mod history;
 #[cfg(test)]
 mod hostile;
 mod http;
@@ -66,6 +67,7 @@ pub use edits::NewObjects;
 pub use error::GitError;
 pub use folder::{discard, mirrors_in, size_on_disk};
 pub use gix::ObjectId;
+pub use history::{History, Visited};
 pub use identity::IdentityKey;
 pub use mirror::{Mirror, MirrorAtRest, MirrorOptions};
 pub use objects::{FoundEntry, Objects};

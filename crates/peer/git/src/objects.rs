@@ -84,6 +84,17 @@ impl Objects {
         }
     }
 
+    /// The objects of another repository, by its folder `objects`, for reading.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`]
+    pub fn of_repository(objects: &Path, hash: gix::hash::Kind) -> Result<Self, GitError> {
+        let options = gix::odb::store::init::Options::default();
+        let store = Store::at_opts(objects.to_owned(), hash, &mut std::iter::empty(), options);
+        let store = store.map_err(GitError::storage("open", objects))?;
+        Ok(Self::new(&Arc::new(store), None, Arc::default(), objects.join("pack")))
+    }
+
     /// The same objects, with a budget and a deadline for reading them.
     pub(super) fn within(self, budget: &Budget, until: Option<Deadline>) -> Self {
         let budget = budget.clone();

@@ -20,6 +20,8 @@ pub(super) enum Depth {
     Missing,
     /// The wanted commits without their parents.
     TipOnly,
+    /// So many commits of the history of the wanted ones.
+    Commits(u32),
     /// All of it, also beyond the mirror's boundaries (`git fetch --unshallow`).
     Everything,
 }
@@ -170,6 +172,9 @@ fn add_boundaries(body: &mut PacketWriter, request: &Request) {
         Depth::Missing => {}
         Depth::TipOnly => {
             body.line("deepen 1\n");
+        }
+        Depth::Commits(count) => {
+            body.line(&format!("deepen {count}\n"));
         }
         Depth::Everything => {
             body.line("deepen 2147483647\n");
