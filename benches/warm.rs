@@ -86,6 +86,7 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
             verify: None,
             announce: None,
             put_back: None,
+            respect_reverts: None,
             dry_run: false,
             windows: None,
         },

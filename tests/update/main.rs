@@ -30,6 +30,7 @@ mod remote;
 mod remote_faults;
 mod remote_faults_ssh;
 mod remote_repositories;
+mod reverts;
 mod signing;
 mod verification;
 mod windows;

@@ -151,6 +151,7 @@ fn edits(automation: &str, verify: &Arc<Recorder>, of: &[&str]) -> Edits {
         verify: Some(Arc::clone(verify) as Arc<dyn Verify>),
         announce: None,
         put_back: None,
+        respect_reverts: None,
         dry_run: false,
         windows: None,
     }

@@ -83,6 +83,12 @@ pub struct Update {
     #[arg(long, value_name = "DIR")]
     pub path: Option<String>,
 
+    /// Do not write a value again that somebody has taken back in Git, until the policy chooses something newer; the number of
+    /// commits to look at is 500 if it is left out [default: as the automation's annotation says]
+    #[arg(long, value_name = "COMMITS", num_args = 0..=1, require_equals = true, default_missing_value = "500",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub respect_reverts: Option<u32>,
+
     /// Commit the edits (implied when TARGET is a Git URL)
     #[arg(long)]
     pub commit: bool,

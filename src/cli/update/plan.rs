@@ -10,7 +10,7 @@ use crate::cli::images::Images;
 use crate::cli::places::Places;
 use crate::cli::words;
 use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
-use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, Run, WorktreeCommit};
+use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, RespectReverts, Run, WorktreeCommit};
 
 /// The job of one automation, or of a plain run.
 pub enum Step {
@@ -131,8 +131,25 @@ impl Typed<'_> {
             verify: self.verify.clone(),
             announce: None,
             put_back: None,
+            respect_reverts: self.respect_reverts(automation),
             dry_run: self.is_dry(automation),
             windows,
+        })
+    }
+
+    /// `--respect-reverts`, or the automation's annotation. Commits are known by the author that is given, not by the one that git
+    /// has: that may be the person who reverts.
+    fn respect_reverts(&self, automation: Option<&ImageUpdateAutomation>) -> Option<RespectReverts> {
+        let said = automation.and_then(|it| AutomationAnnotations::read(&it.metadata.annotations).ok());
+        let commits = self
+            .args
+            .respect_reverts
+            .or(said.and_then(|said| said.respect_reverts))?;
+        let of_automation = || automation?.spec.git.as_ref().map(|git| git.commit.author.email.clone());
+        let given = self.author.as_ref().map(|author| author.email.clone());
+        Some(RespectReverts {
+            commits,
+            author: given.or_else(of_automation),
         })
     }
 

@@ -119,7 +119,7 @@ impl<'a> Typed<'a> {
             ));
         }
         let given = [
-            ("--author", args.author.is_some()),
+            ("--author", args.author.is_some() && args.respect_reverts.is_none()),
             ("--message", args.message.is_some()),
             ("--sign-key", args.sign_key.is_some()),
             ("--no-sign", args.no_sign),

@@ -132,6 +132,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImageUpdateAutomation",
+        "respect-reverts",
+        "\"true\", \"false\" (default), or how many commits are looked at (default: 500, at most 10000)",
+        "A value that somebody has taken back in Git is not written there again until the policy chooses something newer.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "revert",
         "commit (default) or bisect",
         "What on-failure concerns: all images of the commits, or with bisect those of the workloads that are not healthy.",

@@ -26,7 +26,15 @@ pub struct AutomationAnnotations {
     pub push_on_timeout: bool,
     /// `window`: when it pushes; always without.
     pub windows: Option<Windows>,
+    /// `respect-reverts`: how many commits are looked at for reverts.
+    pub respect_reverts: Option<u32>,
 }
+
+/// How many commits are looked at for reverts when no number is given.
+pub const REVERTS_AMONG: u32 = 500;
+
+/// The most that can be given.
+pub const REVERTS_AMONG_AT_MOST: u32 = 10_000;
 
 /// How pushed commits are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +146,7 @@ impl AutomationAnnotations {
             verify,
             verify_timeout: duration("verify-timeout")?,
             push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
+            respect_reverts: reverts_among(ours(annotations, "respect-reverts"))?,
             settle: duration("settle")?,
             settle_at_most: duration("settle-at-most")?,
             windows: ours(annotations, "window")
@@ -155,6 +164,22 @@ impl AutomationAnnotations {
             Some(most) => settle.min(most.saturating_sub(since_first)),
             None => settle,
         })
+    }
+}
+
+/// `respect-reverts`
+fn reverts_among(value: Option<&String>) -> Result<Option<u32>, InvalidAnnotation> {
+    match value.map(String::as_str) {
+        None | Some("false") => Ok(None),
+        Some("true") => Ok(Some(REVERTS_AMONG)),
+        Some(value) => match value.parse() {
+            Ok(commits @ 1..=REVERTS_AMONG_AT_MOST) => Ok(Some(commits)),
+            _ => Err(InvalidAnnotation::Value {
+                key: "respect-reverts",
+                value: value.to_owned(),
+                grammar: "\"true\", \"false\", or a number of commits from 1 to 10000",
+            }),
+        },
     }
 }
 
@@ -193,6 +218,14 @@ pub(crate) mod tests {
             assert_eq!(read(&[("verify", value)]).unwrap().verify, level);
         }
         assert!(read(&[("verify-on-timeout", "push")]).unwrap().push_on_timeout);
+        for (value, commits) in [
+            ("true", Some(500)),
+            ("false", None),
+            ("20", Some(20)),
+            ("10000", Some(10_000)),
+        ] {
+            assert_eq!(read(&[("respect-reverts", value)]).unwrap().respect_reverts, commits);
+        }
         for (key, value) in [
             ("dry-run", "yes"),
             ("settle", "20"),
@@ -205,6 +238,9 @@ pub(crate) mod tests {
             ("on-failure", "panic"),
             ("failure-after", "soon"),
             ("revert", "all"),
+            ("respect-reverts", "yes"),
+            ("respect-reverts", "0"),
+            ("respect-reverts", "10001"),
         ] {
             let error = read(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("is not"), "{error}");

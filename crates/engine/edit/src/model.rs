@@ -129,6 +129,8 @@ pub enum Reason {
     BranchEdited,
     /// The windows of the policy are closed.
     OutsideWindow,
+    /// Somebody has set the field back.
+    Reverted,
 }
 
 impl Reason {

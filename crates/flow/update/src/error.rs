@@ -88,6 +88,17 @@ pub enum RunError {
         /// The branch that it is to be merged into.
         base: String,
     },
+    /// The history of the branch could not be read or fetched.
+    #[error(
+        "the history of '{target}', which shows what people have reverted, cannot be read: {source}; nothing was written: look at fewer \
+         commits, or do not respect reverts"
+    )]
+    History {
+        /// The repository.
+        target: String,
+        /// Why.
+        source: GitError,
+    },
     /// The destination is not valid.
     #[error(transparent)]
     Destination(#[from] DestinationError),
@@ -177,7 +188,7 @@ impl RunError {
                 ..
             } => git(format!("failed to checkout source: {source}")),
             Self::Fetch { url, source } => git(format!("failed to checkout source: unable to clone '{url}': {source}")),
-            Self::Read { .. } => git(format!("failed to checkout source: {self}")),
+            Self::Read { .. } | Self::History { .. } => git(format!("failed to checkout source: {self}")),
             Self::Push { source, .. } | Self::Races { source, .. } => {
                 git(format!("failed to update source: failed to push to remote: {source}"))
             }

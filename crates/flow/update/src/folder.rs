@@ -10,6 +10,7 @@ use super::error::RunError;
 use super::interrupt;
 use super::job::Edits;
 use super::message::Changed;
+use super::past;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview;
@@ -96,7 +97,10 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
-    let preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
+    let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
+    report
+        .notes
+        .extend(past::of_folder(job, &root, (&marked, &policies), &mut preview)?);
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;

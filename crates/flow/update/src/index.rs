@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 
+use super::story::Stories;
 use super::survey::Marked;
 use bumpwright_edit::{FileKind, Scan};
 use bumpwright_git::{GitError, ObjectId, Walk};
@@ -97,6 +98,7 @@ pub struct Index {
     state: Mutex<IndexState>,
     /// Held by surveys: what they have asked about must not be forgotten meanwhile.
     surveys: RwLock<()>,
+    stories: Stories,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +134,7 @@ impl Index {
         Self {
             state: Mutex::new(state),
             surveys: RwLock::default(),
+            stories: Stories::default(),
         }
     }
 
@@ -163,6 +166,11 @@ impl Index {
                 ..IndexState::default()
             };
         }
+    }
+
+    /// What earlier runs have found in the history of fields.
+    pub(super) fn stories(&self) -> &Stories {
+        &self.stories
     }
 
     /// Returns whether the tree is known.

@@ -37,10 +37,21 @@ pub struct Edits {
     pub announce: Option<Arc<dyn Announce>>,
     /// Fields are put back to what they held, in the place of following policies.
     pub put_back: Option<Arc<PutBack>>,
+    /// Leave fields alone that somebody has set back; none to write them.
+    pub respect_reverts: Option<RespectReverts>,
     /// Preview only: nothing is written.
     pub dry_run: bool,
     /// When the automation pushes; always without.
     pub windows: Option<Windows>,
+}
+
+/// How reverts are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RespectReverts {
+    /// How many commits are looked at.
+    pub commits: u32,
+    /// The address by which commits of the automation are known; without one, any value that was set back counts.
+    pub author: Option<String>,
 }
 
 /// Author and committer of a commit.

@@ -96,16 +96,22 @@ pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards
     }
 }
 
+/// The rule by which tags are ordered where a policy has no usable one.
+pub(super) fn any_version() -> RuleSpec {
+    RuleSpec {
+        semver: Some("*".to_owned()),
+        ..RuleSpec::default()
+    }
+}
+
 /// The guard against downgrades, if the policy has one. A policy without a usable rule orders by version.
 pub(super) fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
     if !guards.refuses_downgrade {
         return None;
     }
-    let any = RuleSpec {
-        semver: Some("*".to_owned()),
-        ..RuleSpec::default()
-    };
-    let chooser = policy.chooser().or_else(|_| policy::ImagePolicy::new(&any, None));
+    let chooser = policy
+        .chooser()
+        .or_else(|_| policy::ImagePolicy::new(&any_version(), None));
     Some(Arc::new(Downgrades {
         guards: guards.clone(),
         policy: chooser.ok()?,

@@ -5,13 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::held::Held;
-use super::known::{ImageState, Known, Open, downgrades, of_status};
+use super::known::{ImageState, Known, Open, any_version, downgrades, of_status};
 use super::terms::{NamespaceLabels, Terms};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_nearest::distance;
-use bumpwright_policy::{Closed, InvalidImage, LatestRef, PolicyName};
+use bumpwright_policy::{Closed, FilterSpec, InvalidImage, LatestRef, PolicyName, RuleSpec};
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
@@ -32,6 +32,15 @@ pub struct Policies {
     online: bool,
     /// Whether the set is complete, so that manifests in the repository add none.
     all: bool,
+    /// The orders of policies with a rule.
+    orders: HashMap<PolicyName, Arc<Order>>,
+}
+
+/// The rule and the filter of a policy.
+#[derive(Debug)]
+struct Order {
+    rule: RuleSpec,
+    filter: Option<FilterSpec>,
 }
 
 /// A policy whose image has to be looked up in a registry.
@@ -81,6 +90,7 @@ impl Policies {
             now,
             online,
             all: false,
+            orders: HashMap::new(),
         }
     }
 
@@ -124,6 +134,7 @@ impl Policies {
         if !self.known.contains_key(&name) {
             let known = self.know(&name, policy);
             self.terms.extend(Terms::of(policy).map(|terms| (name.clone(), terms)));
+            self.orders.extend(Order::of(policy).map(|order| (name.clone(), order)));
             self.known.insert(name, known);
         }
     }
@@ -147,6 +158,15 @@ impl Policies {
     pub fn remove(&mut self, name: &PolicyName) {
         self.known.remove(name);
         self.terms.remove(name);
+        self.orders.remove(name);
+    }
+
+    /// How a policy orders tags; by version if it has no valid rule.
+    #[must_use]
+    pub fn order(&self, name: &PolicyName) -> Option<bumpwright_policy::ImagePolicy> {
+        let own = self.orders.get(name);
+        let chooser = own.and_then(|own| bumpwright_policy::ImagePolicy::new(&own.rule, own.filter.as_ref()).ok());
+        chooser.or_else(|| bumpwright_policy::ImagePolicy::new(&any_version(), None).ok())
     }
 
     /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no registry is
@@ -385,6 +405,16 @@ impl Policies {
         // The first by name of equally near ones, so that the suggestion is deterministic.
         let best = self.known.keys().min_by_key(|known| (near(known), *known))?;
         (near(&best) <= 2 || (best.name == name.name && best.namespace != name.namespace)).then_some(best)
+    }
+}
+
+impl Order {
+    fn of(policy: &ImagePolicy) -> Option<Arc<Self>> {
+        let spec = policy.spec.as_ref()?;
+        Some(Arc::new(Self {
+            rule: spec.policy.as_ref()?.into(),
+            filter: spec.filter_tags.as_ref().map(FilterSpec::from),
+        }))
     }
 }
 

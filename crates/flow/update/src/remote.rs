@@ -15,6 +15,7 @@ use super::index::Index;
 use super::job::RemoteJob;
 use super::lane::{LaneGuard, Lanes, View};
 use super::message::Changed;
+use super::past;
 use super::policies::Policies;
 use super::preview::{self, Preview};
 use super::pull_request::{self, Looked, PullRequestReport};
@@ -167,7 +168,14 @@ impl Attempt<'_> {
         let (below, surveyed) = tree.marked()?;
         let (policies, notes) = tree.policies(&surveyed.files)?;
         report.notes.extend(notes);
-        let (policies, preview) = self.edits(policies, &base, &surveyed)?;
+        let (policies, mut preview) = self.edits(policies, &base, &surveyed)?;
+        report.notes.extend(past::of_remote(
+            job,
+            self.place,
+            &base,
+            (&surveyed.files, &policies),
+            &mut preview,
+        )?);
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;

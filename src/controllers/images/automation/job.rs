@@ -83,6 +83,7 @@ pub(crate) fn make(
             verify: None,
             announce: None,
             put_back: None,
+            respect_reverts: None,
             dry_run: false,
             windows: None,
         },

@@ -31,7 +31,7 @@ use bumpwright_http::Job;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
-use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
+use bumpwright_update::{Place, Policies, RemoteJob, RespectReverts, Run, run_remote};
 use context::AutomationContext;
 use error::Error;
 pub(super) use rollout::RECORD;
@@ -161,6 +161,10 @@ impl ImageUpdateAutomations {
         job.edits.dry_run = annotations.dry_run;
         job.edits.windows.clone_from(&annotations.windows);
         job.edits.verify = verifier;
+        job.edits.respect_reverts = annotations.respect_reverts.map(|commits| RespectReverts {
+            commits,
+            author: Some(job.author.email.clone()),
+        });
         job.edits.announce = following.as_ref().map(Following::announcer);
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());

@@ -148,6 +148,7 @@ impl Following {
         }
         (job.start, job.branch) = (start, branch);
         job.edits.verify = None;
+        job.edits.respect_reverts = None;
         job.edits.put_back = Some(Arc::new(PutBack {
             commits: look::commits(record),
             good,
