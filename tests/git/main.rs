@@ -9,6 +9,7 @@
 )]
 
 mod fetch;
+mod history;
 mod push;
 mod transport;
 mod transport_https;

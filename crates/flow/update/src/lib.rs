@@ -38,6 +38,7 @@ mod rollout;
 pub mod settings;
 mod story;
 mod survey;
+mod taken_back;
 mod terms;
 mod trailer;
 mod tree;

@@ -7,6 +7,9 @@ use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
 /// Limit on folder nesting, as in surveys.
 const MAX_DEPTH: usize = 256;
 
+/// The most folders in which moved files are searched; what needs more was not moved.
+const MOST_SEARCHED: u32 = 10_000;
+
 /// A set of paths, each with the numbers of the files that are, or were, there.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
@@ -126,8 +129,12 @@ pub(super) fn moved(
         objects,
         contents,
         found: BTreeMap::new(),
+        left: MOST_SEARCHED,
     };
     search.visit((trees.0, Some(trees.1)), &mut Vec::new(), 0, walk)?;
+    if search.left == 0 {
+        return Ok(BTreeMap::new());
+    }
     let clear = search.found.into_iter().filter_map(|(id, path)| Some((id, path?)));
     Ok(clear.collect())
 }
@@ -137,6 +144,8 @@ struct Moved<'a> {
     contents: &'a BTreeSet<ObjectId>,
     /// The path of each content; none when there are several.
     found: BTreeMap<ObjectId, Option<Vec<u8>>>,
+    /// How many folders are still to be looked at.
+    left: u32,
 }
 
 impl Moved<'_> {
@@ -148,9 +157,10 @@ impl Moved<'_> {
         depth: usize,
         walk: &mut Walk,
     ) -> Result<(), GitError> {
-        if Some(before) == after || depth > MAX_DEPTH {
+        if Some(before) == after || depth > MAX_DEPTH || self.left == 0 {
             return Ok(());
         }
+        self.left -= 1;
         let old = children(self.objects, Some(before), walk, |_| true)?;
         let new = children(self.objects, after, walk, |_| true)?;
         for (name, child) in old {

@@ -1,7 +1,6 @@
-//! A person's revert stays: where somebody has replaced a value that the automation wrote, neither that value nor an older one is
-//! written again (docs/guides/reverts.md).
+//! A person's revert stays (docs/guides/reverts.md): a walk over the history of the files that a run edits, newest commit first, until each
+//! field has one that the automation wrote.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::job::RespectReverts;
@@ -10,9 +9,9 @@ use super::policies::Policies;
 use super::preview::Preview;
 use super::story::{Field, Held, Left, Stories, Story, Telling, Told, fields_of, told};
 use super::survey::Marked;
-use bumpwright_edit::{Change, FileKind, Part, Reason, Skip};
+use super::taken_back::take_out;
+use bumpwright_edit::{Change, FileKind};
 use bumpwright_git::{CommitInfo, GitError, History, ObjectId, Objects, Visited};
-use bumpwright_policy::{ImagePolicy, LatestRef, PolicyName};
 
 /// The most versions of files whose fields are kept at once; each is wanted for two commits in a row.
 const VERSIONS: usize = 64;
@@ -34,13 +33,26 @@ struct Edited {
     path: Vec<u8>,
     kind: FileKind,
     fields: Vec<Open>,
+    /// What others did to it, newest first. Which fields that were is mostly not needed.
+    others: Vec<Other>,
 }
 
 /// A field whose past is looked for.
 struct Open {
     field: Field,
+    /// Its value now.
+    value: String,
     story: Story,
-    is_told: bool,
+    /// How many commits are newer than the one where its story ends.
+    end: Option<u32>,
+}
+
+/// What a commit that is not the automation's did to a file.
+struct Other {
+    before: ObjectId,
+    after: ObjectId,
+    by: Told,
+    place: u32,
 }
 
 /// Takes the edits out of a preview that people have reverted, as skips.
@@ -67,7 +79,9 @@ pub(super) fn respect<Place>(
         versions: HashMap::new(),
     };
     walk.tell(&mut files)?;
-    take_out(preview, &files, policies);
+    let stories = |file: Edited| file.fields.into_iter().map(|open| open.story).collect();
+    let stories: Vec<Vec<Story>> = files.into_iter().map(stories).collect();
+    take_out(preview, &stories, policies);
     Ok(past.history.is_cut().then(|| SHALLOW.to_owned()))
 }
 
@@ -78,16 +92,34 @@ const SHALLOW: &str =
 impl Edited {
     fn of<Place>(file: &Marked<Place>, changes: &[Change], prefix: &[u8]) -> Self {
         let sites = file.facts.scan.as_ref().map_or(&[][..], |scan| scan.sites.as_slice());
-        let open = |change| Open {
+        let open = |change: &Change| Open {
             field: Field::of(change, sites),
             story: Story::default(),
-            is_told: false,
+            value: change.old.clone(),
+            end: None,
         };
         Self {
             path: [prefix, &file.path].concat(),
             kind: file.kind,
             fields: changes.iter().map(open).collect(),
+            others: Vec::new(),
         }
+    }
+
+    /// The fields whose story has no end yet.
+    fn open(&mut self) -> impl Iterator<Item = &mut Open> {
+        self.fields.iter_mut().filter(|open| open.end.is_none())
+    }
+
+    fn is_open(&self) -> bool {
+        self.fields.iter().any(|open| open.end.is_none())
+    }
+}
+
+impl Open {
+    /// Whether the automation's last value is not there any more, or there is none.
+    fn is_replaced(&self) -> bool {
+        self.story.ours.as_ref().is_none_or(|ours| ours.value != self.value)
     }
 }
 
@@ -106,8 +138,7 @@ impl Walking<'_, '_> {
         for (n, file) in files.iter().enumerate() {
             paths.add(&file.path, n);
         }
-        let is_open = |file: &Edited| file.fields.iter().any(|open| !open.is_told);
-        while files.iter().any(is_open)
+        while files.iter().any(Edited::is_open)
             && let Some(visited) = self.past.history.step()?
         {
             if visited.is_alone {
@@ -118,7 +149,31 @@ impl Walking<'_, '_> {
                 self.learn(&visited, *parent, &mut paths, files)?;
             }
         }
+        for file in files.iter_mut() {
+            self.complete(file)?;
+        }
         self.remember(files);
+        Ok(())
+    }
+
+    /// Looks at what others did to the fields of a file, where that matters.
+    fn complete(&mut self, file: &mut Edited) -> Result<(), GitError> {
+        if !file.fields.iter().any(Open::is_replaced) {
+            return Ok(());
+        }
+        let mut left: Vec<Vec<Left>> = file.fields.iter().map(|_| Vec::new()).collect();
+        for other in &file.others {
+            let (before, after) = self.both((other.before, other.after), file.kind)?;
+            for (open, left) in file.fields.iter().zip(&mut left) {
+                let is_newer = open.end.is_none_or(|end| other.place < end);
+                if is_newer && let Some((old, new)) = difference(&open.field, before, after) {
+                    left.push(Left::new((old, new), other.by.clone(), other.place));
+                }
+            }
+        }
+        for (open, left) in file.fields.iter_mut().zip(left) {
+            open.story.left_before(left);
+        }
         Ok(())
     }
 
@@ -128,11 +183,11 @@ impl Walking<'_, '_> {
             return;
         };
         for file in files {
-            for open in file.fields.iter_mut().filter(|open| !open.is_told) {
-                let telling = self.telling(&file.path, &open.field);
-                if let Some(older) = known.get(&telling) {
-                    open.story.go_on(older, visited.place, self.asked.commits);
-                    open.is_told = true;
+            let path = file.path.clone();
+            for open in file.open() {
+                if let Some(older) = known.get(&self.telling(&path, &open.field)) {
+                    open.story = older.seen_from(visited.place, self.asked.commits);
+                    open.end = Some(visited.place);
                 }
             }
         }
@@ -166,13 +221,28 @@ impl Walking<'_, '_> {
     ) -> Result<(), GitError> {
         let objects = self.past.objects;
         let trees = (objects.commit(parent)?.tree, visited.commit.tree);
+        let is_ours = self
+            .asked
+            .author
+            .as_deref()
+            .is_some_and(|own| is_by(&visited.commit, own));
         let mut by: Option<Told> = None;
         let mut new: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
         for Differing { file, before, after } in paths.differing(objects, trees, self.past.history.walk())? {
             match (before, after, files.get_mut(file)) {
-                (Some(before), Some(after), Some(edited)) => {
-                    let by = by.get_or_insert_with(|| told(visited.id, &visited.commit));
-                    self.changed((before, after), visited, by, edited)?;
+                (Some(before), Some(after), Some(edited)) if edited.is_open() => {
+                    let by = by.get_or_insert_with(|| told(visited.id, &visited.commit)).clone();
+                    let place = visited.place;
+                    let other = Other {
+                        before,
+                        after,
+                        by,
+                        place,
+                    };
+                    match is_ours {
+                        true => self.wrote(&other, edited)?,
+                        false => edited.others.push(other),
+                    }
                 }
                 (None, Some(after), Some(_)) => new.entry(after).or_default().push(file),
                 _ => {}
@@ -190,53 +260,38 @@ impl Walking<'_, '_> {
         Ok(())
     }
 
-    /// Adds what one commit did to the fields of a file.
-    fn changed(
-        &mut self,
-        (before, after): (ObjectId, ObjectId),
-        visited: &Visited,
-        by: &Told,
-        file: &mut Edited,
-    ) -> Result<(), GitError> {
-        if file.fields.iter().all(|open| open.is_told) {
-            return Ok(());
-        }
-        self.read(before, file.kind)?;
-        self.read(after, file.kind)?;
-        let of = |blob| self.versions.get(&(blob, file.kind)).map_or(&[][..], Vec::as_slice);
-        let is_ours = self
-            .asked
-            .author
-            .as_deref()
-            .is_some_and(|own| is_by(&visited.commit, own));
-        for open in file.fields.iter_mut().filter(|open| !open.is_told) {
-            let (Some(old), Some(new)) = (open.field.value(of(before)), open.field.value(of(after))) else {
-                continue;
-            };
-            if old == new {
-                continue;
-            }
-            if is_ours {
-                open.story.wrote(new, by.clone(), visited.place);
-                open.is_told = true;
-            } else {
-                open.story.left((old, new), by.clone(), visited.place);
+    /// Ends the stories of the fields that the automation wrote.
+    fn wrote(&mut self, ours: &Other, file: &mut Edited) -> Result<(), GitError> {
+        let (before, after) = self.both((ours.before, ours.after), file.kind)?;
+        for open in file.open() {
+            if let Some((_, new)) = difference(&open.field, before, after) {
+                open.story.wrote(new, ours.by.clone(), ours.place);
+                open.end = Some(ours.place);
             }
         }
         Ok(())
     }
 
-    fn read(&mut self, blob: ObjectId, kind: FileKind) -> Result<(), GitError> {
-        if self.versions.contains_key(&(blob, kind)) {
-            return Ok(());
-        }
+    /// The fields of a file before and after a commit.
+    fn both(&mut self, (before, after): (ObjectId, ObjectId), kind: FileKind) -> Result<(&[Held], &[Held]), GitError> {
         if self.versions.len() >= VERSIONS {
             self.versions.clear();
         }
-        let fields = fields_of(self.past.objects, blob, kind, self.past.history.walk())?;
-        self.versions.insert((blob, kind), fields);
-        Ok(())
+        for blob in [before, after] {
+            if !self.versions.contains_key(&(blob, kind)) {
+                let fields = fields_of(self.past.objects, blob, kind, self.past.history.walk())?;
+                self.versions.insert((blob, kind), fields);
+            }
+        }
+        let of = |blob| self.versions.get(&(blob, kind)).map_or(&[][..], Vec::as_slice);
+        Ok((of(before), of(after)))
     }
+}
+
+/// The values of a field before and after a commit, if they are known and differ.
+fn difference<'a>(field: &Field, before: &'a [Held], after: &'a [Held]) -> Option<(&'a str, &'a str)> {
+    let values = (field.value(before)?, field.value(after)?);
+    (values.0 != values.1).then_some(values)
 }
 
 /// Whether the owner of an address is the author of a commit, or one of those whose commits were squashed into it.
@@ -256,151 +311,40 @@ fn is_by(commit: &CommitInfo, address: &str) -> bool {
     commit.author().1.eq_ignore_ascii_case(address) || lines.any(|line| is_own(line) == Some(true))
 }
 
-/// Makes skips of the edits that were reverted.
-fn take_out(preview: &mut Preview, files: &[Edited], policies: &Policies) {
-    let mut changes = std::mem::take(&mut preview.changes).into_iter();
-    let plans = std::mem::take(&mut preview.files);
-    let mut orders: HashMap<PolicyName, Option<ImagePolicy>> = HashMap::new();
-    for ((n, plan), file) in plans.into_iter().zip(files) {
-        let own: Vec<Change> = changes.by_ref().take(plan.ends.len()).collect();
-        let judged = own.iter().zip(&file.fields).map(|(change, open)| {
-            let order = orders.entry(change.policy.clone());
-            let order = order.or_insert_with(|| policies.order(&change.policy));
-            refusal(change, &open.story, order.as_ref())
-        });
-        let refused = together(&own, judged.collect());
-        let kept = plan.only(|change| refused.get(change).is_some_and(Option::is_none));
-        if !kept.edits.is_empty() {
-            preview.files.push((n, kept));
-        }
-        for (change, refusal) in own.into_iter().zip(refused) {
-            match refusal {
-                None => preview.changes.push(change),
-                Some(message) => preview.skips.push(Skip {
-                    path: change.path,
-                    line: change.line,
-                    column: change.column,
-                    reason: Reason::Reverted,
-                    message,
-                }),
-            }
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_known_by_an_address() {
+        let is_ours = |author: &str, message: &str| {
+            let commit = CommitInfo {
+                tree: ObjectId::from_hex(&[b'1'; 40]).unwrap(),
+                parents: Vec::new(),
+                author: format!("{author} 1 +0000").into_bytes(),
+                committer: Vec::new(),
+                seconds: 0,
+                signed: false,
+                message: message.as_bytes().to_vec(),
+            };
+            is_by(&commit, "bot@example.com")
+        };
+        assert!(is_ours("Any Name <bot@example.com>", ""));
+        assert!(is_ours("<BOT@example.com>", ""));
+        assert!(is_ours("A <a@b>", "x\n\nco-authored-by: Bot <bot@example.com>\n"));
+        assert!(is_ours(
+            "A <a@b>",
+            "x\n\nCo-authored-by: B <b@b>\r\nCo-authored-by: Bot <bot@example.com>\r\n"
+        ));
+        for (author, message) in [
+            ("bot@example.com <a@b>", ""),
+            ("A <a@b>", "bot@example.com"),
+            ("A <a@b>", "Co-authored-by: bot@example.com"),
+            ("A <a@b>", "Reverted-by: Bot <bot@example.com>"),
+            ("A <a@b>", "Co-authored-by: é"),
+        ] {
+            assert!(!is_ours(author, message), "{author} {message}");
         }
     }
-    preview.skips.sort();
-}
-
-/// Name and digest belong to the tag beside them: they change with it, or not at all.
-fn together(changes: &[Change], judged: Vec<Option<String>>) -> Vec<Option<String>> {
-    let is_tag = |change: &Change| matches!(change.setter.part, Part::Tag | Part::Reference);
-    let one = |(n, change): (usize, &Change)| {
-        let own = judged.get(n).cloned().flatten();
-        if is_tag(change) {
-            return own;
-        }
-        let is_beside = |tag: &Change| is_tag(tag) && tag.policy == change.policy && tag.object == change.object;
-        let tags = changes.iter().zip(&judged).filter(|(tag, _)| is_beside(tag));
-        let of_tags: Vec<&Option<String>> = tags.map(|(_, judged)| judged).collect();
-        match of_tags.is_empty() {
-            true => own,
-            false => of_tags.into_iter().flatten().next().cloned(),
-        }
-    };
-    changes.iter().enumerate().map(one).collect()
-}
-
-/// Why a change must not be written, if its past says so.
-fn refusal(change: &Change, story: &Story, order: Option<&ImagePolicy>) -> Option<String> {
-    let part = change.setter.part;
-    let is_again = |old: &str| old != change.old && !is_newer(&change.new, old, part, order);
-    let (old, next, by) = match &story.ours {
-        Some(ours) => {
-            is_again(&ours.value).then_some(())?;
-            let left = story.left.iter().find(|left| left.value == ours.value);
-            match left {
-                Some(left) => (&ours.value, &left.next, &left.by),
-                None => return Some(gone(change, &ours.value, &ours.by)),
-            }
-        }
-        // Whose commits those were is not known.
-        None => {
-            let mut left = (0..story.left.len()).filter_map(|n| story.left.get(n..)?.split_first());
-            let (left, _) = left.find(|(left, older)| is_again(&left.value) && is_back(left, older, part, order))?;
-            (&left.value, &left.next, &left.by)
-        }
-    };
-    Some(format!("{by}, replaced {old} by {next}{}", until(change, old)))
-}
-
-/// For a value of ours that is not there any more, though no commit has replaced it: a merge did, or it is not committed yet.
-fn gone(change: &Change, value: &str, by: &str) -> String {
-    format!(
-        "{by}, wrote {value}, which was replaced by {}{}",
-        change.old,
-        until(change, value)
-    )
-}
-
-fn until(change: &Change, old: &str) -> String {
-    let Change { new, policy, .. } = change;
-    let older = if new == old {
-        String::new()
-    } else {
-        format!(", and {new} is not newer")
-    };
-    format!("{older}; nothing is written here until ImagePolicy {policy} chooses something newer")
-}
-
-/// Whether a value is newer than one that was taken away. Digests have no order: another one is a newer one.
-fn is_newer(new: &str, old: &str, part: Part, order: Option<&ImagePolicy>) -> bool {
-    if new == old {
-        return false;
-    }
-    if part == Part::Reference
-        && let (
-            Parts {
-                tag: Some(tag),
-                digest,
-                name,
-            },
-            older,
-        ) = (parts(new), parts(old))
-        && (older.name, older.tag) == (name, Some(tag))
-    {
-        return digest.is_some() && older.digest.is_some() && digest != older.digest;
-    }
-    compare(new, old, part, order) != Some(Ordering::Less)
-}
-
-/// Whether others have replaced a value by an older one, or by one that was there before.
-fn is_back(left: &Left, older: &[Left], part: Part, order: Option<&ImagePolicy>) -> bool {
-    match compare(&left.next, &left.value, part, order) {
-        Some(Ordering::Less) => true,
-        Some(Ordering::Greater) => false,
-        _ => older.iter().any(|older| older.value == left.next),
-    }
-}
-
-/// The order of two values by the policy, if it has one for them.
-fn compare(this: &str, other: &str, part: Part, order: Option<&ImagePolicy>) -> Option<Ordering> {
-    match part {
-        Part::Tag => order?.compare(this, other),
-        Part::Reference => {
-            let (this, other) = (parts(this), parts(other));
-            let is_same_image = this.name == other.name;
-            let compared = order?.compare(this.tag?, other.tag?)?;
-            is_same_image.then_some(compared)
-        }
-        Part::Name | Part::Digest => None,
-    }
-}
-
-struct Parts<'a> {
-    name: &'a str,
-    tag: Option<&'a str>,
-    digest: Option<&'a str>,
-}
-
-fn parts(value: &str) -> Parts<'_> {
-    let (name, tag, digest) = LatestRef::split(value);
-    Parts { name, tag, digest }
 }

@@ -140,34 +140,39 @@ impl Story {
         });
     }
 
-    /// Somebody replaced this value by the next one.
-    pub(super) fn left(&mut self, (value, next): (&str, &str), by: Told, place: u32) {
-        if self.left.len() < MOST_LEFT {
-            self.left.push(Left {
-                value: value.to_owned(),
-                next: next.to_owned(),
-                by,
-                place,
-            });
-        }
+    /// Adds values that others replaced, all newer than those that are known.
+    pub(super) fn left_before(&mut self, newer: Vec<Left>) {
+        self.left.splice(0..0, newer);
+        self.left.truncate(MOST_LEFT);
     }
 
-    /// Goes on as `older` does, which was told of the commit with so many newer ones, as far as `limit` commits.
-    pub(super) fn go_on(&mut self, older: &Self, place: u32, limit: u32) {
+    /// The same story, told of a commit with so many newer ones, as far as `limit` commits.
+    pub(super) fn seen_from(&self, place: u32, limit: u32) -> Self {
         let is_near = |at: u32| at.saturating_add(place) < limit;
-        let left = older.left.iter().filter(|left| is_near(left.place)).map(|left| Left {
+        let left = self.left.iter().filter(|left| is_near(left.place)).map(|left| Left {
             place: left.place + place,
             ..left.clone()
         });
-        self.left.extend(left.take(MOST_LEFT.saturating_sub(self.left.len())));
-        self.ours = older
-            .ours
-            .as_ref()
-            .filter(|ours| is_near(ours.place))
-            .map(|ours| Wrote {
-                place: ours.place + place,
-                ..ours.clone()
-            });
+        let ours = self.ours.as_ref().filter(|ours| is_near(ours.place)).map(|ours| Wrote {
+            place: ours.place + place,
+            ..ours.clone()
+        });
+        Self {
+            left: left.collect(),
+            ours,
+        }
+    }
+}
+
+impl Left {
+    /// A value, and the one after it.
+    pub(super) fn new((value, next): (&str, &str), by: Told, place: u32) -> Self {
+        Self {
+            value: value.to_owned(),
+            next: next.to_owned(),
+            by,
+            place,
+        }
     }
 }
 
@@ -208,5 +213,127 @@ impl Stories {
         if told.insert(telling, Arc::new(story.clone())).is_none() {
             remembered.count += 1;
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use bumpwright_edit::{Scan, plan, scan};
+
+    const MARKER: &str = r#"# {"$imagepolicy": "fs:app:tag"}"#;
+
+    fn object(name: &str, tags: &[&str]) -> String {
+        let fields = tags.iter().enumerate();
+        let fields: String = fields.map(|(n, tag)| format!("t{n}: {tag} {MARKER}\n")).collect();
+        format!("---\napiVersion: v1\nkind: A\nmetadata: {{name: {name}}}\n{fields}")
+    }
+
+    fn held(text: &str) -> Vec<Held> {
+        let sites = scan(FileKind::Yaml, text.as_bytes()).sites.into_iter();
+        let held = sites.map(|site| Held {
+            setter: site.setter,
+            object: site.object,
+            value: site.value,
+        });
+        held.collect()
+    }
+
+    /// The fields of a file, by their values.
+    fn fields(text: &str) -> Vec<(String, Field)> {
+        let Scan { sites, .. } = scan(FileKind::Yaml, text.as_bytes());
+        let mut policies = crate::Policies::default();
+        let image = bumpwright_policy::LatestRef {
+            name: "o/app".to_owned(),
+            tag: "new".to_owned(),
+            digest: None,
+        };
+        policies.set(bumpwright_policy::PolicyName::new("fs", "app"), image);
+        let view = crate::View {
+            policies: &policies,
+            namespace: None,
+            selector: None,
+        };
+        let scan = Scan {
+            sites: sites.clone(),
+            skips: Vec::new(),
+        };
+        let changes = plan("a.yaml", &scan, &view).changes.into_iter();
+        changes
+            .map(|change| (change.old.clone(), Field::of(&change, &sites)))
+            .collect()
+    }
+
+    #[test]
+    fn a_field_is_found_again_in_another_version_of_its_file() {
+        let now = object("x", &["a", "b"]) + &object("y", &["c"]);
+        let values = |before: &str| -> Vec<Option<String>> {
+            let before = held(before);
+            let fields = fields(&now);
+            let values = fields.iter().map(|(_, field)| field.value(&before).map(str::to_owned));
+            values.collect()
+        };
+        let some = |values: [&str; 3]| {
+            values
+                .map(|value| Some(value.to_owned()).filter(|value| !value.is_empty()))
+                .to_vec()
+        };
+        assert_eq!(values(&now), some(["a", "b", "c"]));
+        // Other lines and another order of objects.
+        let moved = format!("{}# more\n{}", object("y", &["3"]), object("x", &["1", "2"]));
+        assert_eq!(values(&moved), some(["1", "2", "3"]));
+        // One field more or less: only what all of them hold is known.
+        assert_eq!(
+            values(&(object("x", &["1"]) + &object("y", &["3", "4"]))),
+            some(["1", "1", ""])
+        );
+        // The object had another name.
+        assert_eq!(values(&object("z", &["1", "2"])), some(["1", "2", ""]));
+        assert_eq!(values("a: 1\n"), some(["", "", ""]));
+    }
+
+    fn story(ours: Option<u32>, left: &[u32]) -> Story {
+        let mut story = Story::default();
+        let by: Told = "somebody".into();
+        story.left_before(left.iter().map(|n| Left::new(("a", "b"), by.clone(), *n)).collect());
+        if let Some(place) = ours {
+            story.wrote("a", by, place);
+        }
+        story
+    }
+
+    #[test]
+    fn a_remembered_story_ends_where_a_new_one_would() {
+        let seen = |place: u32, limit: u32| {
+            let seen = story(Some(5), &[1, 3]).seen_from(place, limit);
+            (seen.ours.map(|ours| ours.place), seen.left.len())
+        };
+        assert_eq!(seen(0, 6), (Some(5), 2));
+        assert_eq!(seen(2, 8), (Some(7), 2));
+        assert_eq!(seen(3, 8), (None, 2));
+        assert_eq!(seen(6, 8), (None, 1));
+        assert_eq!(seen(8, 8), (None, 0));
+    }
+
+    #[test]
+    fn only_so_many_stories_are_remembered() {
+        let stories = Stories::default();
+        let commit = ObjectId::from_hex(&[b'1'; 40]).unwrap();
+        let telling = |n: usize| Telling {
+            author: None,
+            limit: 500,
+            path: n.to_string().into_bytes(),
+            field: fields(&object("x", &["a"])).remove(0).1,
+        };
+        assert!(stories.of(commit).is_none());
+        stories.keep(commit, telling(0), &story(None, &[]));
+        stories.keep(commit, telling(0), &story(Some(1), &[]));
+        let told = stories.of(commit).unwrap();
+        assert!(told.len() == 1 && told.get(&telling(0)).unwrap().ours.is_some());
+        for n in 1..=MOST_REMEMBERED {
+            stories.keep(commit, telling(n), &story(None, &[]));
+        }
+        assert_eq!(stories.of(commit).unwrap().len(), 1);
     }
 }
