@@ -65,9 +65,11 @@ impl ConnectionSpec for OciRepository {
 
     fn secret_refs(&self) -> Vec<&LocalRef> {
         let spec = &self.spec;
-        let keys = spec.verify.as_ref().and_then(|verify| verify.secret_ref.as_ref());
+        let verify = spec.verify.as_ref();
+        let keys = verify.and_then(|verify| verify.secret_ref.as_ref());
+        let root = verify.and_then(|verify| verify.trusted_root_secret_ref.as_ref());
         let mut references = given([&spec.secret_ref, &spec.cert_secret_ref, &spec.proxy_secret_ref]);
-        references.extend(keys);
+        references.extend(keys.into_iter().chain(root));
         references
     }
 

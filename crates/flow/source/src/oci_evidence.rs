@@ -1,38 +1,49 @@
 //! Signatures of cosign: collected from the registry, judged by `verify` (source-controller v1.9, `CosignVerifier.Verify`).
 
+use std::cell::RefCell;
 use std::io::Read;
 
 use super::oci_pull::OciRemote;
 use bumpwright_http::Deadline;
 use bumpwright_registry::{Layer, RegistryError};
-use bumpwright_verify::cosign::{self, CosignError, CosignKeys, Evidence, MAX_BLOB, SimpleSignature};
+use bumpwright_verify::cosign::{self, CosignError, MAX_BLOB, SimpleSignature, Verifier};
 
-/// Verifies the content of a digest with the public keys of a Secret: by the bundles of cosign 3 and the signatures of cosign 2
-/// among the referrers, then by those below the signature tag. One that matches is enough.
+/// Verifies the content of a digest: by the bundles of cosign 3 and the signatures of cosign 2 among the referrers, then by those
+/// below the tag for signatures. One that counts is enough.
 ///
 /// # Errors
-/// [`CosignError`]; signatures that the registry fails to return count as not matching.
-pub fn verify_cosign(remote: &OciRemote, digest: &str, keys: &CosignKeys) -> Result<(), CosignError> {
+/// [`CosignError`]: why the first one does not count. Signatures that the registry fails to return do not.
+pub fn verify_cosign(remote: &OciRemote, digest: &str, verifier: &Verifier) -> Result<(), CosignError> {
     let name = remote.name(&format!("@{digest}"));
     let gathering = Gathering {
         remote,
         deadline: remote.deadline,
-        verdict: &|evidence| cosign::verify(keys, digest, &name, evidence).map(drop),
+        verifier,
+        digest,
+        name: &name,
+        why: RefCell::default(),
     };
-    let referring = gathering.referring(digest);
-    if matches!(referring, Ok(true)) || gathering.tagged(digest)? {
+    let referring = gathering.referring();
+    if matches!(referring, Ok(true)) || gathering.tagged()? {
         return Ok(());
     }
     referring?;
-    // Why none matches.
-    (gathering.verdict)(&Evidence::default())
+    match gathering.why.into_inner() {
+        Some(why @ CosignError::Unproven { .. }) => Err(why),
+        _ => Err(verifier.unsigned(&name)),
+    }
 }
 
+/// Judges signatures one by one: a registry may send thousands of large ones.
 struct Gathering<'a> {
     remote: &'a OciRemote,
     deadline: Deadline,
-    /// Judges signatures one by one: a registry may send thousands of large ones.
-    verdict: &'a dyn Fn(&Evidence<'_>) -> Result<(), CosignError>,
+    verifier: &'a Verifier,
+    digest: &'a str,
+    /// The image in messages.
+    name: &'a str,
+    /// Why the first signature does not count.
+    why: RefCell<Option<CosignError>>,
 }
 
 /// Part of a signature that the registry fails to return.
@@ -46,14 +57,14 @@ impl From<RegistryError> for Missing {
 
 impl Gathering<'_> {
     /// Whether a signature among the manifests that refer to an image matches.
-    fn referring(&self, digest: &str) -> Result<bool, CosignError> {
+    fn referring(&self) -> Result<bool, CosignError> {
         let OciRemote {
             registry,
             login,
             repository,
             ..
         } = self.remote;
-        let Ok(pages) = registry.referrers(repository, digest, login, self.deadline) else {
+        let Ok(pages) = registry.referrers(repository, self.digest, login, self.deadline) else {
             return Ok(false);
         };
         for page in &pages {
@@ -75,17 +86,16 @@ impl Gathering<'_> {
             .iter()
             .filter_map(|referrer| self.manifest(&format!("@{referrer}")).ok());
         Ok(manifests.any(|manifest| match cosign::bundle_layer(&manifest) {
-            Some(layer) => self.blob(&layer).is_ok_and(|blob| {
-                let bundles: &[&[u8]] = &[&blob];
-                (self.verdict)(&Evidence { bundles, layers: &[] }).is_ok()
-            }),
+            Some(layer) => self
+                .blob(&layer)
+                .is_ok_and(|blob| self.counts(self.verifier.bundle(&blob, self.digest, self.name))),
             None => cosign::signature_layers(&manifest).is_ok_and(|layers| self.simple(&layers)),
         }))
     }
 
     /// Whether a signature below the signature tag matches.
-    fn tagged(&self, digest: &str) -> Result<bool, CosignError> {
-        let tag = cosign::signature_tag(digest);
+    fn tagged(&self) -> Result<bool, CosignError> {
+        let tag = self.verifier.tag(self.digest);
         let manifest = tag.and_then(|tag| self.manifest(&format!(":{tag}")).ok());
         match manifest {
             Some(manifest) => Ok(self.simple(&cosign::signature_layers(&manifest)?)),
@@ -95,14 +105,25 @@ impl Gathering<'_> {
 
     /// Whether one of these layers is a simple signature that matches.
     fn simple(&self, layers: &[cosign::Layer]) -> bool {
-        let mut signed = layers.iter().filter(|layer| layer.signature.is_some());
+        let mut signed = layers.iter().filter(|layer| self.verifier.wants(layer));
         signed.any(|layer| {
             self.blob(layer).is_ok_and(|payload| {
                 let payload = &payload;
-                let layers: &[SimpleSignature<'_>] = &[SimpleSignature { layer, payload }];
-                (self.verdict)(&Evidence { bundles: &[], layers }).is_ok()
+                let signature = SimpleSignature { layer, payload };
+                self.counts(self.verifier.layer(signature, self.digest, self.name))
             })
         })
+    }
+
+    /// Whether a signature counts; keeps why the first one does not.
+    fn counts(&self, verdict: Result<(), CosignError>) -> bool {
+        match verdict {
+            Ok(()) => true,
+            Err(error) => {
+                self.why.borrow_mut().get_or_insert(error);
+                false
+            }
+        }
     }
 
     fn manifest(&self, chosen: &str) -> Result<Vec<u8>, Missing> {

@@ -1,21 +1,10 @@
 //! The newer format: sigstore's bundle (v0.3) with a DSSE envelope around a statement of in-toto, as cosign 3 stores it and
 //! sigstore-go v1.2.0 verifies it with a key. Entries of transparency logs are not verified, as in Flux with keys.
 
-use base64::Engine as _;
-use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
+use super::envelope::{Attestation, Envelope, Signed};
 use super::public_key::PublicKey;
-
-/// Base64 as accepted by protobuf's JSON.
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-    .with_decode_allow_trailing_bits(true);
-const IN_TOTO: &str = "application/vnd.in-toto+json";
-/// Greatest number of subjects of a statement, as in sigstore-go.
-const MAX_SUBJECTS: usize = 1024;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,44 +30,11 @@ struct LogEntry {
     inclusion_proof: Option<serde_json::Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Envelope {
-    payload: String,
-    payload_type: String,
-    #[serde(default)]
-    signatures: Vec<Signature>,
-}
-
-#[derive(Deserialize)]
-struct Signature {
-    sig: String,
-}
-
-#[derive(Deserialize)]
-struct Statement {
-    #[serde(default)]
-    subject: Vec<Subject>,
-}
-
-#[derive(Deserialize)]
-struct Subject {
-    #[serde(default)]
-    digest: BTreeMap<String, String>,
-}
-
 /// A valid bundle. Invalid ones are ignored.
 #[derive(Debug)]
 pub(super) struct Bundle {
     /// `None` when it is signed with a certificate, or over a message: no key verifies such.
     signed: Option<Signed>,
-}
-
-#[derive(Debug)]
-struct Signed {
-    payload_type: String,
-    payload: Vec<u8>,
-    signature: Vec<u8>,
 }
 
 impl Bundle {
@@ -102,12 +58,12 @@ impl Bundle {
         Some(Self { signed })
     }
 
-    /// Whether it is a signature of this image by the key.
-    pub(super) fn holds(&self, digest: &str, key: &PublicKey) -> bool {
+    /// Whether it is a signature of this image by the key, and the attestation that is wanted.
+    pub(super) fn holds(&self, digest: &str, key: &PublicKey, wanted: Option<&Attestation>) -> bool {
         self.signed.as_ref().is_some_and(|signed| {
-            signed.payload_type == IN_TOTO
-                && key.verify(&signed.encoding(), &signed.signature)
-                && names(&signed.payload, digest)
+            key.verify(&signed.encoding(), &signed.signature)
+                && signed.names(digest)
+                && wanted.is_none_or(|wanted| signed.attests(wanted).is_ok())
         })
     }
 }
@@ -124,53 +80,4 @@ fn is_known(media_type: &str) -> bool {
                 .is_some_and(|patch| !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit()))
     };
     media_type == OLD || version.is_some_and(patch)
-}
-
-impl Envelope {
-    /// Decodes the envelope. `None` when its base64 is not valid, `Some(None)` unless it is signed exactly once.
-    fn open(self) -> Option<Option<Signed>> {
-        let payload = bytes(&self.payload)?;
-        let signatures: Option<Vec<_>> = self.signatures.iter().map(|signature| bytes(&signature.sig)).collect();
-        let mut signatures = signatures?.into_iter();
-        let signature = signatures.next().filter(|_| signatures.next().is_none());
-        Some(signature.map(|signature| Signed {
-            payload_type: self.payload_type,
-            payload,
-            signature,
-        }))
-    }
-}
-
-impl Signed {
-    /// The bytes that DSSE signs (Pre-Authentication Encoding).
-    fn encoding(&self) -> Vec<u8> {
-        let (kind, body) = (&self.payload_type, &self.payload);
-        let mut encoding = format!("DSSEv1 {} {kind} {} ", kind.len(), body.len()).into_bytes();
-        encoding.extend_from_slice(body);
-        encoding
-    }
-}
-
-fn bytes(text: &str) -> Option<Vec<u8>> {
-    let alphabet = if text.contains(['-', '_']) {
-        &URL_SAFE
-    } else {
-        &STANDARD
-    };
-    GeneralPurpose::new(alphabet, LENIENT).decode(text).ok()
-}
-
-/// Whether a statement has this image among its subjects. An invalid digest makes the statement invalid, as in sigstore-go.
-fn names(statement: &[u8], digest: &str) -> bool {
-    let Ok(statement) = serde_json::from_slice::<Statement>(statement) else {
-        return false;
-    };
-    let Some((algorithm, hex)) = digest.split_once(':') else {
-        return false;
-    };
-    let is_hex = |text: &str| text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let digests = || statement.subject.iter().flat_map(|subject| &subject.digest);
-    statement.subject.len() <= MAX_SUBJECTS
-        && digests().all(|(_, hex)| is_hex(hex))
-        && digests().any(|(name, found)| name == algorithm && found.eq_ignore_ascii_case(hex))
 }

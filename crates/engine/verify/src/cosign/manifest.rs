@@ -10,6 +10,10 @@ use super::CosignError;
 pub const MAX_LAYERS: usize = 1_000;
 /// The annotation that holds a signature.
 const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
+/// Those with what keyless signatures come with.
+const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
+const LOG: &str = "dev.sigstore.cosign/bundle";
+const TIMESTAMP: &str = "dev.sigstore.cosign/rfc3161timestamp";
 /// Prefix of the media types of sigstore's bundles.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 
@@ -22,6 +26,19 @@ pub struct Layer {
     pub size: u64,
     /// The signature in base64, if the manifest has one for this layer.
     pub signature: Option<String>,
+    /// What a keyless signature comes with.
+    pub notes: Notes,
+}
+
+/// What a keyless signature of cosign 2 comes with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// The certificate, in PEM.
+    pub certificate: Option<String>,
+    /// The entry of a transparency log, with its signed entry timestamp.
+    pub log: Option<String>,
+    /// The timestamp of an authority.
+    pub timestamp: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -55,6 +72,11 @@ impl From<Descriptor> for Layer {
             digest: descriptor.digest,
             size: descriptor.size,
             signature: annotations.remove(SIGNATURE),
+            notes: Notes {
+                certificate: annotations.remove(CERTIFICATE),
+                log: annotations.remove(LOG),
+                timestamp: annotations.remove(TIMESTAMP),
+            },
         }
     }
 }
@@ -63,6 +85,12 @@ impl From<Descriptor> for Layer {
 #[must_use]
 pub fn signature_tag(digest: &str) -> Option<String> {
     Some(referrers_tag(digest)? + ".sig")
+}
+
+/// The tag of the manifest with the attestations of cosign 2 about an image: `sha256-HEX.att`.
+#[must_use]
+pub fn attestation_tag(digest: &str) -> Option<String> {
+    Some(referrers_tag(digest)? + ".att")
 }
 
 /// The tag of the index of an image's referrers, for registries without the referrers API: `sha256-HEX`.

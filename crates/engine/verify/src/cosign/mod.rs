@@ -1,20 +1,29 @@
-//! Verification of cosign's signatures over OCI artifacts with public keys, for `spec.verify` of an OCIRepository: as
+//! Verification of cosign's signatures over OCI artifacts, with public keys here and keyless in [`crate::sigstore`]. With keys: as
 //! `CosignVerifier` of source-controller v1.9.3, without its requests, and like it without transparency logs. Stricter in
 //! one respect: a simple signature must name the image that it is stored beside. A simple signature counts beside bundles, too.
 
 mod bundle;
-mod der;
+pub(crate) mod der;
+mod envelope;
 mod manifest;
-mod public_key;
+pub(crate) mod public_key;
 mod simple;
+mod verifier;
 
 use std::fmt;
 
+use crate::sigstore::SigstoreError;
+
 use bumpwright_reason::Reason;
 use bundle::Bundle;
-pub use manifest::{Layer, MAX_LAYERS, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag};
+pub use envelope::Attestation;
+pub(crate) use envelope::{Envelope, NotAttested, Signed, decode_lenient};
+pub use manifest::{
+    Layer, MAX_LAYERS, Notes, attestation_tag, bundle_layer, referrers, referrers_tag, signature_layers, signature_tag,
+};
 use public_key::PublicKey;
 pub use simple::SimpleSignature;
+pub use verifier::Verifier;
 
 /// Greatest size in bytes of a signature's blob; larger ones are ignored.
 pub const MAX_BLOB: usize = 16 << 20;
@@ -61,11 +70,20 @@ pub enum CosignError {
     /// Too many signatures.
     #[error("number of layers ({0}) exceeds the limit ({MAX_LAYERS}); delete the signatures that are not needed")]
     TooMany(usize),
-    /// Keyless verification, which is not supported yet.
-    #[error(
-        "keyless verification is not supported yet; sign with a key and name a Secret with its public half (an entry that ends in .pub) in spec.verify.secretRef"
-    )]
-    Keyless,
+    /// No keyless signature counts: why the first one does not.
+    #[error("no matching signatures were found for '{reference}': {why}")]
+    Unproven {
+        /// The image.
+        reference: String,
+        /// Why.
+        why: SigstoreError,
+    },
+    /// The trusted root of keyless verification.
+    #[error("{0}")]
+    TrustedRoot(String),
+    /// An identity of keyless verification.
+    #[error("{0}")]
+    Identity(String),
     /// Notation's signatures, which are not supported yet.
     #[error(
         "signatures of Notation are not supported yet; sign with cosign and a key, and set spec.verify.provider to cosign"
@@ -95,11 +113,10 @@ impl CosignError {
 /// Checks that `spec.verify` is supported, before anything is fetched.
 ///
 /// # Errors
-/// [`CosignError`] for Notation, for verification without a key, and for unknown providers.
-pub fn check_provider(provider: &str, has_secret: bool) -> Result<(), CosignError> {
+/// [`CosignError`] for Notation and for unknown providers.
+pub fn check_provider(provider: &str) -> Result<(), CosignError> {
     match provider {
-        "cosign" if has_secret => Ok(()),
-        "cosign" => Err(CosignError::Keyless),
+        "cosign" => Ok(()),
         "notation" => Err(CosignError::Notation),
         other => Err(CosignError::Provider(other.to_owned())),
     }
@@ -132,24 +149,41 @@ pub fn verify(
     reference: &str,
     evidence: &Evidence<'_>,
 ) -> Result<String, CosignError> {
-    let bundles = evidence.bundles.iter().take(MAX_LAYERS);
-    let bundles = bundles.filter(|blob| blob.len() <= MAX_BLOB);
-    let bundles: Vec<Bundle> = bundles.filter_map(|blob| Bundle::read(blob)).collect();
-    let layers = evidence.layers.iter().take(MAX_LAYERS);
-    let layers = layers.filter(|layer| layer.payload.len() <= MAX_BLOB);
-    let signed = |key: &PublicKey| {
-        bundles.iter().any(|bundle| bundle.holds(digest, key)) || layers.clone().any(|layer| layer.holds(digest, key))
-    };
-    let mut unread = None;
-    for (name, key) in &keys.0 {
-        match key {
-            Ok(key) if signed(key) => return Ok(name.clone()),
-            Ok(_) => {}
-            Err(error) => unread = unread.or(Some(error)),
+    keys.verify(digest, reference, evidence, None)
+}
+
+impl CosignKeys {
+    /// As [`verify`], of a signature or of the attestation that is wanted.
+    fn verify(
+        &self,
+        digest: &str,
+        reference: &str,
+        evidence: &Evidence<'_>,
+        wanted: Option<&Attestation>,
+    ) -> Result<String, CosignError> {
+        let bundles = evidence.bundles.iter().take(MAX_LAYERS);
+        let bundles = bundles.filter(|blob| blob.len() <= MAX_BLOB);
+        let bundles: Vec<Bundle> = bundles.filter_map(|blob| Bundle::read(blob)).collect();
+        let layers = evidence.layers.iter().take(MAX_LAYERS);
+        let layers = layers.filter(|layer| layer.payload.len() <= MAX_BLOB);
+        let signed = |key: &PublicKey| {
+            let by_layer = |layer: &SimpleSignature<'_>| match wanted {
+                Some(wanted) => layer.attests(digest, key, wanted),
+                None => layer.holds(digest, key),
+            };
+            bundles.iter().any(|bundle| bundle.holds(digest, key, wanted)) || layers.clone().any(by_layer)
+        };
+        let mut unread = None;
+        for (name, key) in &self.0 {
+            match key {
+                Ok(key) if signed(key) => return Ok(name.clone()),
+                Ok(_) => {}
+                Err(error) => unread = unread.or(Some(error)),
+            }
         }
+        Err(match unread {
+            Some(error) => CosignError::Key(error.clone()),
+            None => CosignError::NoMatch(reference.to_owned()),
+        })
     }
-    Err(match unread {
-        Some(error) => CosignError::Key(error.clone()),
-        None => CosignError::NoMatch(reference.to_owned()),
-    })
 }

@@ -10,7 +10,7 @@ use crate::rsa;
 
 /// A key that verifies signatures over messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PublicKey {
+pub(crate) enum PublicKey {
     Ecdsa {
         curve: Curve,
         point: Vec<u8>,
@@ -41,7 +41,7 @@ const MALFORMED: &str = "x509: malformed public key";
 
 impl PublicKey {
     /// Parses the first PEM block of a text.
-    pub(super) fn read(text: &[u8]) -> Result<Self, String> {
+    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
         let block = decode_pem(text).ok_or("PEM decoding failed")?;
         match &*block.kind {
             "PUBLIC KEY" => pkix(&block.bytes),
@@ -52,14 +52,33 @@ impl PublicKey {
         }
     }
 
+    /// Parses a `SubjectPublicKeyInfo`, or the older form of RSA keys.
+    pub(crate) fn from_der(der: &[u8]) -> Option<Self> {
+        pkix(der).or_else(|_| pkcs1(der)).ok()
+    }
+
     /// Whether this key made a signature over a message.
-    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
-        let digest = Hash::Sha256.digest(message);
+    pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
+        self.verify_hashed(Hash::Sha256, message, signature)
+    }
+
+    /// The hash function of sigstore for this key, unless another one is named (sigstore v1.10.8, `algorithm_registry.go`).
+    pub(crate) const fn hash(&self) -> Hash {
+        match self {
+            Self::Ecdsa { curve: Curve::P384, .. } => Hash::Sha384,
+            Self::Ecdsa { curve: Curve::P521, .. } => Hash::Sha512,
+            _ => Hash::Sha256,
+        }
+    }
+
+    /// As [`PublicKey::verify`], with another hash function; Ed25519 has its own.
+    pub(crate) fn verify_hashed(&self, hash: Hash, message: &[u8], signature: &[u8]) -> bool {
+        let digest = hash.digest(message);
         match self {
             Self::Ecdsa { curve, point } => {
                 numbers(signature).is_some_and(|(r, s)| ecdsa::verify(*curve, point, &digest, r, s))
             }
-            Self::Rsa { n, e } => signature.len() == n.len() && rsa::verify(n, e, Hash::Sha256, &digest, signature),
+            Self::Rsa { n, e } => signature.len() == n.len() && rsa::verify(n, e, hash, &digest, signature),
             Self::Ed25519 { key } => ecdsa::ed25519(key, message, signature),
             Self::OtherCurve => false,
         }
