@@ -14,13 +14,18 @@ use artifacts::World;
 use specs::{cases, objects};
 
 const KNOWN: Known = Known {
-    floor: 58,
+    floor: 62,
     otherwise: &[
         ("no-archive", "we say more of what is not an archive"),
         ("out-of-the-root", "we say why a name is refused"),
         ("cut-off", "we say what to do about it"),
         ("cloud-elsewhere", "words of Go's HTTP client around the error"),
         ("notation", "not supported yet, and we say so"),
+        ("keyless-anybody", "refused with the field's name"),
+        ("keyless-identity", "refused in other words"),
+        ("keyless-sigstore", "refused in other words"),
+        ("keyless-pattern", "refused with the field's name"),
+        ("keyless-root-invalid", "refused in other words"),
         (
             "verified-by-referrer",
             "cosign 2's signatures among the referrers count, too",

@@ -11,6 +11,8 @@ use serde_json::{Value as Json, json};
 use crate::observed::collect;
 use bumpwright_testkit::images::{Images, Media};
 use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::signatures;
+use bumpwright_testkit::sigstore::{Sigstore, Wish, simple_payload, statement};
 use bumpwright_testkit::tarball::{archive, header, packed};
 
 const LAYER: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
@@ -61,6 +63,7 @@ impl World {
         world.candidate = world.digest("2.0.0-rc.1");
         world.sign(&world.first, &keys[0].0);
         world.sign_by_referrer(&world.candidate, &keys[0].0);
+        world.keyless();
         world.odd();
         Some(world)
     }
@@ -118,7 +121,11 @@ impl World {
     }
 
     fn digest(&self, tag: &str) -> String {
-        let manifest = ureq::get(self.open.url(&format!("/v2/app/manifests/{tag}")))
+        self.digest_of("app", tag)
+    }
+
+    fn digest_of(&self, repository: &str, tag: &str) -> String {
+        let manifest = ureq::get(self.open.url(&format!("/v2/{repository}/manifests/{tag}")))
             .header("accept", Media::Oci.manifest())
             .call()
             .unwrap();
@@ -170,6 +177,27 @@ impl World {
         manifest["layers"][0]["annotations"] =
             json!({"dev.cosignproject.cosign/signature": STANDARD.encode(signature)});
         manifest
+    }
+
+    /// Artifacts signed without keys: by a bundle of cosign 3, by a signature of cosign 2, by means of another Sigstore.
+    fn keyless(&self) {
+        let (images, wish) = (self.open.images(), Wish::default());
+        let [bundle, simple, other] = ["bundle", "simple", "other"].map(|tag| {
+            self.push(&self.open, "keyless", tag, tag, &[]);
+            self.digest_of("keyless", tag)
+        });
+        let sigstore = Sigstore::of("acme");
+        signatures::bundles(
+            &images,
+            "keyless",
+            &bundle,
+            &[sigstore.bundle(&statement(&bundle), &wish)],
+        );
+        let content = simple_payload(&simple);
+        let annotations = sigstore.annotations(content.as_bytes(), &wish);
+        signatures::simple(&images, "keyless", &simple, &content, &annotations);
+        let mallory = Sigstore::of("mallory").bundle(&statement(&other), &wish);
+        signatures::bundles(&images, "keyless", &other, &[mallory]);
     }
 
     /// Artifacts that no tool makes.

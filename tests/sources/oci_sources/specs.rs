@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::artifacts::World;
 use crate::rounds::Case;
+use bumpwright_testkit::sigstore::{ISSUER, Sigstore};
 
 /// Secrets and ServiceAccounts.
 pub fn objects(world: &World) -> Vec<Json> {
@@ -28,6 +29,12 @@ pub fn objects(world: &World) -> Vec<Json> {
         ),
         secret("no-key", "Opaque", json!({"cosign.pub": "no key"})),
         secret("nothing", "Opaque", json!({})),
+        secret(
+            "sigstore",
+            "Opaque",
+            json!({"trusted_root.json": Sigstore::of("acme").trusted_root().to_string()}),
+        ),
+        secret("no-sigstore", "Opaque", json!({"trusted_root.json": "{}"})),
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "puller"},
             "imagePullSecrets": [{"name": "login"}]}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "plain"}}),
@@ -53,6 +60,13 @@ pub fn cases(world: &World) -> Vec<Case> {
         let verify = json!({"provider": "cosign", "secretRef": {"name": secret}});
         with(at(json!({"digest": world.first})), json!({"verify": verify}))
     };
+    let keyless = |tag: &str, root: &str, identities: Json| {
+        let verify =
+            json!({"provider": "cosign", "trustedRootSecretRef": {"name": root}, "matchOIDCIdentity": identities});
+        json!({"url": world.url("keyless"), "ref": {"tag": tag}, "verify": verify})
+    };
+    let by = |subject: &str| json!([{"issuer": format!("^{ISSUER}$"), "subject": subject}]);
+    let acme = || by("^https://github.com/acme/app/.*$");
     let other = "application/vnd.acme.files.v1.tar+gzip";
     let specs = vec![
         ("latest", json!({"url": app})),
@@ -184,6 +198,18 @@ pub fn cases(world: &World) -> Vec<Case> {
             "notation",
             with(at(json!({"tag": "1.1.0"})), json!({"verify": {"provider": "notation"}})),
         ),
+        ("keyless", keyless("bundle", "sigstore", acme())),
+        ("keyless-simple", keyless("simple", "sigstore", acme())),
+        ("keyless-anybody", keyless("bundle", "sigstore", json!([]))),
+        (
+            "keyless-identity",
+            keyless("bundle", "sigstore", by("^https://github.com/mallory/.*$")),
+        ),
+        ("keyless-sigstore", keyless("other", "sigstore", acme())),
+        ("keyless-pattern", keyless("bundle", "sigstore", by("("))),
+        ("keyless-root-missing", keyless("bundle", "missing", acme())),
+        ("keyless-root-empty", keyless("bundle", "nothing", acme())),
+        ("keyless-root-invalid", keyless("bundle", "no-sigstore", acme())),
         ("suspended", with(at(json!({"tag": "1.0.0"})), json!({"suspend": true}))),
         ("moving", at(json!({"tag": "moving"}))),
     ];

@@ -49,6 +49,7 @@ pub mod reply;
 pub mod repo;
 pub mod rsa;
 pub mod running;
+pub mod signatures;
 pub mod sigstore;
 pub mod sshd;
 pub mod stub_http;

@@ -304,14 +304,15 @@ fn authorities_and_logs_of_others_do_not_count() {
         said,
         "the signed entry timestamp is not by the key of the transparency log"
     );
-    // Without logs of certificates in the trusted root none is asked for; without identities all are accepted.
+    // Without logs of certificates in the trusted root none is asked for; without identities none is accepted.
     let mut root = world().trusted_root();
     root["ctlogs"] = json!([]);
     let unseen = signed(&Wish {
         certificate_logged: false,
         ..Wish::default()
     });
-    assert_eq!(verdict_of(&root, Vec::new(), &unseen, None), "verified");
+    assert_eq!(verdict_of(&root, vec![identity()], &unseen, None), "verified");
+    assert!(verdict_of(&root, Vec::new(), &unseen, None).ends_with(", who is not accepted"));
     // An authority is trusted for a while.
     let mut root = world().trusted_root();
     root["certificateAuthorities"][0]["validFor"]["end"] = json!("2025-12-31T00:00:00Z");

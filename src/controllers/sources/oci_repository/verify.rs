@@ -101,7 +101,12 @@ fn trusted_root(
     TrustedRoot::read(text).map_err(|error| format!("unable to parse trusted root: {error}"))
 }
 
+/// The identities that are accepted: as in Flux, there has to be one. (Flux accepts any for signatures of cosign 2.)
 fn identities(verify: &OciVerification) -> Result<Vec<Identity>, CosignError> {
+    if verify.match_oidc_identity.is_empty() {
+        let what = "without a key, spec.verify.matchOIDCIdentity has to say who may sign";
+        return Err(CosignError::Identity(what.to_owned()));
+    }
     let pattern = |text: &str| match Regexp::new(text) {
         Ok(pattern) => Ok(Pattern::Found(pattern)),
         Err(error) => Err(CosignError::Identity(format!("spec.verify.matchOIDCIdentity: {error}"))),

@@ -163,9 +163,9 @@ impl Candidate<'_> {
             return Err(SigstoreError::Signature);
         }
         let signer = Signer::of(&self.certificate);
-        match &keyless.identities {
-            Some(identities) if !signer.is_accepted(identities) => Err(SigstoreError::Identity(signer.shown())),
-            _ => Ok(()),
+        match signer.is_accepted(&keyless.identities) {
+            true => Ok(()),
+            false => Err(SigstoreError::Identity(signer.shown())),
         }
     }
 

@@ -99,18 +99,14 @@ pub enum SigstoreError {
 #[derive(Clone, Debug)]
 pub struct Keyless {
     root: TrustedRoot,
-    /// `None` accepts every identity, as Flux does where none is given.
-    identities: Option<Vec<Identity>>,
+    identities: Vec<Identity>,
 }
 
 impl Keyless {
-    /// Signatures by these identities; by all of them if there are none (`spec.verify` without `matchOIDCIdentity`).
+    /// Signatures by one of these identities.
     #[must_use]
-    pub fn new(root: TrustedRoot, identities: Vec<Identity>) -> Self {
-        Self {
-            root,
-            identities: Some(identities).filter(|identities| !identities.is_empty()),
-        }
+    pub const fn new(root: TrustedRoot, identities: Vec<Identity>) -> Self {
+        Self { root, identities }
     }
 
     /// Verifies a bundle as a signature, or the attestation that is wanted, of the image with this digest.
