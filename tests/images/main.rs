@@ -19,6 +19,7 @@ mod objects;
 mod observe;
 mod reverts;
 mod rollouts;
+mod signatures;
 mod storage_faults;
 mod verify;
 mod verify_server;

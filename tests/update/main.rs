@@ -31,6 +31,7 @@ mod remote_faults;
 mod remote_faults_ssh;
 mod remote_repositories;
 mod reverts;
+mod signed_images;
 mod signing;
 mod verification;
 mod windows;

@@ -205,7 +205,10 @@ impl Finding {
         let newest = survey.as_ref().and_then(|survey| survey.latest.as_ref().ok());
         match chosen {
             Ok(chosen) => match chosen.image.check() {
-                Ok(()) => self.choice = Some(chosen.image),
+                Ok(()) => {
+                    self.choice = Some(chosen.image);
+                    self.notes.extend(chosen.passed_over);
+                }
                 Err(error) => self.problem = Some(Problem::new(Reason::PolicyNotReady, error)),
             },
             Err(NoImage::Refused { refusal, .. }) => {

@@ -87,6 +87,7 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
                 guards.check_age(None, now),
                 guards.check_failed(&image),
                 guards.check_window(now),
+                guards.check_unasked(),
             ];
             finding.guards = refusals.into_iter().filter_map(Result::err).collect();
             finding.choice = Some(image);

@@ -256,7 +256,12 @@ const OTHERS: &[&str] = &[
     "NUM_FLOAT",
     "NUM_INT",
     "NUM_UINT",
+    "PKCS1_RSA_PKCS1V5",
+    "PKIX_ECDSA_P256_SHA_256",
+    "PKIX_ED25519",
+    "PKIX_RSA_PKCS1V15",
     "PUSH_ARTIFACT",
+    "SHA2_256",
 ];
 
 /// `environment.md`.

@@ -31,6 +31,16 @@ impl Key {
         signature.as_bytes().to_vec()
     }
 
+    /// The annotations of a layer of cosign 2 with this content.
+    pub fn annotations(&self, content: &[u8]) -> Value {
+        json!({"dev.cosignproject.cosign/signature": STANDARD.encode(self.sign(content))})
+    }
+
+    /// The public key in PEM.
+    pub fn pem(&self) -> String {
+        pem_of("PUBLIC KEY", &self.public())
+    }
+
     /// The public key: a `SubjectPublicKeyInfo`.
     pub fn public(&self) -> Vec<u8> {
         let point = self.0.verifying_key().to_sec1_point(false);
@@ -484,16 +494,18 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A certificate in PEM.
 pub fn pem(certificate: &[u8]) -> String {
+    pem_of("CERTIFICATE", certificate)
+}
+
+pub fn pem_of(kind: &str, certificate: &[u8]) -> String {
     let text = STANDARD.encode(certificate);
     let lines: Vec<&str> = (0..text.len())
         .step_by(64)
         .map(|at| &text[at..text.len().min(at + 64)])
         .collect();
-    format!(
-        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
-        lines.join("\n")
-    )
+    format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", lines.join("\n"))
 }
 
 fn pair(left: &[u8], right: &[u8]) -> Vec<u8> {

@@ -72,6 +72,48 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImagePolicy",
+        "verify-attestation",
+        "slsaprovenance",
+        "With cosign, an image needs SLSA's provenance (0.2 or 1) instead of a signature.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "verify-builder-id",
+        "the id of a builder",
+        "With verify-attestation, only the provenance of this builder counts.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "verify-fallback",
+        "\"true\" or \"false\" (default)",
+        "With \"true\", the next lower tag whose signature counts is chosen, among the ten highest.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "verify-identity",
+        "a line for each identity: issuer=TEXT subject=TEXT, or ~ in place of = before a regular expression of the whole text",
+        "With cosign, keyless signatures of these identities count.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "verify-provider",
+        "cosign or notation",
+        "An image without a signature that counts is not chosen.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "verify-secret",
+        "the name of a Secret",
+        "The keys whose signatures count: of cosign (`*.pub`); or certificates (`*.crt`, `*.pem`) and `trustpolicy.json` of Notation.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "verify-trusted-root",
+        "Secret/NAME or ConfigMap/NAME",
+        "With verify-identity, the `trusted_root.json` of one's own Sigstore; default: that of the public instance, as of the release.",
+    ),
+    annotation(
+        "ImagePolicy",
         "window",
         WINDOWS,
         "Outside of it nothing is changed by this policy.",

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::automation::ImageUpdateAutomation;
 use super::check::{Definition, Strictness, UnknownFields, Violation, definition_of, violations};
+use super::config_map::{ConfigMap, TRUSTED_ROOT};
 use super::crd::CustomResource;
 use super::decode::{DecodeError, decode};
 use super::git_repository::GitRepository;
@@ -48,6 +49,8 @@ pub enum Object {
     Secret(Secret),
     /// Core `ServiceAccount`.
     ServiceAccount(ServiceAccount),
+    /// Core `ConfigMap`.
+    ConfigMap(ConfigMap),
     /// Core `Namespace`, as far as its labels matter.
     Namespace(Namespace),
 }
@@ -71,6 +74,7 @@ impl Object {
             Self::Secret(_) => "Secret",
             Self::ServiceAccount(_) => "ServiceAccount",
             Self::Namespace(_) => "Namespace",
+            Self::ConfigMap(_) => "ConfigMap",
         }
     }
 
@@ -85,6 +89,7 @@ impl Object {
             Self::Secret(object) => &object.metadata,
             Self::ServiceAccount(object) => &object.metadata,
             Self::Namespace(object) => &object.metadata,
+            Self::ConfigMap(object) => &object.metadata,
         }
     }
 }
@@ -310,6 +315,7 @@ enum ReadKind {
     Secret,
     ServiceAccount,
     Namespace,
+    ConfigMap,
 }
 
 fn kind_of(node: &Node) -> Option<ReadKind> {
@@ -322,6 +328,8 @@ fn kind_of(node: &Node) -> Option<ReadKind> {
         ("", "Secret") => Some(ReadKind::Secret),
         ("", "ServiceAccount") => Some(ReadKind::ServiceAccount),
         ("", "Namespace") if node.field_text("apiVersion") == Some("v1") => Some(ReadKind::Namespace),
+        // Others are for workloads.
+        ("", "ConfigMap") => node.field("data")?.field(TRUSTED_ROOT).map(|_| ReadKind::ConfigMap),
         _ => None,
     }
 }
@@ -414,6 +422,7 @@ impl<F: Fn(&Node) -> Option<ReadKind>> ManifestReader<'_, F> {
             ReadKind::GitRepository => decode(node).map(Object::GitRepository),
             ReadKind::Secret => decode(node).map(Object::Secret),
             ReadKind::ServiceAccount => decode(node).map(Object::ServiceAccount),
+            ReadKind::ConfigMap => decode(node).map(Object::ConfigMap),
         };
         let mut faults = self.faults(node);
         match object.and_then(named) {
@@ -498,10 +507,10 @@ fn version_fault(node: &Node, kind: ReadKind) -> Option<Cause> {
             &["v1", "v1beta2", "v1beta1", "v1alpha2"]
         }
         ReadKind::GitRepository => &["v1", "v1beta2", "v1beta1"],
-        ReadKind::Secret | ReadKind::ServiceAccount | ReadKind::Namespace => &["v1"],
+        ReadKind::Secret | ReadKind::ServiceAccount | ReadKind::Namespace | ReadKind::ConfigMap => &["v1"],
     };
     let way_out = match (kind, version) {
-        (ReadKind::Secret | ReadKind::ServiceAccount, _) => "write it as v1",
+        (ReadKind::Secret | ReadKind::ServiceAccount | ReadKind::ConfigMap, _) => "write it as v1",
         (_, "v1alpha1" | "v1alpha2") => MIGRATE,
         _ => "write it as v1, v1beta2 or v1beta1",
     };

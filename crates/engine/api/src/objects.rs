@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::automation::ImageUpdateAutomation;
+use super::config_map::ConfigMap;
 use super::git_repository::GitRepository;
 use super::image_policy::ImagePolicy;
 use super::image_repository::ImageRepository;
@@ -205,6 +206,15 @@ impl Objects {
     pub fn service_account(&self, name: &ObjectName) -> Option<&ServiceAccount> {
         match self.object("ServiceAccount", name) {
             Some(Object::ServiceAccount(object)) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The ConfigMap of this name.
+    #[must_use]
+    pub fn config_map(&self, name: &ObjectName) -> Option<&ConfigMap> {
+        match self.object("ConfigMap", name) {
+            Some(Object::ConfigMap(object)) => Some(object),
             _ => None,
         }
     }

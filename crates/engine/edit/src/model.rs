@@ -121,6 +121,8 @@ pub enum Reason {
     WouldDowngrade,
     /// The image failed in a cluster, and is held since.
     Failed,
+    /// The image has no signature that the policy accepts.
+    Unsigned,
     /// The registry could not be scanned.
     ScanFailed,
     /// The file is too large.
@@ -159,6 +161,7 @@ impl From<&GuardRefusal> for Reason {
             GuardRefusal::Failed(_) => Self::Failed,
             GuardRefusal::WouldDowngrade { .. } => Self::WouldDowngrade,
             GuardRefusal::OutsideWindow(_) => Self::OutsideWindow,
+            GuardRefusal::Unsigned { .. } => Self::Unsigned,
         }
     }
 }

@@ -27,6 +27,14 @@ pub enum InvalidAnnotation {
         /// The reason.
         why: String,
     },
+    /// It means nothing beside the others.
+    #[error("annotation {PREFIX}{key}: {why}")]
+    Beside {
+        /// Its key, without the prefix.
+        key: String,
+        /// Why.
+        why: &'static str,
+    },
     /// The kind has no annotation with this key.
     #[error("annotation {PREFIX}{key} is unknown: {hint}")]
     Key {

@@ -1,4 +1,4 @@
-//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades, windows.
+//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades, signatures, failures, windows.
 //!
 //! They are off by default, and fail closed: a policy with an invalid annotation is not acted upon.
 
@@ -9,6 +9,7 @@ use super::annotation::{InvalidAnnotation, PREFIX};
 use super::choose::ImagePolicy;
 use super::failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
 use super::image::LatestRef;
+use super::verification::Verification;
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 use bumpwright_window::{Closed, Windows};
 
@@ -27,6 +28,8 @@ pub struct Guards {
     pub released: Vec<String>,
     /// When choices are written; always without.
     pub windows: Option<Windows>,
+    /// Whose signatures an image needs.
+    pub verification: Option<Box<Verification>>,
 }
 
 /// A hold.
@@ -61,13 +64,18 @@ pub enum GuardRefusal {
     },
     /// `OutsideWindow`.
     OutsideWindow(Closed),
+    /// `Unsigned`.
+    Unsigned {
+        /// Why its signatures do not count.
+        why: String,
+    },
 }
 
 impl Guards {
     /// Reads a policy's annotations; those without our prefix are ignored.
     ///
     /// # Errors
-    /// [`InvalidAnnotation::Value`] for the first one of ours that does not parse, in the order of the keys.
+    /// [`InvalidAnnotation`] for one of ours that does not parse, or that means nothing beside the others.
     pub fn read<'a>(annotations: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, InvalidAnnotation> {
         let mut guards = Self::default();
         let mut ours: Vec<(&str, &str)> = Vec::new();
@@ -79,6 +87,7 @@ impl Guards {
             }
         }
         ours.sort_unstable();
+        guards.verification = Verification::read(&ours)?.map(Box::new);
         let mut until = None;
         for (key, value) in ours {
             match key {
@@ -158,6 +167,19 @@ impl Guards {
         }
     }
 
+    /// Checks an image that no registry is asked about.
+    ///
+    /// # Errors
+    /// [`GuardRefusal::Unsigned`] when its signatures had to be verified.
+    pub fn check_unasked(&self) -> Result<(), GuardRefusal> {
+        match &self.verification {
+            None => Ok(()),
+            Some(_) => Err(GuardRefusal::Unsigned {
+                why: "its signatures are not verified, since no registry is asked".to_owned(),
+            }),
+        }
+    }
+
     /// Checks that a change of tags is not a downgrade. Tags that cannot be compared, such as `latest` with a version, are
     /// not.
     ///
@@ -183,6 +205,7 @@ impl GuardRefusal {
             Self::Failed(_) => "Failed",
             Self::WouldDowngrade { .. } => "WouldDowngrade",
             Self::OutsideWindow(_) => "OutsideWindow",
+            Self::Unsigned { .. } => "Unsigned",
         }
     }
 }
@@ -210,6 +233,7 @@ impl fmt::Display for GuardRefusal {
             Self::Failed(failed) => write!(f, "held, since {failed}"),
             Self::WouldDowngrade { from, to } => write!(f, "{to} is lower than {from}, which is in use"),
             Self::OutsideWindow(closed) => closed.fmt(f),
+            Self::Unsigned { why } => write!(f, "unsigned: {why}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or the reason for none
 //!                                                                      └▶ explain ─▶ each tag with its verdict
-//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, windows)
+//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, signatures, failures, windows)
 //! ```
 //!
 //! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md, *Annotations*). Tags and digests
@@ -23,6 +23,7 @@ mod name;
 mod natural;
 mod reference;
 mod rule;
+mod verification;
 
 pub use annotation::{InvalidAnnotation, PREFIX as ANNOTATION_PREFIX};
 pub use choose::{ImagePolicy, InvalidPolicy, NoTag};
@@ -35,6 +36,7 @@ pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};
+pub use verification::{Identity, Provenance, Signers, Text, TrustedRootRef, Verification};
 
 // What guards and automations are made of.
 pub use bumpwright_window::{Closed, Windows};

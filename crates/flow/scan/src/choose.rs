@@ -3,17 +3,23 @@
 
 use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
+use super::verification::Settings;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{
-    DigestSource, GuardRefusal, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag,
+    DigestSource, GuardRefusal, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag, Verification,
 };
+
+/// How many tags are tried where lower ones may be taken.
+const MOST_TRIED: usize = 10;
 
 /// The choice of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// The image, with its digest if the policy reflects it.
     pub image: LatestRef,
+    /// Why higher tags were passed over, each with its image (`bumpwright.dev/verify-fallback`).
+    pub passed_over: Vec<String>,
 }
 
 /// Why a policy has no image, in the controller's words where it has some.
@@ -50,6 +56,9 @@ pub enum NoImage {
         /// Why not.
         error: Box<ScanError>,
     },
+    /// What is needed to verify signatures cannot be had.
+    #[error("signatures cannot be verified: {0}")]
+    Verification(String),
     /// A guard holds the image back.
     #[error("{image}: {refusal}")]
     Refused {
@@ -90,14 +99,15 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
     if tags.tags.is_empty() {
         return Err(NoImage::NoTags);
     }
-    let tag = chooser.latest(&tags.tags)?;
-    let mut image = LatestRef {
-        name: tags.image.clone(),
-        tag: tag.to_owned(),
-        digest: None,
+    let newest = chooser.latest(&tags.tags)?;
+    let candidate = match &guards.verification {
+        None => Candidate::unverified(newest),
+        Some(verification) => verified(scanner, asked, objects, verification, &chooser)?,
     };
+    let Candidate { tag, digest, .. } = candidate;
+    let mut image = named(tags, &tag);
     if guards.minimum_age.is_some() {
-        let created = scanner.created(policy, repository, objects, tag);
+        let created = scanner.created(policy, repository, objects, &tag);
         let created = created.map_err(|error| NoImage::Age {
             image: image.to_string(),
             error: Box::new(error),
@@ -112,13 +122,92 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
     image.digest = match reflection.source(&image.name, &image.tag, asked.before) {
         DigestSource::Absent => None,
         DigestSource::Known(digest) => Some(digest),
-        DigestSource::Registry => {
-            let digest = scanner.digest(policy, repository, objects, tag);
-            Some(digest.map_err(|error| NoImage::Digest {
-                image: image.to_string(),
-                error: Box::new(error),
-            })?)
-        }
+        // What was verified is what is written, though the tag may have moved on.
+        DigestSource::Registry => match digest {
+            Some(digest) => Some(digest),
+            None => Some(digest_of(scanner, asked, objects, &image)?),
+        },
     };
-    Ok(Chosen { image })
+    let passed_over = candidate.passed_over;
+    Ok(Chosen { image, passed_over })
+}
+
+/// A tag that is chosen.
+struct Candidate {
+    tag: String,
+    /// The digest that was verified.
+    digest: Option<String>,
+    passed_over: Vec<String>,
+}
+
+impl Candidate {
+    fn unverified(tag: &str) -> Self {
+        Self {
+            tag: tag.to_owned(),
+            digest: None,
+            passed_over: Vec::new(),
+        }
+    }
+}
+
+fn named(tags: &Tags, tag: &str) -> LatestRef {
+    LatestRef {
+        name: tags.image.clone(),
+        tag: tag.to_owned(),
+        digest: None,
+    }
+}
+
+fn digest_of(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, image: &LatestRef) -> Result<String, NoImage> {
+    let digest = scanner.digest(asked.policy, asked.repository, objects, &image.tag);
+    digest.map_err(|error| NoImage::Digest {
+        image: image.to_string(),
+        error: Box::new(error),
+    })
+}
+
+/// The newest tag, or with a fallback the newest of some, whose signatures count.
+fn verified(
+    scanner: &Scanner,
+    asked: &Asked<'_>,
+    objects: &Objects,
+    verification: &Verification,
+    chooser: &bumpwright_policy::ImagePolicy,
+) -> Result<Candidate, NoImage> {
+    let tags = &asked.tags.tags;
+    let settings = Settings::of(verification, asked.policy, objects).map_err(NoImage::Verification)?;
+    let (reflection, _) = asked.policy.digest_reflection()?;
+    let survey = chooser.survey(tags).map_err(NoTag::from)?;
+    let most = if verification.fallback { MOST_TRIED } else { 1 };
+    let mut passed_over = Vec::new();
+    let mut first = None;
+    for tag in survey.ranked().take(most) {
+        let image = named(asked.tags, tag);
+        let digest = match reflection.source(&image.name, tag, asked.before) {
+            DigestSource::Known(digest) => digest,
+            DigestSource::Absent | DigestSource::Registry => digest_of(scanner, asked, objects, &image)?,
+        };
+        let verdict = scanner.verify(asked.policy, asked.repository, objects, (&digest, &settings));
+        let verdict = verdict.map_err(|error| NoImage::Digest {
+            image: image.to_string(),
+            error: Box::new(error),
+        })?;
+        let Err(why) = verdict else {
+            return Ok(Candidate {
+                tag: tag.to_owned(),
+                digest: Some(digest),
+                passed_over,
+            });
+        };
+        let refusal = GuardRefusal::Unsigned { why: why.to_string() };
+        passed_over.push(format!("{image}: {refusal}"));
+        first.get_or_insert((image, refusal));
+    }
+    match first {
+        Some((image, refusal)) => Err(NoImage::Refused {
+            image: image.to_string(),
+            refusal: Box::new(refusal),
+        }),
+        None => Err(NoImage::NoTags),
+    }
 }

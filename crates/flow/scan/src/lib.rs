@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ImageRepository + Secrets ─▶ connect ─▶ Scanner (tags) ─┐
-//!                                           ImagePolicy ──┴▶ choose ─▶ image, or why there is none
+//!                                           ImagePolicy ──┴▶ choose (verification) ─▶ image, or why there is none
 //! ```
 
 mod batch;
@@ -11,6 +11,7 @@ mod error;
 mod image;
 mod scanner;
 mod tags;
+mod verification;
 
 pub use batch::{Batch, Progress};
 pub use choose::{Asked, Chosen, NoImage, choose};

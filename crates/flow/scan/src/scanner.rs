@@ -1,10 +1,11 @@
 //! Scans of image repositories. Connections, tokens and logins are reused.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use super::image::repository_reference;
+use super::verification::{Settings, Verified};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_cloud::{Requester, ServiceAccounts, TokenCache};
 use bumpwright_connect::registry::{ImageRegistry, LoginSource, Registries};
@@ -13,6 +14,8 @@ use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
 use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, UserKeychain};
+use bumpwright_source::{OciRemote, verify_cosign};
+use bumpwright_verify::cosign::CosignError;
 
 /// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
 /// interval, which Flux takes instead, may be hours.
@@ -52,6 +55,7 @@ pub struct Scanner {
     options: ScannerOptions,
     registries: Registries,
     user: OnceLock<Result<UserKeychain, LoginError>>,
+    verified: Mutex<Verified>,
 }
 
 /// Options of a scanner in a controller.
@@ -86,6 +90,7 @@ impl Scanner {
             registries: Registries::new(options.tokens.clone(), options.sent.clone()),
             options,
             user: OnceLock::new(),
+            verified: Mutex::default(),
         }
     }
 
@@ -146,6 +151,42 @@ impl Scanner {
         let (registry, login, deadline) =
             self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
         Ok(registry.created(&tagged(repository, tag)?, &login, deadline)?)
+    }
+
+    /// Verifies the signatures of an image, for a policy: of this digest, whatever a tag becomes. The inner error is why none
+    /// counts. What was verified by the same settings before is not asked about again.
+    ///
+    /// # Errors
+    /// As [`Scanner::tags`].
+    pub(super) fn verify(
+        &self,
+        policy: &ImagePolicy,
+        repository: &ImageRepository,
+        objects: &Objects,
+        (digest, settings): (&str, &Settings),
+    ) -> Result<Result<(), CosignError>, ScanError> {
+        let key = settings.key(digest);
+        if self.verified().has(&key) {
+            return Ok(Ok(()));
+        }
+        let access = self.access(repository, objects)?;
+        let (registry, login, deadline) =
+            self.reach(&access, repository, &requester("ImagePolicy", &policy.metadata))?;
+        let remote = OciRemote {
+            registry,
+            login,
+            repository: access.reference,
+            deadline,
+        };
+        let verdict = verify_cosign(&remote, digest, &settings.verifier);
+        if verdict.is_ok() {
+            self.verified().remember(key);
+        }
+        Ok(verdict)
+    }
+
+    fn verified(&self) -> MutexGuard<'_, Verified> {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The registries that it has reached, which other users of them may share.

@@ -140,10 +140,11 @@ impl Policies {
     }
 
     /// Adds a policy of a cluster, unless one of that name exists: its status has the image chosen by its controller, which has
-    /// checked the image's age.
+    /// checked the image's age and signatures.
     pub fn add_chosen(&mut self, policy: &ImagePolicy) {
         let mut aged = policy.clone();
-        aged.metadata.annotations.remove("bumpwright.dev/minimum-age");
+        let checked = |key: &str| key == "bumpwright.dev/minimum-age" || key.starts_with("bumpwright.dev/verify-");
+        aged.metadata.annotations.retain(|key, _| !checked(key));
         self.add(if policy.guards().is_ok() { &aged } else { policy });
     }
 

@@ -4,21 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::Error;
+use super::trust;
 use crate::controllers::dereference;
 use crate::controllers::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::{blocking, clock};
-use bumpwright_scan::{Asked, NoImage, Tags, choose};
+use bumpwright_scan::{Asked, Chosen, NoImage, Tags, choose};
 
 /// The least pause before an image is checked again that a guard refused.
-const REFUSED: Duration = Duration::from_secs(60);
+pub(super) const REFUSED: Duration = Duration::from_secs(60);
 
 /// The image of a policy.
 #[derive(Debug)]
 pub(super) enum Choice {
     Chosen(LatestRef),
-    /// A guard keeps the previous image, for this reason.
+    /// A guard keeps the previous image, or gave way to a lower one, for this reason.
     Kept(LatestRef, String),
 }
 
@@ -28,6 +29,15 @@ pub(super) struct Candidates {
     pub(super) tags: Tags,
     /// The previous image.
     pub(super) before: Option<LatestRef>,
+}
+
+impl Choice {
+    fn of(image: LatestRef, passed_over: &[String]) -> Self {
+        match passed_over {
+            [] => Self::Chosen(image),
+            passed_over => Self::Kept(image, passed_over.join("\n")),
+        }
+    }
 }
 
 impl Candidates {
@@ -41,15 +51,18 @@ impl Candidates {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
             return Ok(Choice::Kept(kept.clone(), refusal.to_string()));
         }
-        let objects = dereference::of(&context.shared, &self.repository)
+        let mut objects = dereference::of(&context.shared, &self.repository)
             .await
             .map_err(|error| Error::Failed(format!("failed to configure authentication options: {error}")))?;
+        if let Some(verification) = &guards.verification {
+            trust::add(context, policy, &verification.signers, &mut objects).await?;
+        }
         let before = self.before.clone();
         let chosen = self
             .newest(context, policy.clone(), objects)
             .await
             .map_err(Error::Failure)?;
-        if let Ok(image) = &chosen
+        if let Ok(Chosen { image, .. }) = &chosen
             && let Err(refusal) = guards.check_failed(image)
         {
             // What it chose before stays, which may be the version that failed: automations hold it.
@@ -57,32 +70,34 @@ impl Candidates {
             return Ok(Choice::Kept(kept.unwrap_or_else(|| image.clone()), refusal.to_string()));
         }
         match (chosen, before) {
-            (Ok(image), Some(before)) if before.name == image.name => {
+            (Ok(Chosen { image, passed_over }), Some(before)) if before.name == image.name => {
                 let rule = policy.chooser();
                 let rule = rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
                 Ok(match guards.check_downgrade(&rule, &before.tag, &image.tag) {
-                    Ok(()) => Choice::Chosen(image),
+                    Ok(()) => Choice::of(image, &passed_over),
                     Err(refusal) => Choice::Kept(before, refusal.to_string()),
                 })
             }
-            (Ok(image), _) => Ok(Choice::Chosen(image)),
+            (Ok(Chosen { image, passed_over }), _) => Ok(Choice::of(image, &passed_over)),
             (Err(error @ NoImage::Refused { .. }), Some(before)) => Ok(Choice::Kept(before, error.to_string())),
             (Err(error @ NoImage::Refused { .. }), None) => Err(Error::ImageRefused {
                 message: error.to_string(),
                 retry: context.shared.settings.requeue_dependency.max(REFUSED),
             }),
-            (Err(error @ NoImage::Digest { .. }), _) => Err(Error::Failed(error.to_string())),
+            (Err(error @ (NoImage::Digest { .. } | NoImage::Verification(_))), _) => {
+                Err(Error::Failed(error.to_string()))
+            }
             (Err(error), _) => Err(Error::Failure(error.to_string())),
         }
     }
 
-    /// The newest image that the policy allows. Blocks on registries for digests and ages, so it has a thread of its own.
+    /// The newest image that the policy allows. Blocks on registries for digests, ages and signatures, so it has a thread of its own.
     async fn newest(
         self,
         context: &Arc<ImagesContext>,
         policy: ImagePolicy,
         objects: Objects,
-    ) -> Result<Result<LatestRef, NoImage>, String> {
+    ) -> Result<Result<Chosen, NoImage>, String> {
         let context = Arc::clone(context);
         let work = move || {
             let asked = Asked {
@@ -91,7 +106,7 @@ impl Candidates {
                 tags: &self.tags,
                 before: self.before.as_ref(),
             };
-            choose(&context.scanner, &asked, &objects, &clock::now()).map(|chosen| chosen.image)
+            choose(&context.scanner, &asked, &objects, &clock::now())
         };
         blocking::ask(work).await
     }

@@ -8,6 +8,7 @@ mod dereference;
 mod error;
 pub(crate) mod labels;
 mod status;
+mod trust;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,7 @@ use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::repository_reference;
-use choose::{Candidates, Choice};
+use choose::{Candidates, Choice, REFUSED};
 use error::Error;
 
 /// Reconciles `ImagePolicy` objects.
@@ -102,7 +103,7 @@ struct Chosen {
     choice: Choice,
     /// The previous image.
     before: Option<LatestRef>,
-    /// The interval for refreshing the digest.
+    /// The interval for refreshing the digest, or for signatures that may still come.
     interval: Option<Duration>,
 }
 
@@ -128,10 +129,17 @@ impl ImagePolicies {
             before: before.clone(),
         };
         let choice = candidates.choose(context, &valid.policy, &valid.guards).await?;
+        // A signature may come after its image, and changes no tag.
+        let is_kept = matches!(choice, Choice::Kept(..)) && valid.guards.verification.is_some();
+        let again = context.shared.settings.requeue_dependency.max(REFUSED);
+        let interval = match is_kept {
+            true => Some(valid.interval.map_or(again, |interval| interval.min(again))),
+            false => valid.interval,
+        };
         Ok(Chosen {
             choice,
             before,
-            interval: valid.interval,
+            interval,
         })
     }
 }

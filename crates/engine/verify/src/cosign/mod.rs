@@ -47,6 +47,14 @@ impl CosignKeys {
     }
 }
 
+impl CosignKeys {
+    /// Whether the Secret has no entry for a key.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl fmt::Debug for CosignKeys {
     /// Prints only names: an entry may hold a private key by mistake.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
