@@ -8,7 +8,7 @@ use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::settings::Gates;
 use crate::controllers::tokens::{self, NoGitLogin};
-use bumpwright_api::{GitRepository, ImageUpdateAutomation, ObjectName, Objects};
+use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_connect::git::{self, RemoteError};
 use bumpwright_connect::{self as connect, requester};
 use bumpwright_forge::{Login, Repository};
@@ -16,8 +16,8 @@ use bumpwright_git::Remote;
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
 use bumpwright_runtime::clock;
 use bumpwright_update::{
-    Author, CommitMessage, DestinationError, Edits, OtherBranch, Place, Policies, PullRequest, RemoteJob, Start,
-    settings,
+    Author, CommitMessage, DestinationError, Edits, OtherBranch, Place, Policies, PullRequest, RemoteJob,
+    RespectReverts, Start, settings,
 };
 
 /// The Secret with the signing key, in the automation's namespace (IUA-040).
@@ -107,6 +107,17 @@ pub(crate) fn make(
             message,
         })?;
     Ok((job, place))
+}
+
+/// Sets what the automation's annotations say.
+pub(crate) fn annotate(job: &mut RemoteJob, annotations: &AutomationAnnotations) {
+    let edits = &mut job.edits;
+    edits.dry_run = annotations.dry_run;
+    edits.windows.clone_from(&annotations.windows);
+    edits.respect_reverts = annotations.respect_reverts.map(|commits| RespectReverts {
+        commits,
+        author: Some(job.author.email.clone()),
+    });
 }
 
 /// How an existing push branch is updated, by the gates (C30).

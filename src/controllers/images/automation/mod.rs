@@ -31,7 +31,7 @@ use bumpwright_http::Job;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
-use bumpwright_update::{Place, Policies, RemoteJob, RespectReverts, Run, run_remote};
+use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 use context::AutomationContext;
 use error::Error;
 pub(super) use rollout::RECORD;
@@ -142,29 +142,19 @@ impl ImageUpdateAutomations {
         status: &mut Status,
     ) -> Result<FinishedRun, Error> {
         let context = &self.0;
-        let Valid {
-            automation,
-            annotations,
-        } = valid;
+        let (automation, annotations) = (Arc::new(valid.automation), valid.annotations);
         let namespace = automation.metadata.namespace_or_default();
         let selector = automation.spec.policy_selector.as_ref();
         let (policies, mut observed) = context.policy_book.of(namespace, selector);
         let others = policies.others().cloned();
         let repository = dereference::repository(context, &automation).await?;
         let objects = dereference::objects(context, &automation, &repository).await?;
-        let timeout = repository.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std());
-        let limit = timeout.saturating_mul(CONVERSATIONS);
+        let limit = limit(&repository);
         let verifier = verify::verifier(context, &automation, &annotations).await?;
-        let automation = Arc::new(automation);
         let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
-        job.edits.dry_run = annotations.dry_run;
-        job.edits.windows.clone_from(&annotations.windows);
+        job::annotate(&mut job, &annotations);
         job.edits.verify = verifier;
-        job.edits.respect_reverts = annotations.respect_reverts.map(|commits| RespectReverts {
-            commits,
-            author: Some(job.author.email.clone()),
-        });
         job.edits.announce = following.as_ref().map(Following::announcer);
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());
@@ -174,12 +164,11 @@ impl ImageUpdateAutomations {
         let looked = rollout::look(following, &annotations, request, &ran).await;
         let again = looked.as_ref().and_then(|looked| looked.again);
         status::looked(status, request, looked);
-        let run = ran.run;
-        match &run.failure {
-            Some(failure) => Err(Error::Run(failure.clone())),
+        match ran.run.failure {
+            Some(failure) => Err(Error::Run(failure)),
             None => Ok(FinishedRun {
                 automation,
-                run,
+                run: ran.run,
                 observed,
                 dry_run: annotations.dry_run,
                 again,
@@ -219,6 +208,12 @@ impl ImageUpdateAutomations {
         let make = move || job::make(&context, &automation, &repository, &objects, policies);
         blocking::ask(make).await?
     }
+}
+
+/// The time limit of a run.
+fn limit(repository: &GitRepository) -> Duration {
+    let timeout = repository.spec.timeout.map_or(TIMEOUT, |timeout| timeout.as_std());
+    timeout.saturating_mul(CONVERSATIONS)
 }
 
 async fn run(job: RemoteJob, place: Place, limit: Duration) -> Result<Run, String> {
