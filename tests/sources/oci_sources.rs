@@ -14,13 +14,12 @@ use artifacts::World;
 use specs::{cases, objects};
 
 const KNOWN: Known = Known {
-    floor: 62,
+    floor: 63,
     otherwise: &[
         ("no-archive", "we say more of what is not an archive"),
         ("out-of-the-root", "we say why a name is refused"),
         ("cut-off", "we say what to do about it"),
         ("cloud-elsewhere", "words of Go's HTTP client around the error"),
-        ("notation", "not supported yet, and we say so"),
         ("keyless-anybody", "refused with the field's name"),
         ("keyless-identity", "refused in other words"),
         ("keyless-sigstore", "refused in other words"),

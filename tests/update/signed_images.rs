@@ -63,9 +63,12 @@ impl World {
                 all[format!("bumpwright.dev/{key}")] = value.clone();
                 all
             });
-        let policy = json!({"apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy",
+        let mut policy = json!({"apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImagePolicy",
             "metadata": {"name": "app", "namespace": "fs", "annotations": annotations},
             "spec": {"imageRepositoryRef": {"name": "app"}, "policy": {"semver": {"range": "*"}}, "digestReflectionPolicy": reflection}});
+        if reflection == "Always" {
+            policy["spec"]["interval"] = json!("10m");
+        }
         let repository = json!({"apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageRepository",
             "metadata": {"name": "app", "namespace": "fs"}, "spec": {"image": self.image(), "interval": "1h"}});
         let root = Sigstore::of("acme").trusted_root().to_string();

@@ -31,6 +31,12 @@ impl Key {
         signature.as_bytes().to_vec()
     }
 
+    /// A signature as two numbers, as in JWS.
+    pub fn sign_raw(&self, message: &[u8]) -> Vec<u8> {
+        let signature: p256::ecdsa::Signature = self.0.sign(message);
+        signature.to_bytes().to_vec()
+    }
+
     /// The annotations of a layer of cosign 2 with this content.
     pub fn annotations(&self, content: &[u8]) -> Value {
         json!({"dev.cosignproject.cosign/signature": STANDARD.encode(self.sign(content))})
@@ -116,28 +122,42 @@ fn rfc3339(seconds: i64) -> String {
     )
 }
 
+/// A name such as `C=DE,O=Acme`, or only a common name.
 fn name(common: &str) -> Vec<u8> {
     if common.is_empty() {
         return sequence(&[]);
     }
-    sequence(&[&set(&[&sequence(&[&oid("2.5.4.3"), &tlv(0x0c, &[common.as_bytes()])])])])
+    let attribute = |text: &str| {
+        let (kind, value) = text.split_once('=').unwrap_or(("CN", text));
+        let kinds = [
+            ("CN", "2.5.4.3"),
+            ("C", "2.5.4.6"),
+            ("ST", "2.5.4.8"),
+            ("O", "2.5.4.10"),
+            ("OU", "2.5.4.11"),
+        ];
+        let (_, identifier) = kinds.iter().find(|(known, _)| *known == kind).unwrap();
+        set(&[&sequence(&[&oid(identifier), &tlv(0x0c, &[value.as_bytes()])])])
+    };
+    let attributes: Vec<Vec<u8>> = common.split(',').map(attribute).collect();
+    sequence(&[&attributes.concat()])
 }
 
-fn extension(identifier: &str, critical: bool, value: &[u8]) -> Vec<u8> {
+pub fn extension(identifier: &str, critical: bool, value: &[u8]) -> Vec<u8> {
     let critical: &[u8] = if critical { &[1, 1, 0xff] } else { &[] };
     sequence(&[&oid(identifier), critical, &tlv(4, &[value])])
 }
 
-fn basic_constraints(is_authority: bool) -> Vec<u8> {
+pub fn basic_constraints(is_authority: bool) -> Vec<u8> {
     let content: &[u8] = if is_authority { &[1, 1, 0xff] } else { &[] };
     extension("2.5.29.19", true, &sequence(&[content]))
 }
 
-fn key_usage(bits: u8, unused: u8) -> Vec<u8> {
+pub fn key_usage(bits: u8, unused: u8) -> Vec<u8> {
     extension("2.5.29.15", true, &tlv(3, &[&[unused, bits]]))
 }
 
-fn extended_key_usage(usage: &str) -> Vec<u8> {
+pub fn extended_key_usage(usage: &str) -> Vec<u8> {
     extension("2.5.29.37", false, &sequence(&[&oid(usage)]))
 }
 
@@ -173,15 +193,20 @@ fn signed(unsigned: &[u8], key: &Key) -> Vec<u8> {
 
 impl Owner {
     fn of(common: &str, issuer: Option<&Self>, extensions: &[Vec<u8>], serial: u8) -> Self {
+        Self::valid(common, issuer, extensions, serial, (AT - 5 * YEAR, AT + 10 * YEAR))
+    }
+
+    /// The owner of a key with this name, and a certificate by an issuer or by itself.
+    pub fn valid(
+        common: &str,
+        issuer: Option<&Self>,
+        extensions: &[Vec<u8>],
+        serial: u8,
+        validity: (i64, i64),
+    ) -> Self {
         let key = Key::of(common);
         let (issuer_name, by) = issuer.map_or((common, &key), |issuer| (&*issuer.name, &issuer.key));
-        let content = unsigned(
-            (common, &key),
-            issuer_name,
-            (AT - 5 * YEAR, AT + 10 * YEAR),
-            serial,
-            extensions,
-        );
+        let content = unsigned((common, &key), issuer_name, validity, serial, extensions);
         let certificate = signed(&content, by);
         Self {
             name: common.to_owned(),
@@ -190,7 +215,7 @@ impl Owner {
         }
     }
 
-    fn authority(common: &str, issuer: Option<&Self>) -> Self {
+    pub fn authority(common: &str, issuer: Option<&Self>) -> Self {
         Self::of(common, issuer, &[basic_constraints(true), key_usage(6, 1)], 1)
     }
 }
@@ -373,6 +398,11 @@ impl Sigstore {
 
     /// The response of the timestamp authority about a signature.
     pub fn stamp(&self, signature: &[u8], at: i64) -> Vec<u8> {
+        sequence(&[&sequence(&[&[2, 1, 0]]), &self.token(signature, at)])
+    }
+
+    /// The token in that response.
+    pub fn token(&self, signature: &[u8], at: i64) -> Vec<u8> {
         let sha256 = sequence(&[&oid("2.16.840.1.101.3.4.2.1")]);
         let info_kind = oid("1.2.840.113549.1.9.16.1.4");
         let info = sequence(&[
@@ -406,8 +436,7 @@ impl Sigstore {
             &tlv(0xa0, &[&self.stamper.certificate]),
             &set(&[&signer]),
         ]);
-        let token = sequence(&[&oid("1.2.840.113549.1.7.2"), &tlv(0xa0, &[&data])]);
-        sequence(&[&sequence(&[&[2, 1, 0]]), &token])
+        sequence(&[&oid("1.2.840.113549.1.7.2"), &tlv(0xa0, &[&data])])
     }
 
     /// A bundle of cosign 3 around a statement.

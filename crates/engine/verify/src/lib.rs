@@ -1,4 +1,5 @@
-//! Verification of signatures of Git commits and tags (OpenPGP, SSH) and of OCI artifacts (cosign with public keys, and keyless).
+//! Verification of signatures of Git commits and tags (OpenPGP, SSH) and of OCI artifacts (cosign with public keys, and keyless;
+//! Notation).
 //!
 //! Functions of bytes and keys, with the messages of Flux's source-controller v1.9.3. The time of verification is an
 //! argument, in seconds since 1970-01-01 UTC. Keys are public, but no error quotes an entry of a Secret, which may hold a
@@ -13,6 +14,7 @@ mod digest;
 mod dsa;
 mod ecdsa;
 mod git;
+pub mod notation;
 mod numbers;
 pub mod object;
 pub mod openpgp;

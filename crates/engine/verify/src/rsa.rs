@@ -1,7 +1,8 @@
-//! RSA signatures with PKCS#1 v1.5 padding, for the keys that Go's `crypto/rsa` accepts.
+//! RSA signatures with PKCS#1 v1.5 padding and PSS, for the keys that Go's `crypto/rsa` accepts.
 
 use rsa::traits::PublicKeyParts as _;
-use rsa::{BoxedUint, RsaPublicKey};
+use rsa::{BoxedUint, Pss, RsaPublicKey};
+use sha2::{Sha256, Sha384, Sha512};
 
 use crate::digest::Hash;
 use crate::numbers::{plain, widened};
@@ -20,6 +21,21 @@ pub(crate) fn verify(modulus: &[u8], exponent: &[u8], hash: Hash, digest: &[u8],
         let key = key(modulus, exponent)?;
         let signature = widened(signature, key.size())?;
         key.verify(hash.pkcs1(), digest, &signature).ok()
+    };
+    verified().is_some()
+}
+
+/// As [`verify`], with the padding of PSS and a salt as long as the digest (RFC 7518, 3.5).
+pub(crate) fn verify_pss(modulus: &[u8], exponent: &[u8], hash: Hash, digest: &[u8], signature: &[u8]) -> bool {
+    let verified = || {
+        let key = key(modulus, exponent)?;
+        let verified = match hash {
+            Hash::Sha256 => key.verify(Pss::<Sha256>::new(), digest, signature),
+            Hash::Sha384 => key.verify(Pss::<Sha384>::new(), digest, signature),
+            Hash::Sha512 => key.verify(Pss::<Sha512>::new(), digest, signature),
+            _ => return None,
+        };
+        verified.ok()
     };
     verified().is_some()
 }

@@ -102,7 +102,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
     let newest = chooser.latest(&tags.tags)?;
     let candidate = match &guards.verification {
         None => Candidate::unverified(newest),
-        Some(verification) => verified(scanner, asked, objects, verification, &chooser)?,
+        Some(verification) => verified(scanner, asked, objects, now, (verification, &chooser))?,
     };
     let Candidate { tag, digest, .. } = candidate;
     let mut image = named(tags, &tag);
@@ -171,11 +171,11 @@ fn verified(
     scanner: &Scanner,
     asked: &Asked<'_>,
     objects: &Objects,
-    verification: &Verification,
-    chooser: &bumpwright_policy::ImagePolicy,
+    now: &Time,
+    (verification, chooser): (&Verification, &bumpwright_policy::ImagePolicy),
 ) -> Result<Candidate, NoImage> {
     let tags = &asked.tags.tags;
-    let settings = Settings::of(verification, asked.policy, objects).map_err(NoImage::Verification)?;
+    let settings = Settings::of(verification, asked.policy, objects, now).map_err(NoImage::Verification)?;
     let (reflection, _) = asked.policy.digest_reflection()?;
     let survey = chooser.survey(tags).map_err(NoTag::from)?;
     let most = if verification.fallback { MOST_TRIED } else { 1 };
@@ -187,7 +187,7 @@ fn verified(
             DigestSource::Known(digest) => digest,
             DigestSource::Absent | DigestSource::Registry => digest_of(scanner, asked, objects, &image)?,
         };
-        let verdict = scanner.verify(asked.policy, asked.repository, objects, (&digest, &settings));
+        let verdict = scanner.verify(asked.policy, asked.repository, objects, (&digest, &settings, now));
         let verdict = verdict.map_err(|error| NoImage::Digest {
             image: image.to_string(),
             error: Box::new(error),
@@ -199,7 +199,7 @@ fn verified(
                 passed_over,
             });
         };
-        let refusal = GuardRefusal::Unsigned { why: why.to_string() };
+        let refusal = GuardRefusal::Unsigned { why };
         passed_over.push(format!("{image}: {refusal}"));
         first.get_or_insert((image, refusal));
     }

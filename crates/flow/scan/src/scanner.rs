@@ -14,8 +14,7 @@ use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
 use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, UserKeychain};
-use bumpwright_source::{OciRemote, verify_cosign};
-use bumpwright_verify::cosign::CosignError;
+use bumpwright_source::OciRemote;
 
 /// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
 /// interval, which Flux takes instead, may be hours.
@@ -163,8 +162,8 @@ impl Scanner {
         policy: &ImagePolicy,
         repository: &ImageRepository,
         objects: &Objects,
-        (digest, settings): (&str, &Settings),
-    ) -> Result<Result<(), CosignError>, ScanError> {
+        (digest, settings, now): (&str, &Settings, &Time),
+    ) -> Result<Result<(), String>, ScanError> {
         let key = settings.key(digest);
         if self.verified().has(&key) {
             return Ok(Ok(()));
@@ -178,7 +177,7 @@ impl Scanner {
             repository: access.reference,
             deadline,
         };
-        let verdict = verify_cosign(&remote, digest, &settings.verifier);
+        let verdict = settings.verifier.verify(&remote, digest, now.unix_seconds());
         if verdict.is_ok() {
             self.verified().remember(key);
         }

@@ -3,8 +3,11 @@
 use std::collections::{HashSet, VecDeque};
 
 use bumpwright_api::{ImagePolicy, ObjectName, Objects, Secret, TRUSTED_ROOT};
+use bumpwright_gostd::Time;
 use bumpwright_policy::{Identity, Signers, Text, Verification};
+use bumpwright_source::ImageVerifier;
 use bumpwright_verify::cosign::{Attestation, CosignKeys, Verifier};
+use bumpwright_verify::notation::NotationTrust;
 use bumpwright_verify::sigstore::{self, Keyless, Pattern, TrustedRoot};
 use sha2::{Digest as _, Sha256};
 
@@ -13,7 +16,7 @@ const MOST_REMEMBERED: usize = 4096;
 
 /// Whose signatures count.
 pub(super) struct Settings {
-    pub(super) verifier: Verifier,
+    pub(super) verifier: ImageVerifier,
     /// A digest of all that the verdict depends on.
     fingerprint: Sha256,
 }
@@ -27,13 +30,19 @@ pub(super) struct Verified {
 
 impl Settings {
     /// Reads the Secrets and ConfigMaps of the annotations.
-    pub(super) fn of(verification: &Verification, policy: &ImagePolicy, objects: &Objects) -> Result<Self, String> {
+    pub(super) fn of(
+        verification: &Verification,
+        policy: &ImagePolicy,
+        objects: &Objects,
+        now: &Time,
+    ) -> Result<Self, String> {
         let namespace = policy.metadata.namespace_or_default();
         let mut fingerprint = Sha256::new();
         let attestation = verification.attestation.as_ref().map(|wanted| Attestation {
             builder: wanted.builder.clone(),
         });
         feed(&mut fingerprint, format!("{attestation:?}").as_bytes());
+        let of_cosign = |verifier: Verifier| ImageVerifier::Cosign(verifier.attested(attestation));
         let secret = |annotation: &str, name: &str| {
             let name = ObjectName::new(namespace, name);
             let missing = || format!("Secret {name}, which bumpwright.dev/{annotation} names, is not there");
@@ -48,7 +57,7 @@ impl Settings {
                         "Secret {namespace}/{name} has no key: no entry that ends in .pub"
                     ));
                 }
-                Verifier::of_keys(keys)
+                of_cosign(Verifier::of_keys(keys))
             }
             Signers::Identities(identities, root) => {
                 feed(&mut fingerprint, format!("{identities:?}").as_bytes());
@@ -68,11 +77,19 @@ impl Settings {
                         TrustedRoot::read(text).map_err(|error| format!("{name}: {error}"))?
                     }
                 };
-                Verifier::keyless(Keyless::new(root, identities.iter().map(accepted).collect()))
+                of_cosign(Verifier::keyless(Keyless::new(
+                    root,
+                    identities.iter().map(accepted).collect(),
+                )))
             }
-            Signers::Notation(_) => return Err("signatures of Notation are not supported yet".to_owned()),
+            Signers::Notation(name) => {
+                let entries = entries(secret("verify-secret", name)?, &mut fingerprint)?;
+                // Signatures and certificates expire, so that a verdict counts for an hour.
+                feed(&mut fingerprint, &(now.unix_seconds() / 3600).to_be_bytes());
+                let trust = NotationTrust::read(&format!("{namespace}/{name}"), entries);
+                ImageVerifier::Notation(trust.map_err(|error| error.to_string())?)
+            }
         };
-        let verifier = verifier.attested(attestation);
         Ok(Self { verifier, fingerprint })
     }
 

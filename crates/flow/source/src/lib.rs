@@ -3,7 +3,7 @@
 //! ```text
 //! reference ─▶ checkout (mirror) ─▶ commit ─▶ git_tree (+ submodules) ─▶ tree ─▶ archive
 //!                                                        include ─────────┘
-//! OCI reference ─▶ oci_pull (registry) ─▶ oci_evidence (signatures) ─▶ oci_layer ─▶ tree ─▶ archive
+//! OCI reference ─▶ oci_pull (registry) ─▶ oci_evidence, oci_notation (signatures) ─▶ oci_layer ─▶ tree ─▶ archive
 //! ```
 //!
 //! There is no checkout on disk: a tree refers to its files by the ids of their blobs, or by their position in an unpacked
@@ -16,8 +16,10 @@ mod git_tree;
 mod include;
 mod oci_evidence;
 mod oci_layer;
+mod oci_notation;
 mod oci_pull;
 mod oci_reference;
+mod oci_verifier;
 mod reference;
 mod refusal;
 mod spool;
@@ -29,8 +31,10 @@ pub use git_tree::{Modules, check_sparse, of_commit};
 pub use include::{IncludeError, put, unpacked};
 pub use oci_evidence::verify_cosign;
 pub use oci_layer::{Keeping, select_layer, unpack_fault, unpack_layer};
+pub use oci_notation::verify_notation;
 pub use oci_pull::OciRemote;
 pub use oci_reference::{OciPick, newest_tag, oci_repository};
+pub use oci_verifier::ImageVerifier;
 pub use reference::Reference;
 pub use refusal::CheckoutError;
 pub use spool::{Spooled, keeping};

@@ -1,11 +1,8 @@
 //! Signatures of cosign: collected from the registry, judged by `verify` (source-controller v1.9, `CosignVerifier.Verify`).
 
 use std::cell::RefCell;
-use std::io::Read;
 
 use super::oci_pull::OciRemote;
-use bumpwright_http::Deadline;
-use bumpwright_registry::{Layer, RegistryError};
 use bumpwright_verify::cosign::{self, CosignError, MAX_BLOB, SimpleSignature, Verifier};
 
 /// Verifies the content of a digest: by the bundles of cosign 3 and the signatures of cosign 2 among the referrers, then by those
@@ -17,7 +14,6 @@ pub fn verify_cosign(remote: &OciRemote, digest: &str, verifier: &Verifier) -> R
     let name = remote.name(&format!("@{digest}"));
     let gathering = Gathering {
         remote,
-        deadline: remote.deadline,
         verifier,
         digest,
         name: &name,
@@ -37,7 +33,6 @@ pub fn verify_cosign(remote: &OciRemote, digest: &str, verifier: &Verifier) -> R
 /// Judges signatures one by one: a registry may send thousands of large ones.
 struct Gathering<'a> {
     remote: &'a OciRemote,
-    deadline: Deadline,
     verifier: &'a Verifier,
     digest: &'a str,
     /// The image in messages.
@@ -46,29 +41,11 @@ struct Gathering<'a> {
     why: RefCell<Option<CosignError>>,
 }
 
-/// Part of a signature that the registry fails to return.
-struct Missing;
-
-impl From<RegistryError> for Missing {
-    fn from(_: RegistryError) -> Self {
-        Self
-    }
-}
-
 impl Gathering<'_> {
     /// Whether a signature among the manifests that refer to an image matches.
     fn referring(&self) -> Result<bool, CosignError> {
-        let OciRemote {
-            registry,
-            login,
-            repository,
-            ..
-        } = self.remote;
-        let Ok(pages) = registry.referrers(repository, self.digest, login, self.deadline) else {
-            return Ok(false);
-        };
-        for page in &pages {
-            if self.listed(page)? {
+        for page in self.remote.referrers(self.digest) {
+            if self.listed(&page)? {
                 return Ok(true);
             }
         }
@@ -84,11 +61,11 @@ impl Gathering<'_> {
         // Those that are unavailable are skipped; they may not be signatures at all.
         let mut manifests = referrers
             .iter()
-            .filter_map(|referrer| self.manifest(&format!("@{referrer}")).ok());
+            .filter_map(|referrer| self.remote.manifest(&format!("@{referrer}")));
         Ok(manifests.any(|manifest| match cosign::bundle_layer(&manifest) {
             Some(layer) => self
                 .blob(&layer)
-                .is_ok_and(|blob| self.counts(self.verifier.bundle(&blob, self.digest, self.name))),
+                .is_some_and(|blob| self.counts(self.verifier.bundle(&blob, self.digest, self.name))),
             None => cosign::signature_layers(&manifest).is_ok_and(|layers| self.simple(&layers)),
         }))
     }
@@ -96,7 +73,7 @@ impl Gathering<'_> {
     /// Whether a signature below the signature tag matches.
     fn tagged(&self) -> Result<bool, CosignError> {
         let tag = self.verifier.tag(self.digest);
-        let manifest = tag.and_then(|tag| self.manifest(&format!(":{tag}")).ok());
+        let manifest = tag.and_then(|tag| self.remote.manifest(&format!(":{tag}")));
         match manifest {
             Some(manifest) => Ok(self.simple(&cosign::signature_layers(&manifest)?)),
             None => Ok(false),
@@ -107,7 +84,7 @@ impl Gathering<'_> {
     fn simple(&self, layers: &[cosign::Layer]) -> bool {
         let mut signed = layers.iter().filter(|layer| self.verifier.wants(layer));
         signed.any(|layer| {
-            self.blob(layer).is_ok_and(|payload| {
+            self.blob(layer).is_some_and(|payload| {
                 let payload = &payload;
                 let signature = SimpleSignature { layer, payload };
                 self.counts(self.verifier.layer(signature, self.digest, self.name))
@@ -126,32 +103,7 @@ impl Gathering<'_> {
         }
     }
 
-    fn manifest(&self, chosen: &str) -> Result<Vec<u8>, Missing> {
-        let image = self.remote.reference(chosen).map_err(|_| Missing)?;
-        Ok(self
-            .remote
-            .registry
-            .manifest(&image, &self.remote.login, self.deadline)?)
-    }
-
-    fn blob(&self, layer: &cosign::Layer) -> Result<Vec<u8>, Missing> {
-        if layer.size > MAX_BLOB as u64 || super::oci_reference::checked_digest(&layer.digest).is_err() {
-            return Err(Missing);
-        }
-        let OciRemote {
-            registry,
-            login,
-            repository,
-            ..
-        } = self.remote;
-        let layer = Layer {
-            digest: layer.digest.clone(),
-            size: layer.size,
-            ..Layer::default()
-        };
-        let mut bytes = Vec::new();
-        let mut blob = registry.layer(repository, &layer, login, self.deadline)?;
-        blob.read_to_end(&mut bytes).map_err(|_| Missing)?;
-        Ok(bytes)
+    fn blob(&self, layer: &cosign::Layer) -> Option<Vec<u8>> {
+        self.remote.blob(&layer.digest, layer.size, MAX_BLOB as u64)
     }
 }

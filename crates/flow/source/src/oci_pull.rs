@@ -1,5 +1,6 @@
 //! Requests of a source to a repository of a registry (source-controller v1.9, `reconcileSource` of OCIRepositories).
 
+use std::io::Read as _;
 use std::sync::Arc;
 
 use super::oci_reference::{OciPick, checked_digest, newest_tag};
@@ -72,6 +73,35 @@ impl OciRemote {
     /// [`RegistryError`]
     pub fn layer(&self, layer: &Layer) -> Result<Blob, RegistryError> {
         self.registry.layer(&self.repository, layer, &self.login, self.deadline)
+    }
+
+    /// The manifest of `:TAG` or `@DIGEST`; none when it cannot be had.
+    pub(super) fn manifest(&self, chosen: &str) -> Option<Vec<u8>> {
+        let image = self.reference(chosen).ok()?;
+        self.registry.manifest(&image, &self.login, self.deadline).ok()
+    }
+
+    /// A blob of at most so many bytes; none when it cannot be had, or is larger.
+    pub(super) fn blob(&self, digest: &str, size: u64, most: u64) -> Option<Vec<u8>> {
+        if size > most || checked_digest(digest).is_err() {
+            return None;
+        }
+        let layer = Layer {
+            digest: digest.to_owned(),
+            size,
+            ..Layer::default()
+        };
+        let mut bytes = Vec::new();
+        self.layer(&layer).ok()?.read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// Indexes of the manifests that refer to a digest; none when they cannot be had.
+    pub(super) fn referrers(&self, digest: &str) -> Vec<Vec<u8>> {
+        let pages = self
+            .registry
+            .referrers(&self.repository, digest, &self.login, self.deadline);
+        pages.unwrap_or_default()
     }
 
     pub(super) fn reference(&self, chosen: &str) -> Result<Reference, String> {

@@ -14,7 +14,7 @@ const REVISION: &str = "org.opencontainers.image.revision";
 pub(super) fn verified(status: &mut Status, verification: Verification) {
     match verification {
         Verification::NotRequested => status.conditions.remove(VERIFIED),
-        Verification::Done => {}
+        Verification::Done | Verification::Ignored => {}
         Verification::Verified { message } => {
             status
                 .conditions

@@ -7,9 +7,10 @@ use crate::controllers::sources::status::VERIFIED;
 use bumpwright_api::{Objects, OciRepository, OciVerification};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_re2::Regexp;
-use bumpwright_runtime::{Status, blocking};
-use bumpwright_source::{OciRemote, verify_cosign};
-use bumpwright_verify::cosign::{self, CosignError, CosignKeys, Verifier};
+use bumpwright_runtime::{Status, blocking, clock};
+use bumpwright_source::{OciRemote, verify_cosign, verify_notation};
+use bumpwright_verify::cosign::{self, CosignKeys, Verifier};
+use bumpwright_verify::notation::{NotationTrust, Verdict};
 use bumpwright_verify::sigstore::{Identity, Keyless, Pattern, TrustedRoot};
 
 /// The result of a verification without failures.
@@ -18,6 +19,8 @@ pub(super) enum Verification {
     NotRequested,
     /// Already verified for this revision and generation.
     Done,
+    /// The trust policy lets it pass, unverified.
+    Ignored,
     /// The message of the condition.
     Verified { message: String },
 }
@@ -40,12 +43,17 @@ pub(super) async fn image(
         return Ok(Verification::Done);
     }
     match signatures(request, verify, remote, objects, revision).await {
-        Ok(()) => Ok(Verification::Verified {
+        Ok(Verdict::Verified) => Ok(Verification::Verified {
             message: cosign::verified_message(revision),
         }),
-        Err(error) => {
-            let message = error.message(&verify.provider, verify.secret_ref.is_some());
-            Err(Error::Unverified(message))
+        Ok(Verdict::Ignored) => Ok(Verification::Ignored),
+        Err(why) => {
+            let keyless = verify.provider == "cosign" && verify.secret_ref.is_none();
+            let keyless = if keyless { " keyless" } else { "" };
+            let provider = &verify.provider;
+            Err(Error::Unverified(format!(
+                "failed to verify the signature using provider '{provider}{keyless}': {why}"
+            )))
         }
     }
 }
@@ -56,29 +64,67 @@ async fn signatures(
     remote: &OciRemote,
     objects: &Objects,
     revision: &str,
-) -> Result<(), CosignError> {
-    cosign::check_provider(&verify.provider)?;
-    let verifier = verifier(request, verify, objects)?;
-    let (remote, digest) = (remote.clone(), digest_text(revision).to_owned());
-    let verified = blocking::ask(move || verify_cosign(&remote, &digest, &verifier)).await;
-    verified.unwrap_or_else(|error| Err(CosignError::Manifest(error)))
+) -> Result<Verdict, String> {
+    let (to_ask, digest) = (remote.clone(), digest_text(revision).to_owned());
+    let verdict = match verify.provider.as_str() {
+        "cosign" => {
+            let verifier = cosign_verifier(request, verify, objects)?;
+            let ask = move || {
+                let verified = verify_cosign(&to_ask, &digest, &verifier);
+                verified.map(|()| Verdict::Verified).map_err(|error| error.to_string())
+            };
+            blocking::ask(ask).await
+        }
+        "notation" => {
+            let trust = notation_trust(request, verify, remote, objects, revision)?;
+            let now = clock::now().unix_seconds();
+            let ask = move || verify_notation(&to_ask, &digest, &trust, now).map_err(|error| error.to_string());
+            blocking::ask(ask).await
+        }
+        other => return Err(format!("unsupported verification provider: {other}")),
+    };
+    verdict.and_then(|verdict| verdict)
 }
 
-/// Whose signatures count: by the keys of a Secret, or without one by identities.
-fn verifier(
+/// Whose signatures of cosign count: by the keys of a Secret, or without one by identities.
+fn cosign_verifier(
     request: &SourceRequest<'_, OciRepository>,
     verify: &OciVerification,
     objects: &Objects,
-) -> Result<Verifier, CosignError> {
+) -> Result<Verifier, String> {
     let Some(reference) = &verify.secret_ref else {
-        let root = trusted_root(request, verify, objects).map_err(CosignError::TrustedRoot)?;
+        let root = trusted_root(request, verify, objects)?;
         return Ok(Verifier::keyless(Keyless::new(root, identities(verify)?)));
     };
-    let name = request.beside(&reference.name);
-    let missing = || CosignError::Key(format!("secrets {:?} not found", name.name));
-    let secret = objects.secret(&name).ok_or_else(missing)?;
-    let entries = secret.entries().map_err(|error| CosignError::Key(error.to_string()))?;
+    let entries = entries(request, &reference.name, objects)?;
     Ok(Verifier::of_keys(CosignKeys::from_entries(entries)))
+}
+
+/// Whose signatures of Notation count.
+fn notation_trust(
+    request: &SourceRequest<'_, OciRepository>,
+    verify: &OciVerification,
+    remote: &OciRemote,
+    objects: &Objects,
+    revision: &str,
+) -> Result<NotationTrust, String> {
+    let Some(reference) = &verify.secret_ref else {
+        let image = remote.name(&format!("@{}", digest_text(revision)));
+        return Err(format!("verification secret cannot be empty: '{image}'"));
+    };
+    let entries = entries(request, &reference.name, objects)?;
+    let name = request.beside(&reference.name).to_string();
+    NotationTrust::read(&name, entries).map_err(|error| error.to_string())
+}
+
+fn entries<'a>(
+    request: &SourceRequest<'_, OciRepository>,
+    name: &str,
+    objects: &'a Objects,
+) -> Result<Vec<(&'a str, &'a [u8])>, String> {
+    let secret = objects.secret(&request.beside(name));
+    let secret = secret.ok_or_else(|| format!("secrets {name:?} not found"))?;
+    secret.entries().map_err(|error| error.to_string())
 }
 
 /// The trusted root of a Secret; without one that of Sigstore's public instance.
@@ -102,14 +148,13 @@ fn trusted_root(
 }
 
 /// The identities that are accepted: as in Flux, there has to be one. (Flux accepts any for signatures of cosign 2.)
-fn identities(verify: &OciVerification) -> Result<Vec<Identity>, CosignError> {
+fn identities(verify: &OciVerification) -> Result<Vec<Identity>, String> {
     if verify.match_oidc_identity.is_empty() {
-        let what = "without a key, spec.verify.matchOIDCIdentity has to say who may sign";
-        return Err(CosignError::Identity(what.to_owned()));
+        return Err("without a key, spec.verify.matchOIDCIdentity has to say who may sign".to_owned());
     }
     let pattern = |text: &str| match Regexp::new(text) {
         Ok(pattern) => Ok(Pattern::Found(pattern)),
-        Err(error) => Err(CosignError::Identity(format!("spec.verify.matchOIDCIdentity: {error}"))),
+        Err(error) => Err(format!("spec.verify.matchOIDCIdentity: {error}")),
     };
     let identities = verify.match_oidc_identity.iter();
     identities

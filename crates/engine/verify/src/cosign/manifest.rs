@@ -20,6 +20,8 @@ const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 /// A layer of a manifest. Its blob should be fetched up to [`super::MAX_BLOB`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
+    /// Its type.
+    pub media_type: String,
     /// Digest: `sha256:` and hexadecimal digits.
     pub digest: String,
     /// Size in bytes, according to the manifest.
@@ -69,6 +71,7 @@ impl From<Descriptor> for Layer {
     fn from(descriptor: Descriptor) -> Self {
         let mut annotations = descriptor.annotations.unwrap_or_default();
         Self {
+            media_type: descriptor.media_type,
             digest: descriptor.digest,
             size: descriptor.size,
             signature: annotations.remove(SIGNATURE),

@@ -62,8 +62,7 @@ impl fmt::Debug for CosignKeys {
     }
 }
 
-/// Errors of verifying an artifact. The message of `SourceVerified=False` (reason `VerificationError`) is
-/// [`CosignError::message`].
+/// Errors of verifying an artifact (`SourceVerified=False`, reason `VerificationError`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosignError {
     /// No key of the Secret made any of the signatures, or the Secret has none.
@@ -86,48 +85,11 @@ pub enum CosignError {
         /// Why.
         why: SigstoreError,
     },
-    /// The trusted root of keyless verification.
-    #[error("{0}")]
-    TrustedRoot(String),
-    /// An identity of keyless verification.
-    #[error("{0}")]
-    Identity(String),
-    /// Notation's signatures, which are not supported yet.
-    #[error(
-        "signatures of Notation are not supported yet; sign with cosign and a key, and set spec.verify.provider to cosign"
-    )]
-    Notation,
-    /// An unknown provider.
-    #[error("unsupported verification provider: {0}")]
-    Provider(String),
 }
 
 impl CosignError {
     /// The reason of the condition.
     pub const REASON: Reason = Reason::VerificationError;
-
-    /// The message of the condition, for `spec.verify.provider` and whether there is a `secretRef`.
-    #[must_use]
-    pub fn message(&self, provider: &str, has_secret: bool) -> String {
-        let keyless = if provider == "cosign" && !has_secret {
-            " keyless"
-        } else {
-            ""
-        };
-        format!("failed to verify the signature using provider '{provider}{keyless}': {self}")
-    }
-}
-
-/// Checks that `spec.verify` is supported, before anything is fetched.
-///
-/// # Errors
-/// [`CosignError`] for Notation and for unknown providers.
-pub fn check_provider(provider: &str) -> Result<(), CosignError> {
-    match provider {
-        "cosign" => Ok(()),
-        "notation" => Err(CosignError::Notation),
-        other => Err(CosignError::Provider(other.to_owned())),
-    }
 }
 
 /// The message of `SourceVerified=True` (reason `Succeeded`) for a revision such as `v1@sha256:…`.

@@ -3,6 +3,9 @@
 use super::{Attestation, CosignError, CosignKeys, Evidence, MAX_BLOB, SimpleSignature};
 use crate::sigstore::{Keyless, SigstoreError};
 
+/// The type of layers with attestations.
+const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
+
 /// Whose signatures count, and which attestation has to be there instead of a signature.
 #[derive(Clone, Debug)]
 pub struct Verifier {
@@ -53,7 +56,10 @@ impl Verifier {
     /// Whether cosign 2 may have what is wanted in this layer.
     #[must_use]
     pub fn wants(&self, layer: &super::Layer) -> bool {
-        self.attestation.is_some() || layer.signature.is_some()
+        match self.attestation {
+            Some(_) => layer.media_type == ENVELOPE,
+            None => layer.signature.is_some(),
+        }
     }
 
     /// Verifies the blob of a bundle.

@@ -79,3 +79,96 @@ fn root_of(leaf: Vec<u8>, index: u64, size: u64, path: &[Vec<u8>]) -> Option<Vec
     }
     (last == 0).then_some(hash)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::cosign::public_key::PublicKey;
+    use base64::engine::general_purpose::STANDARD;
+    use ed25519_dalek::{Signer as _, SigningKey};
+
+    fn leaf(number: usize) -> Vec<u8> {
+        Sha256::new()
+            .chain_update([0])
+            .chain_update([number as u8])
+            .finalize()
+            .to_vec()
+    }
+
+    /// The root of a tree of these leaves, and the path to it from one of them (RFC 9162, 2.1.1 and 2.1.3.1).
+    fn tree(leaves: std::ops::Range<usize>, of: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
+        if leaves.len() == 1 {
+            return (leaf(leaves.start), Vec::new());
+        }
+        let middle = leaves.start + leaves.len().next_power_of_two() / 2;
+        let ((left, path_left), (right, path_right)) = (tree(leaves.start..middle, of), tree(middle..leaves.end, of));
+        let (mut path, sibling) = match of < middle {
+            true => (path_left, &right),
+            false => (path_right, &left),
+        };
+        path.push(sibling.clone());
+        let root = Sha256::new().chain_update([1]).chain_update(&left).chain_update(&right);
+        (root.finalize().to_vec(), path)
+    }
+
+    #[test]
+    fn each_leaf_is_proven_at_its_own_place_only() {
+        for size in 1..=17_usize {
+            for at in 0..size {
+                let (root, path) = tree(0..size, at);
+                let tree = Tree {
+                    size: size as u64,
+                    root,
+                };
+                for claimed in 0..=size {
+                    let has = tree.has(&[at as u8], claimed as u64, &path);
+                    assert_eq!(has, claimed == at, "{at} of {size} as {claimed}");
+                }
+                let longer = [path.as_slice(), &[leaf(0)]].concat();
+                assert!(!tree.has(&[at as u8], at as u64, &longer), "{at} of {size}");
+                assert!(
+                    path.is_empty() || !tree.has(&[at as u8], at as u64, path.get(1..).unwrap()),
+                    "{at} of {size}"
+                );
+            }
+        }
+    }
+
+    /// As logs of the second version sign.
+    #[test]
+    fn checkpoints_are_signed_by_the_key_of_the_log() {
+        let key = SigningKey::from_bytes(&[7; 32]);
+        let log = Log {
+            id: vec![1, 2, 3, 4, 5],
+            key: PublicKey::Ed25519 {
+                key: key.verifying_key().to_bytes().to_vec(),
+            },
+            period: super::super::trusted_root::Period::default(),
+        };
+        let root = STANDARD.encode([9; 32]);
+        let body = format!("log.example\n7\n{root}\n");
+        let note = |body: &str, id: [u8; 4], signed: &str| {
+            let signature = [&id[..], &key.sign(signed.as_bytes()).to_bytes()].concat();
+            format!(
+                "{body}\n{DASH}witness AAAAAA==\n{DASH}log.example {}\n",
+                STANDARD.encode(signature)
+            )
+        };
+        let tree = Tree {
+            size: 7,
+            root: vec![9; 32],
+        };
+        assert_eq!(Tree::read(&note(&body, [1, 2, 3, 4], &body), &log), Some(tree));
+        assert_eq!(Tree::read(&note(&body, [1, 2, 3, 5], &body), &log), None, "another key");
+        let larger = body.replace('7', "8");
+        assert_eq!(
+            Tree::read(&note(&larger, [1, 2, 3, 4], &body), &log),
+            None,
+            "another tree"
+        );
+        let short = "log.example\n7\n";
+        assert_eq!(Tree::read(&note(short, [1, 2, 3, 4], short), &log), None, "no root");
+        assert_eq!(Tree::read(&body, &log), None, "no signature");
+    }
+}

@@ -48,8 +48,36 @@ pub enum ChainError {
     Rules,
 }
 
-/// Checks the chain from a certificate through any of the intermediates to a root, at a time.
+/// Checks the chain from a certificate through any of the intermediates to a root, at a time. The certificate has to be for this
+/// usage.
 pub(crate) fn verify_chain(
+    leaf: &Certificate,
+    intermediates: &[Certificate],
+    root: &Certificate,
+    at: i64,
+    usage: &'static [u8],
+) -> Result<(), ChainError> {
+    let used = leaf
+        .extension(EXTENDED_KEY_USAGE)
+        .and_then(|value| Der(value).sequence());
+    let mut used = used.ok_or(ChainError::Usage)?;
+    if !std::iter::from_fn(|| used.object()).any(|found| found == usage) {
+        return Err(ChainError::Usage);
+    }
+    verify(leaf, intermediates, root, at, usage)
+}
+
+/// As [`verify_chain`], of a signer of code, whose certificate need not say so.
+pub(crate) fn verify_signing_chain(
+    leaf: &Certificate,
+    intermediates: &[Certificate],
+    root: &Certificate,
+    at: i64,
+) -> Result<(), ChainError> {
+    verify(leaf, intermediates, root, at, CODE_SIGNING)
+}
+
+fn verify(
     leaf: &Certificate,
     intermediates: &[Certificate],
     root: &Certificate,
@@ -60,13 +88,6 @@ pub(crate) fn verify_chain(
     // Go checks the root's time, too.
     if at < root.validity.0 || at > root.validity.1 {
         return Err(ChainError::Validity);
-    }
-    let used = leaf
-        .extension(EXTENDED_KEY_USAGE)
-        .and_then(|value| Der(value).sequence());
-    let mut used = used.ok_or(ChainError::Usage)?;
-    if !std::iter::from_fn(|| used.object()).any(|found| found == usage) {
-        return Err(ChainError::Usage);
     }
     let [leaf_der, root_der] = [leaf, root].map(|certificate| CertificateDer::from(certificate.der.as_slice()));
     let others: Vec<_> = intermediates

@@ -7,7 +7,7 @@ mod timestamp;
 use crate::cosign::der::{Der, INTEGER, OCTET_STRING, SEQUENCE};
 use crate::cosign::public_key::PublicKey;
 pub use chain::ChainError;
-pub(crate) use chain::{CODE_SIGNING, verify_chain};
+pub(crate) use chain::{CODE_SIGNING, verify_chain, verify_signing_chain};
 pub(crate) use time::read_time;
 pub(crate) use timestamp::{Timestamp, length_of};
 

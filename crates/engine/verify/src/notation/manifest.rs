@@ -1,0 +1,70 @@
+//! The location of an artifact's signatures among its referrers.
+
+use serde::Deserialize;
+
+use super::ARTIFACT_TYPE;
+
+/// A layer with an envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvelopeLayer {
+    /// Its digest.
+    pub digest: String,
+    /// Its size in bytes, according to the manifest.
+    pub size: u64,
+    /// Its type.
+    pub media_type: String,
+}
+
+#[derive(Deserialize)]
+struct Index {
+    manifests: Option<Vec<Descriptor>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    #[serde(default)]
+    artifact_type: String,
+    config: Option<Descriptor>,
+    /// `blobs` in manifests of artifacts, before OCI 1.1.
+    #[serde(alias = "blobs")]
+    layers: Option<Vec<Descriptor>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    #[serde(default)]
+    digest: String,
+    #[serde(default)]
+    size: u64,
+}
+
+/// The digests of the referrers in an index that may be signatures: [`envelope_layer`] says which are.
+#[must_use]
+pub fn signatures(index: &[u8]) -> Vec<String> {
+    let index: Option<Index> = serde_json::from_slice(index).ok();
+    let entries = index.and_then(|index| index.manifests).unwrap_or_default().into_iter();
+    let may_be = |entry: &Descriptor| entry.artifact_type.is_empty() || entry.artifact_type == ARTIFACT_TYPE;
+    entries.filter(may_be).map(|entry| entry.digest).collect()
+}
+
+/// The only layer of a signature's manifest; `None` for other manifests.
+#[must_use]
+pub fn envelope_layer(manifest: &[u8]) -> Option<EnvelopeLayer> {
+    let manifest: Manifest = serde_json::from_slice(manifest).ok()?;
+    let by_config = manifest.config.is_some_and(|config| config.media_type == ARTIFACT_TYPE);
+    let mut layers = manifest.layers?.into_iter();
+    let layer = layers
+        .next()
+        .filter(|_| by_config || manifest.artifact_type == ARTIFACT_TYPE)?;
+    layers.next().is_none().then_some(EnvelopeLayer {
+        digest: layer.digest,
+        size: layer.size,
+        media_type: layer.media_type,
+    })
+}
