@@ -1,4 +1,4 @@
-//! What people take back in Git stays so, in a cluster (docs/guides/reverts.md).
+//! What people take back in Git stays so, and production waits for staging, in a cluster (docs/guides/reverts.md, docs/guides/promotion.md).
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::image_world::add_choice;
@@ -82,4 +82,50 @@ fn a_revert_stops_the_automation_until_there_is_a_newer_tag() {
     choose("2.0.1");
     landed("2.0.1", 4);
     world.ready(AUTOMATION, "all", "True", |_, message| !message.contains("replaced"));
+}
+
+/// docs/guides/promotion.md
+#[test]
+fn production_waits_for_what_git_says_of_staging() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    let world = World::new(cluster, "promotion");
+    let repo = world.repository("app.git");
+    let marked = |policy: &str, tag: &str| {
+        format!("image: ghcr.io/o/app:{tag} # {{\"$imagepolicy\": \"promotion:{policy}\"}}\n")
+    };
+    let file = |stage: &str| String::from_utf8(repo.show("main", &format!("clusters/{stage}/a.yaml"))).unwrap();
+    let first = ["staging", "production"].map(|stage| (format!("clusters/{stage}/a.yaml"), marked(stage, "1.0.0")));
+    let changes = first.each_ref().map(|(path, text)| Change::File(path, text.as_bytes()));
+    repo.commit("main", "first", &changes);
+    for stage in ["staging", "production"] {
+        add_choice(&world, stage, "1.0.0");
+        world.patch_status(IMAGE_POLICY, stage, &json!({"latestRef": {"name": "ghcr.io/o/app"}}));
+    }
+    let soak = |soak: &str| {
+        let annotations = json!({"bumpwright.dev/promote-path": "clusters/staging", "bumpwright.dev/soak": soak});
+        world.patch(
+            IMAGE_POLICY,
+            "production",
+            &json!({"metadata": {"annotations": annotations}}),
+        );
+    };
+    soak("1h");
+    world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
+    world.add(AUTOMATION, "all", automation("app"));
+    let _controller = world.controller(&["--controllers=image-automation"]);
+    for policy in ["production", "staging"] {
+        world.patch_status(IMAGE_POLICY, policy, &json!({"latestRef": {"tag": "1.1.0"}}));
+    }
+    until("staging follows", || file("staging") == marked("staging", "1.1.0"));
+    world.request(AUTOMATION, "all", "later");
+    let told = "clusters/production/a.yaml:1: ImagePolicy promotion/production: 1.1.0 is not proven: clusters/staging has 1.1.0 since ";
+    world.ready(AUTOMATION, "all", "True", |_, message| message.contains(told));
+    assert_eq!(file("production"), marked("production", "1.0.0"));
+    soak("0s");
+    world.request(AUTOMATION, "all", "at once");
+    until("production follows", || {
+        file("production") == marked("production", "1.1.0")
+    });
+    assert_eq!(repo.log("main").len(), 3);
 }

@@ -22,6 +22,7 @@ mod identities;
 mod merge_requests;
 mod mishaps;
 mod previews;
+mod promotion;
 mod pull_requests;
 mod races;
 mod refspecs;

@@ -593,7 +593,7 @@ fn a_history_that_cannot_be_read_changes_nothing() {
         assert!(ran.code == 2 && ran.err.contains(words), "{}\n{}", ran.out, ran.err);
         assert_eq!(world.bench.read(&format!("{target}/apps/a.yaml")), before);
     };
-    refused("plain", "there is none");
+    refused("plain", "cannot be read: git refused: fatal: not a git repository");
     // An old version of the file is lost.
     let bumped = world.landed("2.0.0", "1.0.0");
     let lost = world.repo.rev("main:apps/a.yaml").unwrap();

@@ -66,9 +66,21 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImagePolicy",
+        "promote-path",
+        "a path of the repository such as clusters/staging",
+        "Only tags are written that a marked field of the same image below that path has, in Git, for as long as soak says.",
+    ),
+    annotation(
+        "ImagePolicy",
         "release",
         "a tag such as 1.2.3, or several with commas between them",
         "Versions that failed in a cluster are written again.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "soak",
+        "a duration such as 24h; default: 0s",
+        "How long the fields below promote-path must have had a tag.",
     ),
     annotation(
         "ImagePolicy",

@@ -31,7 +31,7 @@ mod walk;
 
 pub use file::{FileKind, OTHER_LIMIT, YAML_LIMIT, file_kind, looks_marked};
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
-pub use plan::{Plan, plan};
+pub use plan::{Plan, is_same_image, plan};
 pub use scan::{LocalSkip, Scan, scan};
 pub use site::{BlockShape, Site, Spelling};
 pub use splice::{Edit, SpliceError, splice};

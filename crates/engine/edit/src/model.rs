@@ -133,6 +133,8 @@ pub enum Reason {
     OutsideWindow,
     /// Somebody has set the field back.
     Reverted,
+    /// The part of the repository that images are promoted from has not had this one for long enough.
+    NotProven,
 }
 
 impl Reason {

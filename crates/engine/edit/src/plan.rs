@@ -99,7 +99,7 @@ fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reaso
     let from = match site.setter.part {
         Part::Tag => Some(site.value.as_str()),
         Part::Reference => match LatestRef::split(&site.value) {
-            (name, tag, _) if is_same(name, &image.name) => tag,
+            (name, tag, _) if is_same_image(name, &image.name) => tag,
             _ => None,
         },
         Part::Name | Part::Digest => None,
@@ -108,7 +108,8 @@ fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reaso
 }
 
 /// Whether two names are of one image, such as `acme/app` and `docker.io/acme/app`.
-fn is_same(one: &str, other: &str) -> bool {
+#[must_use]
+pub fn is_same_image(one: &str, other: &str) -> bool {
     let full = |name| Reference::parse(name, Validation::Weak).map(|reference| reference.context());
     one == other || full(one).is_ok_and(|one| full(other).is_ok_and(|other| one == other))
 }

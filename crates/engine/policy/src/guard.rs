@@ -30,6 +30,17 @@ pub struct Guards {
     pub windows: Option<Windows>,
     /// Whose signatures an image needs.
     pub verification: Option<Box<Verification>>,
+    /// Where an image has to have been before it is written.
+    pub promotion: Option<Promotion>,
+}
+
+/// Only tags that another part of the repository has had for a while are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promotion {
+    /// The path of that part, without slashes at its ends.
+    pub path: String,
+    /// For how long it has to have had a tag.
+    pub soak: Duration,
 }
 
 /// A hold.
@@ -88,7 +99,7 @@ impl Guards {
         }
         ours.sort_unstable();
         guards.verification = Verification::read(&ours)?.map(Box::new);
-        let mut until = None;
+        let (mut until, mut path, mut soak) = (None, None, None);
         for (key, value) in ours {
             match key {
                 "allow-downgrade" => guards.refuses_downgrade = !read_flag(value)?,
@@ -99,8 +110,10 @@ impl Guards {
                     });
                 }
                 "hold-until" => until = Some(read_time(value)?),
-                "minimum-age" => guards.minimum_age = Some(read_age(value)?),
+                "minimum-age" => guards.minimum_age = Some(read_age("minimum-age", value)?),
+                "promote-path" => path = Some(read_path(value)?),
                 "release" => guards.released = read_versions(value)?,
+                "soak" => soak = Some(read_age("soak", value)?),
                 "window" => guards.windows = Some(read_windows(value)?),
                 _ => {}
             }
@@ -114,6 +127,20 @@ impl Guards {
             });
             hold.until = Some(until);
         }
+        guards.promotion = match (path, soak) {
+            (Some(path), soak) => Some(Promotion {
+                path,
+                soak: soak.unwrap_or(Duration(0)),
+            }),
+            (None, Some(soak)) => {
+                return Err(invalid(
+                    "soak",
+                    &soak.to_string(),
+                    "anything without promote-path beside it",
+                ));
+            }
+            (None, None) => None,
+        };
         Ok(guards)
     }
 
@@ -263,10 +290,10 @@ fn read_versions(value: &str) -> Result<Vec<String>, InvalidAnnotation> {
     }
 }
 
-fn read_age(value: &str) -> Result<Duration, InvalidAnnotation> {
+fn read_age(key: &'static str, value: &str) -> Result<Duration, InvalidAnnotation> {
     match Duration::parse(value.as_bytes()) {
         Ok(age) if age >= Duration(0) => Ok(age),
-        _ => Err(invalid("minimum-age", value, "a duration such as 72h or 1h30m")),
+        _ => Err(invalid(key, value, "a duration such as 72h or 1h30m")),
     }
 }
 
@@ -279,6 +306,20 @@ pub fn read_windows(value: &str) -> Result<Windows, InvalidAnnotation> {
         key: "window",
         why: error.to_string(),
     })
+}
+
+/// The path without slashes at its ends, and without `./`.
+fn read_path(value: &str) -> Result<String, InvalidAnnotation> {
+    let mut names = value.split('/').filter(|name| !matches!(*name, "" | "."));
+    let path = names.clone().collect::<Vec<_>>().join("/");
+    if path.is_empty() || names.any(|name| name == "..") || value.contains('\0') {
+        return Err(invalid(
+            "promote-path",
+            value,
+            "a path of the repository such as clusters/staging",
+        ));
+    }
+    Ok(path)
 }
 
 fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
@@ -320,6 +361,18 @@ mod tests {
                 "1.2.3,",
                 "a tag such as 1.2.3, or several with commas between them",
             ),
+            (
+                "promote-path",
+                "./",
+                "a path of the repository such as clusters/staging",
+            ),
+            (
+                "promote-path",
+                "a/../b",
+                "a path of the repository such as clusters/staging",
+            ),
+            ("soak", "1d", "a duration such as 72h or 1h30m"),
+            ("soak", "24h0m0s", "anything without promote-path beside it"),
         ] {
             let key = format!("{PREFIX}{key}");
             let error = Guards::read([("other.dev/hold", "x"), (key.as_str(), value)]).unwrap_err();
@@ -328,6 +381,24 @@ mod tests {
                 format!("annotation {key}: {value:?} is not {grammar}")
             );
         }
+    }
+
+    #[test]
+    fn a_promotion_has_a_path_and_a_time() {
+        let path = ("bumpwright.dev/promote-path", "./clusters//staging/");
+        let promotion = |annotations: &[(&str, &str)]| guards(annotations).promotion;
+        let expected = |soak: i64| {
+            Some(Promotion {
+                path: "clusters/staging".to_owned(),
+                soak: Duration(soak),
+            })
+        };
+        assert_eq!(promotion(&[path]), expected(0));
+        assert_eq!(
+            promotion(&[("bumpwright.dev/soak", "1s"), path]),
+            expected(1_000_000_000)
+        );
+        assert_eq!(promotion(&[]), None);
     }
 
     #[test]

@@ -90,8 +90,8 @@ pub enum RunError {
     },
     /// The history of the branch could not be read or fetched.
     #[error(
-        "the history of '{target}', which shows what people have reverted, cannot be read: {source}; nothing was written: look at fewer \
-         commits, or do not respect reverts"
+        "the history of '{target}', by which reverts and promotions are judged, cannot be read: {source}; nothing was written: look at \
+         fewer commits, or go without these annotations"
     )]
     History {
         /// The repository.

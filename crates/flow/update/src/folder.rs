@@ -98,9 +98,8 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
     let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
-    report
-        .notes
-        .extend(past::of_folder(job, &root, (&marked, &policies), &mut preview)?);
+    let (policies, note) = past::of_folder(job, &root, (&marked, policies), &mut preview)?;
+    report.notes.extend(note);
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;

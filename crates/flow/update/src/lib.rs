@@ -25,6 +25,7 @@ mod path;
 mod paths;
 mod policies;
 mod preview;
+mod promotion;
 mod pull_request;
 mod queue;
 mod remote;

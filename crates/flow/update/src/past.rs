@@ -1,80 +1,135 @@
 //! Where the past of a run's files is read: in the mirror of a remote, or in the repository of a folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::RunError;
 use super::fetch::Base;
 use super::folder::FolderJob;
 use super::git_program::{git_without_fetches, output};
-use super::job::RemoteJob;
+use super::index::Index;
+use super::job::{Edits, RemoteJob};
 use super::policies::Policies;
 use super::preview::Preview;
+use super::promotion::{self, Branch, Proven};
 use super::remote::Place;
 use super::reverts::{Past, respect};
 use super::survey::Marked;
 use bumpwright_git::{GitError, History, ObjectId, Objects};
+use bumpwright_policy::PolicyName;
 
-/// Takes reverted edits out of the preview of a run against a remote. Costs nothing unless it has edits and reverts are respected.
+/// Edits that the past says are not to be made, as skips: of images that are not proven, or that people have reverted. Costs nothing
+/// unless the preview has edits, and one of the two is asked for. Returns the policies with the images that are proven, and a note.
 pub(super) fn of_remote(
     job: &RemoteJob,
     place: &Place,
     base: &Base,
-    (marked, policies): (&[Marked], &Policies),
+    (marked, policies): (&[Marked], Arc<Policies>),
     preview: &mut Preview,
-) -> Result<Option<String>, RunError> {
-    let Some(asked) = job.edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
-        return Ok(None);
-    };
+) -> Result<(Arc<Policies>, Option<String>), RunError> {
     let (objects, tip) = (&base.fetched.objects, base.fetched.tip.commit);
-    let history = History::of_mirror(&place.mirror, objects, tip, asked.commits);
-    let told = history.and_then(|history| {
-        let past = Past {
-            objects,
-            history,
-            tip,
-            prefix: b"",
-            stories: Some(place.index.stories()),
-        };
-        respect(past, asked, policies, marked, preview)
-    });
-    told.map_err(|source| match source {
+    let failed = |source| match source {
         // The mirror is rebuilt.
         GitError::Damaged(_) => job.read_failed(source),
         source => RunError::History {
             target: job.url.clone(),
             source,
         },
-    })
+    };
+    let source = Source {
+        objects,
+        tip,
+        prefix: b"",
+        index: &place.index,
+        history: &|limit| History::of_mirror(&place.mirror, objects, tip, limit),
+    };
+    source.judge(&job.edits, (marked, policies), preview, &failed)
 }
 
-/// Takes reverted edits out of the preview of a run in a folder.
+/// The same for a run in a folder, by the commit that is checked out there.
 pub(super) fn of_folder(
     job: &FolderJob,
     root: &Path,
-    (marked, policies): (&[Marked<PathBuf>], &Policies),
+    (marked, policies): (&[Marked<PathBuf>], Arc<Policies>),
     preview: &mut Preview,
-) -> Result<Option<String>, RunError> {
-    let Some(asked) = job.edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
-        return Ok(None);
-    };
-    let repository = Repository::of(root)?;
-    let Some(tip) = repository.head else { return Ok(None) };
-    let told = Objects::of_repository(&repository.objects, tip.kind()).and_then(|objects| {
-        let history = History::of_repository(&objects, tip, repository.shallow, asked.commits)?;
-        let past = Past {
-            objects: &objects,
-            history,
-            tip,
-            prefix: &repository.prefix,
-            stories: None,
-        };
-        respect(past, asked, policies, marked, preview)
-    });
-    told.map_err(|source| RunError::History {
+) -> Result<(Arc<Policies>, Option<String>), RunError> {
+    if !Source::is_needed(&job.edits, &policies, preview) {
+        return Ok((policies, None));
+    }
+    let failed = |source| RunError::History {
         target: job.shown.clone(),
         source,
-    })
+    };
+    let repository = Repository::of(root)?;
+    let Some(tip) = repository.head else {
+        return Ok((policies, None));
+    };
+    let objects = Objects::of_repository(&repository.objects, tip.kind()).map_err(failed)?;
+    let source = Source {
+        objects: &objects,
+        tip,
+        prefix: &repository.prefix,
+        index: &Index::default(),
+        history: &|limit| History::of_repository(&objects, tip, repository.shallow.clone(), limit),
+    };
+    source.judge(&job.edits, (marked, policies), preview, &failed)
+}
+
+/// A commit and its history.
+struct Source<'a> {
+    objects: &'a Objects,
+    tip: ObjectId,
+    prefix: &'a [u8],
+    index: &'a Index,
+    history: &'a dyn Fn(u32) -> Result<History<'a>, GitError>,
+}
+
+impl Source<'_> {
+    fn is_needed(edits: &Edits, policies: &Policies, preview: &Preview) -> bool {
+        let asks = edits.respect_reverts.is_some() || !promotion::promoted(policies, preview).is_empty();
+        asks && !preview.files.is_empty()
+    }
+
+    fn judge<Place>(
+        &self,
+        edits: &Edits,
+        (marked, mut policies): (&[Marked<Place>], Arc<Policies>),
+        preview: &mut Preview,
+        failed: &dyn Fn(GitError) -> RunError,
+    ) -> Result<(Arc<Policies>, Option<String>), RunError> {
+        let promoted = promotion::promoted(&policies, preview);
+        if !promoted.is_empty() {
+            let proven = self.prove(&policies, &promoted).map_err(failed)?;
+            policies = promotion::apply(&proven, (marked, edits), &policies, preview)?;
+        }
+        let Some(asked) = edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
+            return Ok((policies, None));
+        };
+        let past = Past {
+            objects: self.objects,
+            history: (self.history)(asked.commits).map_err(failed)?,
+            tip: self.tip,
+            prefix: self.prefix,
+            stories: self.index.stories(),
+        };
+        let note = respect(past, asked, &policies, marked, preview).map_err(failed)?;
+        Ok((policies, note))
+    }
+
+    fn prove(
+        &self,
+        policies: &Policies,
+        promoted: &BTreeSet<PolicyName>,
+    ) -> Result<BTreeMap<PolicyName, Proven>, GitError> {
+        let branch = Branch {
+            objects: self.objects,
+            history: (self.history)(promotion::COMMITS)?.of_branch(),
+            tree: self.objects.commit(self.tip)?.tree,
+            index: self.index,
+        };
+        promotion::prove(branch, policies, promoted)
+    }
 }
 
 /// The repository of a folder, as the user's git finds it.
@@ -99,7 +154,7 @@ impl Repository {
         let found = ask(&["--show-prefix", "--git-path", "objects", "--git-path", "shallow"]);
         let found = found.map_err(|error| {
             RunError::Other(format!(
-                "reverts are found in the history of a Git repository, and there is none: {error}"
+                "the Git repository of the folder, whose history counts here, cannot be read: {error}"
             ))
         })?;
         let mut lines = found.split(|byte| *byte == b'\n');

@@ -11,7 +11,7 @@ use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_nearest::distance;
-use bumpwright_policy::{Closed, FilterSpec, InvalidImage, LatestRef, PolicyName, RuleSpec};
+use bumpwright_policy::{Closed, FilterSpec, InvalidImage, LatestRef, PolicyName, Promotion, RuleSpec};
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct Policies {
     all: bool,
     /// The orders of policies with a rule.
     orders: HashMap<PolicyName, Arc<Order>>,
+    /// Where the images of policies have to have been.
+    promotions: HashMap<PolicyName, Promotion>,
 }
 
 /// The rule and the filter of a policy.
@@ -91,6 +93,7 @@ impl Policies {
             online,
             all: false,
             orders: HashMap::new(),
+            promotions: HashMap::new(),
         }
     }
 
@@ -135,6 +138,9 @@ impl Policies {
             let known = self.know(&name, policy);
             self.terms.extend(Terms::of(policy).map(|terms| (name.clone(), terms)));
             self.orders.extend(Order::of(policy).map(|order| (name.clone(), order)));
+            let promotion = policy.guards().ok().and_then(|guards| guards.promotion);
+            self.promotions
+                .extend(promotion.map(|promotion| (name.clone(), promotion)));
             self.known.insert(name, known);
         }
     }
@@ -160,14 +166,57 @@ impl Policies {
         self.known.remove(name);
         self.terms.remove(name);
         self.orders.remove(name);
+        self.promotions.remove(name);
+    }
+
+    /// Where the image of a policy has to have been; an image that is set by hand goes without.
+    #[must_use]
+    pub fn promotion(&self, name: &PolicyName) -> Option<&Promotion> {
+        self.set_of(name)?.promotions.get(name)
+    }
+
+    /// The rule of a policy, if it has a valid one.
+    #[must_use]
+    pub fn rule(&self, name: &PolicyName) -> Option<bumpwright_policy::ImagePolicy> {
+        let own = self.set_of(name)?.orders.get(name)?;
+        bumpwright_policy::ImagePolicy::new(&own.rule, own.filter.as_ref()).ok()
+    }
+
+    /// When the run began.
+    #[must_use]
+    pub fn now(&self) -> &Time {
+        &self.now
+    }
+
+    /// The same policies, some with another image.
+    pub(super) fn with_images(&self, images: impl IntoIterator<Item = (PolicyName, LatestRef)>) -> Self {
+        let mut policies = self.clone();
+        for (name, image) in images {
+            if let Some(known) = policies.known_mut(&name) {
+                known.image = ImageState::Image(image);
+            }
+        }
+        policies
+    }
+
+    /// A policy, whichever set it is in.
+    fn known_mut(&mut self, name: &PolicyName) -> Option<&mut Known> {
+        if self.known.contains_key(name) {
+            return self.known.get_mut(name);
+        }
+        Arc::make_mut(self.others.as_mut()?).known.get_mut(name)
+    }
+
+    /// The set that a policy is in.
+    fn set_of(&self, name: &PolicyName) -> Option<&Self> {
+        Some(self.find(name)?.0)
     }
 
     /// How a policy orders tags; by version if it has no valid rule.
     #[must_use]
     pub fn order(&self, name: &PolicyName) -> Option<bumpwright_policy::ImagePolicy> {
-        let own = self.orders.get(name);
-        let chooser = own.and_then(|own| bumpwright_policy::ImagePolicy::new(&own.rule, own.filter.as_ref()).ok());
-        chooser.or_else(|| bumpwright_policy::ImagePolicy::new(&any_version(), None).ok())
+        self.rule(name)
+            .or_else(|| bumpwright_policy::ImagePolicy::new(&any_version(), None).ok())
     }
 
     /// Adds a policy with conflicting definitions, unless one of that name exists: its rule is ambiguous, so no registry is
@@ -251,6 +300,7 @@ impl Policies {
     /// Sets the image of a policy, overriding its status and registries; its labels and windows stay, and so does a hold, or an
     /// unparsable annotation.
     pub fn set(&mut self, name: PolicyName, image: LatestRef) {
+        self.promotions.remove(&name);
         let known = self.known.remove(&name);
         if let Some(closed) = known.as_ref().filter(|known| known.is_closed()) {
             self.known.insert(name, closed.clone());
@@ -288,11 +338,6 @@ impl Policies {
         let within = |set: &'_ Self| set.known.contains_key(name);
         let set = if within(self) { self } else { self.others.as_deref()? };
         Some((set, set.known.get(name)?))
-    }
-
-    /// The time of the run's beginning.
-    pub(super) fn now(&self) -> &Time {
-        &self.now
     }
 
     /// Whether there is a policy of that name.

@@ -11,7 +11,7 @@ use super::report::FileChange;
 use super::survey::Marked;
 use super::view::View;
 use super::windows::Timed;
-use bumpwright_edit::{self as edit, Change, Images as _, Plan, Site, Skip, Verdict};
+use bumpwright_edit::{self as edit, Change, Images as _, Plan, Reason, Site, Skip, Verdict};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
 
@@ -32,6 +32,40 @@ pub struct Preview {
     pub others: BTreeMap<PolicyName, LatestRef>,
     /// When the first of the windows opens that fields wait for.
     pub opens: Option<Time>,
+}
+
+impl Preview {
+    /// Makes skips of those changes for which `judge` has a message. It is asked about each file, by its place among those with
+    /// edits.
+    pub(super) fn take_out(&mut self, reason: Reason, mut judge: impl FnMut(usize, &[Change]) -> Vec<Option<String>>) {
+        let mut changes = std::mem::take(&mut self.changes).into_iter();
+        for (file, (n, plan)) in std::mem::take(&mut self.files).into_iter().enumerate() {
+            let own: Vec<Change> = changes.by_ref().take(plan.ends.len()).collect();
+            let refused = judge(file, &own);
+            let kept = plan.only(|change| refused.get(change).is_some_and(Option::is_none));
+            if !kept.edits.is_empty() {
+                self.files.push((n, kept));
+            }
+            for (change, refusal) in own.into_iter().zip(refused) {
+                match refusal {
+                    None => self.changes.push(change),
+                    Some(message) => self.skips.push(skip(change, reason, message)),
+                }
+            }
+        }
+        self.skips.sort();
+    }
+}
+
+/// A change that is not made.
+pub(super) fn skip(change: Change, reason: Reason, message: String) -> Skip {
+    Skip {
+        path: change.path,
+        line: change.line,
+        column: change.column,
+        reason,
+        message,
+    }
 }
 
 /// Plans the edits of every file with the policies of this run, at a time.

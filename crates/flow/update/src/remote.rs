@@ -169,13 +169,8 @@ impl Attempt<'_> {
         let (policies, notes) = tree.policies(&surveyed.files)?;
         report.notes.extend(notes);
         let (policies, mut preview) = self.edits(policies, &base, &surveyed)?;
-        report.notes.extend(past::of_remote(
-            job,
-            self.place,
-            &base,
-            (&surveyed.files, &policies),
-            &mut preview,
-        )?);
+        let (policies, note) = past::of_remote(job, self.place, &base, (&surveyed.files, policies), &mut preview)?;
+        report.notes.extend(note);
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;

@@ -25,7 +25,7 @@ pub(super) struct Past<'a> {
     /// The folder of the repository that paths are relative to: empty, or with a slash at its end.
     pub(super) prefix: &'a [u8],
     /// What earlier runs have found.
-    pub(super) stories: Option<&'a Stories>,
+    pub(super) stories: &'a Stories,
 }
 
 /// A file with edits.
@@ -179,7 +179,7 @@ impl Walking<'_, '_> {
 
     /// Goes on where an earlier run has begun.
     fn recall(&self, visited: &Visited, files: &mut [Edited]) {
-        let Some(known) = self.past.stories.and_then(|stories| stories.of(visited.id)) else {
+        let Some(known) = self.past.stories.of(visited.id) else {
             return;
         };
         for file in files {
@@ -194,10 +194,11 @@ impl Walking<'_, '_> {
     }
 
     fn remember(&self, files: &[Edited]) {
-        let Some(stories) = self.past.stories else { return };
         for file in files {
             for open in &file.fields {
-                stories.keep(self.past.tip, self.telling(&file.path, &open.field), &open.story);
+                self.past
+                    .stories
+                    .keep(self.past.tip, self.telling(&file.path, &open.field), &open.story);
             }
         }
     }

@@ -80,15 +80,23 @@ pub(super) fn told(id: ObjectId, commit: &CommitInfo) -> Told {
 impl Field {
     /// The field of a change, among the marked ones of its file.
     pub(super) fn of(change: &Change, sites: &[Site]) -> Self {
-        let is_like = |site: &&Site| site.setter == change.setter && site.object == change.object;
-        let place = (change.line, change.column);
+        Self::new(&change.setter, &change.object, (change.line, change.column), sites)
+    }
+
+    /// The field of a site, among the marked ones of its file.
+    pub(super) fn at(site: &Site, sites: &[Site]) -> Self {
+        Self::new(&site.setter, &site.object, (site.line, site.column), sites)
+    }
+
+    fn new(setter: &Setter, object: &DocumentId, place: (usize, usize), sites: &[Site]) -> Self {
+        let is_like = |site: &&Site| site.setter == *setter && site.object == *object;
         let before = sites
             .iter()
             .filter(is_like)
             .filter(|site| (site.line, site.column) < place);
         Self {
-            setter: change.setter.clone(),
-            object: change.object.clone(),
+            setter: setter.clone(),
+            object: object.clone(),
             number: before.count(),
             of: sites.iter().filter(is_like).count(),
         }

@@ -7,44 +7,25 @@ use std::collections::HashMap;
 use super::policies::Policies;
 use super::preview::Preview;
 use super::story::{Left, Story};
-use bumpwright_edit::{Change, Part, Reason, Skip};
+use bumpwright_edit::{Change, Part, Reason};
 use bumpwright_policy::{ImagePolicy, LatestRef, PolicyName};
 
 /// Makes skips of the edits that were reverted. `stories` are those of the fields that change, by file.
 pub(super) fn take_out(preview: &mut Preview, stories: &[Vec<Story>], policies: &Policies) {
-    let mut changes = std::mem::take(&mut preview.changes).into_iter();
-    let plans = std::mem::take(&mut preview.files);
     let mut orders: HashMap<PolicyName, Option<ImagePolicy>> = HashMap::new();
-    for ((n, plan), stories) in plans.into_iter().zip(stories) {
-        let own: Vec<Change> = changes.by_ref().take(plan.ends.len()).collect();
-        let judged = own.iter().zip(stories).map(|(change, story)| {
+    preview.take_out(Reason::Reverted, |file, changes| {
+        let stories = stories.get(file).map_or(&[][..], Vec::as_slice);
+        let judged = changes.iter().zip(stories).map(|(change, story)| {
             let order = orders.entry(change.policy.clone());
             let order = order.or_insert_with(|| policies.order(&change.policy));
             refusal(change, story, order.as_ref())
         });
-        let refused = together(&own, judged.collect());
-        let kept = plan.only(|change| refused.get(change).is_some_and(Option::is_none));
-        if !kept.edits.is_empty() {
-            preview.files.push((n, kept));
-        }
-        for (change, refusal) in own.into_iter().zip(refused) {
-            match refusal {
-                None => preview.changes.push(change),
-                Some(message) => preview.skips.push(Skip {
-                    path: change.path,
-                    line: change.line,
-                    column: change.column,
-                    reason: Reason::Reverted,
-                    message,
-                }),
-            }
-        }
-    }
-    preview.skips.sort();
+        together(changes, judged.collect())
+    });
 }
 
 /// Name and digest belong to the tag beside them: they change with it, or not at all.
-fn together(changes: &[Change], judged: Vec<Option<String>>) -> Vec<Option<String>> {
+pub(super) fn together(changes: &[Change], judged: Vec<Option<String>>) -> Vec<Option<String>> {
     let is_tag = |change: &Change| matches!(change.setter.part, Part::Tag | Part::Reference);
     let one = |(n, change): (usize, &Change)| {
         let own = judged.get(n).cloned().flatten();
@@ -135,7 +116,7 @@ fn is_back(left: &Left, older: &[Left], part: Part, order: Option<&ImagePolicy>)
 }
 
 /// The order of two values by the policy, if it has one for them.
-fn compare(this: &str, other: &str, part: Part, order: Option<&ImagePolicy>) -> Option<Ordering> {
+pub(super) fn compare(this: &str, other: &str, part: Part, order: Option<&ImagePolicy>) -> Option<Ordering> {
     match part {
         Part::Tag => order?.compare(this, other),
         Part::Reference => {

@@ -29,6 +29,8 @@ pub struct History<'a> {
     seen: HashSet<ObjectId>,
     visited: u32,
     is_cut: bool,
+    /// Only what the branch itself was, one commit after the other.
+    is_line: bool,
     walk: Walk,
 }
 
@@ -87,10 +89,17 @@ impl<'a> History<'a> {
             seen: HashSet::new(),
             visited: 0,
             is_cut: false,
+            is_line: false,
             walk: Walk::new("the history of the branch", objects),
         };
         history.push(tip)?;
         Ok(history)
+    }
+
+    /// The same along first parents only: what the branch itself was, one commit after the other, as long as nobody moved it otherwise.
+    #[must_use]
+    pub fn of_branch(self) -> Self {
+        Self { is_line: true, ..self }
     }
 
     /// The next commit; none at the end, or when there were as many as wanted.
@@ -108,6 +117,9 @@ impl<'a> History<'a> {
         if self.edge.contains(&id) {
             self.is_cut |= !parents.is_empty();
             parents.clear();
+        }
+        if self.is_line {
+            parents.truncate(1);
         }
         for parent in &parents {
             self.push(*parent)?;
