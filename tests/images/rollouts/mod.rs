@@ -1,5 +1,6 @@
 //! What becomes of pushed images, beside our own reconciler of Kustomizations and beside Flux's (docs/guides/rollouts.md).
 
+mod consent;
 mod faults;
 mod stories;
 
@@ -30,7 +31,7 @@ struct Fleet {
     nodes: Nodes,
     world: World<'static>,
     repo: Repo,
-    served: [String; 2],
+    served: Vec<String>,
     applier: Applier,
 }
 
@@ -49,12 +50,34 @@ impl Fleet {
 
     /// `more` adds objects before the controllers start.
     fn start_with(namespace: &str, applier: Applier, annotations: &Json, more: &dyn Fn(&World<'_>)) -> Option<Self> {
+        Self::start_as(namespace, applier, annotations, more, &[])
+    }
+
+    /// With a controller that sees all namespaces, and in them what has the label `fleet` with this one's name.
+    fn everywhere(namespace: &str, annotations: &Json) -> Option<Self> {
+        let labels = format!("--watch-label-selector=fleet={namespace}");
+        Self::start_as(
+            namespace,
+            Applier::Ours,
+            annotations,
+            &|_| {},
+            &["--interval-jitter-percentage=0", "--max-retry-delay=1s", &labels],
+        )
+    }
+
+    fn start_as(
+        namespace: &str,
+        applier: Applier,
+        annotations: &Json,
+        more: &dyn Fn(&World<'_>),
+        flags: &[&str],
+    ) -> Option<Self> {
         let cluster = Cluster::shared()?;
         if applier == Applier::Flux {
             bumpwright_testkit::tool("kustomize-controller")?;
         }
         cluster.define();
-        let world = World::new(cluster, namespace);
+        let world = World::new(cluster, namespace).labelled("fleet", namespace);
         let repo = world.repository("fleet.git");
         let files = ["web", "api"].map(|name| (format!("apps/{name}.yaml"), deployment(namespace, name, "1.0.0")));
         let changes: Vec<Change<'_>> = files
@@ -84,7 +107,11 @@ impl Fleet {
             nodes: Nodes::start(cluster, namespace),
             world,
             repo,
-            served: ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}")),
+            served: ["--storage-addr", "--storage-adv-addr"]
+                .map(|flag| format!("{flag}={address}"))
+                .into_iter()
+                .chain(flags.iter().map(|flag| (*flag).to_owned()))
+                .collect(),
             applier,
         };
         fleet.start_ours();
@@ -108,7 +135,13 @@ impl Fleet {
             Applier::Ours => "--controllers=source,kustomize,image-automation",
             Applier::Flux => "--controllers=source,image-automation",
         };
-        let starter = self.world.starter("ours").flags(&[kinds, "--requeue-dependency=1s"]);
+        let world = &self.world;
+        let is_everywhere = self.served.len() > 2;
+        let starter = match is_everywhere {
+            true => Controller::ours(&world.cluster.kubeconfig(), &world.namespace, &world.folder_of("ours")),
+            false => world.starter("ours"),
+        };
+        let starter = starter.flags(&[kinds, "--requeue-dependency=1s"]);
         self.ours = Some(starter.flags(&self.served).start());
     }
 

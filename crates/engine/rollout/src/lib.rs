@@ -13,7 +13,7 @@ mod step;
 mod told;
 
 pub use blame::{Blame, failing_workloads};
-pub use record::{Failing, Follower, Handled, Pushed, PutBack, Record, TooLarge};
+pub use record::{Failing, Follower, Handled, HeldImage, Pushed, PutBack, Record, TooLarge};
 pub use seen::{Holds, KustomizationState, Revisions, Seen};
 pub use step::{Failure, Limits, Stage, StageReached, Step};
 pub use told::{Phase, Summary};

@@ -35,6 +35,9 @@ pub struct Record {
     /// The images that were put back, of earlier rollouts too, oldest first: `namespace/policy=image`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reverted: Vec<String>,
+    /// The images of other namespaces' policies that are held by this automation alone, of earlier rollouts too, by `namespace/policy`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub held: BTreeMap<String, HeldImage>,
     /// When the rollout was over: all healthy, given up, or overtaken by other commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<i64>,
@@ -121,6 +124,18 @@ pub struct PutBack {
     pub branch: String,
 }
 
+/// An image that failed, of a policy that belongs to others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HeldImage {
+    /// `name:tag@digest`
+    pub image: String,
+    /// The Kustomization that failed with it, `namespace/name`.
+    pub kustomization: String,
+    /// The message of its Ready condition.
+    pub message: String,
+}
+
 /// A record that does not fit into an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
@@ -184,6 +199,7 @@ impl Record {
             true => self.clone(),
             false => Self {
                 reverted: self.reverted.clone(),
+                held: self.held.clone(),
                 ..Self::default()
             },
         };
@@ -221,6 +237,13 @@ impl Record {
             None => {
                 self.followers.insert(name, follower);
             }
+        }
+    }
+
+    /// Holds the image of a policy that belongs to others. A newer one takes its place.
+    pub fn hold(&mut self, policy: &str, held: HeldImage) {
+        if self.held.len() < REVERTED || self.held.contains_key(policy) {
+            self.held.insert(policy.to_owned(), held);
         }
     }
 

@@ -11,7 +11,7 @@ use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_nearest::distance;
-use bumpwright_policy::{Closed, FilterSpec, InvalidImage, LatestRef, PolicyName, Promotion, RuleSpec};
+use bumpwright_policy::{Closed, FailedVersion, FilterSpec, InvalidImage, LatestRef, PolicyName, Promotion, RuleSpec};
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
@@ -205,6 +205,13 @@ impl Policies {
             return self.known.get_mut(name);
         }
         Arc::make_mut(self.others.as_mut()?).known.get_mut(name)
+    }
+
+    /// Holds an image of a policy back for this run, since it failed.
+    pub fn hold(&mut self, name: &PolicyName, image: &LatestRef, failed: FailedVersion) {
+        if let Some(known) = self.known_mut(name) {
+            Arc::make_mut(&mut known.failed).add(image, failed);
+        }
     }
 
     /// The set that a policy is in.

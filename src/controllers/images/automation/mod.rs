@@ -155,7 +155,7 @@ impl ImageUpdateAutomations {
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job::annotate(&mut job, &annotations);
         job.edits.verify = verifier;
-        job.edits.announce = following.as_ref().map(Following::announcer);
+        following.iter().for_each(|following| following.prepare(&mut job.edits));
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());
         others::observe(&mut observed, &run);

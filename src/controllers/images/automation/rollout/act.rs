@@ -79,7 +79,8 @@ impl Following {
             .into_iter()
             .filter(|(policy, _)| is_blamed(&blamed, policy))
             .collect();
-        hold::hold(&self.context, &images, name, &failing).await?;
+        let own = self.automation.metadata.namespace_or_default();
+        hold::hold(&self.context, own, &images, (name, &failing), record).await?;
         if wanted == OnFailure::Hold {
             record.handled(name, Handled::Held, "");
             return Ok(None);

@@ -1,15 +1,17 @@
 //! Images that failed are held at their policies.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{ClusterError, IMAGE_POLICY, Object};
-use bumpwright_policy::{FAILED_VERSIONS, FailedVersion, FailedVersions, LatestRef};
-use bumpwright_rollout::Failing;
+use bumpwright_policy::{FAILED_VERSIONS, FailedVersion, FailedVersions, LatestRef, PolicyName};
+use bumpwright_rollout::{Failing, HeldImage, Record};
 use bumpwright_runtime::clock;
+use bumpwright_update::Policies;
 
 /// Attempts of a write that others contest.
 const ATTEMPTS: u32 = 5;
@@ -17,26 +19,56 @@ const ATTEMPTS: u32 = 5;
 /// The field manager of the annotation.
 const MANAGER: &str = "image-automation-controller";
 
-/// Holds the images of policies (`namespace/name`) since a Kustomization failed with them.
+/// Holds the images of policies (`namespace/name`) since a Kustomization failed with them: for everybody at policies of the automation's own
+/// namespace, for this automation alone at those of others.
 ///
 /// # Errors
 /// The server's.
 pub(super) async fn hold(
     context: &AutomationContext,
+    own: &str,
     images: &BTreeMap<&str, &str>,
-    kustomization: &str,
-    failing: &Failing,
+    (kustomization, failing): (&str, &Failing),
+    record: &mut Record,
 ) -> Result<(), String> {
     for (policy, image) in images {
         let Some((namespace, name)) = policy.split_once('/') else {
             continue;
         };
+        if namespace != own {
+            let held = HeldImage {
+                image: (*image).to_owned(),
+                kustomization: kustomization.to_owned(),
+                message: failing.message.clone(),
+            };
+            record.hold(policy, held);
+            continue;
+        }
         let (image, failed) = version(image, kustomization, failing);
         one(context, &ObjectName::new(namespace, name), &image, &failed)
             .await
             .map_err(|error| format!("unable to hold {image} at ImagePolicy {policy}: {error}"))?;
     }
     Ok(())
+}
+
+/// Has a run leave the images alone that the automation holds at policies of other namespaces.
+pub(super) fn respect(policies: &mut Arc<Policies>, record: &Record) {
+    if record.held.is_empty() {
+        return;
+    }
+    let policies = Arc::make_mut(policies);
+    for (policy, held) in &record.held {
+        let Some((namespace, name)) = policy.split_once('/') else {
+            continue;
+        };
+        let failing = Failing {
+            message: held.message.clone(),
+            ..Failing::default()
+        };
+        let (image, failed) = version(&held.image, &held.kustomization, &failing);
+        policies.hold(&PolicyName::new(namespace, name), &image, failed);
+    }
 }
 
 fn version(image: &str, kustomization: &str, failing: &Failing) -> (LatestRef, FailedVersion) {

@@ -17,7 +17,7 @@ use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAu
 use bumpwright_kube::Object;
 use bumpwright_rollout::{Record, Step, Summary};
 use bumpwright_runtime::{ReconcileRequest, clock};
-use bumpwright_update::{Announce, Place, RemoteJob, Run};
+use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
 
 /// The annotation with the record, which triggers no reconciliation.
 pub(in crate::controllers::images) const RECORD: &str = "state.bumpwright.dev/rollout";
@@ -95,9 +95,10 @@ impl Following {
         }
     }
 
-    /// Is told of commits before they are pushed.
-    pub(super) fn announcer(&self) -> Arc<dyn Announce> {
-        Arc::clone(&self.announcer) as Arc<dyn Announce>
+    /// Prepares a run: it leaves alone what the automation holds by itself, and its commits are recorded before they are pushed.
+    pub(super) fn prepare(&self, edits: &mut Edits) {
+        hold::respect(&mut edits.policies, &self.before);
+        edits.announce = Some(Arc::clone(&self.announcer) as Arc<dyn Announce>);
     }
 
     /// Looks how far the rollout is after a run, and does what is to be done.
