@@ -1,7 +1,6 @@
 //! Policies of other namespaces that an automation's markers name (`bumpwright.dev/allow-automations-from`).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -25,7 +24,7 @@ pub(super) fn record(
     if context.readers.record(automation, &run.named) {
         let (now, _) = context.policy_book.of(&automation.namespace, None);
         if now.others().map(Arc::as_ptr) != before.map(Arc::as_ptr) {
-            request.come_back(Duration::ZERO);
+            request.again();
         }
     }
 }

@@ -147,6 +147,11 @@ impl ReconcileRequest<'_> {
         self.queue.add_after(self.object.name.clone(), pause);
     }
 
+    /// Reconciles the object again right after this reconciliation.
+    pub fn again(&self) {
+        self.queue.add(self.object.name.clone());
+    }
+
     /// Waits until the process shuts down.
     pub async fn shutting_down(&self) {
         self.queue.closed().await;
