@@ -28,6 +28,7 @@ mod leave_a_core;
 mod name_a_file;
 mod nest_submodules;
 mod outlive_deletion;
+mod read_anothers_policy;
 mod read_anothers_repository;
 mod read_anothers_tags;
 mod read_drift_of_secrets;

@@ -84,6 +84,13 @@ impl<'a> Team<'a> {
         until("the run has ended", handled);
     }
 
+    /// How often something was read from the API server.
+    fn requests(&self) -> f64 {
+        let host = self.world.cluster.url().trim_start_matches("https://").to_owned();
+        let series = format!("rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"GET\"}}");
+        self.controller.metric(&series).unwrap_or_default()
+    }
+
     /// How many markers are left to others.
     fn counts(&self, left: f64) {
         let name = &self.world.namespace;
@@ -122,6 +129,10 @@ fn a_policy_is_used_while_it_allows_it() {
     assert!(team.is_in_git("1.2.0"));
     team.allow(json!("kubernetes.io/metadata.name in (consent)"));
     until("its labels allow it", || team.is_in_git("1.3.0"));
+    // While nothing changes no run asks for more: the labels were read just now.
+    let before = team.requests();
+    ["one", "two", "three"].iter().for_each(|at| team.run(at));
+    assert!(team.requests() <= before + 1.0, "{before} {}", team.requests());
     team.allow(json!("team b"));
     team.observes(Value::Null);
     team.allow(json!("*"));
