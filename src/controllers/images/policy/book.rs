@@ -21,7 +21,12 @@ use bumpwright_update::{NamespaceLabels, Policies};
 const TIMED: &str = "bumpwright.dev/";
 
 /// Those that runs judge anew, or that say the same at all times.
-const TIMELESS: [&str; 3] = [ALLOWS, "bumpwright.dev/window", "bumpwright.dev/allow-downgrade"];
+const TIMELESS: [&str; 4] = [
+    ALLOWS,
+    "bumpwright.dev/window",
+    "bumpwright.dev/allow-downgrade",
+    "bumpwright.dev/release",
+];
 
 /// How often policies with other ones are read anew for all namespaces: their owner must not make runs of others expensive.
 const SHARED_AGAIN: Duration = Duration::from_secs(30);
