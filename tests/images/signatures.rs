@@ -124,11 +124,19 @@ fn a_policy_without_a_previous_image_waits_for_a_signature() {
     world.put(
         IMAGE_POLICY,
         "app",
-        json!({"metadata": {"annotations": annotations}, "spec": newest("app")}),
+        json!({"metadata": {"annotations": annotations.clone()}, "spec": newest("app")}),
     );
     let _controller = world.controller(&[IMAGES]);
     world.ready(IMAGE_POLICY, "app", "False", |reason, message| {
         reason == "ImageRefused" && message.contains(":1.0.0: unsigned: no matching signatures were found for ")
     });
     assert!(world.get(IMAGE_POLICY, "app")["status"]["latestRef"].is_null());
+    // Nor does a choice stay that was made when no signature was wanted.
+    world.add(IMAGE_POLICY, "late", newest("app"));
+    world.ready(IMAGE_POLICY, "late", "True", |_, message| {
+        message.ends_with("resolved to 1.0.0")
+    });
+    world.patch(IMAGE_POLICY, "late", &json!({"metadata": {"annotations": annotations}}));
+    world.ready(IMAGE_POLICY, "late", "False", |reason, _| reason == "ImageRefused");
+    assert!(world.get(IMAGE_POLICY, "late")["status"]["latestRef"].is_null());
 }

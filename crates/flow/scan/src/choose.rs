@@ -66,6 +66,8 @@ pub enum NoImage {
         image: String,
         /// The guard.
         refusal: Box<GuardRefusal>,
+        /// Whether the previous choice may stay.
+        stays: bool,
     },
 }
 
@@ -117,6 +119,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
             .map_err(|refusal| NoImage::Refused {
                 image: image.to_string(),
                 refusal: Box::new(refusal),
+                stays: true,
             })?;
     }
     image.digest = match reflection.source(&image.name, &image.tag, asked.before) {
@@ -181,32 +184,42 @@ fn verified(
     let most = if verification.fallback { MOST_TRIED } else { 1 };
     let mut passed_over = Vec::new();
     let mut first = None;
-    for tag in survey.ranked().take(most) {
-        let image = named(asked.tags, tag);
-        let digest = match reflection.source(&image.name, tag, asked.before) {
+    let judged = |image: &LatestRef| {
+        let digest = match reflection.source(&image.name, &image.tag, asked.before) {
             DigestSource::Known(digest) => digest,
-            DigestSource::Absent | DigestSource::Registry => digest_of(scanner, asked, objects, &image)?,
+            DigestSource::Absent | DigestSource::Registry => digest_of(scanner, asked, objects, image)?,
         };
         let verdict = scanner.verify(asked.policy, asked.repository, objects, (&digest, &settings, now));
         let verdict = verdict.map_err(|error| NoImage::Digest {
             image: image.to_string(),
             error: Box::new(error),
         })?;
-        let Err(why) = verdict else {
-            return Ok(Candidate {
-                tag: tag.to_owned(),
-                digest: Some(digest),
-                passed_over,
-            });
+        Ok::<_, NoImage>(verdict.map(|()| digest))
+    };
+    for tag in survey.ranked().take(most) {
+        let image = named(asked.tags, tag);
+        let why = match judged(&image)? {
+            Ok(digest) => {
+                return Ok(Candidate {
+                    tag: tag.to_owned(),
+                    digest: Some(digest),
+                    passed_over,
+                });
+            }
+            Err(why) => why,
         };
         let refusal = GuardRefusal::Unsigned { why };
         passed_over.push(format!("{image}: {refusal}"));
         first.get_or_insert((image, refusal));
     }
+    // What was chosen when no signature was wanted, or by other keys, does not stay either.
+    let before = asked.before.filter(|before| before.name == asked.tags.image);
+    let stays = before.map(&judged).transpose()?.is_some_and(|verdict| verdict.is_ok());
     match first {
         Some((image, refusal)) => Err(NoImage::Refused {
             image: image.to_string(),
             refusal: Box::new(refusal),
+            stays,
         }),
         None => Err(NoImage::NoTags),
     }

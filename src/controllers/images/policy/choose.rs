@@ -79,8 +79,10 @@ impl Candidates {
                 })
             }
             (Ok(Chosen { image, passed_over }), _) => Ok(Choice::of(image, &passed_over)),
-            (Err(error @ NoImage::Refused { .. }), Some(before)) => Ok(Choice::Kept(before, error.to_string())),
-            (Err(error @ NoImage::Refused { .. }), None) => Err(Error::ImageRefused {
+            (Err(error @ NoImage::Refused { stays: true, .. }), Some(before)) => {
+                Ok(Choice::Kept(before, error.to_string()))
+            }
+            (Err(error @ NoImage::Refused { .. }), _) => Err(Error::ImageRefused {
                 message: error.to_string(),
                 retry: context.shared.settings.requeue_dependency.max(REFUSED),
             }),

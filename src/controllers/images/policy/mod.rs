@@ -47,7 +47,12 @@ impl Reconcile for ImagePolicies {
                 }
                 status::ready(status, chosen)
             }
-            Err(error) => error.into(),
+            Err(error) => {
+                if matches!(error, Error::ImageRefused { .. }) {
+                    status::without_image(status);
+                }
+                error.into()
+            }
         }
     }
 }

@@ -33,6 +33,13 @@ pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
     }
 }
 
+/// Records that there is no image that may be written.
+pub(super) fn without_image(status: &mut Status) {
+    for field in ["latestRef", "latestImage"] {
+        status.fields.remove(field);
+    }
+}
+
 /// The message of Ready (image-reflector-controller v1.2, `composeImagePolicyReadyMessage`), followed by our reason for keeping
 /// an older image.
 fn message(image: &LatestRef, previous: Option<&Value>, kept: Option<&str>) -> String {
