@@ -30,4 +30,5 @@ mod registries;
 #[path = "../sources/rounds.rs"]
 #[allow(dead_code)]
 mod rounds;
+mod signed_images;
 mod vault;

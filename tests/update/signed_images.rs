@@ -170,6 +170,24 @@ fn only_what_is_signed_is_written() {
 }
 
 #[test]
+fn only_so_many_tags_are_tried() {
+    let Some(world) = World::start(&["1.0.0"]) else { return };
+    let signed = world.push("1.1.0");
+    world.sign(&signed, &Wish::default());
+    for minor in 2..=10 {
+        world.push(&format!("1.{minor}.0"));
+    }
+    let lower = || world.describe(&and(keyless(), json!({"verify-fallback": "true"})), "Never");
+    lower();
+    assert_eq!(world.update(), ("1.1.0".to_owned(), Vec::new()), "the tenth");
+    world.push("1.11.0");
+    lower();
+    let (reason, message) = world.skip();
+    assert_eq!(reason, "Unsigned");
+    assert!(message.contains(":1.11.0: unsigned: "), "{message}");
+}
+
+#[test]
 fn the_digest_that_is_written_is_the_one_that_was_verified() {
     let Some(world) = World::start(&["1.0.0"]) else { return };
     let digest = world.push("1.1.0");

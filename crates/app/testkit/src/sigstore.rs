@@ -42,6 +42,18 @@ impl Key {
         json!({"dev.cosignproject.cosign/signature": STANDARD.encode(self.sign(content))})
     }
 
+    /// The private key in PEM (RFC 5915).
+    pub fn private_pem(&self) -> String {
+        let point = self.0.verifying_key().to_sec1_point(false);
+        let key = sequence(&[
+            &[2, 1, 1],
+            &tlv(4, &[&self.0.to_bytes()]),
+            &tlv(0xa0, &[&oid("1.2.840.10045.3.1.7")]),
+            &tlv(0xa1, &[&tlv(3, &[&[0], point.as_bytes()])]),
+        ]);
+        pem_of("EC PRIVATE KEY", &key)
+    }
+
     /// The public key in PEM.
     pub fn pem(&self) -> String {
         pem_of("PUBLIC KEY", &self.public())
@@ -67,6 +79,31 @@ pub fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     }
     bytes.extend(content);
     bytes
+}
+
+/// Elements of DER with their tags.
+fn elements(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
+    let mut found = Vec::new();
+    while let [tag, length, rest @ ..] = bytes {
+        let (length, rest) = match length {
+            0..=0x7f => (usize::from(*length), rest),
+            _ => {
+                let (digits, rest) = rest.split_at(usize::from(length & 0x7f));
+                (
+                    digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)),
+                    rest,
+                )
+            }
+        };
+        let (content, others) = rest.split_at(length);
+        found.push((*tag, content.to_vec()));
+        bytes = others;
+    }
+    found
+}
+
+fn whole((tag, content): &(u8, Vec<u8>)) -> Vec<u8> {
+    tlv(*tag, &[content])
 }
 
 fn sequence(parts: &[&[u8]]) -> Vec<u8> {
@@ -280,7 +317,7 @@ impl Sigstore {
         let stamper = [
             basic_constraints(false),
             key_usage(0x80, 7),
-            extended_key_usage(TIME_STAMPING),
+            extension("2.5.29.37", true, &sequence(&[&oid(TIME_STAMPING)])),
         ];
         Self {
             intermediate: Owner::authority(&format!("{name} intermediate"), Some(&root)),
@@ -404,19 +441,39 @@ impl Sigstore {
     /// The token in that response.
     pub fn token(&self, signature: &[u8], at: i64) -> Vec<u8> {
         let sha256 = sequence(&[&oid("2.16.840.1.101.3.4.2.1")]);
+        let imprint = sequence(&[&sha256, &tlv(4, &[&Sha256::digest(signature)])]);
+        self.stamped(&imprint, &[], at)
+    }
+
+    /// The answer of the timestamp authority to a request, as its server gives it.
+    pub fn answer(&self, request: &[u8], at: i64) -> Vec<u8> {
+        let mut parts = elements(&elements(request)[0].1);
+        let imprint = whole(&parts.remove(1));
+        let nonce = parts.iter().skip(1).find(|(tag, _)| *tag == 2).map(whole);
+        let token = self.stamped(&imprint, &nonce.unwrap_or_default(), at);
+        sequence(&[&sequence(&[&[2, 1, 0]]), &token])
+    }
+
+    /// A token about an imprint.
+    fn stamped(&self, imprint: &[u8], nonce: &[u8], at: i64) -> Vec<u8> {
+        let sha256 = sequence(&[&oid("2.16.840.1.101.3.4.2.1")]);
         let info_kind = oid("1.2.840.113549.1.9.16.1.4");
         let info = sequence(&[
             &[2, 1, 1],
             &oid("1.3.6.1.4.1.57264.2"),
-            &sequence(&[&sha256, &tlv(4, &[&Sha256::digest(signature)])]),
+            imprint,
             &[2, 1, 9],
             &tlv(0x18, &[date(at).as_bytes()]),
+            nonce,
         ]);
         let attribute = |kind: &str, value: &[u8]| sequence(&[&oid(kind), &set(&[value])]);
         let digest = tlv(4, &[&Sha256::digest(&info)]);
+        // The signer's certificate, by its digest (RFC 5035).
+        let signer = sequence(&[&tlv(4, &[&Sha256::digest(&self.stamper.certificate)])]);
         let attributes = [
             attribute("1.2.840.113549.1.9.3", &info_kind),
             attribute("1.2.840.113549.1.9.4", &digest),
+            attribute("1.2.840.113549.1.9.16.2.47", &sequence(&[&sequence(&[&signer])])),
         ]
         .concat();
         let signed = self.stamper.key.sign(&set(&[&attributes]));
