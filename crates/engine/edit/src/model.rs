@@ -91,6 +91,8 @@ pub struct Change {
 }
 
 /// Why a comment that looks like a marker was not edited (docs/cli.md, *Output*).
+///
+/// New ones go to the end: indexes on disk know them by their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// The YAML file does not parse.
@@ -119,10 +121,6 @@ pub enum Reason {
     TooYoung,
     /// The new version is lower, and the policy forbids downgrades.
     WouldDowngrade,
-    /// The image failed in a cluster, and is held since.
-    Failed,
-    /// The image has no signature that the policy accepts.
-    Unsigned,
     /// The registry could not be scanned.
     ScanFailed,
     /// The file is too large.
@@ -135,6 +133,10 @@ pub enum Reason {
     Reverted,
     /// The part of the repository that images are promoted from has not had this one for long enough.
     NotProven,
+    /// The image failed in a cluster, and is held since.
+    Failed,
+    /// The image has no signature that the policy accepts.
+    Unsigned,
 }
 
 impl Reason {
