@@ -271,6 +271,14 @@ fn timestamps_are_of_the_signature_and_by_a_known_authority() {
             "{at}: {said}"
         );
     }
+    // Beside a time that the log has signed, one of an unknown authority is passed over.
+    let mut both = signed(&Wish {
+        stamped: true,
+        ..Wish::default()
+    });
+    let stamp = STANDARD.encode(Sigstore::of("mallory").stamp(&signature, AT));
+    *both.pointer_mut(place).unwrap() = json!(stamp);
+    assert_eq!(verdict(&both), "verified");
     // Signed by the authority, after the certificate had expired.
     let late = stamped(world().stamp(&signature, AT + 3600));
     assert_eq!(late, "a certificate of the chain was not valid at the time of signing");

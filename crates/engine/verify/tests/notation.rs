@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bumpwright_verify::notation::{NotationTrust, Signature, Verdict};
 use serde_json::{Value, json};
-use sigstore::{AT, Owner, Sigstore, basic_constraints, extended_key_usage, extension, key_usage, pem, tlv};
+use sigstore::{AT, Owner, Sigstore, basic_constraints, extended_key_usage, extension, key_usage, oid, pem, tlv};
 
 #[path = "../../../app/testkit/src/sigstore.rs"]
 #[allow(dead_code)]
@@ -140,6 +140,14 @@ fn each_check_refuses_what_fails_it_alone() {
     let usage = || key_usage(0x80, 7);
     // Where to ask for a list of revoked certificates.
     let points = || extension("2.5.29.31", false, &tlv(0x30, &[]));
+    // Where the certificate of the authority is; and where to ask whether this one is revoked.
+    let access = |method: &str| {
+        let uri = tlv(0x86, &[b"http://authority.example"]);
+        let access = tlv(0x30, &[&tlv(0x30, &[&oid(method), &uri])]);
+        signer(vec![usage(), extension("1.3.6.1.5.5.7.1.1", false, &access)])
+    };
+    assert_eq!(access("1.3.6.1.5.5.7.48.2"), "verified");
+    assert!(access("1.3.6.1.5.5.7.48.1").contains("no OCSP or CRL server is asked"));
     for (said, expected) in [
         (
             header("alg", json!("ES384")),

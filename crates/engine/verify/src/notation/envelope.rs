@@ -11,6 +11,7 @@ use crate::x509::{Certificate, verify_signing_chain};
 /// Extensions: key usage, where to ask for revocation (OCSP, CRL).
 const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];
 const AUTHORITY_ACCESS: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x01, 0x01];
+const CERTIFICATES_OF_AUTHORITIES: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x02];
 const DISTRIBUTION_POINTS: &[u8] = &[0x55, 0x1d, 0x1f];
 /// `digitalSignature` and `keyCertSign` in the first byte of a key usage.
 const DIGITAL_SIGNATURE: u8 = 0x80;
@@ -101,14 +102,25 @@ impl Envelope {
         self.chain.iter().all(valid)
     }
 
-    /// Whether a certificate names a server that would have to be asked whether it is revoked.
+    /// Whether a certificate below the root names a server that would have to be asked whether it is revoked.
     pub(super) fn is_revocable(&self) -> bool {
         let names = |certificate: &Certificate| {
-            let extension = |identifier| certificate.extension(identifier).is_some();
-            extension(AUTHORITY_ACCESS) || extension(DISTRIBUTION_POINTS)
+            let access = certificate.extension(AUTHORITY_ACCESS);
+            access.is_some_and(names_ocsp) || certificate.extension(DISTRIBUTION_POINTS).is_some()
         };
-        self.chain.iter().any(names)
+        let below_root = self.chain.len().saturating_sub(1);
+        self.chain.iter().take(below_root).any(names)
     }
+}
+
+/// Whether an extension about access to authorities names an OCSP server, and not only where certificates are. What cannot be read
+/// counts as if it did.
+fn names_ocsp(access: &[u8]) -> bool {
+    let Some(mut descriptions) = Der(access).sequence() else {
+        return true;
+    };
+    let mut others = std::iter::from_fn(|| descriptions.sequence());
+    others.any(|mut description| description.object() != Some(CERTIFICATES_OF_AUTHORITIES))
 }
 
 /// Whether each certificate names the next as its issuer.

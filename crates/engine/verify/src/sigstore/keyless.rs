@@ -181,13 +181,17 @@ impl Candidate<'_> {
         if !logged {
             return Err(SigstoreError::NoEntry);
         }
-        for timestamp in &self.timestamps {
-            let time = stamped(timestamp, self.signature, &keyless.root.timestamp_authorities);
-            times.push(time.ok_or(SigstoreError::Timestamp)?);
-        }
-        match times.is_empty() {
-            true => Err(SigstoreError::NoTime),
-            false => Ok(times),
+        // Those of authorities that are not known prove nothing, and are no fault beside a time that is proven.
+        let authorities = &keyless.root.timestamp_authorities;
+        let stamped = self
+            .timestamps
+            .iter()
+            .filter_map(|timestamp| stamped(timestamp, self.signature, authorities));
+        times.extend(stamped);
+        match (times.is_empty(), self.timestamps.is_empty()) {
+            (false, _) => Ok(times),
+            (true, true) => Err(SigstoreError::NoTime),
+            (true, false) => Err(SigstoreError::Timestamp),
         }
     }
 
