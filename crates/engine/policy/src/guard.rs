@@ -31,12 +31,12 @@ pub struct Guards {
     /// Whose signatures an image needs.
     pub verification: Option<Box<Verification>>,
     /// Where an image has to have been before it is written.
-    pub promotion: Option<Promotion>,
+    pub path_promotion: Option<PathPromotion>,
 }
 
 /// Only tags that another part of the repository has had for a while are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promotion {
+pub struct PathPromotion {
     /// The path of that part, without slashes at its ends.
     pub path: String,
     /// For how long it has to have had a tag.
@@ -127,8 +127,8 @@ impl Guards {
             });
             hold.until = Some(until);
         }
-        guards.promotion = match (path, soak) {
-            (Some(path), soak) => Some(Promotion {
+        guards.path_promotion = match (path, soak) {
+            (Some(path), soak) => Some(PathPromotion {
                 path,
                 soak: soak.unwrap_or(Duration(0)),
             }),
@@ -386,9 +386,9 @@ mod tests {
     #[test]
     fn a_promotion_has_a_path_and_a_time() {
         let path = ("bumpwright.dev/promote-path", "./clusters//staging/");
-        let promotion = |annotations: &[(&str, &str)]| guards(annotations).promotion;
+        let promotion = |annotations: &[(&str, &str)]| guards(annotations).path_promotion;
         let expected = |soak: i64| {
-            Some(Promotion {
+            Some(PathPromotion {
                 path: "clusters/staging".to_owned(),
                 soak: Duration(soak),
             })

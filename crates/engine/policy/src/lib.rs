@@ -31,7 +31,7 @@ pub use digest::{DigestReflection, DigestSource, InvalidReflection};
 pub use explain::{Explanation, Judgement, Survey, Verdict};
 pub use failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
 pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
-pub use guard::{GuardRefusal, Guards, Hold, Promotion, read_windows};
+pub use guard::{GuardRefusal, Guards, Hold, PathPromotion, read_windows};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};

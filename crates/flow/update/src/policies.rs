@@ -11,7 +11,9 @@ use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_nearest::distance;
-use bumpwright_policy::{Closed, FailedVersion, FilterSpec, InvalidImage, LatestRef, PolicyName, Promotion, RuleSpec};
+use bumpwright_policy::{
+    Closed, FailedVersion, FilterSpec, InvalidImage, LatestRef, PathPromotion, PolicyName, RuleSpec,
+};
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ pub struct Policies {
     /// The orders of policies with a rule.
     orders: HashMap<PolicyName, Arc<Order>>,
     /// Where the images of policies have to have been.
-    promotions: HashMap<PolicyName, Promotion>,
+    promotions: HashMap<PolicyName, PathPromotion>,
 }
 
 /// The rule and the filter of a policy.
@@ -138,7 +140,7 @@ impl Policies {
             let known = self.know(&name, policy);
             self.terms.extend(Terms::of(policy).map(|terms| (name.clone(), terms)));
             self.orders.extend(Order::of(policy).map(|order| (name.clone(), order)));
-            let promotion = policy.guards().ok().and_then(|guards| guards.promotion);
+            let promotion = policy.guards().ok().and_then(|guards| guards.path_promotion);
             self.promotions
                 .extend(promotion.map(|promotion| (name.clone(), promotion)));
             self.known.insert(name, known);
@@ -171,7 +173,7 @@ impl Policies {
 
     /// Where the image of a policy has to have been; an image that is set by hand goes without.
     #[must_use]
-    pub fn promotion(&self, name: &PolicyName) -> Option<&Promotion> {
+    pub fn promotion(&self, name: &PolicyName) -> Option<&PathPromotion> {
         self.set_of(name)?.promotions.get(name)
     }
 
