@@ -1,40 +1,66 @@
 //! Stands in for the controllers of Deployments and the kubelets: sets the statuses of the Deployments of a namespace as they would, healthy
-//! unless an image is broken.
+//! unless an image is broken. If asked for, each Deployment has a pod, with a status too.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use bumpwright_gostd::{RFC_3339, Time};
 use serde_json::{Value as Json, json};
 
 use crate::apiserver::Cluster;
 
 /// A thread that sets statuses, until it is dropped.
 pub struct Nodes {
+    place: Place,
     broken: Arc<Mutex<BTreeSet<String>>>,
     ended: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
+/// A namespace of a cluster.
+#[derive(Clone)]
+struct Place {
+    cluster: &'static Cluster,
+    deployments: String,
+    pods: String,
+}
+
 impl Nodes {
     pub fn start(cluster: &'static Cluster, namespace: &str) -> Self {
+        Self::run(cluster, namespace, false)
+    }
+
+    /// With a pod for each Deployment.
+    pub fn start_with_pods(cluster: &'static Cluster, namespace: &str) -> Self {
+        Self::run(cluster, namespace, true)
+    }
+
+    fn run(cluster: &'static Cluster, namespace: &str, has_pods: bool) -> Self {
         let broken: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let ended: Arc<AtomicBool> = Arc::default();
-        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
-        let (known, stop) = (Arc::clone(&broken), Arc::clone(&ended));
+        let place = Place {
+            cluster,
+            deployments: format!("/apis/apps/v1/namespaces/{namespace}/deployments"),
+            pods: format!("/api/v1/namespaces/{namespace}/pods"),
+        };
+        let (known, stop, there) = (Arc::clone(&broken), Arc::clone(&ended), place.clone());
         let work = move || {
             while !stop.load(Ordering::Relaxed) {
-                let answer = cluster.request("GET", &path, "", "");
-                for deployment in answer.body["items"].as_array().into_iter().flatten() {
+                for deployment in there.list(&there.deployments) {
                     let image = deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str();
                     let is_broken = known.lock().unwrap().contains(image.unwrap_or_default());
-                    set(cluster, &path, deployment, is_broken);
+                    if has_pods {
+                        there.keep_pod(&deployment, is_broken);
+                    }
+                    set(cluster, &there.deployments, &deployment, is_broken);
                 }
                 std::thread::sleep(Duration::from_millis(100));
             }
         };
         Self {
+            place,
             broken,
             ended,
             thread: Some(std::thread::spawn(work)),
@@ -50,6 +76,19 @@ impl Nodes {
     pub fn mend_image(&self, image: &str) {
         self.broken.lock().unwrap().remove(image);
     }
+
+    /// Restarts the container of the pod of a Deployment; returns when, in seconds since 1970-01-01 UTC.
+    pub fn restart(&self, deployment: &str) -> i64 {
+        let all = self.place.list(&self.place.pods);
+        let owned = |pod: &&Json| pod["metadata"]["annotations"]["deployment"] == deployment;
+        let pod = all.iter().find(owned).expect("a pod");
+        let now = now();
+        let mut status = pod["status"].clone();
+        status["containerStatuses"][0]["state"] = json!({"running": {"startedAt": now.written(RFC_3339)}});
+        status["containerStatuses"][0]["restartCount"] = json!(1);
+        self.place.set_pod(pod, &status);
+        now.unix_seconds()
+    }
 }
 
 impl Drop for Nodes {
@@ -61,12 +100,79 @@ impl Drop for Nodes {
     }
 }
 
+impl Place {
+    fn list(&self, path: &str) -> Vec<Json> {
+        let mut answer = self.cluster.request("GET", path, "", "");
+        serde_json::from_value(answer.body["items"].take()).unwrap_or_default()
+    }
+
+    /// Keeps one pod of the current template, ready unless its image is broken.
+    fn keep_pod(&self, deployment: &Json, is_broken: bool) {
+        let owner = &deployment["metadata"]["name"];
+        let name = format!("{}-{}", owner.as_str().unwrap(), deployment["metadata"]["generation"]);
+        let template = &deployment["spec"]["template"];
+        let all = self.list(&self.pods);
+        let mut own = None;
+        for pod in all
+            .iter()
+            .filter(|pod| pod["metadata"]["annotations"]["deployment"] == *owner)
+        {
+            let image = |spec: &Json| spec["spec"]["containers"][0]["image"].clone();
+            if image(pod) == image(template) {
+                own = Some(pod);
+            } else {
+                let path = format!("{}/{}", self.pods, pod["metadata"]["name"].as_str().unwrap());
+                self.cluster.request("DELETE", &path, "", "");
+            }
+        }
+        let Some(pod) = own else {
+            let pod = json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": name, "labels": template["metadata"]["labels"], "annotations": {"deployment": owner}},
+                "spec": {"containers": template["spec"]["containers"]},
+            });
+            // The next round sets its status.
+            self.cluster.request("POST", &self.pods, "", &pod.to_string());
+            return;
+        };
+        let is = if is_broken { "False" } else { "True" };
+        if pod["status"]["conditions"][0]["status"] == is {
+            return;
+        }
+        let at = now().written(RFC_3339);
+        let state = match is_broken {
+            true => json!({"waiting": {"reason": "CrashLoopBackOff"}}),
+            false => json!({"running": {"startedAt": at}}),
+        };
+        let container = &pod["spec"]["containers"][0];
+        let status = json!({
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": is, "lastTransitionTime": at}],
+            "containerStatuses": [{"name": container["name"], "image": container["image"], "imageID": "", "restartCount": 0,
+                "ready": !is_broken, "state": state}],
+        });
+        self.set_pod(pod, &status);
+    }
+
+    /// It may be gone; the next round sees.
+    fn set_pod(&self, pod: &Json, status: &Json) {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{}/{name}/status", self.pods);
+        let _ = self.cluster.merge_patch(&path, &json!({ "status": status }));
+    }
+}
+
+fn now() -> Time {
+    Time::unix(Time::from(SystemTime::now()).unix_seconds(), 0)
+}
+
 /// Sets the status of a Deployment, unless it has it.
 fn set(cluster: &Cluster, path: &str, deployment: &Json, is_broken: bool) {
+    let at = now().written(RFC_3339);
     let condition = |kind: &str, is: bool, reason: &str| {
         let status = if is { "True" } else { "False" };
         json!({"type": kind, "status": status, "reason": reason, "message": reason,
-            "lastUpdateTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z"})
+            "lastUpdateTime": at, "lastTransitionTime": at})
     };
     let ready = i32::from(!is_broken);
     let progressing = match is_broken {

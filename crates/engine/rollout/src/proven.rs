@@ -1,0 +1,424 @@
+//! What a Kustomization proves: the version that all of its workloads run, and since when they have been healthy with it.
+//!
+//! All times are of the objects' own statuses, so that the answer does not depend on who looks, or how often.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use bumpwright_api::{ConditionStatus, Conditions, ObjectId, ObjectName, READY};
+use bumpwright_gostd::{Duration, RFC_3339, Time};
+use bumpwright_health::{Status, compute};
+use bumpwright_policy::{LatestRef, Reference, Validation};
+
+/// The most workloads of a Kustomization that are looked at.
+const MOST_WORKLOADS: usize = 100;
+
+/// The most pods of a workload that are looked at.
+pub const MOST_PODS: usize = 500;
+
+/// The objects of a Kustomization that is ready, as far as they count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// Its Deployments, StatefulSets and DaemonSets.
+    pub workloads: Vec<ObjectId>,
+    /// The number of its HelmReleases, whose workloads are not in the inventory.
+    pub helm_releases: usize,
+}
+
+/// A workload with its pods.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload<'a> {
+    /// Its name.
+    pub id: &'a ObjectId,
+    /// The object.
+    pub object: &'a Value,
+    /// The pods that its selector chooses.
+    pub pods: &'a [Value],
+}
+
+/// Tag and digest of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The tag; empty for an image that is named by its digest alone.
+    pub tag: String,
+    /// The digest, if it is named.
+    pub digest: Option<String>,
+}
+
+/// What is proven.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The version that all workloads run.
+    pub version: Version,
+    /// Since when, in good health.
+    pub since: Time,
+}
+
+/// Why nothing is proven: a sentence about the Kustomization.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unproven {
+    /// It is not reconciled.
+    #[error("it is not ready: {0}")]
+    NotReady(String),
+    /// It is between two revisions.
+    #[error("it has tried revision {attempted}, but applied {applied}")]
+    NotApplied {
+        /// The revision of the last attempt.
+        attempted: String,
+        /// The revision of the last success.
+        applied: String,
+    },
+    /// There are too many objects to look at.
+    #[error("it has {0} workloads, of which {MOST_WORKLOADS} at most are looked at; name a smaller Kustomization")]
+    TooManyWorkloads(usize),
+    /// Nothing runs the image.
+    #[error("none of its Deployments, StatefulSets and DaemonSets runs {repository}{}", helm(*.helm_releases))]
+    NoWorkload {
+        /// The repository of the image.
+        repository: String,
+        /// The number of HelmReleases.
+        helm_releases: usize,
+    },
+    /// Workloads, or containers of one, run different versions.
+    #[error("{first} runs {version}, but {second} runs {other}")]
+    Different {
+        /// A workload.
+        first: String,
+        /// What it runs.
+        version: Version,
+        /// Another one.
+        second: String,
+        /// What that runs.
+        other: Version,
+    },
+    /// An image without a tag.
+    #[error("{workload} names its image by digest alone")]
+    NoTag {
+        /// The workload.
+        workload: String,
+    },
+    /// A workload is not as it should be.
+    #[error("{workload} is {status}: {message}{}", more(.pod.as_ref()))]
+    NotCurrent {
+        /// The workload.
+        workload: String,
+        /// Its status.
+        status: &'static str,
+        /// Its message.
+        message: String,
+        /// The first pod that is not as it should be.
+        pod: Option<String>,
+    },
+    /// A workload cannot be judged.
+    #[error("{workload}: {why}")]
+    Unclear {
+        /// The workload.
+        workload: String,
+        /// Why not.
+        why: String,
+    },
+    /// A pod is not as it should be.
+    #[error("{0}")]
+    Pod(String),
+}
+
+fn helm(releases: usize) -> String {
+    match releases {
+        0 => String::new(),
+        1 => "; what its HelmRelease installs is not looked into".to_owned(),
+        some => format!("; what its {some} HelmReleases install is not looked into"),
+    }
+}
+
+fn more(text: Option<&String>) -> String {
+    text.map(|text| format!("; {text}")).unwrap_or_default()
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.tag)?;
+        match &self.digest {
+            Some(digest) => write!(f, "@{digest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Proof {
+    /// How much of a time in good health is left.
+    #[must_use]
+    pub fn left(&self, soak: Duration, now: &Time) -> Option<Duration> {
+        let left = Duration(soak.0.saturating_sub(now.since(&self.since).0));
+        (left > Duration(0)).then_some(left)
+    }
+}
+
+impl Inventory {
+    /// Reads status and generation of a Kustomization.
+    ///
+    /// # Errors
+    /// [`Unproven`] unless it is ready at the revision that it tried last.
+    pub fn of(status: &Value, generation: i64) -> Result<Self, Unproven> {
+        let conditions = Conditions::of(status, generation, "");
+        if !conditions.is(READY, ConditionStatus::True) {
+            return Err(Unproven::NotReady(match conditions.get(READY) {
+                Some(ready) => first_line(&ready.message),
+                None => "it has not been reconciled".to_owned(),
+            }));
+        }
+        if status.get("observedGeneration").and_then(Value::as_i64) != Some(generation) {
+            return Err(Unproven::NotReady("its spec has not been reconciled".to_owned()));
+        }
+        let revision = |field: &str| text(status, field).to_owned();
+        let (applied, attempted) = (revision("lastAppliedRevision"), revision("lastAttemptedRevision"));
+        if applied != attempted || applied.is_empty() {
+            return Err(Unproven::NotApplied { attempted, applied });
+        }
+        let inventory = Self::of_inventory(status);
+        match inventory.workloads.len() {
+            few if few <= MOST_WORKLOADS => Ok(inventory),
+            many => Err(Unproven::TooManyWorkloads(many)),
+        }
+    }
+
+    /// Entries are `namespace_name_group_Kind`; the names of these kinds have no underscores.
+    fn of_inventory(status: &Value) -> Self {
+        let entries = status.pointer("/inventory/entries").and_then(Value::as_array);
+        let mut inventory = Self::default();
+        for entry in entries.into_iter().flatten() {
+            let parts: Vec<&str> = text(entry, "id").split('_').collect();
+            match parts.as_slice() {
+                [
+                    namespace,
+                    name,
+                    "apps",
+                    kind @ ("Deployment" | "StatefulSet" | "DaemonSet"),
+                ] => {
+                    inventory.workloads.push(ObjectId {
+                        name: ObjectName::new(*namespace, *name),
+                        group: "apps".to_owned(),
+                        kind: (*kind).to_owned(),
+                    });
+                }
+                [_, _, "helm.toolkit.fluxcd.io", "HelmRelease"] => inventory.helm_releases += 1,
+                _ => {}
+            }
+        }
+        inventory
+    }
+
+    /// What these of its workloads prove, which run an image of `repository` (registry and path in full).
+    ///
+    /// # Errors
+    /// [`Unproven`]
+    pub fn prove(&self, repository: &str, workloads: &[Workload<'_>], now: &Time) -> Result<Proof, Unproven> {
+        let mut common: Option<(String, Version)> = None;
+        for workload in workloads {
+            for version in versions(workload.template(), repository) {
+                match &common {
+                    None => common = Some((workload.id.to_string(), version)),
+                    Some((_, known)) if *known == version => {}
+                    Some((first, known)) => {
+                        return Err(Unproven::Different {
+                            first: first.clone(),
+                            version: known.clone(),
+                            second: workload.id.to_string(),
+                            other: version,
+                        });
+                    }
+                }
+            }
+        }
+        let Some((first, version)) = common else {
+            return Err(Unproven::NoWorkload {
+                repository: repository.to_owned(),
+                helm_releases: self.helm_releases,
+            });
+        };
+        if version.tag.is_empty() {
+            return Err(Unproven::NoTag { workload: first });
+        }
+        let mut since: Option<Time> = None;
+        for workload in workloads {
+            let healthy = workload.healthy_since(repository, &version, now)?;
+            since = Some(later(since, healthy));
+        }
+        // The clock of who wrote a status may be ahead.
+        let since = since.filter(|since| since.order(now).is_lt());
+        Ok(Proof {
+            version,
+            since: since.unwrap_or_else(|| now.clone()),
+        })
+    }
+}
+
+/// Whether a workload has a container with an image of `repository`.
+#[must_use]
+pub fn runs(workload: &Value, repository: &str) -> bool {
+    let template = workload.pointer("/spec/template").unwrap_or(&Value::Null);
+    !versions(template, repository).is_empty()
+}
+
+impl Workload<'_> {
+    fn template(&self) -> &Value {
+        self.object.pointer("/spec/template").unwrap_or(&Value::Null)
+    }
+
+    /// Since when it has been healthy with this version.
+    fn healthy_since(&self, repository: &str, version: &Version, now: &Time) -> Result<Time, Unproven> {
+        let unclear = |why: String| Unproven::Unclear {
+            workload: self.id.to_string(),
+            why,
+        };
+        let health = compute(self.object, now).map_err(|error| unclear(error.to_string()))?;
+        let pods = self.pods_since(repository, version);
+        if health.status != Status::Current {
+            return Err(Unproven::NotCurrent {
+                workload: self.id.to_string(),
+                status: health.status.as_str(),
+                message: first_line(&health.message),
+                pod: pods.err(),
+            });
+        }
+        let since = pods.map_err(Unproven::Pod)?;
+        let since = since.ok_or_else(|| unclear("it has no running pods".to_owned()))?;
+        Ok(self
+            .conditions_since()
+            .into_iter()
+            .fold(since, |since, time| later(Some(since), time)))
+    }
+
+    /// When the last rollout of a Deployment was complete, and when it became available.
+    fn conditions_since(&self) -> Vec<Time> {
+        let conditions = self.object.pointer("/status/conditions").and_then(Value::as_array);
+        let times = conditions.into_iter().flatten().filter_map(|condition| {
+            match (text(condition, "type"), text(condition, "reason")) {
+                ("Progressing", "NewReplicaSetAvailable") => time(condition.get("lastUpdateTime")),
+                ("Available", _) => time(condition.get("lastTransitionTime")),
+                _ => None,
+            }
+        });
+        times.collect()
+    }
+
+    /// Since when all pods are ready and none of their containers has been restarted; none without pods. Those that are on their way
+    /// out do not count: others take their place.
+    fn pods_since(&self, repository: &str, version: &Version) -> Result<Option<Time>, String> {
+        if self.pods.len() > MOST_PODS {
+            return Err(format!("it has more than {MOST_PODS} pods, which are not looked at"));
+        }
+        let mut since = None;
+        for pod in self.pods.iter().filter(|pod| !is_ending(pod)) {
+            let named = |why: String| {
+                let part = |field| pod.pointer(field).and_then(Value::as_str).unwrap_or_default();
+                let (namespace, name) = (part("/metadata/namespace"), part("/metadata/name"));
+                format!("Pod/{namespace}/{name} of {} {why}", self.id)
+            };
+            let ready = pod_since(pod, repository, version).map_err(named)?;
+            since = Some(later(since, ready));
+        }
+        Ok(since)
+    }
+}
+
+fn is_ending(pod: &Value) -> bool {
+    let phase = pod.pointer("/status/phase").and_then(Value::as_str);
+    pod.pointer("/metadata/deletionTimestamp").is_some() || matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+fn pod_since(pod: &Value, repository: &str, version: &Version) -> Result<Time, String> {
+    let runs = versions(pod, repository);
+    if runs.is_empty() {
+        return Err(format!("does not run {repository}"));
+    }
+    if let Some(other) = runs.iter().find(|one| *one != version) {
+        return Err(format!("still runs {other}"));
+    }
+    let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
+    let ready = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| text(condition, "type") == "Ready");
+    let ready = match ready {
+        Some(ready) if text(ready, "status") == "True" => ready,
+        ready => return Err(format!("is not ready{}", not_ready(pod, ready))),
+    };
+    let unknown = || "does not tell since when it is ready".to_owned();
+    let mut since = time(ready.get("lastTransitionTime")).ok_or_else(unknown)?;
+    for started in containers_since(pod)? {
+        since = later(Some(since), started);
+    }
+    Ok(since)
+}
+
+/// When the containers of a pod were started last. Of its initial ones those count that go on running.
+fn containers_since(pod: &Value) -> Result<Vec<Time>, String> {
+    let list = |pointer: &str| pod.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+    let started = |status: &Value| time(status.pointer("/state/running/startedAt"));
+    let mut times: Vec<Time> = list("/status/initContainerStatuses").filter_map(started).collect();
+    for container in list("/spec/containers") {
+        let name = text(container, "name");
+        let status = list("/status/containerStatuses").find(|status| text(status, "name") == name);
+        let started = status.and_then(started);
+        times.push(started.ok_or_else(|| format!("does not tell since when container {name} runs"))?);
+    }
+    Ok(times)
+}
+
+/// Why a pod is not ready: what its containers wait for, or the message of the condition.
+fn not_ready(pod: &Value, ready: Option<&Value>) -> String {
+    let waits = |status: &Value| {
+        let reason = status.pointer("/state/waiting/reason")?.as_str()?;
+        Some(format!(": container {} waits: {reason}", text(status, "name")))
+    };
+    let statuses = |field: &str| pod.pointer(field).and_then(Value::as_array).into_iter().flatten();
+    let mut all = statuses("/status/initContainerStatuses").chain(statuses("/status/containerStatuses"));
+    let message = ready
+        .map(|ready| text(ready, "message"))
+        .filter(|message| !message.is_empty());
+    let message = message.map(|message| format!(": {}", first_line(message)));
+    all.find_map(waits).or(message).unwrap_or_default()
+}
+
+/// The versions of the images of `repository` that the containers of a pod, or of a template, name.
+fn versions(pod: &Value, repository: &str) -> Vec<Version> {
+    let containers = |field: &str| pod.pointer(field).and_then(Value::as_array).into_iter().flatten();
+    let all = containers("/spec/containers").chain(containers("/spec/initContainers"));
+    all.filter_map(|container| version(text(container, "image"), repository))
+        .collect()
+}
+
+/// Tag and digest of an image, if it is of this repository.
+fn version(image: &str, repository: &str) -> Option<Version> {
+    let reference = Reference::parse(image, Validation::Weak).ok()?;
+    if reference.context() != repository {
+        return None;
+    }
+    let (_, tag, digest) = LatestRef::split(image);
+    let implied = if digest.is_none() { "latest" } else { "" };
+    Some(Version {
+        tag: tag.unwrap_or(implied).to_owned(),
+        digest: digest.map(str::to_owned),
+    })
+}
+
+fn later(one: Option<Time>, other: Time) -> Time {
+    match one {
+        Some(one) if one.order(&other).is_gt() => one,
+        _ => other,
+    }
+}
+
+fn time(value: Option<&Value>) -> Option<Time> {
+    Time::parse(RFC_3339, value?.as_str()?.as_bytes()).ok()
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The first line of a message; statuses are limited in length.
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().chars().take(300).collect()
+}
