@@ -60,6 +60,7 @@ impl Resolve for Images {
                 repository: &one.repository,
                 tags: tags.as_ref().ok()?,
                 before: one.before.as_ref(),
+                is_proven: false,
             })
         });
         let mut chosen = self.batch.choose(&ready.collect::<Vec<_>>()).into_iter();

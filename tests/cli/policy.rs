@@ -313,6 +313,28 @@ fn what_fails_is_told_and_the_rest_is_shown() {
 }
 
 #[test]
+fn what_another_stage_proves_is_not_known_here() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.1.0", "1.2.0"]);
+    let image = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let guards = "bumpwright.dev/promote-from: Kustomization/fs/staging, bumpwright.dev/soak: 24h";
+    bench.write("m.yaml", manifests("app", &image, &range("*"), guards, ""));
+    let ran = bench.ok(&["policy", "-f", "m.yaml"]);
+    let guard = "  guard: not proven by Kustomization fs/staging: only the controller in a cluster can look at it\n";
+    assert!(ran.out.ends_with(guard), "{}", ran.out);
+    let (_, document) = bench.json(&["policy", "-f", "m.yaml", "--explain", "1.2.0"]);
+    let found = &document["policies"][0];
+    assert_eq!(found["guards"][0]["reason"], "NotProven");
+    let steps = found["explanation"]["steps"].as_array().unwrap();
+    assert_eq!(
+        *steps.last().unwrap(),
+        "Whatever is chosen is taken only once Kustomization fs/staging has run it in good health for 24h0m0s, which only the \
+         controller in a cluster can see (bumpwright.dev/promote-from)."
+    );
+}
+
+#[test]
 fn guards_are_told_and_are_no_failure() {
     let Some(registry) = Registry::start() else { return };
     let images = registry.images();

@@ -17,6 +17,7 @@ mod leader_election;
 mod memory;
 mod objects;
 mod observe;
+mod promotion;
 mod reverts;
 mod rollouts;
 mod signatures;

@@ -402,6 +402,19 @@ fn guards_hold_images_back() {
         outcome("1.0.0", "1.2.x", "{bumpwright.dev/minimum-age: 72h}"),
         twice("TooYoung")
     );
+    // What another stage proves is seen in a cluster alone.
+    assert_eq!(
+        outcome(
+            "1.0.0",
+            "1.1.x",
+            "{bumpwright.dev/promote-from: Kustomization/fs/staging}"
+        ),
+        twice("NotProven")
+    );
+    assert_eq!(
+        outcome("1.0.0", "1.1.x", "{bumpwright.dev/soak: 24h}"),
+        twice("PolicyNotReady")
+    );
     assert_eq!(
         outcome("1.0.0", "1.1.x", "{bumpwright.dev/hold: freeze}"),
         twice("Held")

@@ -67,6 +67,7 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
     told.steps.extend(filter(asked.policy, &explanation.judgement));
     told.steps.extend(rule(asked.policy, &explanation.judgement));
     told.steps.extend(rank(&explanation));
+    told.steps.extend(promotion(asked.policy));
     Ok(told)
 }
 
@@ -145,6 +146,16 @@ fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'stat
         true => descending,
         false => ascending,
     }
+}
+
+/// What a cluster has to say before anything is taken.
+fn promotion(policy: &ImagePolicy) -> Option<String> {
+    let promotion = policy.guards().ok()?.promotion?;
+    Some(format!(
+        "Whatever is chosen is taken only once {promotion} has run it in good health for {}, which only the controller in a cluster \
+         can see (bumpwright.dev/promote-from).",
+        promotion.soak
+    ))
 }
 
 /// Its rank, and the winner.
@@ -228,6 +239,7 @@ mod tests {
             repository: &repository,
             tags: &tags,
             before: None,
+            is_proven: false,
         };
         let explained = explain(&asked, &policy.chooser().unwrap(), tag).unwrap();
         let told = explained.steps.iter().skip(2).map(String::as_str);

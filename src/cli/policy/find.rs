@@ -166,6 +166,7 @@ impl Scanned<'_> {
             repository: &self.repository,
             tags: &self.tags,
             before: self.before.as_ref(),
+            is_proven: false,
         }
     }
 }

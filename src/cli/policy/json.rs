@@ -95,8 +95,8 @@ struct ErrorView<'a> {
 /// - `image` is the repository's `spec.image`, or the status' where the repository is not known; `canonical` names
 ///   registry and repository in full. Both are null when there is nothing to tell.
 /// - `choice` is what rule and filter choose, with the digest if the policy reflects it; with `--offline`, and for what
-///   is suspended, the status'. It is written only if `guards` is empty: `Held`, `TooYoung`, `Unsigned`, `Failed`, `OutsideWindow`,
-///   `WouldDowngrade` (judged against `previous`). It is null when there is an `error`.
+///   is suspended, the status'. It is written only if `guards` is empty: `Held`, `TooYoung`, `NotProven`, `Unsigned`, `Failed`,
+///   `OutsideWindow`, `WouldDowngrade` (judged against `previous`). It is null when there is an `error`.
 /// - `previous` is what the status names, or null.
 /// - `tags` is null when they are not known. `total` is `excluded` (by the exclusion list) + `counted` (taking part in
 ///   the choice) + all of `dropped`, by the names of [`Verdict`](bumpwright_policy::Verdict).

@@ -85,6 +85,7 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
             let refusals = [
                 guards.check_hold(now),
                 guards.check_age(None, now),
+                guards.check_without_cluster(),
                 guards.check_failed(&image),
                 guards.check_window(now),
                 guards.check_unasked(),

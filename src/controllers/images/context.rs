@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::watching::Watch;
-use bumpwright_kube::{Cache, IMAGE_REPOSITORY};
+use bumpwright_kube::{Cache, IMAGE_REPOSITORY, KUSTOMIZATION};
 use bumpwright_scan::{Scanner, TagStore};
 
 /// For the reconcilers of both kinds.
@@ -14,6 +14,8 @@ pub(crate) struct ImagesContext {
     pub(crate) scanner: Arc<Scanner>,
     pub(crate) tags: Arc<TagStore>,
     pub(crate) repositories: Arc<Cache>,
+    /// Empty as long as no policy promotes.
+    pub(crate) kustomizations: Arc<Cache>,
 }
 
 impl ImagesContext {
@@ -23,6 +25,7 @@ impl ImagesContext {
             scanner: Arc::clone(&parts.scanner),
             tags: Arc::clone(&parts.tags),
             repositories: parts.caches.of(Watch::ours(&IMAGE_REPOSITORY)),
+            kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         })
     }
 }

@@ -10,7 +10,7 @@ use super::policy::book::ALLOWS;
 use super::readers::Readers;
 use bumpwright_api::{AutomationAnnotations, Conditions, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Object};
-use bumpwright_policy::FAILED_VERSIONS;
+use bumpwright_policy::{FAILED_VERSIONS, PROMOTION_ANNOTATIONS};
 use bumpwright_runtime::Queue;
 
 /// When the choice of a policy is written.
@@ -74,17 +74,37 @@ fn held(policy: &Object) -> [Option<&String>; 2] {
     [FAILED_VERSIONS, "bumpwright.dev/release"].map(|key| policy.annotations.get(key))
 }
 
+/// Policies look again when the Kustomization that they promote from gets further, or fails.
+pub(crate) fn policies_of_kustomization(kustomizations: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
+    let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
+    kustomizations.listen(move |change| {
+        let Change::Updated(old, new) = change else { return };
+        let [from, kubeconfig] = PROMOTION_ANNOTATIONS;
+        let name = format!("Kustomization/{}", new.name);
+        let is_meant = |policy: &Object| {
+            let annotations = &policy.annotations;
+            annotations.get(from) == Some(&name) && !annotations.contains_key(kubeconfig)
+        };
+        let names = policies.list(is_meant);
+        if !names.is_empty() && state(old) != state(new) {
+            names.iter().for_each(|policy| queue.add(policy.name.clone()));
+        }
+    });
+}
+
+/// How far a Kustomization is: Ready, and its revisions.
+fn state(object: &Object) -> impl PartialEq + use<> {
+    let status = object.status();
+    let ready = Conditions::of(&status, object.generation, "")
+        .get(READY)
+        .map(|ready| ready.status.clone());
+    let revisions = ["lastAppliedRevision", "lastAttemptedRevision"].map(|field| status.get(field).cloned());
+    (ready, revisions)
+}
+
 /// Automations with an open rollout look again when one of its Kustomizations gets further, or fails.
 pub(crate) fn automations_of_kustomization(kustomizations: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
     let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
-    let state = |object: &Object| {
-        let status = object.status();
-        let ready = Conditions::of(&status, object.generation, "")
-            .get(READY)
-            .map(|ready| ready.status.clone());
-        let revisions = ["lastAppliedRevision", "lastAttemptedRevision"].map(|field| status.get(field).cloned());
-        (ready, revisions)
-    };
     kustomizations.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
         let key = format!("\"{}\":", new.name);

@@ -283,7 +283,7 @@ async fn pods(cluster: &Cluster, namespace: &str, selector: &Value) -> Result<An
 }
 
 /// A `metav1.LabelSelector` as the query of a list.
-fn selector_text(selector: &Value) -> String {
+pub(crate) fn selector_text(selector: &Value) -> String {
     let mut parts = Vec::new();
     let labels = selector.get("matchLabels").and_then(Value::as_object);
     for (key, value) in labels.into_iter().flatten() {

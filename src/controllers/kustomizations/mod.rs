@@ -13,7 +13,7 @@ mod deploy;
 mod dereference;
 mod error;
 mod finalize;
-mod health;
+pub(crate) mod health;
 mod report;
 mod status;
 mod takeover;

@@ -66,6 +66,18 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImagePolicy",
+        "promote-from",
+        "Kustomization/NAMESPACE/NAME",
+        "Only the version that this Kustomization's workloads run now, in good health for as long as soak says, is taken.",
+    ),
+    annotation(
+        "ImagePolicy",
+        "promote-kubeconfig",
+        "the name of a Secret",
+        "The Secret with the kubeconfig (key `value` or `value.yaml`) of the cluster that has the Kustomization of promote-from.",
+    ),
+    annotation(
+        "ImagePolicy",
         "promote-path",
         "a path of the repository such as clusters/staging",
         "Only tags are written that a marked field of the same image below that path has, in Git, for as long as soak says.",
@@ -80,7 +92,7 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "ImagePolicy",
         "soak",
         "a duration such as 24h; default: 0s",
-        "How long the fields below promote-path must have had a tag.",
+        "How long the workloads of promote-from have been healthy without a break, or the fields below promote-path have had a tag.",
     ),
     annotation(
         "ImagePolicy",

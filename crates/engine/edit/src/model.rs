@@ -163,6 +163,7 @@ impl From<&GuardRefusal> for Reason {
             GuardRefusal::Held(_) => Self::Held,
             GuardRefusal::TooYoung { .. } => Self::TooYoung,
             GuardRefusal::Failed(_) => Self::Failed,
+            GuardRefusal::NotProven { .. } => Self::NotProven,
             GuardRefusal::WouldDowngrade { .. } => Self::WouldDowngrade,
             GuardRefusal::OutsideWindow(_) => Self::OutsideWindow,
             GuardRefusal::Unsigned { .. } => Self::Unsigned,

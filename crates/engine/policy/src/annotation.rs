@@ -35,6 +35,14 @@ pub enum InvalidAnnotation {
         /// Why.
         why: &'static str,
     },
+    /// It qualifies another one, which is missing.
+    #[error("annotation {PREFIX}{key} says nothing without {PREFIX}{needed}")]
+    Alone {
+        /// Its key, without the prefix.
+        key: &'static str,
+        /// The key of the other one.
+        needed: &'static str,
+    },
     /// The kind has no annotation with this key.
     #[error("annotation {PREFIX}{key} is unknown: {hint}")]
     Key {

@@ -1,4 +1,4 @@
-//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades, signatures, failures, windows.
+//! Guards of an `ImagePolicy` (`bumpwright.dev/…`): a hold, a minimum age, a ban on downgrades, promotion, signatures, failures, windows.
 //!
 //! They are off by default, and fail closed: a policy with an invalid annotation is not acted upon.
 
@@ -9,6 +9,7 @@ use super::annotation::{InvalidAnnotation, PREFIX};
 use super::choose::ImagePolicy;
 use super::failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
 use super::image::LatestRef;
+use super::promotion::Promotion;
 use super::verification::Verification;
 use bumpwright_gostd::{Duration, RFC_3339, Time};
 use bumpwright_window::{Closed, Windows};
@@ -32,6 +33,8 @@ pub struct Guards {
     pub verification: Option<Box<Verification>>,
     /// Where an image has to have been before it is written.
     pub path_promotion: Option<PathPromotion>,
+    /// The Kustomization that images have to be proven by.
+    pub promotion: Option<Promotion>,
 }
 
 /// Only tags that another part of the repository has had for a while are written.
@@ -66,6 +69,13 @@ pub enum GuardRefusal {
     },
     /// `Failed`.
     Failed(FailedVersion),
+    /// `NotProven`.
+    NotProven {
+        /// Where images are promoted from.
+        promotion: Promotion,
+        /// What is missing.
+        why: String,
+    },
     /// `WouldDowngrade`.
     WouldDowngrade {
         /// The tag in Git.
@@ -99,6 +109,7 @@ impl Guards {
         }
         ours.sort_unstable();
         guards.verification = Verification::read(&ours)?.map(Box::new);
+        guards.promotion = Promotion::read(&ours)?;
         let (mut until, mut path, mut soak) = (None, None, None);
         for (key, value) in ours {
             match key {
@@ -127,20 +138,10 @@ impl Guards {
             });
             hold.until = Some(until);
         }
-        guards.path_promotion = match (path, soak) {
-            (Some(path), soak) => Some(PathPromotion {
-                path,
-                soak: soak.unwrap_or(Duration(0)),
-            }),
-            (None, Some(soak)) => {
-                return Err(invalid(
-                    "soak",
-                    &soak.to_string(),
-                    "anything without promote-path beside it",
-                ));
-            }
-            (None, None) => None,
-        };
+        guards.path_promotion = path.map(|path| PathPromotion {
+            path,
+            soak: soak.unwrap_or(Duration(0)),
+        });
         Ok(guards)
     }
 
@@ -180,6 +181,20 @@ impl Guards {
         match age {
             Some(age) if age >= minimum => Ok(()),
             _ => Err(GuardRefusal::TooYoung { minimum, age }),
+        }
+    }
+
+    /// Checks that no other stage has to prove images, where none can be asked.
+    ///
+    /// # Errors
+    /// [`GuardRefusal::NotProven`] for a policy with `promote-from`.
+    pub fn check_without_cluster(&self) -> Result<(), GuardRefusal> {
+        match &self.promotion {
+            None => Ok(()),
+            Some(promotion) => Err(GuardRefusal::NotProven {
+                promotion: promotion.clone(),
+                why: "only the controller in a cluster can look at it".to_owned(),
+            }),
         }
     }
 
@@ -230,6 +245,7 @@ impl GuardRefusal {
             Self::Held(_) => "Held",
             Self::TooYoung { .. } => "TooYoung",
             Self::Failed(_) => "Failed",
+            Self::NotProven { .. } => "NotProven",
             Self::WouldDowngrade { .. } => "WouldDowngrade",
             Self::OutsideWindow(_) => "OutsideWindow",
             Self::Unsigned { .. } => "Unsigned",
@@ -258,6 +274,7 @@ impl fmt::Display for GuardRefusal {
                 write!(f, "the image's age is not known, {minimum} at least is wanted")
             }
             Self::Failed(failed) => write!(f, "held, since {failed}"),
+            Self::NotProven { promotion, why } => write!(f, "not proven by {promotion}: {why}"),
             Self::WouldDowngrade { from, to } => write!(f, "{to} is lower than {from}, which is in use"),
             Self::OutsideWindow(closed) => closed.fmt(f),
             Self::Unsigned { why } => write!(f, "unsigned: {why}"),
@@ -372,7 +389,6 @@ mod tests {
                 "a path of the repository such as clusters/staging",
             ),
             ("soak", "1d", "a duration such as 72h or 1h30m"),
-            ("soak", "24h0m0s", "anything without promote-path beside it"),
         ] {
             let key = format!("{PREFIX}{key}");
             let error = Guards::read([("other.dev/hold", "x"), (key.as_str(), value)]).unwrap_err();

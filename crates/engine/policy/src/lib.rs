@@ -3,7 +3,7 @@
 //! ```text
 //! tags ─▶ filter (spec.filterTags) ─▶ rule (range, alphabet, numbers) ─▶ choose ─▶ a tag, or the reason for none
 //!                                                                      └▶ explain ─▶ each tag with its verdict
-//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, signatures, failures, windows)
+//! tag, digest (if reflected) ─▶ LatestRef ─▶ guard (hold, minimum age, downgrade, promotion, signatures, failures, windows)
 //! ```
 //!
 //! Choices and messages are those of image-reflector-controller v1.2.0; guards are our own (docs/cli.md, *Annotations*). Tags and digests
@@ -21,6 +21,7 @@ mod guard;
 mod image;
 mod name;
 mod natural;
+mod promotion;
 mod reference;
 mod rule;
 mod verification;
@@ -34,6 +35,7 @@ pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
 pub use guard::{GuardRefusal, Guards, Hold, PathPromotion, read_windows};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
+pub use promotion::{PROMOTION_ANNOTATIONS, Promotion};
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};
 pub use verification::{Identity, Provenance, Signers, Text, TrustedRootRef, Verification};

@@ -159,7 +159,7 @@ fn a_kustomization_between_two_states_proves_nothing() {
 
 #[test]
 fn health_begins_with_the_latest_of_all_times() {
-    let at = |is_pod, pointer, time: &str| with(is_pod, pointer, json!(time));
+    let at = |is_pod, pointer: &str, time: &str| with(is_pod, pointer, json!(time));
     let conditions = "/status/conditions";
     assert_eq!(
         since(&prove(

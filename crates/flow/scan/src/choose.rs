@@ -82,6 +82,8 @@ pub struct Asked<'a> {
     pub tags: &'a Tags,
     /// The previous choice, for digests that are kept.
     pub before: Option<&'a LatestRef>,
+    /// Whether the tags are proven by the stage that the policy promotes from, or it need not prove them.
+    pub is_proven: bool,
 }
 
 /// The image of a policy. `objects` has the Secrets, `now` is the time against which ages are measured.
@@ -108,6 +110,13 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
     };
     let Candidate { tag, digest, .. } = candidate;
     let mut image = named(tags, &tag);
+    if !asked.is_proven {
+        guards.check_without_cluster().map_err(|refusal| NoImage::Refused {
+            image: image.to_string(),
+            refusal: Box::new(refusal),
+            stays: true,
+        })?;
+    }
     if guards.minimum_age.is_some() {
         let created = scanner.created(policy, repository, objects, &tag);
         let created = created.map_err(|error| NoImage::Age {

@@ -74,15 +74,18 @@ pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards
     let not_ready = |message| ImageState::Nothing(Reason::PolicyNotReady, message);
     let mut invalid = None;
     let image = match policy.latest_ref() {
-        Ok(Some(image)) => match (image.check(), guards.check_age(None, now), guards.check_unasked()) {
-            (Ok(()), Ok(()), Ok(())) => ImageState::Image(image),
-            (Ok(()), Err(refusal), _) => {
-                ImageState::Nothing(Reason::TooYoung, format!("ImagePolicy {name}: {refusal}"))
+        Ok(Some(image)) => match (
+            image.check(),
+            guards
+                .check_age(None, now)
+                .and_then(|()| guards.check_without_cluster())
+                .and_then(|()| guards.check_unasked()),
+        ) {
+            (Ok(()), Ok(())) => ImageState::Image(image),
+            (Ok(()), Err(refusal)) => {
+                ImageState::Nothing(Reason::from(&refusal), format!("ImagePolicy {name}: {refusal}"))
             }
-            (Ok(()), _, Err(refusal)) => {
-                ImageState::Nothing(Reason::Unsigned, format!("ImagePolicy {name}: {refusal}"))
-            }
-            (Err(e), ..) => {
+            (Err(e), _) => {
                 invalid = Some(e.clone());
                 not_ready(format!("ImagePolicy {name}: {e}"))
             }

@@ -12,7 +12,8 @@ use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_nearest::distance;
 use bumpwright_policy::{
-    Closed, FailedVersion, FilterSpec, InvalidImage, LatestRef, PathPromotion, PolicyName, RuleSpec,
+    Closed, FailedVersion, FilterSpec, InvalidImage, LatestRef, PROMOTION_ANNOTATIONS, PathPromotion, PolicyName,
+    RuleSpec,
 };
 
 /// All policies visible to a run, from manifests or a cluster, with `--set` on top.
@@ -148,12 +149,20 @@ impl Policies {
     }
 
     /// Adds a policy of a cluster, unless one of that name exists: its status has the image chosen by its controller, which has
-    /// checked the image's age and signatures.
+    /// checked the image's age and signatures, and that it is proven.
     pub fn add_chosen(&mut self, policy: &ImagePolicy) {
-        let mut aged = policy.clone();
-        let checked = |key: &str| key == "bumpwright.dev/minimum-age" || key.starts_with("bumpwright.dev/verify-");
-        aged.metadata.annotations.retain(|key, _| !checked(key));
-        self.add(if policy.guards().is_ok() { &aged } else { policy });
+        let mut checked = policy.clone();
+        let annotations = &mut checked.metadata.annotations;
+        let is_checked = |key: &str| {
+            let key = key.strip_prefix("bumpwright.dev/").unwrap_or_default();
+            key == "minimum-age" || key.starts_with("verify-")
+        };
+        annotations.retain(|key, _| !is_checked(key) && !PROMOTION_ANNOTATIONS.contains(&key.as_str()));
+        // It belongs to what is promoted by path as well.
+        if !annotations.contains_key("bumpwright.dev/promote-path") {
+            annotations.remove("bumpwright.dev/soak");
+        }
+        self.add(if policy.guards().is_ok() { &checked } else { policy });
     }
 
     /// Replaces a policy of a cluster. `now` is the current time, for holds that end.
@@ -529,6 +538,11 @@ mod tests {
         );
         assert_eq!(reason("bumpwright.dev/minimum-age: 3d"), Some(Reason::PolicyNotReady));
         assert_eq!(reason("bumpwright.dev/minimum-age: 72h"), None);
+        assert_eq!(reason("bumpwright.dev/promote-from: Kustomization/fs/staging"), None);
+        assert_eq!(
+            reason("bumpwright.dev/promote-from: staging"),
+            Some(Reason::PolicyNotReady)
+        );
         assert_eq!(reason(""), None);
     }
 

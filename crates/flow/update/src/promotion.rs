@@ -1,5 +1,5 @@
 //! Promotion: only images are written that another part of the same repository has had for a while, by what the history of the branch says
-//! (docs/guides/promotion.md).
+//! (docs/guides/stages.md).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

@@ -178,6 +178,16 @@ impl Cluster {
         })
     }
 
+    /// The same server, with the identity of the connection: nobody is impersonated.
+    #[must_use]
+    pub fn as_itself(&self) -> Self {
+        Self {
+            acting: None,
+            account: None,
+            ..self.clone()
+        }
+    }
+
     /// The same server, with requests only as long as the leases held at another one are valid.
     #[must_use]
     pub fn led_by(&self, other: &Self) -> Self {

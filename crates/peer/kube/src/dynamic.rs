@@ -236,6 +236,30 @@ impl Cluster {
             .await
     }
 
+    /// Lists the objects of a kind with some labels in a namespace: one page, of one object more than `most` if there are more.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn list_few(
+        &self,
+        resource: &Resource,
+        (namespace, labels): (&str, &str),
+        most: usize,
+    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        let limit = most.saturating_add(1).to_string();
+        let query = [("labelSelector", labels), ("limit", limit.as_str())];
+        let path = with_query(&resource.collection(namespace)?, query);
+        let call = ApiCall::get(&path);
+        let page: Answered<List<Value>> = self.answer(call).await?;
+        let few = Answered::empty(Vec::new(), &self.budget.memory);
+        let mut few = few.map_err(|cause| self.too_much(call, cause))?;
+        let taken = few.take(page, |few: &mut Vec<Value>, page| {
+            few.extend(page.items.into_iter().flatten())
+        });
+        taken.map_err(|cause| self.too_much(call, cause))?;
+        Ok(few)
+    }
+
     /// Reads all pages of a list, within the budget.
     async fn list_as<T: Answer, U>(
         &self,

@@ -62,6 +62,10 @@ pub const ROLE: Kind = v1(RBAC, "Role", "roles");
 pub const ROLE_BINDING: Kind = v1(RBAC, "RoleBinding", "rolebindings");
 /// `Deployment`
 pub const DEPLOYMENT: Kind = v1("apps", "Deployment", "deployments");
+/// `StatefulSet`
+pub const STATEFUL_SET: Kind = v1("apps", "StatefulSet", "statefulsets");
+/// `DaemonSet`
+pub const DAEMON_SET: Kind = v1("apps", "DaemonSet", "daemonsets");
 /// `ReplicaSet`
 pub const REPLICA_SET: Kind = v1("apps", "ReplicaSet", "replicasets");
 /// `Pod`

@@ -19,8 +19,8 @@ pub(super) const REFUSED: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) enum Choice {
     Chosen(LatestRef),
-    /// A guard keeps the previous image, or gave way to a lower one, for this reason.
-    Kept(LatestRef, String),
+    /// A guard keeps the previous image, or gave way to a lower one, for this reason; some look again after a time.
+    Kept(LatestRef, String, Option<Duration>),
 }
 
 /// The input of a choice.
@@ -35,7 +35,7 @@ impl Choice {
     fn of(image: LatestRef, passed_over: &[String]) -> Self {
         match passed_over {
             [] => Self::Chosen(image),
-            passed_over => Self::Kept(image, passed_over.join("\n")),
+            passed_over => Self::Kept(image, passed_over.join("\n"), None),
         }
     }
 }
@@ -49,7 +49,7 @@ impl Candidates {
         guards: &Guards,
     ) -> Result<Choice, Error> {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
-            return Ok(Choice::Kept(kept.clone(), refusal.to_string()));
+            return Ok(Choice::Kept(kept.clone(), refusal.to_string(), None));
         }
         let mut objects = dereference::of(&context.shared, &self.repository)
             .await
@@ -58,16 +58,20 @@ impl Candidates {
             trust::add(context, policy, &verification.signers, &mut objects).await?;
         }
         let before = self.before.clone();
-        let chosen = self
-            .newest(context, policy.clone(), objects)
-            .await
-            .map_err(Error::Failure)?;
+        let (chosen, again) = match &guards.promotion {
+            Some(promotion) => self.promoted(context, policy, promotion, objects).await?,
+            None => {
+                let chosen = self.newest(context, policy.clone(), objects).await;
+                (chosen.map_err(Error::Failure)?, None)
+            }
+        };
         if let Ok(Chosen { image, .. }) = &chosen
             && let Err(refusal) = guards.check_failed(image)
         {
             // What it chose before stays, which may be the version that failed: automations hold it.
             let kept = before.filter(|before| before.name == image.name);
-            return Ok(Choice::Kept(kept.unwrap_or_else(|| image.clone()), refusal.to_string()));
+            let kept = kept.unwrap_or_else(|| image.clone());
+            return Ok(Choice::Kept(kept, refusal.to_string(), None));
         }
         match (chosen, before) {
             (Ok(Chosen { image, passed_over }), Some(before)) if before.name == image.name => {
@@ -75,16 +79,16 @@ impl Candidates {
                 let rule = rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
                 Ok(match guards.check_downgrade(&rule, &before.tag, &image.tag) {
                     Ok(()) => Choice::of(image, &passed_over),
-                    Err(refusal) => Choice::Kept(before, refusal.to_string()),
+                    Err(refusal) => Choice::Kept(before, refusal.to_string(), None),
                 })
             }
             (Ok(Chosen { image, passed_over }), _) => Ok(Choice::of(image, &passed_over)),
             (Err(error @ NoImage::Refused { stays: true, .. }), Some(before)) => {
-                Ok(Choice::Kept(before, error.to_string()))
+                Ok(Choice::Kept(before, error.to_string(), again))
             }
             (Err(error @ NoImage::Refused { .. }), _) => Err(Error::ImageRefused {
                 message: error.to_string(),
-                retry: context.shared.settings.requeue_dependency.max(REFUSED),
+                retry: again.unwrap_or_else(|| context.shared.settings.requeue_dependency.max(REFUSED)),
             }),
             (Err(error @ (NoImage::Digest { .. } | NoImage::Verification(_))), _) => {
                 Err(Error::Failed(error.to_string()))
@@ -93,8 +97,8 @@ impl Candidates {
         }
     }
 
-    /// The newest image that the policy allows. Blocks on registries for digests, ages and signatures, so it has a thread of its own.
-    async fn newest(
+    /// The newest image that the policy allows, of tags that are proven if they have to be. It blocks on registries for digests, ages and signatures, so it has a thread of its own.
+    pub(super) async fn newest(
         self,
         context: &Arc<ImagesContext>,
         policy: ImagePolicy,
@@ -107,6 +111,7 @@ impl Candidates {
                 repository: &self.repository,
                 tags: &self.tags,
                 before: self.before.as_ref(),
+                is_proven: true,
             };
             choose(&context.scanner, &asked, &objects, &clock::now())
         };

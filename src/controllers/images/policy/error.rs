@@ -24,6 +24,8 @@ pub(super) enum Error {
     FeatureGateDisabled(#[from] GateClosed),
     #[error("failed to get the referred ImageRepository: {0}")]
     AccessDenied(String),
+    #[error("bumpwright.dev/promote-from: {0}")]
+    PromotionDenied(String),
     #[error("failed to get the referred ImageRepository: referenced ImageRepository does not exist: {0}")]
     DependencyNotReady(String),
     /// The repository has not been scanned yet.
@@ -47,7 +49,7 @@ impl Error {
             Self::InvalidPolicy(_) => Reason::InvalidPolicy,
             Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
             Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
-            Self::AccessDenied(_) => Reason::AccessDenied,
+            Self::AccessDenied(_) | Self::PromotionDenied(_) => Reason::AccessDenied,
             Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) => Reason::DependencyNotReady,
             Self::ImageRefused { .. } => Reason::ImageRefused,
             Self::Failed(_) => Reason::Failed,
@@ -69,9 +71,11 @@ impl From<Error> for Outcome {
             Error::DependencyNotScanned(after) | Error::ImageRefused { retry: after, .. } => {
                 Self::RequeueAfter { reason, message, after }
             }
-            Error::AccessDenied(_) | Error::DependencyNotReady(_) | Error::Failed(_) | Error::Failure(_) => {
-                Self::Backoff { reason, message }
-            }
+            Error::AccessDenied(_)
+            | Error::PromotionDenied(_)
+            | Error::DependencyNotReady(_)
+            | Error::Failed(_)
+            | Error::Failure(_) => Self::Backoff { reason, message },
         }
     }
 }

@@ -7,6 +7,8 @@ mod choose;
 mod dereference;
 mod error;
 pub(crate) mod labels;
+mod promotion;
+mod stage;
 mod status;
 mod trust;
 
@@ -23,7 +25,7 @@ use crate::controllers::tokens;
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::ImagePolicy;
 use bumpwright_connect::ProviderAccount;
-use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Kind, Object};
+use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
@@ -63,13 +65,18 @@ impl Registered for ImagePolicies {
     }
 
     fn watches(_settings: &Settings) -> Vec<Watch> {
-        vec![Watch::ours(Self::KIND), Watch::ours(&IMAGE_REPOSITORY)]
+        vec![
+            Watch::ours(Self::KIND),
+            Watch::ours(&IMAGE_REPOSITORY),
+            Watch::when_needed(&KUSTOMIZATION),
+        ]
     }
 
     fn triggers(caches: &Caches, queue: &Arc<Queue>) {
         let policies = caches.of(Watch::ours(Self::KIND));
         own(&policies, queue);
         triggers::policies_of_repository(&caches.of(Watch::ours(&IMAGE_REPOSITORY)), &policies, queue);
+        triggers::policies_of_kustomization(&caches.of(Watch::when_needed(&KUSTOMIZATION)), &policies, queue);
     }
 
     fn reconciler(parts: &Parts) -> Option<Self> {

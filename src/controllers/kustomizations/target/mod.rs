@@ -116,17 +116,22 @@ async fn remote(
     reference: &KubeConfigRef,
 ) -> Result<Cluster, String> {
     let namespace = kustomization.metadata.namespace_or_default();
-    let text = match (&reference.secret_ref, &reference.config_map_ref) {
-        (Some(secret), _) => from_secret(context, namespace, secret).await?,
-        (None, Some(map)) => return kubeconfig::cluster(context, kustomization, &map.name).await,
-        (None, None) => {
-            return Err(
-                "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is \
-                        set"
+    match (&reference.secret_ref, &reference.config_map_ref) {
+        (Some(secret), _) => of_secret(context, namespace, secret).await,
+        (None, Some(map)) => kubeconfig::cluster(context, kustomization, &map.name).await,
+        (None, None) => Err(
+            "invalid .spec.kubeConfig, neither .spec.kubeConfig.provider nor .spec.kubeConfig.secretRef is set"
                 .to_owned(),
-            );
-        }
-    };
+        ),
+    }
+}
+
+/// The cluster of a kubeconfig in a Secret of a namespace.
+///
+/// # Errors
+/// In Flux's words.
+pub(crate) async fn of_secret(context: &Context, namespace: &str, reference: &SecretKeyRef) -> Result<Cluster, String> {
+    let text = from_secret(context, namespace, reference).await?;
     let key = RemoteKey::of(&("kubeconfig", text.as_str()));
     if let Some(cluster) = context.remotes.get(key) {
         return Ok(cluster);

@@ -1,0 +1,193 @@
+//! A look at the stage that a policy promotes from: a Kustomization here or in another cluster, its workloads and their pods.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _};
+use serde_json::Value;
+
+use super::error::Error;
+use crate::controllers::images::context::ImagesContext;
+use crate::controllers::kustomizations::health::selector_text;
+use crate::controllers::kustomizations::target;
+use bumpwright_api::{Kustomization, ObjectId, ObjectName, SecretKeyRef};
+use bumpwright_kube::{
+    Answered, Cluster, ClusterError, DAEMON_SET, DEPLOYMENT, KUSTOMIZATION, POD, Resource, STATEFUL_SET,
+};
+use bumpwright_policy::Promotion;
+use bumpwright_rollout::{Inventory, MOST_PODS, Proof, Workload, runs};
+use bumpwright_runtime::clock;
+
+/// How long a look takes at most: a worker waits for it.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// How long the first list of Kustomizations takes at most; in a cluster without the kind there is none.
+const LISTED: Duration = Duration::from_secs(5);
+
+/// The number of requests at a time.
+const TOGETHER: usize = 8;
+
+/// Checks that a policy of the namespace `own` may name the Kustomization. In another cluster the rights are those of its kubeconfig.
+pub(super) fn check_access(context: &ImagesContext, own: &str, promotion: &Promotion) -> Result<(), Error> {
+    let is_foreign = promotion.kubeconfig.is_none() && promotion.namespace != own;
+    match is_foreign && context.shared.settings.no_cross_namespace_refs {
+        true => Err(Error::PromotionDenied(format!(
+            "cannot access 'Kustomization/{}/{}', cross-namespace references have been blocked",
+            promotion.namespace, promotion.name
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// What the Kustomization proves about images of `repository` for a policy of the namespace `own`; else a sentence about it.
+pub(super) async fn proof(
+    context: &ImagesContext,
+    own: &str,
+    promotion: &Promotion,
+    repository: &str,
+) -> Result<Proof, String> {
+    let looked = tokio::time::timeout(LONGEST, look(context, own, promotion, repository)).await;
+    looked.unwrap_or_else(|_| {
+        let seconds = LONGEST.as_secs();
+        Err(format!(
+            "its API server has not answered all requests within {seconds} seconds"
+        ))
+    })
+}
+
+async fn look(context: &ImagesContext, own: &str, promotion: &Promotion, repository: &str) -> Result<Proof, String> {
+    let name = ObjectName::new(&promotion.namespace, &promotion.name);
+    let (inventory, reader) = match &promotion.kubeconfig {
+        None => here(context, own, &name).await?,
+        Some(secret) => elsewhere(context, own, secret, &name).await?,
+    };
+    let seen = reader.workloads(&inventory, repository).await?;
+    let workloads: Vec<Workload<'_>> = seen
+        .iter()
+        .map(|(id, object, pods)| Workload { id, object, pods })
+        .collect();
+    let proof = inventory.prove(repository, &workloads, &clock::now());
+    proof.map_err(|why| why.to_string())
+}
+
+/// A Kustomization of this cluster.
+async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(Inventory, Reader), String> {
+    let kustomizations = &context.kustomizations;
+    kustomizations.need();
+    let _ = tokio::time::timeout(LISTED, kustomizations.listed()).await;
+    let Some(object) = kustomizations.get(name) else {
+        kustomizations.is_listed()?;
+        return Err(ABSENT.to_owned());
+    };
+    let inventory = Inventory::of(&object.status(), object.generation).map_err(|why| why.to_string())?;
+    let kustomization: Kustomization = object.read(&KUSTOMIZATION).map_err(|error| error.to_string())?;
+    let shared = &context.shared;
+    let cluster = target::of(shared, &kustomization).await?.cluster;
+    let mut reader = Reader {
+        cluster: cluster.within(shared.settings.builds.of(own)),
+        is_own: kustomization.spec.kube_config.is_none(),
+    };
+    if target::account(shared, &kustomization).is_some() {
+        reader.settle(&inventory).await;
+    }
+    Ok((inventory, reader))
+}
+
+/// A Kustomization of the cluster of a kubeconfig, which says with which rights it is looked at.
+async fn elsewhere(
+    context: &ImagesContext,
+    own: &str,
+    secret: &str,
+    name: &ObjectName,
+) -> Result<(Inventory, Reader), String> {
+    let shared = &context.shared;
+    let reference = SecretKeyRef {
+        name: secret.to_owned(),
+        key: None,
+    };
+    let cluster = target::of_secret(shared, own, &reference)
+        .await?
+        .led_by(&shared.cluster);
+    let cluster = cluster.within(shared.settings.builds.of(own));
+    let object = cluster.fetch(&Resource::of(&KUSTOMIZATION, true), name).await;
+    let object = object.map_err(|error| match error.is_not_found() {
+        true => ABSENT.to_owned(),
+        false => error.to_string(),
+    })?;
+    let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
+    let status = object.get("status").unwrap_or(&Value::Null);
+    let inventory = Inventory::of(status, generation.unwrap_or_default()).map_err(|why| why.to_string())?;
+    let is_own = false;
+    Ok((inventory, Reader { cluster, is_own }))
+}
+
+const ABSENT: &str = "there is no such Kustomization";
+
+/// A workload and its pods.
+type Seen = (ObjectId, Answered<Value>, Answered<Vec<Value>>);
+
+/// Reads workloads and pods.
+struct Reader {
+    cluster: Cluster,
+    /// Whether it reads with the rights of the controller, once nobody is impersonated.
+    is_own: bool,
+}
+
+impl Reader {
+    /// Stays with the account of the Kustomization if it may be impersonated.
+    async fn settle(&mut self, inventory: &Inventory) {
+        let first = inventory.workloads.first();
+        let Some((resource, id)) = first.and_then(|id| Some((resource(id)?, id))) else {
+            return;
+        };
+        match self.cluster.fetch_metadata(&resource, &id.name).await {
+            Err(error) if error.is_not_impersonated() => self.cluster = self.cluster.as_itself(),
+            _ => self.is_own = false,
+        }
+    }
+
+    /// The workloads that run an image of `repository`, with their pods.
+    async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, String> {
+        let ids = inventory.workloads.iter();
+        let asked: Vec<BoxFuture<'_, _>> = ids.map(|id| self.workload(id, repository).boxed()).collect();
+        let answers: Vec<Result<Option<Seen>, String>> =
+            futures::stream::iter(asked).buffered(TOGETHER).collect().await;
+        answers.into_iter().filter_map(Result::transpose).collect()
+    }
+
+    async fn workload(&self, id: &ObjectId, repository: &str) -> Result<Option<Seen>, String> {
+        let Some(resource) = resource(id) else { return Ok(None) };
+        let object = self.cluster.fetch(&resource, &id.name).await;
+        let object = object.map_err(|error| match error.is_not_found() {
+            true => format!("{id} is not there"),
+            false => self.told(&error),
+        })?;
+        if !runs(&object, repository) {
+            return Ok(None);
+        }
+        let selector = object.pointer("/spec/selector").map(selector_text).unwrap_or_default();
+        if selector.is_empty() {
+            return Err(format!("{id} has no selector"));
+        }
+        let pods = Resource::of(&POD, true);
+        let pods = self
+            .cluster
+            .list_few(&pods, (&id.name.namespace, &selector), MOST_PODS)
+            .await;
+        let pods = pods.map_err(|error| self.told(&error))?;
+        Ok(Some((id.clone(), object, pods)))
+    }
+
+    fn told(&self, error: &ClusterError) -> String {
+        match self.is_own && error.is_forbidden() {
+            true => format!("{error}; the rights for it come with deploy/promotion (install --promotion)"),
+            false => error.to_string(),
+        }
+    }
+}
+
+fn resource(id: &ObjectId) -> Option<Resource> {
+    let kinds = [&DEPLOYMENT, &STATEFUL_SET, &DAEMON_SET];
+    let kind = kinds.into_iter().find(|kind| kind.kind == id.kind)?;
+    Some(Resource::of(kind, true))
+}

@@ -1,0 +1,460 @@
+//! Promotion: a policy takes what a Kustomization of another stage has proven (docs/guides/promotion.md). Two stages of one repository
+//! run through from a tag to production; and stages that are set up by hand, as Flux's controllers would leave them.
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::nodes::Nodes;
+use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::{Change, Repo};
+use bumpwright_testkit::waiting::{until, wait_for};
+use bumpwright_testkit::world::{
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT, automation,
+    git_repository, newest,
+};
+use serde_json::{Value as Json, json};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+const REFLECTOR: &str = "--controllers=image-reflector";
+
+fn deployment(name: &str, image: &str, marker: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n  selector: {{matchLabels: {{app: {name}}}}}\n  \
+         template:\n    metadata: {{labels: {{app: {name}}}}}\n    spec:\n      containers:\n      - name: web\n        \
+         image: {image}{marker}\n"
+    )
+}
+
+/// The stages `staging` and `production` of one repository, with a policy each; that of production promotes from staging.
+struct Stages {
+    // Before the folder that has its log and storage goes.
+    _controller: Controller,
+    nodes: Nodes,
+    repo: Repo,
+    world: ImageWorld<'static>,
+}
+
+impl Stages {
+    fn start(namespace: &str, soak: &str) -> Option<Self> {
+        let cluster = Cluster::shared()?;
+        cluster.define();
+        let world = ImageWorld::bare(cluster, namespace);
+        world.publish("web", "1.0.0");
+        let repo = world.repository("fleet.git");
+        let files = ["staging", "production"].map(|stage| {
+            let marker = json!({"$imagepolicy": format!("{namespace}:{stage}")});
+            let image = format!("{}:1.0.0", world.image("web"));
+            (
+                format!("{stage}/web.yaml"),
+                deployment(stage, &image, &format!(" # {marker}")),
+            )
+        });
+        let changes: Vec<Change<'_>> = files
+            .iter()
+            .map(|(path, text)| Change::File(path, text.as_bytes()))
+            .collect();
+        repo.commit("main", "first", &changes);
+        let nodes = Nodes::start_with_pods(cluster, namespace);
+        let mut source = git_repository(&world.git.url("fleet.git"));
+        source["interval"] = json!("1s");
+        world.add(GIT_REPOSITORY, "fleet", source);
+        for stage in ["staging", "production"] {
+            world.add(
+                KUSTOMIZATION,
+                stage,
+                json!({
+                    "interval": "1h", "retryInterval": "1s", "timeout": "5s", "prune": true, "wait": true,
+                    "path": format!("./{stage}"), "targetNamespace": namespace,
+                    "sourceRef": {"kind": "GitRepository", "name": "fleet"},
+                }),
+            );
+        }
+        world.add_image_repository("web", "web", "1h");
+        world.add(IMAGE_POLICY, "staging", newest("web"));
+        promoting(&world, "production", namespace, json!({"bumpwright.dev/soak": soak}));
+        world.add(AUTOMATION, "all", automation("fleet"));
+        let address = format!("127.0.0.1:{}", free_port());
+        let served = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));
+        let kinds = [
+            "--controllers=source,kustomize,image-reflector,image-automation",
+            "--requeue-dependency=1s",
+        ];
+        let controller = world.starter("ours").flags(&kinds).flags(&served).start();
+        Some(Self {
+            _controller: controller,
+            nodes,
+            repo,
+            world,
+        })
+    }
+
+    fn release(&self, tag: &str) {
+        self.world.publish("web", tag);
+        self.world.request(IMAGE_REPOSITORY, "web", tag);
+    }
+
+    fn tag(&self, commit: &str, stage: &str) -> String {
+        let text = String::from_utf8(self.repo.show(commit, &format!("{stage}/web.yaml"))).unwrap();
+        let line = text.lines().find(|line| line.contains("image:")).unwrap();
+        let image = line.split_whitespace().nth(1).unwrap();
+        image.rsplit(':').next().unwrap().to_owned()
+    }
+
+    fn in_git(&self, stage: &str, tag: &str) {
+        wait_for(
+            || self.tag("main", stage) == tag,
+            || {
+                let states =
+                    ["staging", "production"].map(|name| self.world.get(KUSTOMIZATION, name)["status"].clone());
+                let policy = self.world.get(IMAGE_POLICY, stage);
+                format!(
+                    "{stage} has {}, not {tag}: {policy:#} {states:#?}",
+                    self.tag("main", stage)
+                )
+            },
+        );
+    }
+
+    /// When the commit that gave production this tag was made.
+    fn promoted_at(&self, tag: &str) -> i64 {
+        let commits = self.repo.log("main");
+        let first = commits.iter().rev().find(|one| self.tag(&one.id, "production") == tag);
+        let id = &first.unwrap().id;
+        self.repo
+            .git(&["show", "-s", "--format=%ct", id])
+            .trim()
+            .parse()
+            .unwrap()
+    }
+}
+
+/// A policy of the ImageRepository `web` that promotes from the Kustomization `staging` of a namespace.
+fn promoting(world: &ImageWorld<'_>, name: &str, namespace: &str, more: Json) {
+    let mut annotations = json!({"bumpwright.dev/promote-from": format!("Kustomization/{namespace}/staging")});
+    annotations
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    world.put(
+        IMAGE_POLICY,
+        name,
+        json!({"metadata": {"annotations": annotations}, "spec": newest("web")}),
+    );
+}
+
+#[test]
+fn a_tag_goes_through_staging_to_production_and_stops_where_it_fails() {
+    let Some(stages) = Stages::start("promote-story", "2s") else {
+        return;
+    };
+    let world = &stages.world;
+    world.ready(IMAGE_POLICY, "production", "True", |_, message| {
+        message.contains("resolved to 1.0.0")
+    });
+    stages.release("1.1.0");
+    stages.in_git("staging", "1.1.0");
+    stages.in_git("production", "1.1.0");
+    let broken = format!("{}:1.2.0", world.image("web"));
+    stages.nodes.break_image(&broken);
+    stages.release("1.2.0");
+    stages.in_git("staging", "1.2.0");
+    let wanted = format!("{broken}: not proven by Kustomization promote-story/staging: it is not ready: ");
+    world.ready(IMAGE_POLICY, "production", "True", |_, message| {
+        message.contains(&wanted) && message.contains("health check failed")
+    });
+    assert_eq!(stages.tag("main", "production"), "1.1.0");
+    stages.release("1.2.1");
+    stages.in_git("production", "1.2.1");
+    let had: Vec<String> = stages
+        .repo
+        .log("main")
+        .iter()
+        .map(|one| stages.tag(&one.id, "production"))
+        .collect();
+    assert!(!had.contains(&"1.2.0".to_owned()), "{had:?}");
+}
+
+#[test]
+fn a_pod_that_restarts_is_waited_for_again() {
+    let Some(stages) = Stages::start("promote-restart", "0s") else {
+        return;
+    };
+    let world = &stages.world;
+    world.ready(IMAGE_POLICY, "production", "True", |_, message| {
+        message.contains("resolved to 1.0.0")
+    });
+    let soak = json!({"metadata": {"annotations": {"bumpwright.dev/soak": "6s"}}});
+    world.patch(IMAGE_POLICY, "production", &soak);
+    stages.release("1.1.0");
+    let waits = |_: &str, message: &str| message.contains("it runs 1.1.0 in good health since ");
+    let told = world.ready(IMAGE_POLICY, "production", "True", waits);
+    assert!(told.contains("; that has to last until "), "{told}");
+    let restarted = stages.nodes.restart("staging");
+    stages.in_git("production", "1.1.0");
+    let promoted = stages.promoted_at("1.1.0");
+    assert!(promoted >= restarted + 6, "{promoted} {restarted}");
+}
+
+/// A stage as its controllers leave it: the Kustomization `staging` with a Deployment of the image and its pod.
+struct Staging {
+    nodes: Nodes,
+    world: ImageWorld<'static>,
+    /// The namespace of the stage.
+    there: String,
+}
+
+impl Staging {
+    /// The stage in the namespace `there`, and an image repository with 1.0.0 and 1.1.0 in `namespace`. Staging runs 1.1.0.
+    fn start(namespace: &str, there: &str) -> Option<Self> {
+        let cluster = Cluster::shared()?;
+        cluster.define();
+        let world = ImageWorld::bare(cluster, namespace);
+        ["1.0.0", "1.1.0"].iter().for_each(|tag| world.publish("web", tag));
+        world.add_image_repository("web", "web", "1h");
+        if there != namespace {
+            let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": there}});
+            cluster.apply(&object.to_string());
+        }
+        let mut object: Json = json!({
+            "apiVersion": KUSTOMIZATION.api_version, "kind": KUSTOMIZATION.kind,
+            "metadata": {"name": "staging", "namespace": there},
+            "spec": {"interval": "1h", "prune": true, "path": "./", "sourceRef": {"kind": "GitRepository", "name": "fleet"}},
+        });
+        cluster.apply(&object.to_string());
+        object = cluster.get(&cluster.path_of(&object));
+        object["status"] = json!({
+            "observedGeneration": object["metadata"]["generation"],
+            "conditions": [{"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "Applied",
+                "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+            "lastAppliedRevision": "main@sha1:a", "lastAttemptedRevision": "main@sha1:a",
+            "inventory": {"entries": [{"id": format!("{there}_web_apps_Deployment"), "v": "v1"}]},
+        });
+        cluster.put_status(&object).unwrap();
+        let staging = Self {
+            nodes: Nodes::start_with_pods(cluster, there),
+            world,
+            there: there.to_owned(),
+        };
+        staging.runs("1.1.0");
+        Some(staging)
+    }
+
+    fn runs(&self, tag: &str) {
+        let image = format!("{}:{tag}", self.world.image("web"));
+        let text = deployment("web", &image, "").replacen(
+            "  name: web\n",
+            &format!("  name: web\n  namespace: {}\n", self.there),
+            1,
+        );
+        self.world.cluster.apply(&text);
+        let pods = format!("/api/v1/namespaces/{}/pods", self.there);
+        until("the pod is ready", || {
+            let pods = self.world.cluster.get(&pods);
+            let pod = &pods["items"][0];
+            pod["spec"]["containers"][0]["image"] == image.as_str()
+                && pod["status"]["conditions"][0]["status"] == "True"
+        });
+    }
+
+    fn promotes(&self, name: &str, more: Json) {
+        promoting(&self.world, name, &self.there, more);
+    }
+
+    fn resolved(&self, name: &str, tag: &str) {
+        let wanted = format!("resolved to {tag}");
+        self.world
+            .ready(IMAGE_POLICY, name, "True", |_, message| message.contains(&wanted));
+    }
+
+    /// Waits until a policy without an image says this.
+    fn refused(&self, name: &str, reason: &str, text: &str) -> String {
+        self.world.ready(IMAGE_POLICY, name, "False", |is, message| {
+            is == reason && message.contains(text)
+        })
+    }
+
+    fn kubeconfig(&self, name: &str, key: &str, text: &str) {
+        self.world.put(SECRET, name, json!({"stringData": {key: text}}));
+    }
+}
+
+#[test]
+fn a_stage_that_stays_behind_holds_production_and_never_takes_it_back() {
+    let Some(staging) = Staging::start("promote-behind", "promote-behind") else {
+        return;
+    };
+    let world = &staging.world;
+    staging.promotes("web", json!({}));
+    let _controller = world.controller(&[REFLECTOR]);
+    staging.resolved("web", "1.1.0");
+    world.publish("web", "1.2.0");
+    staging.runs("1.0.0");
+    world.request(IMAGE_REPOSITORY, "web", "1.2.0");
+    let lower =
+        "web:1.2.0: not proven by Kustomization promote-behind/staging: it runs 1.0.0, which is lower than 1.1.0";
+    world.ready(IMAGE_POLICY, "web", "True", |_, message| {
+        message.contains("resolved to 1.1.0") && message.contains(lower)
+    });
+    // A tag that nobody has scanned.
+    staging.runs("9.0.0");
+    world.request(IMAGE_POLICY, "web", "1");
+    world.ready(IMAGE_POLICY, "web", "True", |_, message| {
+        message.contains("it runs 9.0.0, which is not among the scanned tags")
+    });
+    staging.nodes.break_image(&format!("{}:9.0.0", world.image("web")));
+    wait_for(
+        || {
+            world.request(IMAGE_POLICY, "web", &format!("{:?}", std::time::Instant::now()));
+            let message = world.get(IMAGE_POLICY, "web")["status"]["conditions"].to_string();
+            message.contains(
+                "Deployment/promote-behind/web is Failed: Progress deadline exceeded; Pod/promote-behind/web-",
+            ) && message.contains("is not ready: container web waits: CrashLoopBackOff")
+        },
+        || format!("{:#}", world.get(IMAGE_POLICY, "web")["status"]),
+    );
+    // The rule is changed to go back.
+    staging.runs("1.0.0");
+    let range = json!({"spec": {"policy": {"semver": {"range": "<1.1"}}}});
+    world.patch(IMAGE_POLICY, "web", &range);
+    staging.resolved("web", "1.0.0");
+}
+
+#[test]
+fn a_stage_of_another_cluster_is_reached_by_a_kubeconfig() {
+    let Some(staging) = Staging::start("promote-remote", "promote-there") else {
+        return;
+    };
+    let world = &staging.world;
+    // The controller sees this namespace only; the other one is as far as another cluster.
+    let good = world.cluster.kubeconfig_with(world.cluster.token());
+    staging.kubeconfig("good", "value.yaml", &good);
+    staging.kubeconfig("stranger", "value", &world.cluster.kubeconfig_with("nobody"));
+    let file = good.replace("\"token\":", "\"tokenFile\":");
+    assert_ne!(file, good);
+    staging.kubeconfig("file", "value", &file);
+    // One that takes connections, and says nothing.
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    staging.kubeconfig("silent", "value", &good.replace(world.cluster.url(), &address));
+    for name in ["good", "stranger", "file", "silent", "absent"] {
+        staging.promotes(name, json!({"bumpwright.dev/promote-kubeconfig": name}));
+    }
+    let _controller = world.controller(&[REFLECTOR, "--no-cross-namespace-refs=true"]);
+    staging.resolved("good", "1.1.0");
+    let begin = |secret: &str| {
+        format!("web:1.1.0: not proven by Kustomization promote-there/staging of the cluster in Secret {secret}: ")
+    };
+    for (secret, why) in [
+        ("stranger", "Unauthorized"),
+        ("file", "references a tokenFile"),
+        ("absent", "unable to read KubeConfig secret 'promote-remote/absent'"),
+        (
+            "silent",
+            "its API server has not answered all requests within 10 seconds",
+        ),
+    ] {
+        let told = staging.refused(secret, "ImageRefused", why);
+        assert!(told.contains(&begin(secret)), "{told}");
+    }
+}
+
+#[test]
+fn references_to_other_namespaces_are_blocked_as_everywhere() {
+    let Some(staging) = Staging::start("promote-blocked", "promote-elsewhere") else {
+        return;
+    };
+    staging.promotes("web", json!({}));
+    let _controller = staging.world.controller(&[REFLECTOR, "--no-cross-namespace-refs=true"]);
+    let told = staging.refused("web", "AccessDenied", "promote-from");
+    assert_eq!(
+        told,
+        "bumpwright.dev/promote-from: cannot access 'Kustomization/promote-elsewhere/staging', cross-namespace references have \
+         been blocked"
+    );
+    // Nonsense closes the policy.
+    let alone =
+        json!({"metadata": {"annotations": {"bumpwright.dev/promote-from": null, "bumpwright.dev/soak": "1h"}}});
+    staging.world.patch(IMAGE_POLICY, "web", &alone);
+    staging.refused(
+        "web",
+        "InvalidAnnotation",
+        "bumpwright.dev/soak says nothing without bumpwright.dev/promote-from",
+    );
+}
+
+/// The rights are those of the account of the Kustomization, or else of the controller.
+#[test]
+fn rights_that_are_missing_are_told() {
+    let Some(staging) = Staging::start("promote-rights", "promote-rights") else {
+        return;
+    };
+    let (world, cluster) = (&staging.world, staging.world.cluster);
+    let account = json!({"spec": {"serviceAccountName": "deployer"}});
+    world.patch(KUSTOMIZATION, "staging", &account);
+    let mut object = world.get(KUSTOMIZATION, "staging");
+    object["status"]["observedGeneration"] = object["metadata"]["generation"].clone();
+    cluster.put_status(&object).unwrap();
+    staging.promotes("web", json!({}));
+    // As somebody who may act as the account, which may nothing.
+    let controller = world.controller(&[REFLECTOR]);
+    staging.refused(
+        "web",
+        "ImageRefused",
+        "User \"system:serviceaccount:promote-rights:deployer\" cannot get resource \"deployments\"",
+    );
+    assert_eq!(controller.stop(), Some(0));
+    // As a controller with the rights of the base.
+    world.put(SERVICE_ACCOUNT, "bumpwright", json!({}));
+    let subject = json!({"kind": "ServiceAccount", "name": "bumpwright", "namespace": world.namespace});
+    for file in [
+        "base/cluster-role.yaml",
+        "base/images-role.yaml",
+        "base/lease-role.yaml",
+    ] {
+        grant(cluster, file, &world.namespace, &subject);
+    }
+    let path = format!(
+        "/api/v1/namespaces/{}/serviceaccounts/bumpwright/token",
+        world.namespace
+    );
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let token = cluster.request("POST", &path, "", &request.to_string()).body["status"]["token"].clone();
+    let kubeconfig = world.folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, cluster.kubeconfig_with(token.as_str().unwrap())).unwrap();
+    let flags = [REFLECTOR, "--requeue-dependency=1s"];
+    let _controller = world.controller_at(&kubeconfig, "limited", &flags);
+    let told = staging.refused("web", "ImageRefused", "deploy/promotion");
+    assert!(
+        told.contains("User \"system:serviceaccount:promote-rights:bumpwright\" cannot get resource \"deployments\""),
+        "{told}"
+    );
+    grant(cluster, "promotion/cluster-role.yaml", &world.namespace, &subject);
+    let allowed = || {
+        world.request(IMAGE_POLICY, "web", &format!("{:?}", std::time::Instant::now()));
+        world.get(IMAGE_POLICY, "web")["status"]["latestRef"]["tag"] == "1.1.0"
+    };
+    wait_for(allowed, || format!("{:#}", world.get(IMAGE_POLICY, "web")["status"]));
+}
+
+/// Gives an account the rights of a role in `deploy/`, by a name of this test's own.
+fn grant(cluster: &Cluster, file: &str, namespace: &str, subject: &Json) {
+    let path = format!("{}/deploy/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap().replace("flux-system", namespace);
+    let name = text.lines().find_map(|line| line.strip_prefix("  name: ")).unwrap();
+    let own = format!("{name}-{namespace}");
+    let text = text.replace(&format!("  name: {name}\n"), &format!("  name: {own}\n"));
+    cluster.apply(&text);
+    let (role, scope) = match text.contains("kind: ClusterRole") {
+        true => ("ClusterRole", ""),
+        false => ("Role", namespace),
+    };
+    let mut metadata = json!({"name": own});
+    if !scope.is_empty() {
+        metadata["namespace"] = json!(scope);
+    }
+    let binding = json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": format!("{role}Binding"), "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": role, "name": own}, "subjects": [subject],
+    });
+    cluster.apply(&binding.to_string());
+}
