@@ -122,17 +122,23 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "flux-system",
-        &["besideFlux=true", "workloadIdentity=true"],
-        &["--beside-flux", "--workload-identity"],
+        &["besideFlux=true", "workloadIdentity=true", "promotion=true"],
+        &["--beside-flux", "--workload-identity", "--promotion"],
     ),
     (
         "tenant",
-        &["besideFlux=true", "watchAllNamespaces=false", "workloadIdentity=true"],
+        &[
+            "besideFlux=true",
+            "watchAllNamespaces=false",
+            "workloadIdentity=true",
+            "promotion=true",
+        ],
         &[
             "--namespace=tenant",
             "--beside-flux",
             "--watch-all-namespaces=false",
             "--workload-identity",
+            "--promotion",
         ],
     ),
     (
@@ -285,6 +291,7 @@ fn rights_for_one_namespace_are_of_that_namespace() {
         "controllers.kustomize=true",
         "webhooks.enabled=true",
         "workloadIdentity=true",
+        "promotion=true",
     ];
     let one = ["watchAllNamespaces=false", "rbac.aggregate=false", "crds.install=false"];
     let (Some(wide), Some(narrow)) = (rendered("tenant", &on), rendered("tenant", &[&on[..], &one].concat())) else {

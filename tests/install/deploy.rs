@@ -163,6 +163,20 @@ fn kustomize_makes_the_same_with_workload_identity() {
     }
 }
 
+/// So do the rights to read workloads.
+#[test]
+fn kustomize_makes_the_same_with_promotion() {
+    assert_same(
+        "resources: [DEPLOY]\ncomponents: [DEPLOY/promotion]\n",
+        &["--promotion"],
+    );
+    assert_same(
+        "resources: [DEPLOY/beside-flux]\ncomponents: [DEPLOY/one-namespace, DEPLOY/one-namespace/promotion]\n",
+        &["--beside-flux", "--watch-all-namespaces=false", "--promotion"],
+    );
+    assert!(!json!(exported(&[])).to_string().contains("statefulsets"));
+}
+
 #[test]
 fn kustomize_makes_the_same_with_changes() {
     let kustomization = r"

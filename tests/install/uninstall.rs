@@ -80,7 +80,12 @@ fn is_there(cluster: &Cluster, path: &str) -> bool {
 #[test]
 fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
     let Some(cluster) = Cluster::start() else { return };
-    let flags = ["--namespace=images", "--components=all,webhooks", "--workload-identity"];
+    let flags = [
+        "--namespace=images",
+        "--components=all,webhooks",
+        "--workload-identity",
+        "--promotion",
+    ];
     ok(&cluster, &[&["install", "--wait=false"], &flags[..]].concat());
     namespace(&cluster, "apps");
     policy(&cluster);

@@ -76,6 +76,7 @@ async fn installing_rights(cluster: &Cluster, namespace: &str, components: Compo
         watch_all_namespaces: true,
         network_policy: true,
         workload_identity: false,
+        promotion: false,
         log_level: "info",
     });
     let needed = Rights::to_install(&all, namespace);

@@ -54,6 +54,10 @@ pub struct Install {
     #[arg(long)]
     pub workload_identity: bool,
 
+    /// Grant the rights to read the workloads and pods that versions are promoted from (bumpwright.dev/promote-from)
+    #[arg(long)]
+    pub promotion: bool,
+
     /// The log level of the controllers: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,

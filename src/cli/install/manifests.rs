@@ -40,6 +40,8 @@ pub(in crate::cli) struct Installation<'a> {
     pub network_policy: bool,
     /// Whether objects may use the identities of ServiceAccounts.
     pub workload_identity: bool,
+    /// Whether the workloads may be read that versions are promoted from.
+    pub promotion: bool,
     pub log_level: &'a str,
 }
 
@@ -78,6 +80,9 @@ pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
     all.extend(roles(wanted));
     if wanted.workload_identity {
         all.extend(token_roles(wanted.watch_all_namespaces));
+    }
+    if wanted.promotion {
+        all.extend(promotion_roles(wanted.watch_all_namespaces));
     }
     let Components { kinds, webhooks } = wanted.components;
     if kinds.source {
@@ -201,6 +206,25 @@ fn token_roles(everywhere: bool) -> [Manifest; 2] {
         false => [
             file!(&ROLE, NAME, "one-namespace/workload-identity/role.yaml"),
             file!(&ROLE_BINDING, NAME, "one-namespace/workload-identity/role-binding.yaml"),
+        ],
+    }
+}
+
+/// The rights to look at the workloads that versions are promoted from.
+fn promotion_roles(everywhere: bool) -> [Manifest; 2] {
+    const NAME: &str = "bumpwright-promotion";
+    match everywhere {
+        true => [
+            file!(&CLUSTER_ROLE, NAME, "promotion/cluster-role.yaml"),
+            file!(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-promotion-flux-system",
+                "promotion/cluster-role-binding.yaml"
+            ),
+        ],
+        false => [
+            file!(&ROLE, NAME, "one-namespace/promotion/role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/promotion/role-binding.yaml"),
         ],
     }
 }

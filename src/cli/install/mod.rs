@@ -70,6 +70,7 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         watch_all_namespaces: args.watch_all_namespaces,
         network_policy: args.network_policy,
         workload_identity: args.workload_identity,
+        promotion: args.promotion,
         log_level: log_level(&args.log_level)?,
     };
     let manifests = manifests(&wanted);

@@ -209,6 +209,7 @@ fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
         watch_all_namespaces,
         network_policy: true,
         workload_identity: true,
+        promotion: true,
         log_level: "info",
     })
 }

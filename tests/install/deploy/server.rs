@@ -39,6 +39,7 @@ fn a_server_takes_every_object() {
             "--namespace=strict-one",
             "--components=all,webhooks",
             "--workload-identity",
+            "--promotion",
         ],
         &[
             "--namespace=strict-two",
