@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_annotations_are_those_that_are_read() {
-        let keys = [FROM, KUBECONFIG, SOAK].map(|key| format!("{ANNOTATION_PREFIX}{key}"));
+        let keys = [FROM, KUBECONFIG].map(|key| format!("{ANNOTATION_PREFIX}{key}"));
         assert_eq!(keys, PROMOTION_ANNOTATIONS);
     }
 }

@@ -86,11 +86,11 @@ pub enum Unproven {
         /// A workload.
         first: String,
         /// What it runs.
-        version: Version,
+        version: Box<Version>,
         /// Another one.
         second: String,
         /// What that runs.
-        other: Version,
+        other: Box<Version>,
     },
     /// An image without a tag.
     #[error("{workload} names its image by digest alone")]
@@ -222,9 +222,9 @@ impl Inventory {
                     Some((first, known)) => {
                         return Err(Unproven::Different {
                             first: first.clone(),
-                            version: known.clone(),
+                            version: Box::new(known.clone()),
                             second: workload.id.to_string(),
-                            other: version,
+                            other: Box::new(version),
                         });
                     }
                 }
