@@ -133,7 +133,7 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Op
     if new == site.value {
         return Ok(None);
     }
-    if matches!(site.spelling, Spelling::Block(_)) && !fits_block(&new) {
+    if !fits(site, &new) {
         let message = format!("{new:?} cannot be written in a block scalar; put the field in quotes");
         return Err((Reason::PolicyNotReady, message));
     }
@@ -160,6 +160,15 @@ fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {
             }
         },
     })
+}
+
+/// The edits that give a field another value in its own spelling; none if it cannot be written in that.
+pub(super) fn rewritten(site: &Site, new: &str) -> Option<Vec<Edit>> {
+    fits(site, new).then(|| edits(site, new))
+}
+
+fn fits(site: &Site, value: &str) -> bool {
+    !matches!(site.spelling, Spelling::Block(_)) || fits_block(value)
 }
 
 fn fits_block(value: &str) -> bool {

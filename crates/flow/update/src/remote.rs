@@ -196,7 +196,8 @@ impl Attempt<'_> {
     ) -> Result<(Arc<Policies>, Preview), RunError> {
         let edits = &self.job.edits;
         if let Some(put_back) = &edits.put_back {
-            let planned = put_back.plan(&base.fetched.objects, &self.place.index, &surveyed.files);
+            let own = edits.namespace.as_deref();
+            let planned = put_back.plan(&base.fetched.objects, &self.place.index, own, &surveyed.files);
             let planned = planned.map_err(|source| self.job.read_failed(source))?;
             return Ok((planned.policies, planned.preview));
         }

@@ -1,11 +1,11 @@
 //! The fields that commits of ours changed, and what became of them in other commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Place, places};
-use crate::index::{BlobFacts, Index};
+use crate::index::Index;
 use crate::survey::{self, Marked};
-use bumpwright_edit::{Edit, Plan, splice};
+use bumpwright_edit::{Content, Plan, Scan, Site, carried, file_kind, restored, splice};
 use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
 
 /// The most files that differ between two commits.
@@ -131,63 +131,161 @@ pub type Commits = [(ObjectId, ObjectId)];
 pub struct Ours<'a> {
     objects: &'a Objects,
     index: &'a Index,
+    /// The tree of the latest commit.
+    tree: ObjectId,
     files: BTreeMap<Vec<u8>, OurFile>,
 }
 
 /// A file that commits of ours changed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OurFile {
-    /// Its blobs before and after each commit.
-    blobs: Vec<(ObjectId, ObjectId)>,
-    /// The values that its fields have after the last one.
-    pub(super) fields: BTreeMap<Place, String>,
+    /// Its blob after the latest commit that changed it.
+    pub(super) latest: ObjectId,
+    /// The fields that were changed.
+    pub(super) fields: Vec<Field>,
+}
+
+/// A field that commits of ours changed. It is followed through other contents of its file by the lines that stay ([`carried`]).
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Its place before the first change.
+    before: Place,
+    /// Its place after the last change.
+    after: Place,
+    /// The value that it got.
+    pub(super) value: String,
+}
+
+/// The n-th marked field of a blob.
+type Place = (ObjectId, usize);
+
+/// A content of a file.
+pub(super) struct File {
+    pub(super) blob: ObjectId,
+    pub(super) bytes: Vec<u8>,
+    scan: Option<Arc<Scan>>,
+}
+
+impl File {
+    fn content(&self) -> Content<'_> {
+        Content {
+            bytes: &self.bytes,
+            scan: self.scan.as_deref(),
+        }
+    }
+
+    pub(super) fn site(&self, n: usize) -> Option<&Site> {
+        self.content().sites().get(n)
+    }
 }
 
 impl<'a> Ours<'a> {
-    /// The fields that these commits changed. None when one of the commits is not in the mirror.
+    /// The fields that these commits changed. Commits that are not in the mirror are left out: one that lost its race never became part
+    /// of a branch. None when all of them are missing.
     ///
     /// # Errors
     /// When an object cannot be read.
     pub fn of(objects: &'a Objects, index: &'a Index, commits: &Commits) -> Result<Option<Self>, GitError> {
-        let mut ours = Self {
-            objects,
-            index,
-            files: BTreeMap::new(),
-        };
-        for (base, commit) in commits {
-            if !objects.contains(*base) || !objects.contains(*commit) {
-                return Ok(None);
-            }
+        let known = commits
+            .iter()
+            .filter(|(base, commit)| objects.contains(*base) && objects.contains(*commit));
+        let mut ours: Option<Self> = None;
+        for (base, commit) in known {
             let (old, new) = (objects.commit(*base)?.tree, objects.commit(*commit)?.tree);
+            let ours = ours.get_or_insert_with(|| Self {
+                objects,
+                index,
+                tree: new,
+                files: BTreeMap::new(),
+            });
+            ours.tree = new;
             for file in changed_files(objects, old, new)? {
                 if let (Some(old), Some(new)) = (file.old, file.new) {
                     ours.add(file.path, old, new)?;
                 }
             }
         }
-        Ok(Some(ours))
+        Ok(ours)
     }
 
     fn add(&mut self, path: Vec<u8>, old: ObjectId, new: ObjectId) -> Result<(), GitError> {
-        let (before, after) = (self.facts(old, &path)?, self.facts(new, &path)?);
-        let before: BTreeMap<Place, &str> = places(before.scan.as_deref())
-            .map(|(place, site)| (place, site.value.as_str()))
-            .collect();
-        let file = self.files.entry(path).or_default();
-        file.blobs.push((old, new));
-        for (place, site) in places(after.scan.as_deref()) {
-            if before.get(&place).is_some_and(|value| *value != site.value) {
-                file.fields.insert(place, site.value.clone());
+        let (before, after) = (self.file(old, &path)?, self.file(new, &path)?);
+        let carried = carried(before.content(), after.content());
+        let known = match self.files.remove(&path) {
+            Some(file) => file.fields,
+            None => Vec::new(),
+        };
+        let mut seen = BTreeSet::new();
+        let mut fields = Vec::with_capacity(known.len());
+        for mut field in known {
+            let there = self.carry(&path, field.after, &before)?;
+            if let Some((n, after)) = there.and_then(|n| Some((n, carried.get(n).copied().flatten()?))) {
+                seen.insert(n);
+                field.after = (new, after);
+            }
+            fields.push(field);
+        }
+        for (n, place) in carried.iter().enumerate() {
+            let Some((was, (now, place))) = before
+                .site(n)
+                .zip(place.and_then(|place| Some((after.site(place)?, place))))
+            else {
+                continue;
+            };
+            if was.value == now.value {
+                continue;
+            }
+            let value = now.value.clone();
+            match fields.iter_mut().find(|field| field.after == (new, place)) {
+                Some(field) => field.value = value,
+                None => fields.push(Field {
+                    before: (old, n),
+                    after: (new, place),
+                    value,
+                }),
             }
         }
+        self.files.insert(path, OurFile { latest: new, fields });
         Ok(())
     }
 
-    /// The facts about a blob at this path.
-    pub(super) fn facts(&self, blob: ObjectId, path: &[u8]) -> Result<BlobFacts, GitError> {
+    /// A content of a file.
+    pub(super) fn file(&self, blob: ObjectId, path: &[u8]) -> Result<File, GitError> {
+        let limit = survey::size_limit(file_kind(&String::from_utf8_lossy(path)));
         let surveyed = survey::survey_file(self.objects, self.index, blob, path)?;
         let first: Option<Marked> = surveyed.files.into_iter().next();
-        Ok(first.map(|file| file.facts).unwrap_or_default())
+        Ok(File {
+            blob,
+            bytes: self.objects.blob(blob, limit)?,
+            scan: first.and_then(|file| file.facts.scan),
+        })
+    }
+
+    /// Where a field is in another content of its file.
+    fn carry(&self, path: &[u8], (blob, n): Place, to: &File) -> Result<Option<usize>, GitError> {
+        if blob == to.blob {
+            return Ok(Some(n));
+        }
+        let from = self.file(blob, path)?;
+        Ok(carried(from.content(), to.content()).get(n).copied().flatten())
+    }
+
+    /// The field in a content of its file, if it is there.
+    pub(super) fn after<'f>(&self, path: &[u8], field: &Field, file: &'f File) -> Result<Option<&'f Site>, GitError> {
+        let n = self.carry(path, field.after, file)?;
+        Ok(n.and_then(|n| file.site(n)))
+    }
+
+    /// The field as it was written.
+    pub(super) fn wrote(&self, path: &[u8], field: &Field) -> Result<Option<Site>, GitError> {
+        let (blob, n) = field.after;
+        Ok(self.file(blob, path)?.site(n).cloned())
+    }
+
+    /// The field in a content of its file from before the commits.
+    pub(super) fn before<'f>(&self, path: &[u8], field: &Field, file: &'f File) -> Result<Option<&'f Site>, GitError> {
+        let n = self.carry(path, field.before, file)?;
+        Ok(n.and_then(|n| file.site(n)))
     }
 
     /// Whether a commit has at least one of the values. None when it is not in the mirror.
@@ -199,17 +297,34 @@ impl<'a> Ours<'a> {
             return Ok(None);
         }
         let tree = self.objects.commit(commit)?.tree;
-        for (path, file) in &self.files {
-            let Some(found) = self.objects.find(tree, path)?.filter(|found| found.kind.is_file()) else {
+        for (path, ours) in &self.files {
+            let Some(blob) = self.blob(tree, path, ours)? else {
                 continue;
             };
-            let facts = self.facts(found.id, path)?;
-            let mut now = places(facts.scan.as_deref());
-            if now.any(|(place, site)| file.fields.get(&place) == Some(&site.value)) {
-                return Ok(Some(true));
+            let file = self.file(blob, path)?;
+            for field in &ours.fields {
+                if self
+                    .after(path, field, &file)?
+                    .is_some_and(|site| site.value == field.value)
+                {
+                    return Ok(Some(true));
+                }
             }
         }
         Ok(Some(false))
+    }
+
+    /// The blob of a file in a tree, also if it was only renamed.
+    fn blob(&self, tree: ObjectId, path: &[u8], ours: &OurFile) -> Result<Option<ObjectId>, GitError> {
+        let found = self.objects.find(tree, path)?.filter(|found| found.kind.is_file());
+        if let Some(found) = found {
+            return Ok(Some(found.id));
+        }
+        let changed = changed_files(self.objects, self.tree, tree)?;
+        let renamed = changed
+            .iter()
+            .any(|file| file.old.is_none() && file.new == Some(ours.latest));
+        Ok(renamed.then_some(ours.latest))
     }
 
     /// Whether two commits differ in fields of ours and in nothing else, with the values that were pushed. None when one of them is not
@@ -226,7 +341,7 @@ impl<'a> Ours<'a> {
             let (Some(ours), Some(old), Some(new)) = (self.files.get(&file.path), file.old, file.new) else {
                 return Ok(Some(false));
             };
-            if !ours.leads(old, new) && !self.differ_in_fields(&file.path, ours, old, new)? {
+            if !self.differ_in_fields(&file.path, ours, old, new)? {
                 return Ok(Some(false));
             }
         }
@@ -235,44 +350,25 @@ impl<'a> Ours<'a> {
 
     /// Whether two contents of a file differ in values that were pushed only.
     fn differ_in_fields(&self, path: &[u8], ours: &OurFile, old: ObjectId, new: ObjectId) -> Result<bool, GitError> {
-        let limit = survey::size_limit(bumpwright_edit::file_kind(&String::from_utf8_lossy(path)));
-        let (before, after) = (self.facts(old, path)?, self.facts(new, path)?);
-        let before: BTreeMap<Place, _> = places(before.scan.as_deref()).collect();
+        let (old, new) = (self.file(old, path)?, self.file(new, path)?);
         let mut plan = Plan::default();
-        for (place, site) in places(after.scan.as_deref()) {
-            let Some(was) = before.get(&place) else {
-                return Ok(false);
-            };
-            if was.text == site.text {
-                continue;
+        for field in &ours.fields {
+            let (was, now) = (self.before(path, field, &old)?, self.after(path, field, &new)?);
+            if let Some((was, now)) = was.zip(now)
+                && now.value == field.value
+                && now.value != was.value
+            {
+                let wrote = self.wrote(path, field)?;
+                let wrote = wrote.as_ref().unwrap_or(now);
+                plan.edits.extend(restored(now, &new.bytes, was, &old.bytes, wrote));
             }
-            if ours.fields.get(&place) != Some(&site.value) {
-                return Ok(false);
-            }
-            plan.edits.push(Edit {
-                span: site.span.clone(),
-                old: site.text.clone(),
-                new: was.text.clone(),
-            });
         }
-        let (old, new) = (self.objects.blob(old, limit)?, self.objects.blob(new, limit)?);
-        Ok(splice(&new, &plan).is_ok_and(|put_back| put_back == old))
+        plan.edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+        plan.edits.dedup();
+        Ok(splice(&new.bytes, &plan).is_ok_and(|put_back| put_back == old.bytes))
     }
 
     pub(super) fn files(&self) -> &BTreeMap<Vec<u8>, OurFile> {
         &self.files
-    }
-}
-
-impl OurFile {
-    /// Whether commits of ours lead from one blob to the other.
-    pub(super) fn leads(&self, from: ObjectId, to: ObjectId) -> bool {
-        let mut at = from;
-        for (old, new) in &self.blobs {
-            if *old == at {
-                at = *new;
-            }
-        }
-        at == to
     }
 }

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::files::{OurFile, Ours};
-use super::{Place, places};
 use crate::index::Index;
 use crate::policies::Policies;
 use crate::preview::Preview;
-use crate::survey::{self, Marked};
-use bumpwright_edit::{Change, Edit, Part, Plan, Site};
+use crate::survey::Marked;
+use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored};
 use bumpwright_git::{GitError, ObjectId, Objects};
 use bumpwright_policy::{LatestRef, PolicyName};
 
@@ -34,7 +33,14 @@ pub(crate) struct Planned {
 
 impl PutBack {
     /// Plans the edits in the files of a tip: fields that still have the value that was pushed get the spelling that they have in `good`.
-    pub(crate) fn plan(&self, objects: &Objects, index: &Index, files: &[Marked]) -> Result<Planned, GitError> {
+    /// Fields of policies of other namespaces than `own` stay, if there is one.
+    pub(crate) fn plan(
+        &self,
+        objects: &Objects,
+        index: &Index,
+        own: Option<&str>,
+        files: &[Marked],
+    ) -> Result<Planned, GitError> {
         let mut preview = Preview::default();
         let mut images: BTreeMap<PolicyName, LatestRef> = BTreeMap::new();
         let missing = || GitError::Invalid("the commits of the rollout are not in the repository any more".to_owned());
@@ -43,20 +49,18 @@ impl PutBack {
             return Err(missing());
         }
         let good = objects.commit(self.good)?.tree;
-        for (n, file) in files.iter().enumerate() {
-            let Some(known) = ours.files().get(&file.path) else {
+        let is_meant = |policy: &PolicyName| {
+            own.is_none_or(|own| policy.namespace == own) && self.only.as_ref().is_none_or(|only| only.contains(policy))
+        };
+        for (path, known) in ours.files() {
+            let Some((n, file)) = place(files, path, known) else {
                 continue;
             };
-            let found = objects.find(good, &file.path)?.filter(|found| found.kind.is_file());
+            let found = objects.find(good, path)?.filter(|found| found.kind.is_file());
             let Some(found) = found else { continue };
-            let before = ours.facts(found.id, &file.path)?;
-            let before: BTreeMap<Place, &Site> = places(before.scan.as_deref()).collect();
-            let mut plan = self.fields(file, known, &before);
+            let plan = plan(&ours, (path, known), file, found.id, &is_meant)?;
             if plan.changes.is_empty() {
                 continue;
-            }
-            if self.only.is_none() && known.leads(found.id, file.place) {
-                plan = whole(objects, file, found.id, plan)?;
             }
             for change in &plan.changes {
                 remember(&mut images, change);
@@ -64,6 +68,7 @@ impl PutBack {
             preview.changes.extend(plan.changes.iter().cloned());
             preview.files.push((n, plan));
         }
+        preview.files.sort_by_key(|(n, _)| *n);
         let mut policies = Policies::default();
         for (name, image) in images {
             policies.set(name, image);
@@ -73,59 +78,55 @@ impl PutBack {
             policies: Arc::new(policies),
         })
     }
+}
 
-    fn fields(&self, file: &Marked, known: &OurFile, before: &BTreeMap<Place, &Site>) -> Plan {
-        let mut plan = Plan::default();
-        for (place, site) in places(file.facts.scan.as_deref()) {
-            let is_meant = self
-                .only
-                .as_ref()
-                .is_none_or(|only| only.contains(&place.setter.policy));
-            if !is_meant || known.fields.get(&place) != Some(&site.value) {
-                continue;
-            }
-            let Some(was) = before.get(&place).filter(|was| is_alike(was, site)) else {
-                continue;
-            };
-            plan.edits.push(Edit {
-                span: site.span.clone(),
-                old: site.text.clone(),
-                new: was.text.clone(),
-            });
-            plan.changes.push(Change {
-                path: String::from_utf8_lossy(&file.path).into_owned(),
-                line: site.line,
-                column: site.column,
-                old: site.value.clone(),
-                new: was.value.clone(),
-                policy: site.setter.policy.clone(),
-                setter: site.setter.clone(),
-                object: site.object.clone(),
-            });
-            plan.ends.push(plan.edits.len());
+/// The file at its path, or with its content at another one: it was renamed.
+fn place<'f>(files: &'f [Marked], path: &[u8], known: &OurFile) -> Option<(usize, &'f Marked)> {
+    let mut all = files.iter().enumerate();
+    let renamed = || files.iter().enumerate().find(|(_, file)| file.place == known.latest);
+    all.find(|(_, file)| file.path == path).or_else(renamed)
+}
+
+/// The edits of one file.
+fn plan(
+    ours: &Ours<'_>,
+    (path, known): (&[u8], &OurFile),
+    file: &Marked,
+    good: ObjectId,
+    is_meant: &dyn Fn(&PolicyName) -> bool,
+) -> Result<Plan, GitError> {
+    let (now, then) = (ours.file(file.place, path)?, ours.file(good, path)?);
+    let mut fields: Vec<(&Site, &Site, Vec<Edit>)> = Vec::new();
+    for field in &known.fields {
+        let (site, was) = (ours.after(path, field, &now)?, ours.before(path, field, &then)?);
+        let Some((site, was)) = site.zip(was) else { continue };
+        let is_ours = site.value == field.value && was.value != site.value && was.setter == site.setter;
+        if !is_ours || !is_meant(&site.setter.policy) {
+            continue;
         }
-        plan
+        let wrote = ours.wrote(path, field)?;
+        let edits = restored(site, &now.bytes, was, &then.bytes, wrote.as_ref().unwrap_or(site));
+        if !edits.is_empty() && !fields.iter().any(|(known, ..)| known.span == site.span) {
+            fields.push((site, was, edits));
+        }
     }
-}
-
-/// Whether the text of one may stand in the place of the other.
-fn is_alike(one: &Site, other: &Site) -> bool {
-    std::mem::discriminant(&one.spelling) == std::mem::discriminant(&other.spelling)
-}
-
-/// Nobody else has touched the file: it becomes what it was, to the last byte.
-fn whole(objects: &Objects, file: &Marked, good: ObjectId, plan: Plan) -> Result<Plan, GitError> {
-    let limit = survey::size_limit(file.kind);
-    let texts = (objects.blob(file.place, limit)?, objects.blob(good, limit)?);
-    let (Ok(old), Ok(new)) = (String::from_utf8(texts.0), String::from_utf8(texts.1)) else {
-        return Ok(plan);
-    };
-    let span = 0..old.len();
-    Ok(Plan {
-        edits: vec![Edit { span, old, new }],
-        ends: vec![1; plan.changes.len()],
-        ..plan
-    })
+    fields.sort_by_key(|(site, ..)| site.span.start);
+    let mut plan = Plan::default();
+    for (site, was, edits) in fields {
+        plan.edits.extend(edits);
+        plan.changes.push(Change {
+            path: String::from_utf8_lossy(&file.path).into_owned(),
+            line: site.line,
+            column: site.column,
+            old: site.value.clone(),
+            new: was.value.clone(),
+            policy: site.setter.policy.clone(),
+            setter: site.setter.clone(),
+            object: site.object.clone(),
+        });
+        plan.ends.push(plan.edits.len());
+    }
+    Ok(plan)
 }
 
 /// The image that a policy has by a field, for the data of the message.
