@@ -146,10 +146,10 @@ impl Objects {
         self.odb.store_ref().object_hash()
     }
 
-    /// True when the mirror holds the object.
+    /// True when the mirror holds the object; never for an id of another hash function.
     #[must_use]
     pub fn contains(&self, id: ObjectId) -> bool {
-        self.in_memory(id).is_some() || self.odb.exists(&id)
+        self.in_memory(id).is_some() || (id.kind() == self.hash() && self.odb.exists(&id))
     }
 
     /// The size of an object in bytes, without inflating it.
