@@ -15,12 +15,21 @@ pub enum Blame {
 
 /// The workloads (`Kind/namespace/name`) of a follower that the message of its Ready condition names: kustomize-controller and ours list
 /// the objects that are not healthy.
-#[must_use]
-pub fn failing_workloads<'a>(follower: &'a Follower, message: &str) -> BTreeSet<&'a str> {
+pub(super) fn named(follower: &Follower, message: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '.' | '_' | ':');
     let words: BTreeSet<&str> = message.split(|c| !is_part(c)).collect();
-    let all = follower.workloads.keys().map(String::as_str);
-    all.filter(|workload| words.contains(workload)).collect()
+    let all = follower
+        .workloads
+        .keys()
+        .filter(|workload| words.contains(workload.as_str()));
+    all.cloned().collect()
+}
+
+/// The workloads (`Kind/namespace/name`) of a follower that its failure names.
+pub fn failing_workloads(follower: &Follower) -> impl Iterator<Item = &str> {
+    let named = follower.failing.iter().flat_map(|failing| &failing.objects);
+    let known = named.filter(|workload| follower.workloads.contains_key(*workload));
+    known.map(String::as_str)
 }
 
 impl Record {
@@ -30,9 +39,7 @@ impl Record {
         let Some(follower) = self.followers.get(kustomization) else {
             return Blame::All;
         };
-        let message = follower.failing.as_ref().map_or("", |failing| failing.message.as_str());
-        let named = failing_workloads(follower, message);
-        let policies = named.iter().filter_map(|workload| follower.workloads.get(*workload));
+        let policies = failing_workloads(follower).filter_map(|workload| follower.workloads.get(workload));
         let policies: BTreeSet<String> = policies.flatten().cloned().collect();
         match policies.is_empty() {
             true => Blame::All,
@@ -48,18 +55,18 @@ mod tests {
 
     fn record(message: &str) -> Record {
         let policies = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let follower = Follower {
+        let mut follower = Follower {
             workloads: [
                 ("Deployment/shop/web".to_owned(), policies(&["fs/web"])),
                 ("Deployment/shop/web-api".to_owned(), policies(&["fs/api", "fs/proxy"])),
             ]
             .into(),
-            failing: Some(Failing {
-                message: message.to_owned(),
-                ..Failing::default()
-            }),
             ..Follower::default()
         };
+        follower.failing = Some(Failing {
+            objects: named(&follower, message),
+            ..Failing::default()
+        });
         Record {
             followers: [("fs/apps".to_owned(), follower)].into(),
             ..Record::default()

@@ -97,7 +97,10 @@ pub struct Failing {
     /// What became of it; none as long as it is too early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handled: Option<Handled>,
-    /// Why no more was done than to report it; empty otherwise.
+    /// The workloads among those of the follower that the message names, whole as it was: it is cut here.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub objects: BTreeSet<String>,
+    /// Why no more was done, or not yet; empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub because: String,
 }
@@ -122,6 +125,10 @@ pub struct PutBack {
     pub commit: String,
     /// The branch that it is pushed to.
     pub branch: String,
+    /// The images that it takes away, by policy.
+    pub images: BTreeMap<String, String>,
+    /// Whether it is known to be pushed.
+    pub pushed: bool,
 }
 
 /// An image that failed, of a policy that belongs to others.
@@ -154,7 +161,10 @@ impl Record {
     /// Reads a record; none of a text that is none, which only others write.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        let record: Self = (text.len() <= LARGEST).then(|| serde_json::from_str(text).ok())??;
+        let is_bounded =
+            record.commits.len() <= COMMITS && record.reverted.len() <= REVERTED && record.held.len() <= REVERTED;
+        is_bounded.then_some(record)
     }
 
     /// Its text.
@@ -195,8 +205,13 @@ impl Record {
         if self.commits.iter().any(is_same) {
             return self.clone();
         }
-        let mut next = match self.is_open() && self.put_back.is_none() {
-            true => self.clone(),
+        // A commit that was to put images back, and was not pushed, is of no use any more.
+        let is_put_back = self.put_back.as_ref().is_some_and(|put_back| put_back.pushed);
+        let mut next = match self.is_open() && !is_put_back {
+            true => Self {
+                put_back: None,
+                ..self.clone()
+            },
             false => Self {
                 reverted: self.reverted.clone(),
                 held: self.held.clone(),

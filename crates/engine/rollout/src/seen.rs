@@ -19,6 +19,8 @@ pub struct KustomizationState {
     pub is_current: bool,
     /// Whether it is suspended.
     pub suspended: bool,
+    /// Whether the last reconciliation that came to an end did well; that may be an earlier one than `ready` is of.
+    pub was_ready: bool,
 }
 
 /// What a look at the cluster and at Git shows.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::blame::named;
 use super::record::{Failing, Follower, Handled, Record};
 use super::seen::{Holds, KustomizationState, Revisions, Seen};
 
@@ -97,6 +98,7 @@ impl Record {
         self.followers.retain(|name, _| seen.kustomizations.contains_key(name));
         if self.is_overtaken(seen, revisions) {
             self.closed = Some(seen.now);
+            self.settle();
             step.overtaken = self.put_back.is_none();
             return step;
         }
@@ -111,10 +113,10 @@ impl Record {
             follower.see(state, seen.now, &holds, &mut |stage| {
                 step.reached.push(StageReached {
                     stage,
-                    after: seen.now - since,
+                    after: seen.now.saturating_sub(since),
                     lead: appeared
                         .filter(|_| stage == Stage::Healthy)
-                        .map(|appeared| seen.now - appeared),
+                        .map(|appeared| seen.now.saturating_sub(appeared)),
                 });
             });
             follower.judge(name, limits, cluster.as_deref(), seen.now, &mut step);
@@ -124,6 +126,26 @@ impl Record {
             step.succeeded = self.put_back.is_none();
         }
         step
+    }
+
+    /// The images are gone. If a commit of ours took them away, and the process ended before that was noted, it is noted now.
+    fn settle(&mut self) {
+        let Some(put_back) = self.put_back.as_mut().filter(|put_back| !put_back.pushed) else {
+            return;
+        };
+        put_back.pushed = true;
+        let images = put_back.images.clone();
+        for failing in self
+            .followers
+            .values_mut()
+            .filter_map(|follower| follower.failing.as_mut())
+        {
+            if failing.handled.is_none() {
+                failing.handled = Some(Handled::PutBack);
+                failing.because.clear();
+            }
+        }
+        self.remember_reverted(images.iter().map(|(policy, image)| (policy.as_str(), image.as_str())));
     }
 
     /// When the rollout began.
@@ -156,7 +178,7 @@ impl Record {
             self.fetched = Some(seen.now);
             step.reached.push(StageReached {
                 stage: Stage::Fetched,
-                after: seen.now - self.since(),
+                after: seen.now.saturating_sub(self.since()),
                 lead: None,
             });
         }
@@ -200,13 +222,16 @@ impl Follower {
         let has_attempted = state.is_current && holds(&state.attempted);
         match state.ready {
             Some(true) if has_attempted && state.applied == state.attempted => {
-                self.failing = None;
+                // What was put back stays told, though other images of the commits are healthy.
+                let is_put_back = |failing: &mut Failing| failing.handled == Some(Handled::PutBack);
+                self.failing = self.failing.take_if(is_put_back);
                 if self.healthy.is_none() {
                     self.healthy = Some(now);
                     reached(Stage::Healthy);
                 }
             }
             Some(false) if has_attempted && self.healthy.is_none() && FAILURES.contains(&state.reason.as_str()) => {
+                let objects = named(self, &state.message);
                 let failing = self.failing.get_or_insert_with(|| Failing {
                     since: now,
                     ..Failing::default()
@@ -216,6 +241,7 @@ impl Follower {
                 failing.commit.clone_from(&state.attempted);
                 failing.reason.clone_from(&state.reason);
                 failing.message = cut(&state.message);
+                failing.objects = objects;
             }
             // In the middle of another try.
             _ => {}
@@ -268,6 +294,14 @@ impl Record {
         if let Some(failing) = failing {
             failing.handled = Some(handled);
             because.clone_into(&mut failing.because);
+        }
+    }
+
+    /// Notes why nothing was done about a failure yet.
+    pub fn delayed(&mut self, kustomization: &str, because: &str) {
+        let follower = self.followers.get_mut(kustomization);
+        if let Some(failing) = follower.and_then(|one| one.failing.as_mut()) {
+            failing.because = cut(because);
         }
     }
 

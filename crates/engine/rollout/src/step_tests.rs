@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
-use crate::record::Pushed;
+use crate::record::{Pushed, PutBack};
 use crate::told::Phase;
 use std::collections::BTreeSet;
 
@@ -44,6 +44,7 @@ fn state(ready: Option<bool>, attempted: &str, applied: &str) -> KustomizationSt
         applied: applied.to_owned(),
         is_current: true,
         suspended: false,
+        was_ready: ready == Some(true),
     }
 }
 
@@ -143,6 +144,7 @@ fn a_failure_has_to_last() {
     );
     assert_eq!(due.failures[0].not_ours, None);
     record.handled("fs/apps", Handled::PutBack, "");
+    assert_eq!(record.summary().unwrap().phase, Phase::Failed);
     let after = record.step(&seen(1800, "c", "c", &failing), &git, LIMITS);
     assert!(after.failures.is_empty());
     assert_eq!(record.summary().unwrap().phase, Phase::Failed);
@@ -222,4 +224,106 @@ fn a_clock_that_is_set_back_delays_nothing_for_ever() {
     record.step(&seen(9_000_000, "c", "c", &failing), &git, LIMITS);
     let back = record.step(&seen(1100, "c", "c", &failing), &git, LIMITS);
     assert_eq!(back.again, Some(1700));
+}
+
+/// The process ended after the push, and before it was noted.
+#[test]
+fn a_put_back_that_was_not_noted_is_noted_later() {
+    let mut record = record();
+    let failing = [("fs/apps", state(Some(false), "c", "b"))];
+    record.step(&seen(1100, "c", "c", &failing), &git, LIMITS);
+    record.step(&seen(1700, "c", "c", &failing), &git, LIMITS);
+    record.put_back = Some(PutBack {
+        commit: "r".to_owned(),
+        branch: "main".to_owned(),
+        images: [("fs/app".to_owned(), "app:1".to_owned())].into(),
+        pushed: false,
+    });
+    // It is not pushed: it is done again.
+    let mut lost = record.clone();
+    assert_eq!(
+        lost.step(&seen(1710, "c", "c", &failing), &git, LIMITS).failures.len(),
+        1
+    );
+    assert!(!lost.was_reverted("fs/app", "app:1"));
+    // It is.
+    let step = record.step(&seen(1710, "r", "r", &failing), &git, LIMITS);
+    assert!(!record.is_open() && !step.overtaken && step.failures.is_empty());
+    assert!(record.was_reverted("fs/app", "app:1"));
+    let told = record.summary().unwrap();
+    assert_eq!(told.phase, Phase::Failed);
+    assert!(told.message.contains("put back by commit 'r'"), "{}", told.message);
+}
+
+/// With `bisect`, other images of the commits stay.
+#[test]
+fn what_was_put_back_stays_told_when_the_rest_is_healthy() {
+    let mut record = record();
+    record.step(
+        &seen(1100, "c", "c", &[("fs/apps", state(Some(false), "c", "b"))]),
+        &git,
+        LIMITS,
+    );
+    record.handled("fs/apps", Handled::PutBack, "");
+    record.put_back = Some(PutBack {
+        pushed: true,
+        ..PutBack::default()
+    });
+    let step = record.step(
+        &seen(1800, "d", "d", &[("fs/apps", state(Some(true), "d", "d"))]),
+        &git,
+        LIMITS,
+    );
+    assert!(!record.is_open() && !step.succeeded);
+    assert_eq!(record.summary().unwrap().phase, Phase::Failed);
+}
+
+/// As others may write it.
+#[test]
+fn no_record_breaks_a_step() {
+    let numbers = [i64::MIN, -1, 0, i64::MAX];
+    for number in numbers {
+        for now in numbers {
+            let mut record = record();
+            record.commits[0].at = number;
+            record.commits[0].appeared = Some(number);
+            let follower = record.followers.get_mut("fs/apps").unwrap();
+            follower.failing = Some(Failing {
+                since: number,
+                ..Failing::default()
+            });
+            let limits = Limits {
+                failure_after: i64::MAX,
+            };
+            for ready in [None, Some(false), Some(true)] {
+                let mut record = record.clone();
+                record.step(
+                    &seen(now, "c", "c", &[("fs/apps", state(ready, "c", "c"))]),
+                    &git,
+                    limits,
+                );
+                let _ = record.summary();
+            }
+        }
+    }
+    for text in [
+        "",
+        "[",
+        "{}",
+        "{\"commits\": 1}",
+        "{\"commits\":[{\"at\": 1e400}]}",
+        "{\"closed\":99999999999999999999}",
+    ] {
+        assert!(
+            Record::parse(text).is_none_or(|record| record == Record::default()),
+            "{text}"
+        );
+    }
+    let many = vec![Pushed::default(); 17];
+    let text = serde_json::to_string(&Record {
+        commits: many,
+        ..Record::default()
+    })
+    .unwrap();
+    assert_eq!(Record::parse(&text), None);
 }

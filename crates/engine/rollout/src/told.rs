@@ -27,6 +27,9 @@ pub struct Summary {
 /// The most Kustomizations that are named.
 const NAMED: usize = 10;
 
+/// The most bytes of a message: a condition may have 32 KiB.
+const LONGEST: usize = 16 << 10;
+
 impl Record {
     /// The rollout in words; none before the first one.
     #[must_use]
@@ -44,7 +47,10 @@ impl Record {
         let (phase, head) = if !failed.is_empty() {
             let put_back = self.put_back.as_ref().map(|put_back| {
                 let (id, branch) = (short(&put_back.commit), &put_back.branch);
-                format!("; put back by commit '{id}' on branch '{branch}'")
+                match put_back.pushed {
+                    true => format!("; put back by commit '{id}' on branch '{branch}'"),
+                    false => String::new(),
+                }
             });
             (Phase::Failed, format!("{place} failed{}", put_back.unwrap_or_default()))
         } else if self.closed.is_some() && (all == 0 || healthy == all) {
@@ -78,10 +84,9 @@ impl Record {
         if more > 0 {
             lines.push(format!("and {more} more"));
         }
-        Some(Summary {
-            phase,
-            message: lines.join("\n"),
-        })
+        let mut message = lines.join("\n");
+        message.truncate(message.floor_char_boundary(LONGEST));
+        Some(Summary { phase, message })
     }
 }
 
@@ -110,7 +115,14 @@ fn stage(follower: &Follower, since: i64) -> String {
     let after = |time: i64| time.saturating_sub(since).max(0);
     match (follower.healthy, follower.applied, &follower.failing) {
         (Some(healthy), ..) => format!("healthy after {} s", after(healthy)),
-        (None, _, Some(failing)) => format!("fails after {} s: {}", after(failing.since), failing.message.trim_end()),
+        (None, _, Some(failing)) => {
+            let because = match failing.because.as_str() {
+                "" => String::new(),
+                because => format!("; nothing is done about it yet: {because}"),
+            };
+            let message = failing.message.trim_end();
+            format!("fails after {} s: {message}{because}", after(failing.since))
+        }
         (None, Some(applied), None) => format!("applied after {} s", after(applied)),
         (None, None, None) => "not applied yet".to_owned(),
     }

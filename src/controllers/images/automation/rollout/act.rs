@@ -1,9 +1,10 @@
 //! What is done about failures: they are told, their images are held, fields are put back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::announce::{Announcer, PutBackAnnouncer};
+use super::aside::aside;
 use super::{Following, Ran, hold, look, told};
 use crate::controllers::request_metrics;
 use bumpwright_api::OnFailure;
@@ -73,34 +74,77 @@ impl Following {
             return Ok(None);
         };
         let blamed = self.blamed(record, name);
-        let known = record.clone();
-        let images = known.images();
-        let images = images
+        let images: BTreeMap<String, String> = record
+            .images()
             .into_iter()
             .filter(|(policy, _)| is_blamed(&blamed, policy))
+            .map(|(policy, image)| (policy.to_owned(), image.to_owned()))
             .collect();
         let own = self.automation.metadata.namespace_or_default();
-        hold::hold(&self.context, own, &images, (name, &failing), record).await?;
-        if wanted == OnFailure::Hold {
-            record.handled(name, Handled::Held, "");
-            return Ok(None);
+        if let Err(error) = hold::hold(&self.context, own, &images, (name, &failing), record).await {
+            record.delayed(name, &error);
+            return Err(error);
         }
-        if let Some((policy, image)) = images.iter().find(|(policy, image)| known.was_reverted(policy, image)) {
-            let why = format!("{image} of ImagePolicy {policy} was put back before");
-            record.handled(name, Handled::Held, &why);
-            return Ok(None);
-        }
-        let job = match self.job(record, failure, &failing, &blamed, ran) {
-            Ok(job) => job,
+        let because = match wanted {
+            OnFailure::Hold => Err(String::new()),
+            _ => self.may_be_put_back(record, failure, &failing, &blamed, &images, ran),
+        };
+        let job = match because {
+            Ok(Some(job)) => job,
+            Ok(None) => {
+                record.handled(name, Handled::PutBack, "");
+                return Ok(None);
+            }
             Err(why) => {
                 record.handled(name, Handled::Held, &why);
                 return Ok(None);
             }
         };
-        let written = self.put_back(request, record, job, ran).await?;
-        record.remember_reverted(images);
-        record.handled(name, Handled::PutBack, "");
-        Ok(written)
+        match self.put_back(request, record, job, &images, ran).await {
+            Ok((true, written)) => {
+                if let Some(put_back) = &mut record.put_back {
+                    put_back.pushed = true;
+                }
+                let all = images.iter().map(|(policy, image)| (policy.as_str(), image.as_str()));
+                record.remember_reverted(all);
+                record.handled(name, Handled::PutBack, "");
+                Ok(written)
+            }
+            Ok((false, written)) => {
+                record.handled(name, Handled::Held, "no field on the branch has these images any more");
+                Ok(written)
+            }
+            Err(error) => {
+                record.delayed(name, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// The run that puts images back; none if a commit of this rollout has done so.
+    ///
+    /// # Errors
+    /// Why they are only held.
+    fn may_be_put_back(
+        &self,
+        record: &Record,
+        failure: &Failure,
+        failing: &Failing,
+        blamed: &Blame,
+        images: &BTreeMap<String, String>,
+        ran: &Ran,
+    ) -> Result<Option<RemoteJob>, String> {
+        if let Some(put_back) = record.put_back.as_ref().filter(|put_back| put_back.pushed)
+            && images
+                .iter()
+                .all(|(policy, image)| put_back.images.get(policy) == Some(image))
+        {
+            return Ok(None);
+        }
+        if let Some((policy, image)) = images.iter().find(|(policy, image)| record.was_reverted(policy, image)) {
+            return Err(format!("{image} of ImagePolicy {policy} was put back before"));
+        }
+        self.job(record, failure, failing, blamed, ran).map(Some)
     }
 
     fn blamed(&self, record: &Record, kustomization: &str) -> Blame {
@@ -142,11 +186,7 @@ impl Following {
             }
         };
         let mut job = ran.job.clone();
-        if let Some(branch) = &mut job.push.branch
-            && Start::Branch(branch.clone()) != start
-        {
-            branch.push_str("-put-back");
-        }
+        aside(&mut job, &start)?;
         (job.start, job.branch) = (start, branch);
         job.edits.verify = None;
         job.edits.respect_reverts = None;
@@ -178,24 +218,28 @@ impl Following {
         let mut lines: Vec<(String, String)> = commits.collect();
         lines.push(line("Failed-Kustomization", &failure.kustomization));
         if let Some(follower) = record.followers.get(&failure.kustomization) {
-            let workloads = failing_workloads(follower, &failing.message);
-            lines.extend(workloads.iter().map(|workload| line("Failed-Object", workload)));
+            lines.extend(failing_workloads(follower).map(|workload| line("Failed-Object", workload)));
         }
         let message = failing.message.lines().next().unwrap_or_default();
         lines.push(line("Failure", message));
         lines
     }
 
-    /// Puts fields back. One that is interrupted before the record says so finds nothing left to do the next time.
+    /// Puts fields back. One that is interrupted before the record says so finds nothing left to do the next time. Returns whether there
+    /// was something to put back.
     async fn put_back(
         &self,
         request: &ReconcileRequest<'_>,
         record: &mut Record,
         mut job: RemoteJob,
+        images: &BTreeMap<String, String>,
         ran: &Ran,
-    ) -> Result<Option<Object>, Error> {
-        let announcer = Announcer::new(&self.context, &self.automation, request.object, record.clone());
-        let announcer = Arc::new(PutBackAnnouncer { announcer });
+    ) -> Result<(bool, Option<Object>), Error> {
+        let announcer = PutBackAnnouncer {
+            announcer: Announcer::new(&self.context, &self.automation, request.object, record.clone(), None),
+            images: images.clone(),
+        };
+        let announcer = Arc::new(announcer);
         job.edits.announce = Some(Arc::clone(&announcer) as Arc<dyn Announce>);
         let place = ran.place.clone();
         let run = blocking::run(move || run_remote(&job, &place)).await?;
@@ -207,7 +251,7 @@ impl Following {
         match (run.error, run.outside) {
             (Some(error), _) => Err(error),
             (None, Some(closed)) => Err(format!("nothing is put back {closed}")),
-            (None, None) => Ok(written),
+            (None, None) => Ok((!run.changes.is_empty(), written)),
         }
     }
 }

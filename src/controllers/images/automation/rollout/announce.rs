@@ -24,6 +24,8 @@ pub(super) struct Announcer {
     uid: String,
     runtime: Handle,
     before: Record,
+    /// Why it is not known which Kustomizations there are, if it is not.
+    unlisted: Option<String>,
     written: Mutex<Option<(Record, Object)>>,
 }
 
@@ -39,6 +41,7 @@ impl Announcer {
         automation: &Arc<ImageUpdateAutomation>,
         object: &Object,
         before: Record,
+        unlisted: Option<String>,
     ) -> Self {
         Self {
             context: Arc::clone(context),
@@ -46,6 +49,7 @@ impl Announcer {
             uid: object.uid.clone(),
             runtime: Handle::current(),
             before,
+            unlisted,
             written: Mutex::default(),
         }
     }
@@ -75,6 +79,9 @@ impl Announcer {
 
 impl Announce for Announcer {
     fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
+        if let Some(why) = &self.unlisted {
+            return Err(format!("the commit is not pushed, since it cannot be followed: {why}"));
+        }
         let all = look::visible(&self.context, &self.automation);
         let named: BTreeSet<&PolicyName> = commit.changes.iter().map(|change| &change.policy).collect();
         let images: BTreeMap<String, LatestRef> = named
@@ -135,9 +142,9 @@ fn followers(
         let Some(state) = all.get(name).filter(|_| is_followed) else {
             continue;
         };
-        let good = match state.ready {
-            Some(true) => state.applied.clone(),
-            _ => String::new(),
+        let good = match state.was_ready {
+            true => state.applied.clone(),
+            false => String::new(),
         };
         followers.insert(
             name.clone(),
@@ -189,6 +196,8 @@ fn is_of(container: &str, image: &LatestRef) -> bool {
 /// Records the commit that puts images back.
 pub(super) struct PutBackAnnouncer {
     pub(super) announcer: Announcer,
+    /// The images that it takes away, by policy.
+    pub(super) images: BTreeMap<String, String>,
 }
 
 impl std::fmt::Debug for PutBackAnnouncer {
@@ -203,6 +212,8 @@ impl Announce for PutBackAnnouncer {
         record.put_back = Some(PutBack {
             commit: commit.commit.to_string(),
             branch: commit.branch.to_owned(),
+            images: self.images.clone(),
+            pushed: false,
         });
         self.announcer.write(record)
     }

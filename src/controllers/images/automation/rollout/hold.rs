@@ -27,7 +27,7 @@ const MANAGER: &str = "image-automation-controller";
 pub(super) async fn hold(
     context: &AutomationContext,
     own: &str,
-    images: &BTreeMap<&str, &str>,
+    images: &BTreeMap<String, String>,
     (kustomization, failing): (&str, &Failing),
     record: &mut Record,
 ) -> Result<(), String> {
@@ -37,7 +37,7 @@ pub(super) async fn hold(
         };
         if namespace != own {
             let held = HeldImage {
-                image: (*image).to_owned(),
+                image: image.clone(),
                 kustomization: kustomization.to_owned(),
                 message: failing.message.clone(),
             };

@@ -15,8 +15,8 @@ use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step};
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Ours, Place, settings};
 
-/// The most commits that are fetched for one look.
-const FETCHES: usize = 4;
+/// The most commits that are fetched for one look: those of a record with their parents, and those of a few Kustomizations.
+const FETCHES: usize = 48;
 
 /// The Kustomizations that count, by `namespace/name`: those of the automation's own namespace where references to others are forbidden.
 pub(super) fn visible(
@@ -67,6 +67,9 @@ fn state(object: &Object) -> KustomizationState {
         .get("observedGeneration")
         .and_then(Value::as_i64)
         .unwrap_or_default();
+    let latest = status
+        .pointer("/history/0/lastReconciledStatus")
+        .and_then(Value::as_str);
     let failed_here = conditions.get(READY).and_then(|ready| ready.observed_generation);
     KustomizationState {
         ready,
@@ -84,6 +87,8 @@ fn state(object: &Object) -> KustomizationState {
             .get("suspend")
             .and_then(Value::as_bool)
             .unwrap_or_default(),
+        // In the middle of a reconciliation it is not known, but the one before is.
+        was_ready: ready.unwrap_or(latest == Some("ReconciliationSucceeded")),
     }
 }
 
@@ -126,10 +131,13 @@ pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &
         let mut step = next.step(&seen, &holds, limits);
         for failure in &mut step.failures {
             if failure.not_ours.is_none() {
-                failure.not_ours = git.not_ours(&failure.good, &failure.commit);
+                failure.not_ours = git.not_ours(&failure.good, &failure.commit, &seen.tip);
             }
         }
-        Ok::<_, String>((next, step))
+        match git.failed.into_inner() {
+            Some(error) => Err(error.to_string()),
+            None => Ok((next, step)),
+        }
     };
     let (next, step) = blocking::ask(work).await??;
     *record = next;
@@ -151,6 +159,8 @@ struct GitView<'a> {
     objects: RefCell<Option<Objects>>,
     known: RefCell<BTreeMap<String, Holds>>,
     fetches: RefCell<usize>,
+    /// An error that may pass, after which nothing is concluded.
+    failed: RefCell<Option<GitError>>,
 }
 
 impl<'a> GitView<'a> {
@@ -161,6 +171,7 @@ impl<'a> GitView<'a> {
             objects: RefCell::new(place.mirror.objects()?),
             known: RefCell::default(),
             fetches: RefCell::default(),
+            failed: RefCell::default(),
         })
     }
 
@@ -170,7 +181,9 @@ impl<'a> GitView<'a> {
         }
         let holds = match self.commits.last() {
             Some((_, latest)) if ObjectId::from_hex(commit.as_bytes()).ok() == Some(*latest) => Holds::Yes,
-            _ => match self.with(&[commit], |ours, ids| ours.are_in(*ids.first()?).ok().flatten()) {
+            _ => match self.with(&[commit], |ours, ids| {
+                ids.first().map_or(Ok(None), |id| ours.are_in(*id))
+            }) {
                 Some(true) => Holds::Yes,
                 Some(false) => Holds::No,
                 None => Holds::Unknown,
@@ -180,21 +193,32 @@ impl<'a> GitView<'a> {
         holds
     }
 
-    /// Why a failure may not be blamed on the images; none if it may.
-    fn not_ours(&self, good: &str, bad: &str) -> Option<String> {
+    /// Why a failure may not be blamed on the images; none if it may. What is put back comes from the history of the reconciled branch,
+    /// since others may write the record.
+    fn not_ours(&self, good: &str, bad: &str, tip: &str) -> Option<String> {
         let (from, to) = (short(good), short(bad));
-        match self.with(&[good, bad], |ours, ids| match ids {
-            [good, bad] => ours.are_all_between(*good, *bad).ok().flatten(),
-            _ => None,
+        match self.with(&[good, bad, tip], |ours, ids| match ids {
+            [good, bad, tip] => match ours.are_all_between(*good, *bad)? {
+                Some(true) => Ok(Some(self.place.mirror.is_ancestor(*good, *tip)?.then_some(true))),
+                other => Ok(Some(other)),
+            },
+            _ => Ok(None),
         }) {
-            Some(true) => None,
-            Some(false) => Some(format!("other changes lie between '{from}' and '{to}'")),
+            Some(Some(true)) => None,
+            Some(Some(false)) => Some(format!("other changes lie between '{from}' and '{to}'")),
+            Some(None) => Some(format!(
+                "'{from}' and '{to}' cannot be compared in the history of the branch"
+            )),
             None => Some(format!("'{from}' and '{to}' cannot be compared")),
         }
     }
 
     /// Asks about commits, which are fetched if they are missing.
-    fn with<T>(&self, commits: &[&str], ask: impl Fn(&Ours<'_>, &[ObjectId]) -> Option<T>) -> Option<T> {
+    fn with<T>(
+        &self,
+        commits: &[&str],
+        ask: impl Fn(&Ours<'_>, &[ObjectId]) -> Result<Option<T>, GitError>,
+    ) -> Option<T> {
         let ids: Option<Vec<ObjectId>> = commits
             .iter()
             .map(|id| ObjectId::from_hex(id.as_bytes()).ok())
@@ -209,8 +233,12 @@ impl<'a> GitView<'a> {
             self.obtain(*id);
         }
         let objects = self.objects.borrow();
-        let ours = Ours::of(objects.as_ref()?, &self.place.index, self.commits).ok()??;
-        ask(&ours, &ids)
+        let asked = Ours::of(objects.as_ref()?, &self.place.index, self.commits)
+            .and_then(|ours| ours.map_or(Ok(None), |ours| ask(&ours, &ids)));
+        asked.unwrap_or_else(|error| {
+            self.note(error);
+            None
+        })
     }
 
     fn obtain(&self, id: ObjectId) {
@@ -227,8 +255,24 @@ impl<'a> GitView<'a> {
             id: id.to_string(),
             branch: None,
         };
-        if let Ok(fetched) = self.place.mirror.fetch(&checkout, &[]) {
-            *self.objects.borrow_mut() = Some(fetched.objects);
+        match self.place.mirror.fetch(&checkout, &[]) {
+            Ok(fetched) => *self.objects.borrow_mut() = Some(fetched.objects),
+            Err(error) => self.note(error),
+        }
+    }
+
+    /// Remembers an error that may pass.
+    fn note(&self, error: GitError) {
+        let may_pass = matches!(
+            error,
+            GitError::Transport(_)
+                | GitError::Busy { .. }
+                | GitError::Storage { .. }
+                | GitError::Damaged(_)
+                | GitError::Late(_)
+        );
+        if may_pass {
+            *self.failed.borrow_mut() = Some(error);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod act;
 mod announce;
+mod aside;
 mod hold;
 mod look;
 mod told;
@@ -14,7 +15,7 @@ use announce::Announcer;
 
 use super::context::AutomationContext;
 use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
-use bumpwright_kube::Object;
+use bumpwright_kube::{ClusterError, GroupVersionKind, KUSTOMIZATION, Object};
 use bumpwright_rollout::{Record, Step, Summary};
 use bumpwright_runtime::{ReconcileRequest, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
@@ -35,6 +36,8 @@ pub(super) struct Following {
     source: GitRepository,
     follow: Follow,
     before: Record,
+    /// Why it is not known which Kustomizations there are, if it is not.
+    unlisted: Option<String>,
     announcer: Arc<Announcer>,
 }
 
@@ -80,17 +83,16 @@ impl Following {
         follow: &Follow,
         request: &ReconcileRequest<'_>,
     ) -> Self {
-        context.kustomizations.need();
-        // In a cluster without the kind it never is.
-        let _ = tokio::time::timeout(LISTED, context.kustomizations.listed()).await;
+        let unlisted = list(context).await.err();
         let before = record(request.object).unwrap_or_default();
-        let announcer = Announcer::new(context, automation, request.object, before.clone());
+        let announcer = Announcer::new(context, automation, request.object, before.clone(), unlisted.clone());
         Self {
             context: Arc::clone(context),
             automation: Arc::clone(automation),
             source: source.clone(),
             follow: follow.clone(),
             before,
+            unlisted,
             announcer: Arc::new(announcer),
         }
     }
@@ -109,8 +111,13 @@ impl Following {
             record = announced;
             looked.written = Some(object);
         }
-        if record.is_open() {
+        if let Some(why) = self.unlisted.as_ref().filter(|_| record.is_open()) {
+            request.log.error(why, "unable to follow the rollout");
+            looked.retry();
+        } else if record.is_open() {
             let known = record.clone();
+            let own = look::of_source(&self.context, &self.automation);
+            record.followers.retain(|name, _| own.contains_key(name));
             match self.step(&mut record, ran).await {
                 Ok(step) => {
                     told::measure(&self.context.shared.metrics, &step);
@@ -168,6 +175,27 @@ pub(super) async fn look(
             written: forget(request).await,
             ..Looked::default()
         }),
+    }
+}
+
+/// Waits until the Kustomizations are listed.
+///
+/// # Errors
+/// Why they are not; a cluster without the kind has none.
+async fn list(context: &AutomationContext) -> Result<(), String> {
+    let cache = &context.kustomizations;
+    cache.need();
+    if tokio::time::timeout(LISTED, cache.listed()).await.is_ok() {
+        return Ok(());
+    }
+    let kind = GroupVersionKind {
+        group: KUSTOMIZATION.group.to_owned(),
+        version: KUSTOMIZATION.version.to_owned(),
+        kind: KUSTOMIZATION.kind.to_owned(),
+    };
+    match context.shared.cluster.resource(&kind).await {
+        Err(ClusterError::NoMatch { .. }) => Ok(()),
+        _ => cache.is_listed(),
     }
 }
 
