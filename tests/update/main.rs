@@ -32,6 +32,7 @@ mod remote_faults;
 mod remote_faults_ssh;
 mod remote_repositories;
 mod reverts;
+mod rollouts;
 mod signed_images;
 mod signing;
 mod verification;

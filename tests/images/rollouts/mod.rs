@@ -1,7 +1,9 @@
 //! What becomes of pushed images, beside our own reconciler of Kustomizations and beside Flux's (docs/guides/rollouts.md).
 
 mod consent;
+mod cost;
 mod faults;
+mod hostile;
 mod stories;
 
 use bumpwright_testkit::apiserver::Cluster;

@@ -1,8 +1,10 @@
 //! From a chosen tag to a healthy Kustomization, and back by itself when it is not.
 
-use super::{Applier, Fleet, until_commits};
+use super::{Applier, Fleet, deployment, until_commits};
+use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{AUTOMATION, EVENT, IMAGE_POLICY};
+use bumpwright_testkit::world::{AUTOMATION, EVENT, IMAGE_POLICY, IMAGE_REPOSITORY, newest};
 use serde_json::json;
 
 const FAILED: &str = "state.bumpwright.dev/failed-versions";
@@ -72,4 +74,44 @@ fn a_failing_image_is_put_back_and_held_until_there_is_a_newer_one() {
 #[test]
 fn so_it_is_beside_the_kustomize_controller_of_flux() {
     story("rollout-flux", Applier::Flux);
+}
+
+#[test]
+fn from_a_tag_in_a_registry_to_a_healthy_workload() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("o/web", &["1.0.0"]);
+    let image = format!("{}/o/web", registry.host());
+    let annotations = json!({"bumpwright.dev/follow": "true"});
+    let Some(mut fleet) = Fleet::start("rollout-registry", Applier::Ours, &annotations) else {
+        return;
+    };
+    let world = &fleet.world;
+    let web = deployment("rollout-registry", "web", "1.0.0").replace("ghcr.io/o/web", &image);
+    fleet
+        .repo
+        .commit("main", "registry", &[Change::File("apps/web.yaml", web.as_bytes())]);
+    fleet.healthy();
+    let scanned = json!({"image": image, "interval": "1s", "insecure": true});
+    world.add(IMAGE_REPOSITORY, "web", scanned);
+    world.add(IMAGE_POLICY, "web", newest("web"));
+    world.delete(IMAGE_POLICY, "api");
+    fleet.ours.take().unwrap().kill();
+    let all = "--controllers=source,kustomize,image-automation,image-reflector";
+    let starter = fleet.world.starter("ours").flags(&[all, "--requeue-dependency=1s"]);
+    fleet.ours = Some(starter.flags(&fleet.served).start());
+    let world = &fleet.world;
+    until("1.0.0 is chosen", || {
+        world.get(IMAGE_POLICY, "web")["status"]["latestRef"]["name"] == json!(image)
+    });
+    registry.images().tags("o/web", &["1.1.0"]);
+    fleet.in_git("web", "1.1.0");
+    let tip = fleet.repo.rev("main").unwrap();
+    fleet.rolled_out(
+        "True",
+        &format!("commit '{}' on branch 'main' is healthy in 1 Kustomization", &tip[..7]),
+    );
+    let ours = fleet.ours.as_ref().unwrap();
+    let lead = |what: &str| ours.metric(&format!("bumpwright_rollout_lead_seconds_{what}"));
+    assert!(lead("count").is_some_and(|count| count >= 1.0));
+    assert!(lead("sum").is_some_and(|seconds| seconds < 120.0));
 }
