@@ -183,16 +183,20 @@ fn a_pod_that_restarts_is_waited_for_again() {
     world.ready(IMAGE_POLICY, "production", "True", |_, message| {
         message.contains("resolved to 1.0.0")
     });
-    let soak = json!({"metadata": {"annotations": {"bumpwright.dev/soak": "6s"}}});
-    world.patch(IMAGE_POLICY, "production", &soak);
+    let soak = |time: &str| {
+        let soak = json!({"metadata": {"annotations": {"bumpwright.dev/soak": time}}});
+        world.patch(IMAGE_POLICY, "production", &soak);
+    };
+    soak("1h");
     stages.release("1.1.0");
     let waits = |_: &str, message: &str| message.contains("it runs 1.1.0 in good health since ");
     let told = world.ready(IMAGE_POLICY, "production", "True", waits);
     assert!(told.contains("; that has to last until "), "{told}");
     let restarted = stages.nodes.restart("staging");
+    soak("4s");
     stages.in_git("production", "1.1.0");
     let promoted = stages.promoted_at("1.1.0");
-    assert!(promoted >= restarted + 6, "{promoted} {restarted}");
+    assert!(promoted >= restarted + 4, "{promoted} {restarted}");
 }
 
 /// A stage as its controllers leave it: the Kustomization `staging` with a Deployment of the image and its pod.
@@ -248,11 +252,14 @@ impl Staging {
         );
         self.world.cluster.apply(&text);
         let pods = format!("/api/v1/namespaces/{}/pods", self.there);
-        until("the pod is ready", || {
+        let path = format!("/apis/apps/v1/namespaces/{}/deployments/web", self.there);
+        until("pod and Deployment are ready", || {
             let pods = self.world.cluster.get(&pods);
             let pod = &pods["items"][0];
+            let deployment = self.world.cluster.get(&path);
             pod["spec"]["containers"][0]["image"] == image.as_str()
                 && pod["status"]["conditions"][0]["status"] == "True"
+                && deployment["status"]["observedGeneration"] == deployment["metadata"]["generation"]
         });
     }
 

@@ -19,8 +19,8 @@ pub(super) const REFUSED: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) enum Choice {
     Chosen(LatestRef),
-    /// A guard keeps the previous image, or gave way to a lower one, for this reason; some look again after a time.
-    Kept(LatestRef, String, Option<Duration>),
+    /// A guard keeps the previous image, or gave way to a lower one, for this reason.
+    Kept(LatestRef, String),
 }
 
 /// The input of a choice.
@@ -35,21 +35,21 @@ impl Choice {
     fn of(image: LatestRef, passed_over: &[String]) -> Self {
         match passed_over {
             [] => Self::Chosen(image),
-            passed_over => Self::Kept(image, passed_over.join("\n"), None),
+            passed_over => Self::Kept(image, passed_over.join("\n")),
         }
     }
 }
 
 impl Candidates {
-    /// Chooses for `policy`.
+    /// Chooses for `policy`, and says when to do so again if not only after a change.
     pub(super) async fn choose(
         self,
         context: &Arc<ImagesContext>,
         policy: &ImagePolicy,
         guards: &Guards,
-    ) -> Result<Choice, Error> {
+    ) -> Result<(Choice, Option<Duration>), Error> {
         if let (Err(refusal), Some(kept)) = (guards.check_hold(&clock::now()), &self.before) {
-            return Ok(Choice::Kept(kept.clone(), refusal.to_string(), None));
+            return Ok((Choice::Kept(kept.clone(), refusal.to_string()), None));
         }
         let mut objects = dereference::of(&context.shared, &self.repository)
             .await
@@ -71,33 +71,37 @@ impl Candidates {
             // What it chose before stays, which may be the version that failed: automations hold it.
             let kept = before.filter(|before| before.name == image.name);
             let kept = kept.unwrap_or_else(|| image.clone());
-            return Ok(Choice::Kept(kept, refusal.to_string(), None));
+            return Ok((Choice::Kept(kept, refusal.to_string()), again));
         }
-        match (chosen, before) {
+        let choice = match (chosen, before) {
             (Ok(Chosen { image, passed_over }), Some(before)) if before.name == image.name => {
                 let rule = policy.chooser();
                 let rule = rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
-                Ok(match guards.check_downgrade(&rule, &before.tag, &image.tag) {
+                match guards.check_downgrade(&rule, &before.tag, &image.tag) {
                     Ok(()) => Choice::of(image, &passed_over),
-                    Err(refusal) => Choice::Kept(before, refusal.to_string(), None),
-                })
+                    Err(refusal) => Choice::Kept(before, refusal.to_string()),
+                }
             }
-            (Ok(Chosen { image, passed_over }), _) => Ok(Choice::of(image, &passed_over)),
+            (Ok(Chosen { image, passed_over }), _) => Choice::of(image, &passed_over),
             (Err(error @ NoImage::Refused { stays: true, .. }), Some(before)) => {
-                Ok(Choice::Kept(before, error.to_string(), again))
+                Choice::Kept(before, error.to_string())
             }
-            (Err(error @ NoImage::Refused { .. }), _) => Err(Error::ImageRefused {
-                message: error.to_string(),
-                retry: again.unwrap_or_else(|| context.shared.settings.requeue_dependency.max(REFUSED)),
-            }),
+            (Err(error @ NoImage::Refused { .. }), _) => {
+                return Err(Error::ImageRefused {
+                    message: error.to_string(),
+                    retry: again.unwrap_or_else(|| context.shared.settings.requeue_dependency.max(REFUSED)),
+                });
+            }
             (Err(error @ (NoImage::Digest { .. } | NoImage::Verification(_))), _) => {
-                Err(Error::Failed(error.to_string()))
+                return Err(Error::Failed(error.to_string()));
             }
-            (Err(error), _) => Err(Error::Failure(error.to_string())),
-        }
+            (Err(error), _) => return Err(Error::Failure(error.to_string())),
+        };
+        Ok((choice, again))
     }
 
-    /// The newest image that the policy allows, of tags that are proven if they have to be. It blocks on registries for digests, ages and signatures, so it has a thread of its own.
+    /// The newest image that the policy allows, of tags that are proven if they have to be. Blocks on registries for digests, ages and
+    /// signatures, so it has a thread of its own.
     pub(super) async fn newest(
         self,
         context: &Arc<ImagesContext>,

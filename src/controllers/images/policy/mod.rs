@@ -115,8 +115,8 @@ struct Chosen {
     choice: Choice,
     /// The previous image.
     before: Option<LatestRef>,
-    /// The interval for refreshing the digest, or for signatures that may still come.
-    interval: Option<Duration>,
+    /// When to choose again: to refresh the digest, for signatures that may still come, or to look at another stage.
+    after: Option<Duration>,
 }
 
 impl ImagePolicies {
@@ -140,19 +140,12 @@ impl ImagePolicies {
             tags,
             before: before.clone(),
         };
-        let choice = candidates.choose(context, &valid.policy, &valid.guards).await?;
+        let (choice, again) = candidates.choose(context, &valid.policy, &valid.guards).await?;
         // A signature may come after its image, and changes no tag.
         let is_kept = matches!(choice, Choice::Kept(..)) && valid.guards.verification.is_some();
-        let again = context.shared.settings.requeue_dependency.max(REFUSED);
-        let interval = match is_kept {
-            true => Some(valid.interval.map_or(again, |interval| interval.min(again))),
-            false => valid.interval,
-        };
-        Ok(Chosen {
-            choice,
-            before,
-            interval,
-        })
+        let signed = is_kept.then(|| context.shared.settings.requeue_dependency.max(REFUSED));
+        let after = [valid.interval, again, signed].into_iter().flatten().min();
+        Ok(Chosen { choice, before, after })
     }
 }
 

@@ -72,12 +72,17 @@ impl Candidates {
             .newest(context, policy.clone(), objects)
             .await
             .map_err(Error::Failure)?;
+        let is_newest = chosen
+            .as_ref()
+            .ok()
+            .is_none_or(|chosen| Some(&chosen.image.tag) == newest.as_ref());
+        let again = (!is_newest).then_some(LOOK);
         let wanted = match &chosen {
             Ok(Chosen { image, .. }) if image.digest.is_some() && Some(image) != before.as_ref() => Version {
                 tag: image.tag.clone(),
                 digest: image.digest.clone(),
             },
-            _ => return Ok((chosen, None)),
+            _ => return Ok((chosen, again)),
         };
         let found = match proof {
             Some(proof) => Ok(proof),
@@ -87,7 +92,7 @@ impl Candidates {
             }
         };
         match found {
-            Ok(proof) if proof.version == wanted => Ok((chosen, None)),
+            Ok(proof) if proof.version == wanted => Ok((chosen, again)),
             Ok(proof) => Ok(refused.by(format!("it runs {}, not {wanted}", proof.version).into())),
             Err(waiting) => Ok(refused.by(waiting)),
         }

@@ -9,10 +9,10 @@ use bumpwright_runtime::{Outcome, Status};
 
 /// Records the choice.
 pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
-    let (before, interval) = (chosen.before, chosen.interval);
-    let (image, kept, again) = match chosen.choice {
-        Choice::Chosen(image) => (image, None, None),
-        Choice::Kept(image, why, again) => (image, Some(why), again),
+    let (before, after) = (chosen.before, chosen.after);
+    let (image, kept) = match chosen.choice {
+        Choice::Chosen(image) => (image, None),
+        Choice::Kept(image, why) => (image, Some(why)),
     };
     let fields = &mut status.fields;
     if before.as_ref() != Some(&image) {
@@ -29,7 +29,7 @@ pub(super) fn ready(status: &mut Status, chosen: Chosen) -> Outcome {
         news: (status.message_before() != message).then(|| message.clone()),
         trace: message.clone(),
         message,
-        after: interval.into_iter().chain(again).min(),
+        after,
     }
 }
 
