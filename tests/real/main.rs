@@ -2,6 +2,7 @@
 //! table of all real and stubbed servers of the tests.
 #![allow(
     clippy::unwrap_used,
+    clippy::duplicate_mod,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,

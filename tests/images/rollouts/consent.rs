@@ -5,7 +5,7 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::image_world::add_choice;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, World};
+use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, KUSTOMIZATION, World};
 use serde_json::json;
 
 #[test]
@@ -17,6 +17,19 @@ fn a_version_that_failed_here_is_not_held_for_others() {
     let Some(fleet) = Fleet::everywhere("rollout-consent", &annotations) else {
         return;
     };
+    // Those of other tests fail at any time: they must not be the half of all.
+    for n in 0..40 {
+        let name = format!("well-{n}");
+        let spec = json!({"interval": "1h", "prune": true, "suspend": true, "sourceRef": {"kind": "GitRepository", "name": "none"}});
+        let kind = "Kustomization";
+        shared.apply(
+            &json!({"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": kind, "spec": spec,
+            "metadata": {"name": name, "namespace": "rollout-shared"}}),
+        );
+        let ready = json!({"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        shared.patch_status(KUSTOMIZATION, &name, &json!({"conditions": [ready]}));
+    }
     add_choice(&shared, "web", "1.0.0");
     let allow = json!({"metadata": {"annotations": {"bumpwright.dev/allow-automations-from": "rollout-consent"}}});
     shared.patch(IMAGE_POLICY, "web", &allow);

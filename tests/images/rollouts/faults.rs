@@ -281,7 +281,7 @@ fn nothing_is_pushed_in_a_loop() {
         until_commits(&fleet, 3 * round);
         fleet.rolled_out("False", "put back by commit");
         // What is held is chosen again, and again.
-        fleet.choose("web", &format!("1.{}.1", round - 1));
+        fleet.choose("web", &fleet.tag("web"));
         fleet.choose("web", &broken);
         fleet.choose("web", &format!("1.{round}.1"));
         fleet.rolled_out("True", "is healthy");

@@ -32,6 +32,7 @@ use bumpwright_git::{Fetched, Mirror};
 use bumpwright_gostd::Time;
 use bumpwright_http::pause_between;
 use bumpwright_message::Impact;
+use bumpwright_policy::PolicyName;
 
 /// Resources shared by the runs against one remote.
 #[derive(Clone)]
@@ -196,8 +197,8 @@ impl Attempt<'_> {
     ) -> Result<(Arc<Policies>, Preview), RunError> {
         let edits = &self.job.edits;
         if let Some(put_back) = &edits.put_back {
-            let own = edits.namespace.as_deref();
-            let planned = put_back.plan(&base.fetched.objects, &self.place.index, own, &surveyed.files);
+            let may_use = |policy: &PolicyName| policies.is_open_to(edits.namespace.as_deref(), policy);
+            let planned = put_back.plan(&base.fetched.objects, &self.place.index, &may_use, &surveyed.files);
             let planned = planned.map_err(|source| self.job.read_failed(source))?;
             return Ok((planned.policies, planned.preview));
         }

@@ -33,12 +33,12 @@ pub(crate) struct Planned {
 
 impl PutBack {
     /// Plans the edits in the files of a tip: fields that still have the value that was pushed get the spelling that they have in `good`.
-    /// Fields of policies of other namespaces than `own` stay, if there is one.
+    /// Fields of policies that the run may not use stay.
     pub(crate) fn plan(
         &self,
         objects: &Objects,
         index: &Index,
-        own: Option<&str>,
+        may_use: &dyn Fn(&PolicyName) -> bool,
         files: &[Marked],
     ) -> Result<Planned, GitError> {
         let mut preview = Preview::default();
@@ -49,9 +49,8 @@ impl PutBack {
             return Err(missing());
         }
         let good = objects.commit(self.good)?.tree;
-        let is_meant = |policy: &PolicyName| {
-            own.is_none_or(|own| policy.namespace == own) && self.only.as_ref().is_none_or(|only| only.contains(policy))
-        };
+        let is_meant =
+            |policy: &PolicyName| may_use(policy) && self.only.as_ref().is_none_or(|only| only.contains(policy));
         for (path, known) in ours.files() {
             let Some((n, file)) = place(files, path, known) else {
                 continue;
