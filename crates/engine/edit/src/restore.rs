@@ -28,7 +28,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// For each field of `from`, its index among those of `to`: the one whose line stayed, as a diff of the two has it. Those whose lines
+/// For each field of `from`, its index among those of `to`: the one of the same object whose line stayed, as a diff has it. Those whose lines
 /// changed are paired in their order, if as many of the same object and with the same marker are left in both.
 #[must_use]
 pub fn carried(from: Content<'_>, to: Content<'_>) -> Vec<Option<usize>> {
@@ -38,8 +38,14 @@ pub fn carried(from: Content<'_>, to: Content<'_>) -> Vec<Option<usize>> {
     let mut carried: Vec<Option<usize>> = Vec::with_capacity(before.len());
     for site in before {
         let line = site.line.checked_sub(1).and_then(|line| *kept.get(line)?);
+        let is_alike = |other: &Site| other.setter == site.setter && other.object == site.object;
+        // Objects may have changed their places; one may also have another name now.
+        let stays = after.iter().any(is_alike);
         let is_it = |n: &usize, other: &Site| {
-            line.is_some_and(|line| other.line == line + 1) && other.setter == site.setter && !taken.contains(n)
+            line.is_some_and(|line| other.line == line + 1)
+                && other.setter == site.setter
+                && (!stays || other.object == site.object)
+                && !taken.contains(n)
         };
         let found = after
             .iter()
