@@ -310,7 +310,7 @@ fn rights_for_one_namespace_are_of_that_namespace() {
         assert_eq!(role["rules"], Json::Array(rules), "{name}");
         compared += 1;
     }
-    assert_eq!(compared, 5);
+    assert_eq!(compared, 6);
     let admin = &narrow["RoleBinding tenant/bumpwright-kustomizations"];
     assert_eq!(text(admin, "/roleRef/name"), "cluster-admin");
 }

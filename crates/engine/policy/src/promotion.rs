@@ -38,6 +38,10 @@ impl Promotion {
         let Some(from) = value(FROM) else {
             let is_alone = |key: &&str| value(key).is_some() && (*key != SOAK || value(PATH).is_none());
             return match [KUBECONFIG, SOAK].into_iter().find(is_alone) {
+                Some(SOAK) => Err(InvalidAnnotation::Alone {
+                    key: SOAK,
+                    needed: "promote-from or bumpwright.dev/promote-path",
+                }),
                 Some(key) => Err(InvalidAnnotation::Alone { key, needed: FROM }),
                 None => Ok(None),
             };
@@ -136,7 +140,7 @@ mod tests {
         for (ours, expected) in [
             (
                 &[("soak", "24h")][..],
-                "bumpwright.dev/soak says nothing without bumpwright.dev/promote-from",
+                "bumpwright.dev/soak says nothing without bumpwright.dev/promote-from or bumpwright.dev/promote-path",
             ),
             (
                 &[("promote-kubeconfig", "x")],
