@@ -388,7 +388,6 @@ mod tests {
                 "a/../b",
                 "a path of the repository such as clusters/staging",
             ),
-            ("soak", "1d", "a duration such as 72h or 1h30m"),
         ] {
             let key = format!("{PREFIX}{key}");
             let error = Guards::read([("other.dev/hold", "x"), (key.as_str(), value)]).unwrap_err();

@@ -31,7 +31,7 @@ fn deployment(image: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"namespace": "shop", "name": "web", "generation": 2},
-        "spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "web", "image": image}]}}},
+        "spec": {"replicas": 1, "progressDeadlineSeconds": 600, "template": {"spec": {"containers": [{"name": "web", "image": image}]}}},
         "status": {
             "observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,
             "conditions": [
