@@ -553,7 +553,7 @@ impl Played {
             tag: tag.to_owned(),
             digest: None,
         };
-        if self.held.of(&image).is_none() {
+        if self.held.get(&image).is_none() {
             let mut job = self.git.job(&[("a", &image.to_string())]);
             job.edits.announce = Some(self.writer(false));
             assert_eq!(run_remote(&job, &self.git.place).error, None);

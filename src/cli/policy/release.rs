@@ -43,8 +43,7 @@ async fn release(args: &Policy, name: &ObjectName, version: &str) -> Result<Stri
         .get(&IMAGE_POLICY, name)
         .await
         .map_err(|error| error.to_string())?;
-    let text = policy.annotations.get(FAILED_VERSIONS);
-    let held = text.map(|text| FailedVersions::parse(text)).unwrap_or_default();
+    let held = FailedVersions::of(&policy.annotations);
     let kept = held.without(&[version.to_owned()]);
     if kept == held {
         let known: Vec<&str> = held.iter().map(|(version, _)| version).collect();

@@ -52,3 +52,14 @@ pub enum InvalidAnnotation {
         hint: String,
     },
 }
+
+impl InvalidAnnotation {
+    /// A value that is not of the grammar.
+    pub(super) fn value(key: &'static str, value: &str, grammar: &'static str) -> Self {
+        Self::Value {
+            key,
+            value: value.to_owned(),
+            grammar,
+        }
+    }
+}

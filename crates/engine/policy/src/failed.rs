@@ -42,6 +42,13 @@ impl FailedVersions {
         serde_json::from_str(text).unwrap_or_default()
     }
 
+    /// Those of a policy with these annotations.
+    #[must_use]
+    pub fn of(annotations: &BTreeMap<String, String>) -> Self {
+        let text = annotations.get(FAILED_VERSIONS);
+        text.map(|text| Self::parse(text)).unwrap_or_default()
+    }
+
     /// The text of the annotation; none when no version failed.
     #[must_use]
     pub fn text(&self) -> Option<String> {
@@ -76,7 +83,7 @@ impl FailedVersions {
 
     /// Why this image failed, if it did.
     #[must_use]
-    pub fn of(&self, image: &LatestRef) -> Option<&FailedVersion> {
+    pub fn get(&self, image: &LatestRef) -> Option<&FailedVersion> {
         let failed = self.0.get(&version(image))?;
         (failed.image == image.name).then_some(failed)
     }
@@ -138,16 +145,16 @@ mod tests {
         all.add(&image("latest", Some("sha256:a")), failed(2));
         let all = FailedVersions::parse(&all.text().unwrap());
         assert_eq!(
-            all.of(&image("1.2.3", None)).unwrap().to_string(),
+            all.get(&image("1.2.3", None)).unwrap().to_string(),
             "it failed in Kustomization fs/apps: timeout"
         );
-        assert!(all.of(&image("1.2.4", None)).is_none());
-        assert!(all.of(&image("latest", Some("sha256:b"))).is_none());
+        assert!(all.get(&image("1.2.4", None)).is_none());
+        assert!(all.get(&image("latest", Some("sha256:b"))).is_none());
         let other = LatestRef {
             name: "x/app".to_owned(),
             ..image("1.2.3", None)
         };
-        assert!(all.of(&other).is_none());
+        assert!(all.get(&other).is_none());
         let released = all.without(&["1.2.3".to_owned(), "latest".to_owned()]);
         assert!(released.is_empty());
         assert!(FailedVersions::parse("[").is_empty());
@@ -160,6 +167,6 @@ mod tests {
             all.add(&image(&format!("1.0.{n}"), None), failed(n));
         }
         assert_eq!(all.iter().count(), VERSIONS);
-        assert!(all.of(&image("1.0.9", None)).is_none() && all.of(&image("1.0.10", None)).is_some());
+        assert!(all.get(&image("1.0.9", None)).is_none() && all.get(&image("1.0.10", None)).is_some());
     }
 }

@@ -203,7 +203,7 @@ impl Guards {
     /// # Errors
     /// [`GuardRefusal::Failed`] for one that has, unless it is released.
     pub fn check_failed(&self, image: &LatestRef) -> Result<(), GuardRefusal> {
-        match self.failed.of(image) {
+        match self.failed.get(image) {
             Some(failed) => Err(GuardRefusal::Failed(failed.clone())),
             None => Ok(()),
         }
@@ -286,19 +286,23 @@ fn read_flag(value: &str) -> Result<bool, InvalidAnnotation> {
     match value {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(invalid("allow-downgrade", value, "\"true\" or \"false\"")),
+        _ => Err(InvalidAnnotation::value(
+            "allow-downgrade",
+            value,
+            "\"true\" or \"false\"",
+        )),
     }
 }
 
 fn read_time(value: &str) -> Result<Time, InvalidAnnotation> {
     Time::parse(RFC_3339, value.as_bytes())
-        .map_err(|_| invalid("hold-until", value, "an RFC 3339 time such as 2026-01-31T08:00:00Z"))
+        .map_err(|_| InvalidAnnotation::value("hold-until", value, "an RFC 3339 time such as 2026-01-31T08:00:00Z"))
 }
 
 fn read_versions(value: &str) -> Result<Vec<String>, InvalidAnnotation> {
     let versions: Vec<String> = value.split(',').map(|version| version.trim().to_owned()).collect();
     match versions.iter().any(String::is_empty) {
-        true => Err(invalid(
+        true => Err(InvalidAnnotation::value(
             "release",
             value,
             "a tag such as 1.2.3, or several with commas between them",
@@ -310,7 +314,7 @@ fn read_versions(value: &str) -> Result<Vec<String>, InvalidAnnotation> {
 fn read_age(key: &'static str, value: &str) -> Result<Duration, InvalidAnnotation> {
     match Duration::parse(value.as_bytes()) {
         Ok(age) if age >= Duration(0) => Ok(age),
-        _ => Err(invalid(key, value, "a duration such as 72h or 1h30m")),
+        _ => Err(InvalidAnnotation::value(key, value, "a duration such as 72h or 1h30m")),
     }
 }
 
@@ -330,21 +334,13 @@ fn read_path(value: &str) -> Result<String, InvalidAnnotation> {
     let mut names = value.split('/').filter(|name| !matches!(*name, "" | "."));
     let path = names.clone().collect::<Vec<_>>().join("/");
     if path.is_empty() || names.any(|name| name == "..") || value.contains('\0') {
-        return Err(invalid(
+        return Err(InvalidAnnotation::value(
             "promote-path",
             value,
             "a path of the repository such as clusters/staging",
         ));
     }
     Ok(path)
-}
-
-fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
-    InvalidAnnotation::Value {
-        key,
-        value: value.to_owned(),
-        grammar,
-    }
 }
 
 #[cfg(test)]

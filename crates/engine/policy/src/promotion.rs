@@ -72,21 +72,21 @@ fn read_kustomization(value: &str) -> Result<(String, String), InvalidAnnotation
         ["Kustomization", namespace, name] if is_name(namespace) && is_name(name) => {
             Ok(((*namespace).to_owned(), (*name).to_owned()))
         }
-        _ => Err(invalid(FROM, value, "Kustomization/NAMESPACE/NAME")),
+        _ => Err(InvalidAnnotation::value(FROM, value, "Kustomization/NAMESPACE/NAME")),
     }
 }
 
 fn read_secret(value: &str) -> Result<String, InvalidAnnotation> {
     match is_name(value) {
         true => Ok(value.to_owned()),
-        false => Err(invalid(KUBECONFIG, value, "the name of a Secret")),
+        false => Err(InvalidAnnotation::value(KUBECONFIG, value, "the name of a Secret")),
     }
 }
 
 fn read_soak(value: &str) -> Result<Duration, InvalidAnnotation> {
     match Duration::parse(value.as_bytes()) {
         Ok(soak) if soak >= Duration(0) => Ok(soak),
-        _ => Err(invalid(SOAK, value, "a duration such as 24h or 1h30m")),
+        _ => Err(InvalidAnnotation::value(SOAK, value, "a duration such as 24h or 1h30m")),
     }
 }
 
@@ -96,14 +96,6 @@ fn is_name(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
     let bytes = text.as_bytes();
     bytes.len() <= 253 && text.bytes().all(allowed) && ends(bytes.first()) && ends(bytes.last())
-}
-
-fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
-    InvalidAnnotation::Value {
-        key,
-        value: value.to_owned(),
-        grammar,
-    }
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Verification {
         let signers = match provider {
             "cosign" => given.cosign()?,
             "notation" => given.notation()?,
-            other => return Err(invalid("verify-provider", other, "cosign or notation")),
+            other => return Err(InvalidAnnotation::value("verify-provider", other, "cosign or notation")),
         };
         Ok(Some(Self {
             signers,
@@ -115,7 +115,13 @@ impl Verification {
             fallback: match given.fallback {
                 None | Some("false") => false,
                 Some("true") => true,
-                Some(other) => return Err(invalid("verify-fallback", other, "\"true\" or \"false\"")),
+                Some(other) => {
+                    return Err(InvalidAnnotation::value(
+                        "verify-fallback",
+                        other,
+                        "\"true\" or \"false\"",
+                    ));
+                }
             },
         }))
     }
@@ -189,11 +195,13 @@ impl Given<'_> {
         match (self.attestation, self.builder) {
             (None, None) => Ok(None),
             (None, Some(_)) => Err(beside("verify-builder-id", "verify-attestation is missing")),
-            (Some("slsaprovenance"), Some("")) => Err(invalid("verify-builder-id", "", "the id of a builder")),
+            (Some("slsaprovenance"), Some("")) => {
+                Err(InvalidAnnotation::value("verify-builder-id", "", "the id of a builder"))
+            }
             (Some("slsaprovenance"), builder) => Ok(Some(Provenance {
                 builder: builder.map(str::to_owned),
             })),
-            (Some(other), _) => Err(invalid("verify-attestation", other, "slsaprovenance")),
+            (Some(other), _) => Err(InvalidAnnotation::value("verify-attestation", other, "slsaprovenance")),
         }
     }
 }
@@ -202,12 +210,12 @@ fn named(key: &'static str, name: &str, grammar: &'static str) -> Result<String,
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
     match !name.is_empty() && name.len() <= 253 && name.bytes().all(allowed) {
         true => Ok(name.to_owned()),
-        false => Err(invalid(key, name, grammar)),
+        false => Err(InvalidAnnotation::value(key, name, grammar)),
     }
 }
 
 fn trusted_root(value: &str) -> Result<TrustedRootRef, InvalidAnnotation> {
-    let wrong = || invalid("verify-trusted-root", value, ROOT);
+    let wrong = || InvalidAnnotation::value("verify-trusted-root", value, ROOT);
     let (kind, name) = value.split_once('/').ok_or_else(wrong)?;
     let is_config_map = match kind {
         "ConfigMap" => true,
@@ -219,7 +227,7 @@ fn trusted_root(value: &str) -> Result<TrustedRootRef, InvalidAnnotation> {
 }
 
 fn identities(value: &str) -> Result<Vec<Identity>, InvalidAnnotation> {
-    let wrong = || invalid("verify-identity", value, IDENTITY);
+    let wrong = || InvalidAnnotation::value("verify-identity", value, IDENTITY);
     let lines = value.lines().map(str::trim).filter(|line| !line.is_empty());
     let found: Option<Vec<Identity>> = lines.map(identity).collect();
     let few = |found: &Vec<Identity>| (1..=MAX_IDENTITIES).contains(&found.len());
@@ -242,14 +250,6 @@ fn text(rest: &str) -> Option<Text> {
     Regexp::new(pattern).ok()?;
     let whole = Regexp::new(format!(r"\A(?:{pattern})\z"));
     whole.ok().map(Text::Matching)
-}
-
-fn invalid(key: &'static str, value: &str, grammar: &'static str) -> InvalidAnnotation {
-    InvalidAnnotation::Value {
-        key,
-        value: value.to_owned(),
-        grammar,
-    }
 }
 
 fn beside(key: &str, why: &'static str) -> InvalidAnnotation {

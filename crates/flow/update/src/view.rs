@@ -56,7 +56,7 @@ impl Images for View<'_> {
             return Verdict::Skip(Reason::NotSelected, message);
         }
         match &known.image {
-            ImageState::Image(image) => match known.failed.of(image) {
+            ImageState::Image(image) => match known.failed.get(image) {
                 Some(failed) => {
                     let reason = Reason::from(&GuardRefusal::Failed(failed.clone()));
                     let message = format!(

@@ -125,7 +125,7 @@ fn followers(
             .filter(|impact| !impact.kustomizations.is_empty())
             .map(|impact| {
                 let names = impact.kustomizations.iter();
-                names.map(|name| format!("{}/{}", name.namespace, name.name)).collect()
+                names.map(ToString::to_string).collect()
             });
     let is_below = |path: &str| {
         let files = commit.changes.iter();
@@ -169,8 +169,7 @@ fn workloads(
 ) -> BTreeMap<String, BTreeSet<String>> {
     let mut workloads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for workload in &impact.workloads {
-        let of = format!("{}/{}", workload.kustomization.namespace, workload.kustomization.name);
-        if of != kustomization {
+        if workload.kustomization.to_string() != kustomization {
             continue;
         }
         let object = &workload.object;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{ClusterError, IMAGE_POLICY, Object};
+use bumpwright_kube::{ClusterError, IMAGE_POLICY};
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersion, FailedVersions, LatestRef, PolicyName};
 use bumpwright_rollout::{Failing, HeldImage, Record};
 use bumpwright_runtime::clock;
@@ -44,7 +44,7 @@ pub(super) async fn hold(
             record.hold(policy, held);
             continue;
         }
-        let (image, failed) = version(image, kustomization, failing);
+        let (image, failed) = version(image, kustomization, &failing.message, &failing.commit);
         one(context, &ObjectName::new(namespace, name), &image, &failed)
             .await
             .map_err(|error| format!("unable to hold {image} at ImagePolicy {policy}: {error}"))?;
@@ -62,16 +62,12 @@ pub(super) fn respect(policies: &mut Arc<Policies>, record: &Record) {
         let Some((namespace, name)) = policy.split_once('/') else {
             continue;
         };
-        let failing = Failing {
-            message: held.message.clone(),
-            ..Failing::default()
-        };
-        let (image, failed) = version(&held.image, &held.kustomization, &failing);
+        let (image, failed) = version(&held.image, &held.kustomization, &held.message, "");
         policies.hold(&PolicyName::new(namespace, name), &image, failed);
     }
 }
 
-fn version(image: &str, kustomization: &str, failing: &Failing) -> (LatestRef, FailedVersion) {
+fn version(image: &str, kustomization: &str, message: &str, commit: &str) -> (LatestRef, FailedVersion) {
     let (name, tag, digest) = LatestRef::split(image);
     let image = LatestRef {
         name: name.to_owned(),
@@ -81,8 +77,8 @@ fn version(image: &str, kustomization: &str, failing: &Failing) -> (LatestRef, F
     let failed = FailedVersion {
         image: image.name.clone(),
         kustomization: kustomization.to_owned(),
-        message: failing.message.clone(),
-        commit: failing.commit.clone(),
+        message: message.to_owned(),
+        commit: commit.to_owned(),
         at: clock::now().unix_seconds(),
     };
     (image, failed)
@@ -103,8 +99,8 @@ async fn one(
             Err(error) if error.is_not_found() => return Ok(()),
             Err(error) => return Err(error),
         };
-        let mut all = held(&object);
-        if all.of(image).is_some_and(|known| known.commit == failed.commit) {
+        let mut all = FailedVersions::of(&object.annotations);
+        if all.get(image).is_some_and(|known| known.commit == failed.commit) {
             return Ok(());
         }
         all.add(image, failed.clone());
@@ -125,9 +121,4 @@ async fn one(
         }
     }
     last.map_or(Ok(()), Err)
-}
-
-fn held(policy: &Object) -> FailedVersions {
-    let text = policy.annotations.get(FAILED_VERSIONS);
-    text.map(|text| FailedVersions::parse(text)).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -18,27 +19,28 @@ use bumpwright_update::{Ours, Place, settings};
 /// The most commits that are fetched for one look: those of a record with their parents, and those of a few Kustomizations.
 const FETCHES: usize = 48;
 
-/// The Kustomizations that count, by `namespace/name`: those of the automation's own namespace where references to others are forbidden.
+/// The Kustomizations that count: those of the automation's own namespace where references to others are forbidden.
+fn counted(context: &AutomationContext, automation: &ImageUpdateAutomation) -> Vec<Arc<Object>> {
+    let own = automation.metadata.namespace_or_default();
+    let only_own = context.shared.settings.no_cross_namespace_refs;
+    context
+        .kustomizations
+        .list(|one| !only_own || one.name.namespace == own)
+}
+
+/// The states of those that count, by `namespace/name`.
 pub(super) fn visible(
     context: &AutomationContext,
     automation: &ImageUpdateAutomation,
 ) -> BTreeMap<String, KustomizationState> {
-    let own = automation.metadata.namespace_or_default();
-    let only_own = context.shared.settings.no_cross_namespace_refs;
-    let all = context
-        .kustomizations
-        .list(|one| !only_own || one.name.namespace == own);
+    let all = counted(context, automation);
     all.iter().map(|one| (one.name.to_string(), state(one))).collect()
 }
 
 /// The paths of the Kustomizations among them that the automation's source feeds.
 pub(super) fn of_source(context: &AutomationContext, automation: &ImageUpdateAutomation) -> BTreeMap<String, String> {
     let source = automation.source_name();
-    let own = automation.metadata.namespace_or_default();
-    let only_own = context.shared.settings.no_cross_namespace_refs;
-    let all = context
-        .kustomizations
-        .list(|one| !only_own || one.name.namespace == own);
+    let all = counted(context, automation);
     let read = all
         .iter()
         .filter_map(|one| one.read::<Kustomization>(&KUSTOMIZATION).ok());
