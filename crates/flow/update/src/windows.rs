@@ -51,7 +51,7 @@ impl Images for Timed<'_> {
 pub(super) enum Later {
     /// They may be pushed.
     Open,
-    /// The run is to be planned anew: a policy has closed.
+    /// The run has to be planned again: a policy has closed.
     Stale,
     /// The automation has closed.
     Closed(Closed),
