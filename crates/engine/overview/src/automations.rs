@@ -1,0 +1,137 @@
+//! Automations.
+
+use bumpwright_api::ObjectName;
+use bumpwright_rollout::Record;
+use serde::Serialize;
+
+use super::facts::AutomationFacts;
+use super::forge::Forge;
+use super::readiness::{Readiness, seconds};
+use super::world::{AUTOMATION, Id, World};
+
+/// The annotation with the record of a rollout (docs/guides/rollouts.md).
+const ROLLOUT: &str = "state.bumpwright.dev/rollout";
+
+/// An automation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Automation {
+    /// The object.
+    pub id: Id,
+    /// How it stands.
+    pub readiness: Readiness,
+    /// Its GitRepository.
+    pub source: Id,
+    /// The path in it that it changes; empty for all.
+    pub path: String,
+    /// The branch or refspec that it pushes to; empty when that is the one it starts from.
+    pub push: String,
+    /// When it ran last, in seconds since 1970-01-01 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ran: Option<i64>,
+    /// Its last commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pushed: Option<Pushed>,
+    /// Number of policies of its last run.
+    pub policies: usize,
+    /// What it left out in its last run, a line for each, as in its Ready condition.
+    pub skipped: Vec<String>,
+    /// How far its commits are; empty unless it follows them.
+    pub rollout: String,
+    /// Whether the rollout failed.
+    pub rollout_failed: bool,
+}
+
+/// A pushed commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pushed {
+    /// Its id.
+    pub commit: String,
+    /// When it was pushed, in seconds since 1970-01-01 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// Its page at the forge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+impl AutomationFacts {
+    /// The record of its rollout; none unless it follows its commits.
+    #[must_use]
+    pub fn rollout(&self) -> Option<Record> {
+        Record::parse(self.metadata.annotations.get(ROLLOUT)?)
+    }
+
+    /// The policies of its last run, with the image of each.
+    pub(crate) fn observed(&self) -> impl Iterator<Item = (ObjectName, &super::facts::ImageRef)> {
+        let own = &self.metadata.namespace;
+        self.status.observed_policies.iter().map(move |(name, image)| {
+            let name = match name.split_once('/') {
+                Some((namespace, name)) => ObjectName::new(namespace, name),
+                None => ObjectName::new(own, name),
+            };
+            (name, image)
+        })
+    }
+}
+
+impl World {
+    /// All automations.
+    #[must_use]
+    pub fn automations(&self) -> Vec<Automation> {
+        let one = |(name, facts): (&ObjectName, &AutomationFacts)| {
+            let (source, source_facts) = self.source_of(facts);
+            let status = &facts.status;
+            let forge = source_facts.and_then(|source| Forge::of(&source.spec.url));
+            let commit = &status.last_push_commit;
+            let pushed = (!commit.is_empty()).then(|| Pushed {
+                commit: commit.clone(),
+                at: seconds(&status.last_push_time),
+                link: forge.map(|forge| forge.commit(commit)),
+            });
+            let push = &facts.spec.git.push;
+            let readiness = facts.readiness();
+            let rollout = status.conditions.iter().find(|condition| condition.kind == "RolledOut");
+            Automation {
+                id: Id::new(AUTOMATION, name.clone()),
+                source,
+                path: facts.spec.update.path.clone(),
+                push: if push.refspec.is_empty() {
+                    push.branch.clone()
+                } else {
+                    push.refspec.clone()
+                },
+                ran: seconds(&status.last_automation_run_time),
+                pushed,
+                policies: status.observed_policies.len(),
+                skipped: skipped(&readiness.message),
+                rollout: rollout.map(|condition| condition.message.clone()).unwrap_or_default(),
+                rollout_failed: rollout.is_some_and(|condition| condition.status == "False"),
+                readiness,
+            }
+        };
+        self.automations.iter().map(one).collect()
+    }
+}
+
+/// The lines `path:line: why` of a Ready message, after its first one.
+fn skipped(message: &str) -> Vec<String> {
+    let lines = message.lines().skip(1);
+    let is_place = |line: &&str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        parts.next().is_some_and(|number| number.parse::<usize>().is_ok()) || line.ends_with(" more skipped")
+    };
+    lines.filter(is_place).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skips_are_the_lines_with_a_place() {
+        let message = "repository up-to-date\nopened #7: https://x\na.yaml:3: no policy x\nand 2 more skipped";
+        assert_eq!(skipped(message), ["a.yaml:3: no policy x", "and 2 more skipped"]);
+    }
+}

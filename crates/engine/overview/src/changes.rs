@@ -1,0 +1,223 @@
+//! What changed in the last day: commits, applies, failures, holds, and what events say.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::facts::EventFacts;
+use super::forge::Forge;
+use super::kustomizations::{Applied, first_line};
+use super::readiness::seconds;
+use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, World};
+use bumpwright_policy::FailedVersions;
+
+/// How far back, in seconds.
+const DAY: i64 = 86_400;
+
+/// The most changes that are told.
+const CHANGES: usize = 500;
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ChangeKind {
+    /// A commit was pushed.
+    Pushed,
+    /// A commit put images back.
+    PutBack,
+    /// A revision was applied.
+    Applied,
+    /// Something failed.
+    Failed,
+    /// A version of an image is held since it failed.
+    Held,
+    /// Something else that an event says.
+    Told,
+}
+
+impl ChangeKind {
+    /// The words for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Pushed => "pushed",
+            Self::PutBack => "put back",
+            Self::Applied => "applied",
+            Self::Failed => "failed",
+            Self::Held => "held",
+            Self::Told => "event",
+        }
+    }
+}
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// When, in seconds since 1970-01-01 UTC.
+    pub at: i64,
+    /// What.
+    pub kind: ChangeKind,
+    /// Of which object.
+    pub id: Id,
+    /// The reason, where an event or condition has one.
+    pub reason: String,
+    /// In words.
+    pub message: String,
+    /// The commit; empty without one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    /// The page of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+impl World {
+    /// What changed in the last day, the latest first. Events tell more than statuses, but are kept for an hour only.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let mut told: Vec<Change> = self.events.iter().filter_map(|event| self.told(event)).collect();
+        let known: BTreeSet<(Id, String)> = told.iter().map(|one| (one.id.clone(), one.reason.clone())).collect();
+        let texts: Vec<&str> = self.events.iter().map(|event| event.message.as_str()).collect();
+        let is_told = |commit: &str| {
+            let short = commit.get(..7).unwrap_or(commit);
+            texts.iter().any(|text| text.contains(short))
+        };
+        let pushes = self.pushes().filter(|push| !is_told(&push.commit));
+        let applies = self
+            .applies()
+            .filter(|one| one.kind == ChangeKind::Applied || !known.contains(&(one.id.clone(), one.reason.clone())));
+        let mut more: Vec<Change> = pushes.chain(applies).chain(self.holds()).collect();
+        told.append(&mut more);
+        told.retain(|change| self.now - change.at <= DAY);
+        told.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (a.kind, &a.id).cmp(&(b.kind, &b.id))));
+        told.truncate(CHANGES);
+        told
+    }
+
+    /// An event about an object that is looked at.
+    fn told(&self, event: &EventFacts) -> Option<Change> {
+        let own = event.involved_object.from(&event.metadata.namespace);
+        let id = Id::new(&event.involved_object.kind, own);
+        self.readiness(&id)?;
+        // The history of the Kustomization has that with its revision.
+        if id.kind == KUSTOMIZATION && event.kind == "Normal" && event.reason == "ReconciliationSucceeded" {
+            return None;
+        }
+        let times = [&event.last_timestamp, &event.event_time, &event.first_timestamp];
+        let at = times.into_iter().flatten().find_map(|text| seconds(text))?;
+        let is_push = id.kind == AUTOMATION && event.message.starts_with("pushed commit");
+        Some(Change {
+            at,
+            kind: match event.kind.as_str() {
+                "Warning" => ChangeKind::Failed,
+                _ if is_push => ChangeKind::Pushed,
+                _ => ChangeKind::Told,
+            },
+            id,
+            reason: event.reason.clone(),
+            message: event.message.clone(),
+            commit: String::new(),
+            link: None,
+        })
+    }
+
+    /// The commits that statuses and records of automations have.
+    fn pushes(&self) -> impl Iterator<Item = Change> {
+        self.automations.iter().flat_map(|(name, automation)| {
+            let forge = self
+                .source_of(automation)
+                .1
+                .and_then(|source| Forge::of(&source.spec.url));
+            let change = |kind, commit: &str, at, message: String| Change {
+                at,
+                kind,
+                id: Id::new(AUTOMATION, name.clone()),
+                reason: String::new(),
+                message,
+                commit: commit.to_owned(),
+                link: forge.as_ref().map(|forge| forge.commit(commit)),
+            };
+            let mut found = Vec::new();
+            let record = automation.rollout().unwrap_or_default();
+            for one in &record.commits {
+                let images: Vec<&str> = one.images.values().map(String::as_str).collect();
+                let text = format!(
+                    "pushed commit '{}' to branch '{}': {}",
+                    short(&one.commit),
+                    one.branch,
+                    images.join(", ")
+                );
+                found.push(change(ChangeKind::Pushed, &one.commit, one.at, text));
+            }
+            if let Some(put_back) = record.put_back.as_ref().filter(|put_back| put_back.pushed) {
+                let images: Vec<&str> = put_back.images.values().map(String::as_str).collect();
+                let text = format!("commit '{}' takes back {}", short(&put_back.commit), images.join(", "));
+                let at = seconds(&automation.status.last_push_time).unwrap_or_default();
+                found.push(change(ChangeKind::PutBack, &put_back.commit, at, text));
+            }
+            let status = &automation.status;
+            let last = &status.last_push_commit;
+            let is_new = !last.is_empty() && found.iter().all(|one| one.commit != *last);
+            if let Some(at) = seconds(&status.last_push_time).filter(|_| is_new) {
+                let text = format!("pushed commit '{}'", short(last));
+                found.push(change(ChangeKind::Pushed, last, at, text));
+            }
+            found
+        })
+    }
+
+    /// What the histories of Kustomizations have.
+    fn applies(&self) -> impl Iterator<Item = Change> {
+        self.kustomizations.iter().flat_map(|(name, one)| {
+            let url = self.sources.get(&one.source()).map(|source| source.spec.url.clone());
+            let forge = url.and_then(|url| Forge::of(&url));
+            let id = Id::new(KUSTOMIZATION, name.clone());
+            one.status.history.iter().map(Applied::from).filter_map(move |entry| {
+                let commit = super::sources::commit(&entry.revision).unwrap_or_default().to_owned();
+                let kind = if entry.succeeded() {
+                    ChangeKind::Applied
+                } else {
+                    ChangeKind::Failed
+                };
+                Some(Change {
+                    at: entry.first?,
+                    kind,
+                    id: id.clone(),
+                    reason: entry.outcome.clone(),
+                    message: format!("revision {} in {}", entry.revision, entry.took),
+                    link: forge
+                        .as_ref()
+                        .filter(|_| !commit.is_empty())
+                        .map(|forge| forge.commit(&commit)),
+                    commit,
+                })
+            })
+        })
+    }
+
+    /// The versions that are held since they failed.
+    fn holds(&self) -> impl Iterator<Item = Change> {
+        self.policies.iter().flat_map(|(name, policy)| {
+            let failed = FailedVersions::of(&policy.metadata.annotations);
+            let all = failed.iter().map(|(version, one)| Change {
+                at: one.at,
+                kind: ChangeKind::Held,
+                id: Id::new(POLICY, name.clone()),
+                reason: "Failed".to_owned(),
+                message: format!(
+                    "{version} failed in Kustomization {}: {}",
+                    one.kustomization,
+                    first_line(&one.message)
+                ),
+                commit: one.commit.clone(),
+                link: None,
+            });
+            all.collect::<Vec<_>>()
+        })
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}

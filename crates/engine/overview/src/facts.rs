@@ -1,0 +1,475 @@
+//! The fields of objects that views need; what is missing is empty.
+
+use std::collections::BTreeMap;
+
+use bumpwright_api::{Condition, ObjectName};
+use serde::{Deserialize, Serialize};
+
+/// An object with its spec and status.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Facts<S: Default, T: Default> {
+    /// Metadata.
+    pub metadata: Meta,
+    /// The spec.
+    pub spec: S,
+    /// The status.
+    pub status: T,
+}
+
+/// Metadata of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Meta {
+    /// Name.
+    pub name: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Generation.
+    pub generation: i64,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// When it was asked to be deleted.
+    pub deletion_timestamp: Option<String>,
+}
+
+impl Meta {
+    /// Namespace and name.
+    #[must_use]
+    pub fn id(&self) -> ObjectName {
+        ObjectName::new(&self.namespace, &self.name)
+    }
+}
+
+/// What all statuses have.
+pub trait Status: Default {
+    /// The conditions.
+    fn conditions(&self) -> &[Condition];
+    /// The generation that was reconciled last.
+    fn observed_generation(&self) -> i64;
+}
+
+/// What all specs have.
+pub trait Spec: Default {
+    /// Whether reconciliation is suspended.
+    fn is_suspended(&self) -> bool;
+}
+
+macro_rules! common {
+    ($($spec:ident $status:ident)*) => {
+        $(
+            impl Spec for $spec {
+                fn is_suspended(&self) -> bool {
+                    self.suspend
+                }
+            }
+
+            impl Status for $status {
+                fn conditions(&self) -> &[Condition] {
+                    &self.conditions
+                }
+
+                fn observed_generation(&self) -> i64 {
+                    self.observed_generation
+                }
+            }
+        )*
+    };
+}
+
+common! {
+    PolicySpec PolicyStatus
+    RepositorySpec RepositoryStatus
+    AutomationSpec AutomationStatus
+    KustomizationSpec KustomizationStatus
+    SourceSpec SourceStatus
+}
+
+/// An ImagePolicy.
+pub type PolicyFacts = Facts<PolicySpec, PolicyStatus>;
+/// An ImageRepository.
+pub type RepositoryFacts = Facts<RepositorySpec, RepositoryStatus>;
+/// An ImageUpdateAutomation.
+pub type AutomationFacts = Facts<AutomationSpec, AutomationStatus>;
+/// A Kustomization.
+pub type KustomizationFacts = Facts<KustomizationSpec, KustomizationStatus>;
+/// A GitRepository, OCIRepository, Bucket or ExternalArtifact.
+pub type SourceFacts = Facts<SourceSpec, SourceStatus>;
+
+/// A reference to an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Reference {
+    /// Kind.
+    pub kind: String,
+    /// Name.
+    pub name: String,
+    /// Namespace; that of the object which refers, where it is empty.
+    pub namespace: String,
+}
+
+impl Reference {
+    /// The name that is meant in an object of this namespace.
+    #[must_use]
+    pub fn from(&self, own: &str) -> ObjectName {
+        ObjectName::referred_from(own, Some(&self.namespace), &self.name)
+    }
+}
+
+/// The spec of an ImagePolicy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PolicySpec {
+    /// `imageRepositoryRef`
+    pub image_repository_ref: Reference,
+    /// The rule, as written.
+    pub policy: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whether it is suspended.
+    pub suspend: bool,
+}
+
+/// An image as statuses have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ImageRef {
+    /// Name.
+    #[serde(alias = "image")]
+    pub name: String,
+    /// Tag.
+    pub tag: String,
+    /// Digest; empty where it is not reflected.
+    pub digest: String,
+}
+
+/// The status of an ImagePolicy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PolicyStatus {
+    /// The choice.
+    pub latest_ref: Option<ImageRef>,
+    /// The choice in older versions.
+    pub latest_image: String,
+    /// The choice before.
+    pub observed_previous_ref: Option<ImageRef>,
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+    /// Observed generation.
+    pub observed_generation: i64,
+}
+
+/// The spec of an ImageRepository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RepositorySpec {
+    /// The image that is scanned.
+    pub image: String,
+    /// Whether it is suspended.
+    pub suspend: bool,
+}
+
+/// The status of an ImageRepository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RepositoryStatus {
+    /// The last scan.
+    pub last_scan_result: ScanResult,
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+    /// Observed generation.
+    pub observed_generation: i64,
+}
+
+/// The result of a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScanResult {
+    /// Number of tags.
+    pub tag_count: i64,
+    /// When.
+    pub scan_time: String,
+    /// Some of the tags, the highest in alphabetical order first.
+    pub latest_tags: Vec<String>,
+}
+
+/// The spec of an ImageUpdateAutomation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AutomationSpec {
+    /// The GitRepository.
+    pub source_ref: Reference,
+    /// Checkout and push.
+    pub git: GitFacts,
+    /// Path and strategy.
+    pub update: UpdateFacts,
+    /// Whether it is suspended.
+    pub suspend: bool,
+}
+
+/// `spec.git` of an automation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct GitFacts {
+    /// Checkout.
+    pub checkout: CheckoutFacts,
+    /// Push.
+    pub push: PushFacts,
+}
+
+/// `spec.git.checkout`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct CheckoutFacts {
+    /// The reference.
+    #[serde(rename = "ref")]
+    pub reference: RefFacts,
+}
+
+/// A Git reference; for an OCIRepository its tag and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RefFacts {
+    /// Branch.
+    pub branch: String,
+    /// Tag.
+    pub tag: String,
+    /// Range of versions.
+    pub semver: String,
+    /// Name of a reference.
+    pub name: String,
+    /// Commit.
+    pub commit: String,
+    /// Digest.
+    pub digest: String,
+}
+
+/// `spec.git.push`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PushFacts {
+    /// Branch.
+    pub branch: String,
+    /// Refspec.
+    pub refspec: String,
+}
+
+/// `spec.update`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct UpdateFacts {
+    /// Path in the repository.
+    pub path: String,
+}
+
+/// The status of an ImageUpdateAutomation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AutomationStatus {
+    /// The last run.
+    pub last_automation_run_time: String,
+    /// The last commit.
+    pub last_push_commit: String,
+    /// When it was pushed.
+    pub last_push_time: String,
+    /// The revision that the last run began with.
+    pub observed_source_revision: String,
+    /// The images of the last run, by policy: its name, or `namespace/name` of another namespace.
+    pub observed_policies: BTreeMap<String, ImageRef>,
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+    /// Observed generation.
+    pub observed_generation: i64,
+}
+
+/// The spec of a Kustomization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KustomizationSpec {
+    /// The source.
+    pub source_ref: Reference,
+    /// The path in it.
+    pub path: String,
+    /// What must be ready before.
+    pub depends_on: Vec<Reference>,
+    /// Whether it is suspended.
+    pub suspend: bool,
+    /// Whether it deletes what is not built any more.
+    pub prune: bool,
+}
+
+/// The status of a Kustomization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KustomizationStatus {
+    /// The revision that was applied last.
+    pub last_applied_revision: String,
+    /// The revision that was tried last.
+    pub last_attempted_revision: String,
+    /// Its objects.
+    pub inventory: Inventory,
+    /// Its last reconciliations, the latest first.
+    pub history: Vec<HistoryEntry>,
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+    /// Observed generation.
+    pub observed_generation: i64,
+}
+
+/// `status.inventory`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Inventory {
+    /// The objects.
+    pub entries: Vec<InventoryEntry>,
+}
+
+/// An entry of an inventory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct InventoryEntry {
+    /// `<namespace>_<name>_<group>_<kind>`
+    pub id: String,
+    /// The version.
+    pub v: String,
+}
+
+/// An applied object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Entry {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Version; empty where it is not known.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; empty for objects of the cluster.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl InventoryEntry {
+    /// The object that is meant; none of an id that has not four parts. A colon in the name of an object of RBAC is written `__`.
+    #[must_use]
+    pub fn entry(&self) -> Option<Entry> {
+        let (namespace, rest) = self.id.split_once('_')?;
+        let (rest, kind) = rest.rsplit_once('_')?;
+        let (name, group) = rest.rsplit_once('_')?;
+        Some(Entry {
+            group: group.to_owned(),
+            version: self.v.clone(),
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.replace("__", ":"),
+        })
+    }
+}
+
+/// The form in Flux's messages: `Kind/namespace/name`, or `Kind/name`.
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.namespace.is_empty() {
+            true => write!(f, "{}/{}", self.kind, self.name),
+            false => write!(f, "{}/{}/{}", self.kind, self.namespace, self.name),
+        }
+    }
+}
+
+/// An entry of `status.history`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HistoryEntry {
+    /// The first time.
+    pub first_reconciled: String,
+    /// The last time.
+    pub last_reconciled: String,
+    /// How long it took.
+    pub last_reconciled_duration: String,
+    /// The reason of Ready.
+    pub last_reconciled_status: String,
+    /// How often.
+    pub total_reconciliations: i64,
+    /// The revision, under `revision`.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The spec of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SourceSpec {
+    /// The URL of Git and OCI repositories.
+    pub url: String,
+    /// The endpoint of a bucket.
+    pub endpoint: String,
+    /// The name of a bucket.
+    #[serde(rename = "bucketName")]
+    pub bucket_name: String,
+    /// The reference.
+    #[serde(rename = "ref")]
+    pub reference: RefFacts,
+    /// Whether it is suspended.
+    pub suspend: bool,
+}
+
+/// The status of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SourceStatus {
+    /// The artifact.
+    pub artifact: ArtifactFacts,
+    /// Conditions.
+    pub conditions: Vec<Condition>,
+    /// Observed generation.
+    pub observed_generation: i64,
+}
+
+/// `status.artifact`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ArtifactFacts {
+    /// The revision.
+    pub revision: String,
+    /// When it was written.
+    pub last_update_time: String,
+    /// Its size in bytes.
+    pub size: i64,
+}
+
+/// An event of the core group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EventFacts {
+    /// Metadata.
+    pub metadata: Meta,
+    /// What it is about.
+    pub involved_object: Reference,
+    /// `Normal` or `Warning`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The reason.
+    pub reason: String,
+    /// The message.
+    pub message: String,
+    /// The first time.
+    pub first_timestamp: Option<String>,
+    /// The last time.
+    pub last_timestamp: Option<String>,
+    /// The time, in newer events.
+    pub event_time: Option<String>,
+    /// How often.
+    pub count: Option<i64>,
+}
+
+/// A marked field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct FieldPlace {
+    /// The GitRepository, `namespace/name`.
+    pub repository: String,
+    /// The path of the file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The value.
+    pub value: String,
+}

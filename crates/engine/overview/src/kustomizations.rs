@@ -1,0 +1,161 @@
+//! Kustomizations.
+
+use bumpwright_api::ObjectName;
+use serde::Serialize;
+
+use super::facts::{HistoryEntry, KustomizationFacts};
+use super::readiness::{Readiness, State, seconds};
+use super::world::{Id, KUSTOMIZATION, World};
+
+/// The label prefix that Flux's kustomize-controller and ours give applied objects.
+const OWNER_NAME: &str = "kustomize.toolkit.fluxcd.io/name";
+const OWNER_NAMESPACE: &str = "kustomize.toolkit.fluxcd.io/namespace";
+
+/// A Kustomization.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kustomization {
+    /// The object.
+    pub id: Id,
+    /// How it stands.
+    pub readiness: Readiness,
+    /// Its source.
+    pub source: Id,
+    /// The path in it.
+    pub path: String,
+    /// The Kustomization that applied it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Id>,
+    /// What must be ready before.
+    pub depends_on: Vec<Id>,
+    /// The revision that it applied last; empty before the first time.
+    pub applied: String,
+    /// The revision that it tried last.
+    pub attempted: String,
+    /// The revision that its source has; empty when it is not known.
+    pub available: String,
+    /// Number of applied objects.
+    pub objects: usize,
+    /// Its last reconciliations, the latest first.
+    pub history: Vec<Applied>,
+}
+
+impl Kustomization {
+    /// Whether it has what its source has.
+    #[must_use]
+    pub fn is_up_to_date(&self) -> bool {
+        self.available.is_empty() || self.applied == self.available
+    }
+}
+
+/// Some reconciliations of one build with one outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// The revision.
+    pub revision: String,
+    /// The reason of Ready after it.
+    pub outcome: String,
+    /// When that happened first, in seconds since 1970-01-01 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<i64>,
+    /// When that happened last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<i64>,
+    /// How long it took, as in Go: `1.2s`.
+    pub took: String,
+    /// How often.
+    pub times: i64,
+}
+
+impl Applied {
+    /// Whether it ended well.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.outcome == "ReconciliationSucceeded"
+    }
+}
+
+impl From<&HistoryEntry> for Applied {
+    fn from(entry: &HistoryEntry) -> Self {
+        Self {
+            revision: entry.metadata.get("revision").cloned().unwrap_or_default(),
+            outcome: entry.last_reconciled_status.clone(),
+            first: seconds(&entry.first_reconciled),
+            last: seconds(&entry.last_reconciled),
+            took: entry.last_reconciled_duration.clone(),
+            times: entry.total_reconciliations,
+        }
+    }
+}
+
+impl KustomizationFacts {
+    /// The Kustomization that applied it.
+    #[must_use]
+    pub fn owner(&self) -> Option<Id> {
+        let label = |key: &str| self.metadata.labels.get(key).filter(|text| !text.is_empty());
+        let name = ObjectName::new(label(OWNER_NAMESPACE)?, label(OWNER_NAME)?);
+        (name != self.metadata.id()).then(|| Id::new(KUSTOMIZATION, name))
+    }
+
+    /// What must be ready before.
+    pub(crate) fn dependencies(&self) -> impl Iterator<Item = Id> {
+        let own = &self.metadata.namespace;
+        self.spec
+            .depends_on
+            .iter()
+            .map(move |one| Id::new(KUSTOMIZATION, one.from(own)))
+    }
+}
+
+impl World {
+    /// All Kustomizations.
+    #[must_use]
+    pub fn kustomizations(&self) -> Vec<Kustomization> {
+        let all = self.kustomizations.iter();
+        all.map(|(name, facts)| self.kustomization(name, facts)).collect()
+    }
+
+    /// A Kustomization of this world.
+    #[must_use]
+    pub fn kustomization(&self, name: &ObjectName, facts: &KustomizationFacts) -> Kustomization {
+        let source = facts.source();
+        let available = self
+            .sources
+            .get(&source)
+            .map(|source| source.status.artifact.revision.clone());
+        Kustomization {
+            id: Id::new(KUSTOMIZATION, name.clone()),
+            readiness: facts.readiness(),
+            source,
+            path: facts.spec.path.clone(),
+            owner: facts.owner(),
+            depends_on: facts.dependencies().collect(),
+            applied: facts.status.last_applied_revision.clone(),
+            attempted: facts.status.last_attempted_revision.clone(),
+            available: available.unwrap_or_default(),
+            objects: facts.status.inventory.entries.len(),
+            history: facts.status.history.iter().map(Applied::from).collect(),
+        }
+    }
+
+    /// Why the source's revision does not run in a Kustomization yet; none when it does.
+    pub(crate) fn waits(&self, name: &ObjectName, facts: &KustomizationFacts, revision: &str) -> Option<String> {
+        let readiness = facts.readiness();
+        let is_applied = facts.status.last_applied_revision == revision;
+        match readiness.state {
+            State::Ready if is_applied => None,
+            _ if readiness.suspended && !is_applied => Some(format!("Kustomization {name} is suspended")),
+            state if state.is_broken() => {
+                let (reason, message) = (&readiness.reason, first_line(&readiness.message));
+                Some(format!("Kustomization {name} fails: {reason}: {message}"))
+            }
+            _ if !is_applied => Some(format!("Kustomization {name} has not applied it yet")),
+            _ => Some(format!("Kustomization {name} waits for its objects to be healthy")),
+        }
+    }
+}
+
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

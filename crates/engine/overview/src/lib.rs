@@ -1,0 +1,44 @@
+//! What is behind, what is stuck and what changed, from the objects of a cluster: the model of `bumpwright status` and of the pages in
+//! the browser.
+//!
+//! ```text
+//! objects ─▶ facts (the fields that views need) ─▶ World (by name) ─▶ images, automations, kustomizations, sources
+//!                                                            ├──────▶ attention (ranked), changes (by time)
+//!                                                            └──────▶ tree, graph, trace (for one object)
+//! ```
+//!
+//! The caller reads the objects, from its caches or from an API server, and leaves out what the reader may not see:
+//! [`World::only`]. Everything here is told from what those objects say; statuses of Flux's controllers and of ours alike.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod attention;
+mod automations;
+mod changes;
+mod facts;
+mod forge;
+mod graph;
+mod images;
+mod kustomizations;
+mod overview;
+mod readiness;
+mod sources;
+mod trace;
+mod tree;
+mod world;
+
+pub use attention::{Attention, Severity};
+pub use automations::Automation;
+pub use changes::{Change, ChangeKind};
+pub use facts::{Entry, EventFacts, Facts, FieldPlace};
+pub use forge::Forge;
+pub use graph::{Edge, Graph, Node};
+pub use images::{Image, Stage, Version};
+pub use kustomizations::{Applied, Kustomization};
+pub use overview::{Counts, Overview, Tally};
+pub use readiness::{Readiness, State};
+pub use sources::Source;
+pub use trace::{Trace, TracedImage};
+pub use tree::Branch;
+pub use world::{Id, World};

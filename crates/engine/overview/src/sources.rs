@@ -1,0 +1,126 @@
+//! Sources.
+
+use serde::Serialize;
+
+use super::facts::RefFacts;
+use super::forge::Forge;
+use super::readiness::{Readiness, seconds};
+use super::world::{Id, World};
+
+/// A source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// The object.
+    pub id: Id,
+    /// How it stands.
+    pub readiness: Readiness,
+    /// Its URL, or the name of a bucket at its endpoint; without credentials.
+    pub url: String,
+    /// Branch, tag, range or digest.
+    pub reference: String,
+    /// The revision of its artifact; empty without one.
+    pub revision: String,
+    /// When the artifact was written, in seconds since 1970-01-01 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<i64>,
+    /// A page of the revision at its forge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The Kustomizations that have it.
+    pub kustomizations: Vec<Id>,
+}
+
+impl World {
+    /// All sources.
+    #[must_use]
+    pub fn sources(&self) -> Vec<Source> {
+        let mut users = std::collections::BTreeMap::<Id, Vec<Id>>::new();
+        for (name, kustomization) in &self.kustomizations {
+            users
+                .entry(kustomization.source())
+                .or_default()
+                .push(Id::new(super::world::KUSTOMIZATION, name.clone()));
+        }
+        let one = |(id, facts): (&Id, &super::facts::SourceFacts)| {
+            let url = match facts.spec.bucket_name.as_str() {
+                "" => without_credentials(&facts.spec.url),
+                bucket => format!("{}/{bucket}", facts.spec.endpoint),
+            };
+            let artifact = &facts.status.artifact;
+            Source {
+                id: id.clone(),
+                readiness: facts.readiness(),
+                link: Forge::of(&url)
+                    .zip(commit(&artifact.revision))
+                    .map(|(forge, commit)| forge.commit(commit)),
+                url,
+                reference: reference(&facts.spec.reference),
+                revision: artifact.revision.clone(),
+                fetched: seconds(&artifact.last_update_time),
+                kustomizations: users.get(id).cloned().unwrap_or_default(),
+            }
+        };
+        self.sources.iter().map(one).collect()
+    }
+}
+
+/// What is fetched, in the order in which Flux looks at the fields.
+fn reference(spec: &RefFacts) -> String {
+    let named = [
+        &spec.commit,
+        &spec.digest,
+        &spec.name,
+        &spec.semver,
+        &spec.tag,
+        &spec.branch,
+    ];
+    named
+        .into_iter()
+        .find(|text| !text.is_empty())
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// The commit of a revision such as `main@sha1:…`; none of a digest of contents.
+pub(crate) fn commit(revision: &str) -> Option<&str> {
+    let (_, hash) = revision.rsplit_once(':').or_else(|| revision.rsplit_once('/'))?;
+    let is_commit = matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_commit && !revision.starts_with("sha256:") && revision.contains('@')
+        || is_commit && revision.starts_with("sha1:"))
+    .then_some(hash)
+}
+
+/// The hash of a revision, whatever it is.
+pub(crate) fn hash(revision: &str) -> &str {
+    revision
+        .rsplit_once(':')
+        .or_else(|| revision.rsplit_once('/'))
+        .map_or(revision, |(_, hash)| hash)
+}
+
+/// The URL without what stands before `@` in its authority: user names are shown by nobody else either.
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_of_revisions() {
+        let id = "a".repeat(40);
+        assert_eq!(commit(&format!("main@sha1:{id}")), Some(id.as_str()));
+        assert_eq!(commit(&format!("main/{id}")), None);
+        assert_eq!(commit(&format!("sha1:{id}")), Some(id.as_str()));
+        assert_eq!(commit(&format!("sha256:{}", "b".repeat(64))), None);
+        assert_eq!(without_credentials("https://user:secret@host/a@b"), "https://host/a@b");
+    }
+}

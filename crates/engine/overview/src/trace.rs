@@ -1,0 +1,134 @@
+//! From an object in the cluster back to the commit, automation, policy and tag that it comes from.
+
+use bumpwright_api::ObjectName;
+use serde::Serialize;
+
+use super::automations::Automation;
+use super::facts::Entry;
+use super::images::{Image, Stage};
+use super::kustomizations::Kustomization;
+use super::sources::Source;
+use super::world::{AUTOMATION, Id, World};
+
+/// Where an object comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trace {
+    /// The object.
+    pub object: Entry,
+    /// The Kustomization that applied it.
+    pub kustomization: Kustomization,
+    /// The Kustomizations that applied that one, the nearest first.
+    pub owners: Vec<Id>,
+    /// Its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// The automations that change the source.
+    pub automations: Vec<Automation>,
+    /// The images that they write, as far as the object may have them.
+    pub images: Vec<TracedImage>,
+}
+
+/// An image that an object may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TracedImage {
+    /// The policy.
+    pub policy: Id,
+    /// `name:tag`, with the digest where it is reflected.
+    pub image: String,
+    /// How far it is.
+    pub stage: Stage,
+    /// Why it is no further.
+    pub why: String,
+    /// Whether the object is known to have it.
+    pub is_known: bool,
+}
+
+impl World {
+    /// Where an object comes from: one for each Kustomization that has it in its inventory. `images` are those that the object has,
+    /// `name:tag`, where somebody has read it; else what is known of rollouts counts.
+    #[must_use]
+    pub fn trace(&self, object: &Entry, images: Option<&[String]>) -> Vec<Trace> {
+        let same = |one: &Entry| {
+            (one.kind == object.kind && one.name == object.name && one.namespace == object.namespace)
+                && (object.group.is_empty() || one.group == object.group)
+        };
+        let mut found = Vec::new();
+        for (name, facts) in &self.kustomizations {
+            let entries = facts.status.inventory.entries.iter();
+            let Some(entry) = entries.filter_map(super::facts::InventoryEntry::entry).find(same) else {
+                continue;
+            };
+            let kustomization = self.kustomization(name, facts);
+            let sources = self.sources().into_iter();
+            let automations: Vec<Automation> = self
+                .automations()
+                .into_iter()
+                .filter(|one| one.source == kustomization.source)
+                .collect();
+            found.push(Trace {
+                images: self.traced(&entry, &automations, images),
+                object: entry,
+                owners: self.owners(name),
+                source: sources.into_iter().find(|source| source.id == kustomization.source),
+                automations,
+                kustomization,
+            });
+        }
+        found
+    }
+
+    /// The Kustomizations above one, the nearest first.
+    fn owners(&self, name: &ObjectName) -> Vec<Id> {
+        let mut found = Vec::<Id>::new();
+        let mut next = self
+            .kustomizations
+            .get(name)
+            .and_then(super::facts::KustomizationFacts::owner);
+        while let Some(owner) = next.take().filter(|owner| !found.contains(owner)) {
+            next = self
+                .kustomizations
+                .get(&owner.name)
+                .and_then(super::facts::KustomizationFacts::owner);
+            found.push(owner);
+        }
+        found
+    }
+
+    fn traced(&self, object: &Entry, automations: &[Automation], images: Option<&[String]>) -> Vec<TracedImage> {
+        let own = format!("{}/{}/{}", object.kind, object.namespace, object.name);
+        let uses = |image: &Image| {
+            let by =
+                |automation: &Id| automation.kind == AUTOMATION && automations.iter().any(|one| one.id == *automation);
+            image.automations.iter().any(by)
+        };
+        let one = |image: Image| {
+            let chosen = image.chosen.as_ref()?;
+            let has = |text: &String| name_of(text) == chosen.name;
+            let is_known = image.workloads.contains(&own) || images.is_some_and(|images| images.iter().any(has));
+            // Nothing is known of its images: it may have any.
+            let may = images.is_none() && image.workloads.is_empty();
+            (is_known || may).then(|| TracedImage {
+                image: match chosen.digest.as_str() {
+                    "" => format!("{}:{}", chosen.name, chosen.tag),
+                    digest => format!("{}:{}@{digest}", chosen.name, chosen.tag),
+                },
+                policy: image.policy.clone(),
+                stage: image.stage,
+                why: image.why.clone(),
+                is_known,
+            })
+        };
+        self.images().into_iter().filter(uses).filter_map(one).collect()
+    }
+}
+
+/// The name of an image without tag and digest.
+fn name_of(image: &str) -> &str {
+    let image = image.split('@').next().unwrap_or_default();
+    match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => name,
+        _ => image,
+    }
+}

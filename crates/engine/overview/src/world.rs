@@ -1,0 +1,154 @@
+//! All objects that are looked at, by name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bumpwright_api::ObjectName;
+use serde::Serialize;
+
+use super::facts::{
+    AutomationFacts, EventFacts, FieldPlace, KustomizationFacts, PolicyFacts, RepositoryFacts, SourceFacts,
+};
+use super::readiness::Readiness;
+
+/// An object of one of the kinds that are looked at. Written as `Kind/namespace/name`, as in Flux's messages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id {
+    /// Kind.
+    pub kind: String,
+    /// Namespace and name.
+    pub name: ObjectName,
+}
+
+impl Id {
+    /// The object of a kind and name.
+    #[must_use]
+    pub fn new(kind: &str, name: ObjectName) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            name,
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// The kinds of image reflection and automation, and of Kustomizations.
+pub(crate) const POLICY: &str = "ImagePolicy";
+pub(crate) const REPOSITORY: &str = "ImageRepository";
+pub(crate) const AUTOMATION: &str = "ImageUpdateAutomation";
+pub(crate) const KUSTOMIZATION: &str = "Kustomization";
+pub(crate) const GIT_REPOSITORY: &str = "GitRepository";
+
+/// All objects that are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Now, in seconds since 1970-01-01 UTC.
+    pub now: i64,
+    /// ImagePolicies.
+    pub policies: BTreeMap<ObjectName, PolicyFacts>,
+    /// ImageRepositories.
+    pub repositories: BTreeMap<ObjectName, RepositoryFacts>,
+    /// ImageUpdateAutomations.
+    pub automations: BTreeMap<ObjectName, AutomationFacts>,
+    /// Kustomizations.
+    pub kustomizations: BTreeMap<ObjectName, KustomizationFacts>,
+    /// GitRepositories, OCIRepositories, Buckets and ExternalArtifacts.
+    pub sources: BTreeMap<Id, SourceFacts>,
+    /// Events about them.
+    pub events: Vec<EventFacts>,
+    /// The marked fields of each policy, where they are known.
+    pub fields: BTreeMap<ObjectName, Vec<FieldPlace>>,
+}
+
+impl World {
+    /// Leaves the objects of the namespaces for which `may_see` is true. Call it before anything is told to somebody: what is told of
+    /// an object is made of all the others that are there.
+    #[must_use]
+    pub fn only(mut self, may_see: impl Fn(&str) -> bool) -> Self {
+        self.policies.retain(|name, _| may_see(&name.namespace));
+        self.repositories.retain(|name, _| may_see(&name.namespace));
+        self.automations.retain(|name, _| may_see(&name.namespace));
+        self.kustomizations.retain(|name, _| may_see(&name.namespace));
+        self.sources.retain(|id, _| may_see(&id.name.namespace));
+        self.events.retain(|event| may_see(&event.metadata.namespace));
+        self.fields.retain(|name, _| may_see(&name.namespace));
+        self
+    }
+
+    /// The namespaces of its objects.
+    #[must_use]
+    pub fn namespaces(&self) -> std::collections::BTreeSet<&str> {
+        let names = self.policies.keys().chain(self.repositories.keys());
+        let names = names.chain(self.automations.keys()).chain(self.kustomizations.keys());
+        let names = names.chain(self.sources.keys().map(|id| &id.name));
+        names.map(|name| name.namespace.as_str()).collect()
+    }
+
+    /// How an object stands; none when it is not there.
+    #[must_use]
+    pub fn readiness(&self, id: &Id) -> Option<Readiness> {
+        match id.kind.as_str() {
+            POLICY => self.policies.get(&id.name).map(PolicyFacts::readiness),
+            REPOSITORY => self.repositories.get(&id.name).map(RepositoryFacts::readiness),
+            AUTOMATION => self.automations.get(&id.name).map(AutomationFacts::readiness),
+            KUSTOMIZATION => self.kustomizations.get(&id.name).map(KustomizationFacts::readiness),
+            _ => self.sources.get(id).map(SourceFacts::readiness),
+        }
+    }
+
+    /// All objects, by kind and name, with how they stand.
+    pub fn all(&self) -> impl Iterator<Item = (Id, Readiness)> {
+        let sources = self.sources.iter().map(|(id, one)| (id.clone(), one.readiness()));
+        let repositories = self
+            .repositories
+            .iter()
+            .map(|(name, one)| (Id::new(REPOSITORY, name.clone()), one.readiness()));
+        let policies = self
+            .policies
+            .iter()
+            .map(|(name, one)| (Id::new(POLICY, name.clone()), one.readiness()));
+        let automations = self
+            .automations
+            .iter()
+            .map(|(name, one)| (Id::new(AUTOMATION, name.clone()), one.readiness()));
+        let kustomizations = self
+            .kustomizations
+            .iter()
+            .map(|(name, one)| (Id::new(KUSTOMIZATION, name.clone()), one.readiness()));
+        sources
+            .chain(repositories)
+            .chain(policies)
+            .chain(automations)
+            .chain(kustomizations)
+    }
+
+    /// The source of an automation.
+    pub(crate) fn source_of(&self, automation: &AutomationFacts) -> (Id, Option<&SourceFacts>) {
+        let name = automation.spec.source_ref.from(&automation.metadata.namespace);
+        let id = Id::new(GIT_REPOSITORY, name);
+        let source = self.sources.get(&id);
+        (id, source)
+    }
+}
+
+impl KustomizationFacts {
+    /// Its source.
+    #[must_use]
+    pub fn source(&self) -> Id {
+        Id::new(
+            &self.spec.source_ref.kind,
+            self.spec.source_ref.from(&self.metadata.namespace),
+        )
+    }
+}
