@@ -26,7 +26,7 @@ impl Forge {
     #[must_use]
     pub fn of(url: &str) -> Option<Self> {
         let (host, path) = parts(url)?;
-        let kind = kind(host, path)?;
+        let kind = kind(host)?;
         let path = path.trim_matches('/');
         let path = path.strip_suffix(".git").unwrap_or(path);
         let path = match kind {
@@ -97,7 +97,7 @@ fn is_host(host: &str) -> bool {
 }
 
 /// By the labels of the host's name: `gitlab.example.com` is a GitLab.
-fn kind(host: &str, path: &str) -> Option<Kind> {
+fn kind(host: &str) -> Option<Kind> {
     let name = host.split(':').next().unwrap_or_default();
     let has = |label: &str| name.split('.').any(|one| one == label);
     match () {
@@ -105,7 +105,7 @@ fn kind(host: &str, path: &str) -> Option<Kind> {
         () if has("gitlab") => Some(Kind::GitLab),
         () if name == "bitbucket.org" => Some(Kind::Bitbucket),
         () if has("codeberg") || has("gitea") || has("forgejo") => Some(Kind::Gitea),
-        () if has("gerrit") || name.contains("-review.") || path.starts_with("a/") => Some(Kind::Gerrit),
+        () if has("gerrit") || has("review") || name.contains("-review.") => Some(Kind::Gerrit),
         () => None,
     }
 }

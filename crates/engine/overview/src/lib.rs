@@ -28,6 +28,9 @@ mod trace;
 mod tree;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 pub use attention::{Attention, Severity};
 pub use automations::Automation;
 pub use changes::{Change, ChangeKind};

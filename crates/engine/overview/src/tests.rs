@@ -1,0 +1,289 @@
+//! A small world, told from all sides.
+
+use bumpwright_api::ObjectName;
+use serde_json::{Value, json};
+
+use super::*;
+
+const COMMIT: &str = "c0ffee0c0ffee0c0ffee0c0ffee0c0ffee0c0ffe";
+const OLDER: &str = "0123456789012345678901234567890123456789";
+
+fn name(text: &str) -> ObjectName {
+    let (namespace, name) = text.split_once('/').unwrap();
+    ObjectName::new(namespace, name)
+}
+
+fn meta(name: &str) -> Value {
+    let (namespace, name) = name.split_once('/').unwrap();
+    json!({"namespace": namespace, "name": name, "generation": 1})
+}
+
+fn ready(status: &str, reason: &str, message: &str) -> Value {
+    json!([{"type": "Ready", "status": status, "reason": reason, "message": message, "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T10:00:00Z"}])
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+/// One source with two Kustomizations, the second after the first; one image, which an automation has written.
+fn world() -> World {
+    let revision = format!("main@sha1:{COMMIT}");
+    let mut world = World {
+        now: 1_767_268_800, // 2026-01-01T12:00:00Z
+        ..World::default()
+    };
+    let source = json!({"metadata": meta("fs/fleet"), "spec": {"url": "https://github.com/acme/fleet", "ref": {"branch": "main"}},
+        "status": {"observedGeneration": 1, "conditions": ready("True", "Succeeded", "stored"),
+            "artifact": {"revision": revision, "lastUpdateTime": "2026-01-01T10:00:30Z", "size": 5}}});
+    world
+        .sources
+        .insert(Id::new("GitRepository", name("fs/fleet")), read(source));
+    for (one, before) in [("infra", json!([])), ("apps", json!([{"name": "infra"}]))] {
+        let entry = format!("web_{one}_apps_Deployment");
+        let object = json!({"metadata": meta(&format!("fs/{one}")),
+            "spec": {"path": format!("./{one}"), "dependsOn": before, "sourceRef": {"kind": "GitRepository", "name": "fleet"}},
+            "status": {"observedGeneration": 1, "conditions": ready("True", "ReconciliationSucceeded", "Applied"),
+                "lastAppliedRevision": revision, "inventory": {"entries": [{"id": entry, "v": "v1"}]},
+                "history": [{"firstReconciled": "2026-01-01T10:01:00Z", "lastReconciled": "2026-01-01T11:00:00Z",
+                    "lastReconciledDuration": "1.5s", "lastReconciledStatus": "ReconciliationSucceeded",
+                    "totalReconciliations": 3, "metadata": {"revision": revision}}]}});
+        world.kustomizations.insert(name(&format!("fs/{one}")), read(object));
+    }
+    let repository = json!({"metadata": meta("fs/web"), "spec": {"image": "ghcr.io/acme/web"},
+        "status": {"observedGeneration": 1, "conditions": ready("True", "Succeeded", "2 tags"),
+            "lastScanResult": {"tagCount": 2, "scanTime": "2026-01-01T11:59:00Z", "latestTags": ["1.1.0", "1.0.0"]}}});
+    world.repositories.insert(name("fs/web"), read(repository));
+    world.policies.insert(name("fs/web"), read(policy("1.1.0")));
+    let automation = json!({"metadata": meta("fs/auto"), "spec": {"sourceRef": {"kind": "GitRepository", "name": "fleet"}},
+        "status": {"observedGeneration": 1, "conditions": ready("True", "Succeeded", "repository up-to-date"),
+            "lastPushCommit": COMMIT, "lastPushTime": "2026-01-01T10:00:00Z",
+            "observedPolicies": {"web": {"name": "ghcr.io/acme/web", "tag": "1.1.0"}}}});
+    world.automations.insert(name("fs/auto"), read(automation));
+    world
+}
+
+fn policy(tag: &str) -> Value {
+    json!({"metadata": meta("fs/web"), "spec": {"imageRepositoryRef": {"name": "web"}, "policy": {"semver": {"range": "1.x"}}},
+        "status": {"observedGeneration": 1, "conditions": ready("True", "Succeeded", "resolved"),
+            "latestRef": {"name": "ghcr.io/acme/web", "tag": tag}}})
+}
+
+fn stage(world: &World) -> (Stage, String) {
+    let image = world.images().remove(0);
+    (image.stage, image.why)
+}
+
+#[test]
+fn an_image_runs_when_all_kustomizations_are_ready_at_its_revision() {
+    let world = world();
+    assert_eq!(stage(&world), (Stage::Current, String::new()));
+    let image = world.images().remove(0);
+    let pushed = image.pushed.unwrap();
+    assert_eq!(
+        pushed.link.unwrap(),
+        format!("https://github.com/acme/fleet/commit/{COMMIT}")
+    );
+    assert_eq!(image.kustomizations.len(), 2);
+    let overview = world.overview();
+    assert_eq!((overview.counts.current, overview.counts.kustomizations.ready), (1, 2));
+    assert!(overview.attention.is_empty(), "{:?}", overview.attention);
+}
+
+#[test]
+fn an_image_is_on_its_way_until_it_is_fetched_and_applied() {
+    let mut world = world();
+    let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
+    apps.status.last_applied_revision = format!("main@sha1:{OLDER}");
+    assert_eq!(
+        stage(&world),
+        (
+            Stage::OnTheWay,
+            "Kustomization fs/apps has not applied it yet".to_owned()
+        )
+    );
+    let source = world.sources.values_mut().next().unwrap();
+    source.status.artifact.revision = format!("main@sha1:{OLDER}");
+    source.status.artifact.last_update_time = "2026-01-01T09:00:00Z".to_owned();
+    let (stage_is, why) = stage(&world);
+    assert_eq!(stage_is, Stage::OnTheWay);
+    assert_eq!(why, "GitRepository/fs/fleet has not fetched commit 'c0ffee0' yet");
+}
+
+#[test]
+fn an_image_is_behind_until_an_automation_has_run_with_it() {
+    let mut world = world();
+    world.policies.insert(name("fs/web"), read(policy("1.2.0")));
+    let behind = (
+        Stage::Behind,
+        "ImageUpdateAutomation fs/auto has not run with it yet".to_owned(),
+    );
+    assert_eq!(stage(&world), behind);
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    automation.spec.suspend = true;
+    assert_eq!(stage(&world).1, "ImageUpdateAutomation fs/auto is suspended");
+    world.automations.clear();
+    assert_eq!(stage(&world).0, Stage::Unused);
+    let mut none = policy("");
+    none["status"] = json!({"conditions": ready("False", "DependencyNotReady", "no tags")});
+    world.policies.insert(name("fs/web"), read(none));
+    assert_eq!(stage(&world), (Stage::Unknown, "no tags".to_owned()));
+}
+
+#[test]
+fn an_image_is_held_by_a_person_or_by_its_failure() {
+    let mut world = world();
+    let policy = world.policies.get_mut(&name("fs/web")).unwrap();
+    let failed = json!({"1.1.0": {"image": "ghcr.io/acme/web", "kustomization": "fs/apps", "message": "crashed\nlines",
+        "commit": COMMIT, "at": 1_767_268_000}});
+    policy
+        .metadata
+        .annotations
+        .insert("state.bumpwright.dev/failed-versions".to_owned(), failed.to_string());
+    assert_eq!(stage(&world).0, Stage::Held);
+    let changes = world.changes();
+    assert_eq!(changes[0].kind, ChangeKind::Held);
+    assert_eq!(changes[0].message, "1.1.0 failed in Kustomization fs/apps: crashed");
+    let policy = world.policies.get_mut(&name("fs/web")).unwrap();
+    policy.metadata.annotations = [("bumpwright.dev/hold".to_owned(), "release week".to_owned())].into();
+    let (stage, why) = stage(&world);
+    assert_eq!(stage, Stage::Held);
+    assert!(why.contains("release week"), "{why}");
+}
+
+#[test]
+fn attention_is_for_causes_with_what_they_block() {
+    let mut world = world();
+    let set = |world: &mut World, one: &str, reason: &str, message: &str| {
+        let facts = world.kustomizations.get_mut(&name(one)).unwrap();
+        facts.status.conditions = read(ready("False", reason, message));
+    };
+    set(&mut world, "fs/infra", "BuildFailed", "no such file");
+    set(
+        &mut world,
+        "fs/apps",
+        "DependencyNotReady",
+        "dependency 'fs/infra' is not ready",
+    );
+    let attention = world.attention();
+    assert_eq!(attention.len(), 1, "{attention:?}");
+    assert_eq!(attention[0].id.to_string(), "Kustomization/fs/infra");
+    assert_eq!(attention[0].blocks, [Id::new("Kustomization", name("fs/apps"))]);
+    // What blocks more is first, and what is suspended is last.
+    let source = world.sources.values_mut().next().unwrap();
+    source.status.conditions = read(ready("False", "GitOperationFailed", "no route"));
+    world.automations.get_mut(&name("fs/auto")).unwrap().spec.suspend = true;
+    let ids: Vec<String> = world.attention().iter().map(|one| one.id.to_string()).collect();
+    assert_eq!(
+        ids,
+        [
+            "GitRepository/fs/fleet",
+            "Kustomization/fs/infra",
+            "ImageUpdateAutomation/fs/auto"
+        ]
+    );
+}
+
+#[test]
+fn changes_come_from_statuses_where_no_event_tells_them() {
+    let mut world = world();
+    let told: Vec<(ChangeKind, String)> = world.changes().into_iter().map(|one| (one.kind, one.message)).collect();
+    let applied = format!("revision main@sha1:{COMMIT} in 1.5s");
+    assert_eq!(
+        told,
+        [
+            (ChangeKind::Applied, applied.clone()),
+            (ChangeKind::Applied, applied),
+            (ChangeKind::Pushed, "pushed commit 'c0ffee0'".to_owned()),
+        ]
+    );
+    let event = |object: &str, message: &str| {
+        read::<EventFacts>(
+            json!({"metadata": meta("fs/e"), "type": "Normal", "reason": "Succeeded", "message": message,
+            "lastTimestamp": "2026-01-01T10:00:01Z",
+            "involvedObject": {"kind": "ImageUpdateAutomation", "namespace": "fs", "name": object}}),
+        )
+    };
+    let text = "pushed commit 'c0ffee0' to branch 'main'\nImages:\n- 1.1.0";
+    // One about an object that is not there is left out.
+    world.events = vec![event("auto", text), event("other", "anything")];
+    let changes = world.changes();
+    assert_eq!(changes.len(), 3);
+    assert_eq!(
+        (changes[2].kind, changes[2].message.as_str()),
+        (ChangeKind::Pushed, text)
+    );
+    world.now += 86_400;
+    assert!(world.changes().is_empty());
+}
+
+#[test]
+fn nothing_of_other_namespaces_is_told() {
+    let mut world = world();
+    let mut other = policy("9.9.9");
+    other["metadata"] = meta("secret-team/web");
+    other["spec"]["imageRepositoryRef"]["namespace"] = json!("fs");
+    world.policies.insert(name("secret-team/web"), read(other));
+    let seen = world.clone().only(|namespace| namespace == "fs");
+    let text = serde_json::to_string(&seen.overview()).unwrap();
+    assert!(!text.contains("secret-team") && !text.contains("9.9.9"), "{text}");
+    let seen = world.only(|namespace| namespace == "secret-team");
+    let text = serde_json::to_string(&seen.overview()).unwrap();
+    assert!(!text.contains("1.1.0") && !text.contains(COMMIT), "{text}");
+}
+
+#[test]
+fn dependencies_are_in_columns_also_in_a_cycle() {
+    let mut world = world();
+    let graph = world.graph();
+    let columns = |graph: &Graph| -> Vec<(String, usize)> {
+        let mut all: Vec<_> = graph
+            .nodes
+            .iter()
+            .map(|node| (node.id.name.name.clone(), node.column))
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(columns(&graph), [("apps".to_owned(), 1), ("infra".to_owned(), 0)]);
+    assert_eq!((graph.columns, graph.rows, graph.edges.len()), (2, 1, 1));
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.spec.depends_on = vec![read(json!({"name": "apps"})), read(json!({"name": "gone"}))];
+    let graph = world.graph();
+    assert_eq!((graph.nodes.len(), graph.edges.len()), (3, 3));
+    assert!(graph.columns <= 3 && graph.nodes.iter().any(|node| !node.exists));
+}
+
+#[test]
+fn a_tree_and_a_trace_of_an_applied_object() {
+    let mut world = world();
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    let own = json!({"entries": [{"id": "fs_apps_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"},
+        {"id": "fs_infra_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}, {"id": "_a__b_rbac.authorization.k8s.io_ClusterRole", "v": "v1"}]});
+    infra.status.inventory = read(own);
+    let tree = world.tree(&name("fs/infra")).unwrap();
+    let children: Vec<String> = tree.children.iter().map(|child| child.object.to_string()).collect();
+    assert_eq!(
+        children,
+        ["Kustomization/fs/apps", "Kustomization/fs/infra", "ClusterRole/a:b"]
+    );
+    assert_eq!(tree.children[0].children[0].object.to_string(), "Deployment/web/apps");
+    assert!(tree.children[1].children.is_empty(), "it applies itself");
+    let object = Entry {
+        kind: "Deployment".to_owned(),
+        namespace: "web".to_owned(),
+        name: "apps".to_owned(),
+        ..Entry::default()
+    };
+    let trace = world
+        .trace(&object, Some(&["ghcr.io/acme/web:1.1.0".to_owned()]))
+        .remove(0);
+    assert_eq!(trace.kustomization.id.to_string(), "Kustomization/fs/apps");
+    assert_eq!(trace.source.unwrap().reference, "main");
+    assert_eq!((trace.images.len(), trace.images[0].is_known), (1, true));
+    let other = world
+        .trace(&object, Some(&["ghcr.io/acme/other:1".to_owned()]))
+        .remove(0);
+    assert!(other.images.is_empty());
+}
