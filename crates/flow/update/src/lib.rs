@@ -66,7 +66,7 @@ pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
 pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
 pub use rewrite::replace_files;
-pub use rollout::{Commits, Ours, PutBack, changed_files};
+pub use rollout::{Commits, Ours, PutBack};
 pub use terms::NamespaceLabels;
 pub use verify::{Base, Proposal, Verify, VerifyError};
 pub use view::View;
