@@ -59,8 +59,10 @@ pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, RespectRevert
 pub use lane::Lanes;
 pub use message::identifier;
 pub use message::{CommitMessage, Machine};
+pub use past::proven_in;
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, Wanted};
+pub use promotion::Proven;
 pub use pull_request::{PullRequest, PullRequestReport, forge_kind};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};

@@ -30,8 +30,8 @@ pub struct Preview {
     pub unknown: BTreeSet<PolicyName>,
     /// The images of those of them that are of other namespaces and allow the automation.
     pub others: BTreeMap<PolicyName, LatestRef>,
-    /// When the first of the windows opens that fields wait for.
-    pub opens: Option<Time>,
+    /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
+    pub due: Option<Time>,
 }
 
 impl Preview {
@@ -110,7 +110,7 @@ pub fn preview<Place>(
             out.files.push((n, plan));
         }
     }
-    out.opens = timed.opens();
+    out.due = timed.opens();
     Ok(out)
 }
 

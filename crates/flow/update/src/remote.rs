@@ -177,7 +177,7 @@ impl Attempt<'_> {
         report.named = preview.named;
         report.unknown = preview.unknown;
         report.others = preview.others;
-        report.opens = preview.opens;
+        report.due = preview.due;
         Ok(Planned {
             base,
             request,

@@ -54,8 +54,8 @@ pub struct Run {
     pub error: Option<String>,
     /// The automation was outside of its windows: nothing was written, or would be.
     pub outside: Option<Closed>,
-    /// When the first of the windows of policies opens that fields wait for.
-    pub opens: Option<Time>,
+    /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
+    pub due: Option<Time>,
     /// The failure as a condition shows it; runs in folders have none.
     pub failure: Option<Failure>,
 }
