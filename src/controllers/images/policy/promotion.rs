@@ -148,7 +148,7 @@ struct Refused<'a> {
 impl Refused<'_> {
     fn by(&self, waiting: Waiting) -> Promoted {
         let refusal = GuardRefusal::NotProven {
-            promotion: self.promotion.clone(),
+            promotion: Some(self.promotion.clone()),
             why: waiting.why,
         };
         let refused = NoImage::Refused {
