@@ -1,6 +1,6 @@
 //! `bumpwright.dev/verify: server`: dry runs of changed objects, at the cluster and as the account that their Kustomization is applied with.
 //!
-//! Cluster and account are those of the Kustomization in the API server, never those of the files that are verified: whoever may write the
+//! Cluster and account are those of the Kustomization in the API server, never those of the files that are verified: those who may write the
 //! files may not choose them.
 
 use std::collections::BTreeMap;
