@@ -1,5 +1,6 @@
 //! What becomes of pushed images, beside our own reconciler of Kustomizations and beside Flux's (docs/guides/rollouts.md).
 
+mod apart;
 mod consent;
 mod cost;
 mod faults;
