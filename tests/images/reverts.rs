@@ -44,8 +44,7 @@ fn a_revert_stops_the_automation_until_there_is_a_newer_tag() {
     add_choice(&world, "app", "1.0.0");
     world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
     let annotations = json!({"bumpwright.dev/respect-reverts": "true"});
-    let fields = json!({"metadata": {"annotations": annotations}, "spec": automation("app")});
-    world.put(AUTOMATION, "all", fields);
+    world.annotated(AUTOMATION, "all", &annotations, automation("app"));
     let flags = ["--controllers=image-automation"];
     let controller = world.controller(&flags);
     let choose = |tag: &str| world.patch_status(IMAGE_POLICY, "app", &json!({"latestRef": {"tag": tag}}));

@@ -251,6 +251,7 @@ mod tests {
             tags: &tags,
             before: None,
             is_proven: false,
+            digest: None,
         };
         let explained = explain(&asked, &policy.chooser().unwrap(), tag).unwrap();
         let told = explained.steps.iter().skip(2).map(String::as_str);

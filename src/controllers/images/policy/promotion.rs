@@ -68,8 +68,9 @@ impl Candidates {
                 Err(waiting) => return Ok(refused.by(waiting)),
             }
         }
+        let digest = proof.as_ref().and_then(|proof| proof.version.digest.clone());
         let chosen = self
-            .newest(context, policy.clone(), objects)
+            .newest(context, policy.clone(), objects, digest)
             .await
             .map_err(Error::Failure)?;
         let is_newest = chosen
