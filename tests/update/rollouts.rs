@@ -74,16 +74,9 @@ impl Git {
             edits: Edits {
                 automation: Some("fs/all".to_owned()),
                 namespace: Some("fs".to_owned()),
-                selector: None,
                 path: Some("./apps".to_owned()),
                 policies: Arc::new(policies),
-                resolver: None,
-                verify: None,
-                respect_reverts: None,
-                windows: None,
-                announce: None,
-                put_back: None,
-                dry_run: false,
+                ..Edits::default()
             },
             url: format!("file://{}", self.repo.dir.display()),
             start: Start::Branch("main".to_owned()),

@@ -17,7 +17,7 @@ use bumpwright_policy::Windows;
 use bumpwright_signing::Signer;
 
 /// The policies to apply, for which automation, and below which path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Edits {
     /// `namespace/name` of the automation; none for a plain run.
     pub automation: Option<String>,

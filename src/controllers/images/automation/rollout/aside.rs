@@ -43,20 +43,7 @@ mod tests {
 
     fn job(start: &str, branch: Option<&str>, refspec: Option<&str>) -> RemoteJob {
         RemoteJob {
-            edits: Edits {
-                automation: None,
-                namespace: None,
-                selector: None,
-                path: None,
-                policies: Default::default(),
-                resolver: None,
-                verify: None,
-                respect_reverts: None,
-                windows: None,
-                announce: None,
-                put_back: None,
-                dry_run: false,
-            },
+            edits: Edits::default(),
             url: String::new(),
             start: Start::Branch(start.to_owned()),
             branch: None,
