@@ -176,10 +176,11 @@ impl ReconcileRequest<'_> {
         written.map_err(|error| error.to_string())
     }
 
-    /// Sets an annotation of the object, or removes it. Returns the object, for [`ReconcileRequest::wrote`].
+    /// Sets an annotation of the object, or removes it, if nobody has changed it since the beginning of the reconciliation. Returns the
+    /// object, for [`ReconcileRequest::wrote`].
     ///
     /// # Errors
-    /// The server's error; also when another object has the name meanwhile.
+    /// As [`Cluster::annotate`](bumpwright_kube::Cluster::annotate).
     pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, String> {
         let Writer {
             services,
@@ -187,9 +188,9 @@ impl ReconcileRequest<'_> {
             manager,
             ..
         } = self.writer;
-        let patch = json!({ "metadata": { "uid": self.object.uid, "annotations": { key: value } } });
-        let patched = services.cluster.patch(cache.kind(), &self.object.name, manager, &patch);
-        patched.await.map_err(|error| error.to_string())
+        let kind = (cache.kind(), manager);
+        let written = services.cluster.annotate(kind, self.object, key, value).await;
+        written.map_err(|error| error.to_string())
     }
 
     /// Takes note of writes to the object's metadata: its state after the last one.

@@ -9,7 +9,6 @@ use super::{Following, Ran, hold, look, told};
 use crate::controllers::request_metrics;
 use bumpwright_api::OnFailure;
 use bumpwright_git::ObjectId;
-use bumpwright_kube::Object;
 use bumpwright_message::Era;
 use bumpwright_policy::PolicyName;
 use bumpwright_rollout::{Blame, Failing, Failure, Handled, Record, Step, failing_workloads};
@@ -30,17 +29,12 @@ impl Following {
         record: &mut Record,
         step: &Step,
         ran: &Ran,
-    ) -> Result<Option<Object>, Error> {
-        let mut result = Ok(None);
+    ) -> Result<(), Error> {
+        let mut result = Ok(());
         let mut handled = false;
         for failure in &step.failures {
-            match self.one(request, record, failure, ran).await {
-                Ok(written) => {
-                    handled = true;
-                    if let (Ok(result), Some(_)) = (&mut result, &written) {
-                        *result = written;
-                    }
-                }
+            match self.one(record, failure, ran).await {
+                Ok(()) => handled = true,
                 Err(error) => {
                     request.log.error(&error, "unable to act upon a failed rollout");
                     result = Err(error);
@@ -55,23 +49,22 @@ impl Following {
 
     async fn one(
         &self,
-        request: &ReconcileRequest<'_>,
         record: &mut Record,
         failure: &Failure,
         ran: &Ran,
-    ) -> Result<Option<Object>, Error> {
+    ) -> Result<(), Error> {
         let name = failure.kustomization.as_str();
         let wanted = self.follow.on_failure;
-        if let (Some(why), true) = (&failure.not_ours, wanted != OnFailure::Report) {
+        let reported = match (wanted, &failure.not_ours) {
+            (OnFailure::Report, _) => Some(""),
+            (_, why) => why.as_deref(),
+        };
+        if let Some(why) = reported {
             record.handled(name, Handled::Reported, why);
-            return Ok(None);
-        }
-        if wanted == OnFailure::Report {
-            record.handled(name, Handled::Reported, "");
-            return Ok(None);
+            return Ok(());
         }
         let Some(failing) = record.failing().get(name).map(|failing| (*failing).clone()) else {
-            return Ok(None);
+            return Ok(());
         };
         let blamed = self.blamed(record, name);
         let images: BTreeMap<String, String> = record
@@ -93,26 +86,26 @@ impl Following {
             Ok(Some(job)) => job,
             Ok(None) => {
                 record.handled(name, Handled::PutBack, "");
-                return Ok(None);
+                return Ok(());
             }
             Err(why) => {
                 record.handled(name, Handled::Held, &why);
-                return Ok(None);
+                return Ok(());
             }
         };
-        match self.put_back(request, record, job, &images, ran).await {
-            Ok((true, written)) => {
+        match self.put_back(record, job, &images, ran).await {
+            Ok(true) => {
                 if let Some(put_back) = &mut record.put_back {
                     put_back.pushed = true;
                 }
                 let all = images.iter().map(|(policy, image)| (policy.as_str(), image.as_str()));
                 record.remember_reverted(all);
                 record.handled(name, Handled::PutBack, "");
-                Ok(written)
+                Ok(())
             }
-            Ok((false, written)) => {
+            Ok(false) => {
                 record.handled(name, Handled::Held, "no field on the branch has these images any more");
-                Ok(written)
+                Ok(())
             }
             Err(error) => {
                 record.delayed(name, &error);
@@ -229,29 +222,27 @@ impl Following {
     /// was something to put back.
     async fn put_back(
         &self,
-        request: &ReconcileRequest<'_>,
         record: &mut Record,
         mut job: RemoteJob,
         images: &BTreeMap<String, String>,
         ran: &Ran,
-    ) -> Result<(bool, Option<Object>), Error> {
+    ) -> Result<bool, Error> {
         let announcer = PutBackAnnouncer {
-            announcer: Announcer::new(&self.context, &self.automation, request.object, record.clone(), None),
+            announcer: Announcer::new(&self.context, &self.automation, &self.keeper, record.clone(), None),
             images: images.clone(),
         };
         let announcer = Arc::new(announcer);
         job.edits.announce = Some(Arc::clone(&announcer) as Arc<dyn Announce>);
         let place = ran.place.clone();
         let run = blocking::run(move || run_remote(&job, &place)).await?;
-        let written = announcer.announcer.announced().map(|(announced, object)| {
+        if let Some(announced) = announcer.announcer.announced() {
             *record = announced;
-            object
-        });
+        }
         request_metrics::run(&self.context.shared.metrics, &run);
         match (run.error, run.outside) {
             (Some(error), _) => Err(error),
             (None, Some(closed)) => Err(format!("nothing is put back {closed}")),
-            (None, None) => Ok((!run.changes.is_empty(), written)),
+            (None, None) => Ok(!run.changes.is_empty()),
         }
     }
 }

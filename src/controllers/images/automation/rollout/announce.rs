@@ -4,14 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::RECORD;
+use super::keeper::Keeper;
 use super::look;
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_api::ImageUpdateAutomation;
-use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_rollout::{Follower, KustomizationState, Pushed, PutBack, Record};
 use bumpwright_runtime::clock;
@@ -21,12 +19,12 @@ use bumpwright_update::{Announce, Announced, Impact};
 pub(super) struct Announcer {
     context: Arc<AutomationContext>,
     automation: Arc<ImageUpdateAutomation>,
-    uid: String,
+    keeper: Arc<Keeper>,
     runtime: Handle,
     before: Record,
     /// Why it is not known which Kustomizations there are, if it is not.
     unlisted: Option<String>,
-    written: Mutex<Option<(Record, Object)>>,
+    written: Mutex<Option<Record>>,
 }
 
 impl std::fmt::Debug for Announcer {
@@ -39,14 +37,14 @@ impl Announcer {
     pub(super) fn new(
         context: &Arc<AutomationContext>,
         automation: &Arc<ImageUpdateAutomation>,
-        object: &Object,
+        keeper: &Arc<Keeper>,
         before: Record,
         unlisted: Option<String>,
     ) -> Self {
         Self {
             context: Arc::clone(context),
             automation: Arc::clone(automation),
-            uid: object.uid.clone(),
+            keeper: Arc::clone(keeper),
             runtime: Handle::current(),
             before,
             unlisted,
@@ -54,25 +52,15 @@ impl Announcer {
         }
     }
 
-    /// The record that was written last, and the object after that.
-    pub(super) fn announced(&self) -> Option<(Record, Object)> {
+    /// The record that was written last.
+    pub(super) fn announced(&self) -> Option<Record> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn write(&self, record: Record) -> Result<(), String> {
-        let text = record.text().map_err(|error| error.to_string())?;
-        let patch = json!({"metadata": {"uid": self.uid, "annotations": {RECORD: text}}});
-        let name = self.automation.metadata.object_name();
-        let cluster = &self.context.shared.cluster;
-        let written = self.runtime.block_on(cluster.patch(
-            &IMAGE_UPDATE_AUTOMATION,
-            &name,
-            "image-automation-controller",
-            &patch,
-        ));
-        let object =
-            written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
-        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some((record, object));
+        let written = self.runtime.block_on(self.keeper.write(Some(&record)));
+        written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
         Ok(())
     }
 }
