@@ -103,6 +103,19 @@ pub struct Failing {
     /// Why no more was done, or not yet; empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub because: String,
+    /// When it is acted upon again after that went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+}
+
+/// When something is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Retry {
+    /// How often it went wrong.
+    pub tries: u32,
+    /// Not before.
+    pub at: i64,
 }
 
 /// What became of a failure.

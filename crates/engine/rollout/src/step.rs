@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::blame::named;
-use super::record::{Failing, Follower, Handled, Record};
+use super::record::{Failing, Follower, Handled, Record, Retry};
 use super::seen::{Holds, KustomizationState, Revisions, Seen};
 
 /// The settings of an automation.
@@ -254,6 +254,7 @@ impl Follower {
             return;
         };
         let due = failing.since.saturating_add(limits.failure_after);
+        let due = failing.retry.filter(|retry| retry.waits(now)).map_or(due, |retry| due.max(retry.at));
         if now < due {
             step.again = Some(step.again.map_or(due, |again| again.min(due)));
             return;
@@ -268,6 +269,23 @@ impl Follower {
             commit: failing.commit.clone(),
             not_ours,
         });
+    }
+}
+
+/// The longest pause before a failure is acted upon again, in seconds.
+const LONGEST_PAUSE: i64 = 3600;
+
+impl Retry {
+    /// Another try after a pause in seconds.
+    #[must_use]
+    pub fn after(now: i64, pause: i64, tries: u32) -> Self {
+        let at = now.saturating_add(pause.clamp(1, LONGEST_PAUSE));
+        Self { tries, at }
+    }
+
+    /// Whether it is too early. A time that is too far away is that of a clock which was set back.
+    fn waits(&self, now: i64) -> bool {
+        (1..=LONGEST_PAUSE).contains(&self.at.saturating_sub(now))
     }
 }
 
@@ -294,15 +312,38 @@ impl Record {
         if let Some(failing) = failing {
             failing.handled = Some(handled);
             because.clone_into(&mut failing.because);
+            failing.retry = None;
         }
     }
 
-    /// Notes why nothing was done about a failure yet.
-    pub fn delayed(&mut self, kustomization: &str, because: &str) {
+    /// Notes why nothing was done about a failure yet, and when that is tried again.
+    pub fn delayed(&mut self, kustomization: &str, because: &str, retry: Retry) {
         let follower = self.followers.get_mut(kustomization);
         if let Some(failing) = follower.and_then(|one| one.failing.as_mut()) {
             failing.because = cut(because);
+            failing.retry = Some(retry);
         }
+    }
+
+    /// How often acting upon a failure went wrong.
+    #[must_use]
+    pub fn tries(&self, kustomization: &str) -> u32 {
+        let failing = self.followers.get(kustomization).and_then(|one| one.failing.as_ref());
+        failing.and_then(|failing| failing.retry).map_or(0, |retry| retry.tries)
+    }
+
+    /// Has failures acted upon now that wait for another try.
+    pub fn retry_now(&mut self, now: i64) {
+        let all = self.followers.values_mut();
+        let waiting = all.filter_map(|one| one.failing.as_mut()?.retry.as_mut());
+        waiting.for_each(|retry| retry.at = retry.at.min(now));
+    }
+
+    /// When the first failure is acted upon again.
+    #[must_use]
+    pub fn next_try(&self) -> Option<i64> {
+        let all = self.followers.values();
+        all.filter_map(|one| Some(one.failing.as_ref()?.retry?.at)).min()
     }
 
     /// The followers that fail, and how.

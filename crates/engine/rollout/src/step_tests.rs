@@ -327,3 +327,36 @@ fn no_record_breaks_a_step() {
     .unwrap();
     assert_eq!(Record::parse(&text), None);
 }
+
+/// What goes wrong is tried again later, and by a request at once.
+#[test]
+fn a_failure_that_could_not_be_acted_upon_waits_for_its_next_try() {
+    let mut record = record();
+    let failing = [("fs/apps", state(Some(false), "c", "b"))];
+    record.step(&seen(1000, "c", "c", &failing), &git, LIMITS);
+    let due = |record: &mut Record, now: i64| {
+        let step = record.step(&seen(now, "c", "c", &failing), &git, LIMITS);
+        (step.failures.len(), step.again)
+    };
+    assert_eq!(due(&mut record, 1600), (1, None));
+    for tries in 1..=3_u32 {
+        let retry = Retry::after(1600, 10 << tries, tries);
+        record.delayed("fs/apps", "no", retry);
+        assert_eq!((record.tries("fs/apps"), record.next_try()), (tries, Some(retry.at)));
+    }
+    let told = record.summary().unwrap().message;
+    let wanted = "; nothing is done about it yet: no; tried 3 times, again at 1970-01-01T00:28:00Z";
+    assert!(told.contains(wanted), "{told}");
+    assert_eq!(due(&mut record, 1679), (0, Some(1680)));
+    assert_eq!(due(&mut record, 1680), (1, None));
+    // A clock that was set back by more than the longest pause.
+    record.delayed("fs/apps", "no", Retry::after(9000, 99_999, 4));
+    assert_eq!(record.next_try(), Some(9000 + 3600));
+    assert_eq!(due(&mut record, 1700), (1, None));
+    record.delayed("fs/apps", "no", Retry::after(1700, 900, 5));
+    assert_eq!(due(&mut record, 1701), (0, Some(2600)));
+    record.retry_now(1701);
+    assert_eq!((due(&mut record, 1701), record.tries("fs/apps")), ((1, None), 5));
+    record.handled("fs/apps", Handled::PutBack, "");
+    assert_eq!((record.next_try(), record.tries("fs/apps")), (None, 0));
+}

@@ -1,6 +1,7 @@
 //! A rollout in words, for its condition and events.
 
-use super::record::{Follower, Handled, Record};
+use super::record::{Failing, Follower, Handled, Record};
+use bumpwright_gostd::Time;
 
 /// How a rollout stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,13 +119,26 @@ fn stage(follower: &Follower, since: i64) -> String {
         (None, _, Some(failing)) => {
             let because = match failing.because.as_str() {
                 "" => String::new(),
-                because => format!("; nothing is done about it yet: {because}"),
+                because => format!("; nothing is done about it yet: {because}{}", again(failing)),
             };
             let message = failing.message.trim_end();
             format!("fails after {} s: {message}{because}", after(failing.since))
         }
         (None, Some(applied), None) => format!("applied after {} s", after(applied)),
         (None, None, None) => "not applied yet".to_owned(),
+    }
+}
+
+/// When a failure is acted upon again.
+fn again(failing: &Failing) -> String {
+    let Some(retry) = failing.retry else {
+        return String::new();
+    };
+    let at = Time::unix(retry.at, 0).written(b"2006-01-02T15:04:05Z07:00");
+    match retry.tries {
+        0 => String::new(),
+        1 => format!("; tried once, again at {at}"),
+        tries => format!("; tried {tries} times, again at {at}"),
     }
 }
 

@@ -147,6 +147,12 @@ impl ReconcileRequest<'_> {
         self.queue.add_after(self.object.name.clone(), pause);
     }
 
+    /// The pause after this many failures in a row, as after failed reconciliations.
+    #[must_use]
+    pub fn pause_after(&self, failures: u32) -> Duration {
+        self.queue.pause_after(failures)
+    }
+
     /// Reconciles the object again right after this reconciliation.
     pub fn again(&self) {
         self.queue.add(self.object.name.clone());

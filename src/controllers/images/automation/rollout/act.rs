@@ -10,16 +10,48 @@ use crate::controllers::request_metrics;
 use bumpwright_api::OnFailure;
 use bumpwright_git::ObjectId;
 use bumpwright_message::Era;
-use bumpwright_policy::PolicyName;
-use bumpwright_rollout::{Blame, Failing, Failure, Handled, Record, Step, failing_workloads};
-use bumpwright_runtime::{ReconcileRequest, blocking};
+use bumpwright_policy::{Closed, PolicyName};
+use bumpwright_rollout::{Blame, Failing, Failure, Handled, Record, Retry, Step, failing_workloads};
+use bumpwright_runtime::{ReconcileRequest, blocking, clock};
 use bumpwright_update::{Announce, CommitMessage, PutBack, RemoteJob, Start, run_remote, settings};
 
 /// The message of a commit that puts images back, unless the automation has one.
 const MESSAGE: &str = "Put back images that failed\n\n{{ range $change := .Changed.Changes -}}\n- {{ $change.OldValue }} -> {{ $change.NewValue }}\n{{ end -}}";
 
-/// Why nothing was done.
-type Error = String;
+/// Why nothing was done yet.
+struct Delay {
+    why: String,
+    /// When it may be done, for one that did not go wrong.
+    opens: Option<i64>,
+}
+
+impl From<String> for Delay {
+    fn from(why: String) -> Self {
+        Self { why, opens: None }
+    }
+}
+
+impl From<Closed> for Delay {
+    fn from(closed: Closed) -> Self {
+        Self {
+            why: format!("nothing is put back {closed}"),
+            opens: Some(closed.opens.map_or(i64::MAX, |opens| opens.unix_seconds())),
+        }
+    }
+}
+
+impl Delay {
+    /// When it is tried again, after so many tries before.
+    fn retry(&self, request: &ReconcileRequest<'_>, tries: u32) -> Retry {
+        let now = clock::now().unix_seconds();
+        if let Some(opens) = self.opens {
+            return Retry::after(now, opens.saturating_sub(now), tries);
+        }
+        let tries = tries.saturating_add(1);
+        let pause = request.pause_after(tries).as_millis().div_ceil(1000);
+        Retry::after(now, i64::try_from(pause).unwrap_or(i64::MAX), tries)
+    }
+}
 
 impl Following {
     /// Does what is to be done about the failures of a step.
@@ -29,30 +61,25 @@ impl Following {
         record: &mut Record,
         step: &Step,
         ran: &Ran,
-    ) -> Result<(), Error> {
-        let mut result = Ok(());
+    ) {
         let mut handled = false;
         for failure in &step.failures {
+            let name = failure.kustomization.as_str();
             match self.one(record, failure, ran).await {
                 Ok(()) => handled = true,
-                Err(error) => {
-                    request.log.error(&error, "unable to act upon a failed rollout");
-                    result = Err(error);
+                Err(delay) => {
+                    request.log.error(&delay.why, "unable to act upon a failed rollout");
+                    let retry = delay.retry(request, record.tries(name));
+                    record.delayed(name, &delay.why, retry);
                 }
             }
         }
         if handled {
             told::failed(request, record);
         }
-        result
     }
 
-    async fn one(
-        &self,
-        record: &mut Record,
-        failure: &Failure,
-        ran: &Ran,
-    ) -> Result<(), Error> {
+    async fn one(&self, record: &mut Record, failure: &Failure, ran: &Ran) -> Result<(), Delay> {
         let name = failure.kustomization.as_str();
         let wanted = self.follow.on_failure;
         let reported = match (wanted, &failure.not_ours) {
@@ -74,10 +101,7 @@ impl Following {
             .map(|(policy, image)| (policy.to_owned(), image.to_owned()))
             .collect();
         let own = self.automation.metadata.namespace_or_default();
-        if let Err(error) = hold::hold(&self.context, own, &images, (name, &failing), record).await {
-            record.delayed(name, &error);
-            return Err(error);
-        }
+        hold::hold(&self.context, own, &images, (name, &failing), record).await?;
         let because = match wanted {
             OnFailure::Hold => Err(String::new()),
             _ => self.may_be_put_back(record, failure, &failing, &blamed, &images, ran),
@@ -93,25 +117,18 @@ impl Following {
                 return Ok(());
             }
         };
-        match self.put_back(record, job, &images, ran).await {
-            Ok(true) => {
+        match self.put_back(record, job, &images, ran).await? {
+            true => {
                 if let Some(put_back) = &mut record.put_back {
                     put_back.pushed = true;
                 }
                 let all = images.iter().map(|(policy, image)| (policy.as_str(), image.as_str()));
                 record.remember_reverted(all);
                 record.handled(name, Handled::PutBack, "");
-                Ok(())
             }
-            Ok(false) => {
-                record.handled(name, Handled::Held, "no field on the branch has these images any more");
-                Ok(())
-            }
-            Err(error) => {
-                record.delayed(name, &error);
-                Err(error)
-            }
+            false => record.handled(name, Handled::Held, "no field on the branch has these images any more"),
         }
+        Ok(())
     }
 
     /// The run that puts images back; none if a commit of this rollout has done so.
@@ -226,7 +243,7 @@ impl Following {
         mut job: RemoteJob,
         images: &BTreeMap<String, String>,
         ran: &Ran,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, Delay> {
         let announcer = PutBackAnnouncer {
             announcer: Announcer::new(&self.context, &self.automation, &self.keeper, record.clone(), None),
             images: images.clone(),
@@ -240,8 +257,8 @@ impl Following {
         }
         request_metrics::run(&self.context.shared.metrics, &run);
         match (run.error, run.outside) {
-            (Some(error), _) => Err(error),
-            (None, Some(closed)) => Err(format!("nothing is put back {closed}")),
+            (Some(error), _) => Err(error.into()),
+            (None, Some(closed)) => Err(closed.into()),
             (None, None) => Ok(!run.changes.is_empty()),
         }
     }

@@ -19,7 +19,7 @@ use super::context::AutomationContext;
 use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
 use bumpwright_kube::{ClusterError, GroupVersionKind, KUSTOMIZATION, Object};
 use bumpwright_rollout::{Record, Step, Summary};
-use bumpwright_runtime::{ReconcileRequest, clock};
+use bumpwright_runtime::{ReconcileRequest, Status, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
 
 /// The annotation with the record, which triggers no reconciliation.
@@ -111,16 +111,18 @@ impl Following {
             looked.retry(RETRY);
         } else if record.is_open() {
             let known = record.clone();
+            if Status::of(request.object, request.now).is_requested() {
+                record.retry_now(clock::now().unix_seconds());
+            }
             let own = look::of_source(&self.context, &self.automation);
             record.followers.retain(|name, _| own.contains_key(name));
             match self.step(&mut record, ran).await {
                 Ok(step) => {
                     told::measure(&self.context.shared.metrics, &step);
                     told::news(request, &record, &step);
-                    looked.again = step.again.map(|at| seconds(at - clock::now().unix_seconds()));
-                    if self.act(request, &mut record, &step, ran).await.is_err() {
-                        looked.retry(RETRY);
-                    }
+                    self.act(request, &mut record, &step, ran).await;
+                    let again = step.again.into_iter().chain(record.next_try()).min();
+                    looked.again = again.map(|at| seconds(at - clock::now().unix_seconds()));
                 }
                 Err(error) => {
                     request.log.error(&error, "unable to follow the rollout");
