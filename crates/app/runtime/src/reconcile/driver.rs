@@ -187,7 +187,7 @@ impl ReconcileRequest<'_> {
     ///
     /// # Errors
     /// As [`Cluster::annotate`](bumpwright_kube::Cluster::annotate).
-    pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, String> {
+    pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, ClusterError> {
         let Writer {
             services,
             cache,
@@ -195,8 +195,7 @@ impl ReconcileRequest<'_> {
             ..
         } = self.writer;
         let kind = (cache.kind(), manager);
-        let written = services.cluster.annotate(kind, self.object, key, value).await;
-        written.map_err(|error| error.to_string())
+        services.cluster.annotate(kind, self.object, key, value).await
     }
 
     /// Takes note of writes to the object's metadata: its state after the last one.
