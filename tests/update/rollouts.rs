@@ -126,6 +126,7 @@ impl Git {
             good,
             only: None,
             trailers: vec![("Reverted-Commit".to_owned(), commits[0].1.to_string())],
+            earlier: None,
         }));
         run_remote(&job, &self.place)
     }
@@ -508,7 +509,7 @@ impl Announce for Writer {
                     .into_iter()
                     .map(|(a, b)| (a.to_owned(), b.to_owned()))
                     .collect(),
-                pushed: false,
+                ..Noted::default()
             });
             return Ok(());
         }
@@ -642,6 +643,7 @@ impl Played {
                     .iter()
                     .map(|(_, commit)| ("Reverted-Commit".to_owned(), commit.to_string()))
                     .collect(),
+                earlier: None,
             }));
             assert_eq!(run_remote(&job, &self.git.place).error, None);
             if is_killed {

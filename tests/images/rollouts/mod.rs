@@ -4,6 +4,7 @@ mod consent;
 mod cost;
 mod faults;
 mod hostile;
+mod proposals;
 mod stories;
 
 use bumpwright_testkit::apiserver::Cluster;

@@ -48,9 +48,13 @@ impl Record {
         let (phase, head) = if !failed.is_empty() {
             let put_back = self.put_back.as_ref().map(|put_back| {
                 let (id, branch) = (short(&put_back.commit), &put_back.branch);
-                match put_back.pushed {
-                    true => format!("; put back by commit '{id}' on branch '{branch}'"),
-                    false => String::new(),
+                match (put_back.pushed, put_back.request.as_str()) {
+                    (true, "") => format!("; put back by commit '{id}' on branch '{branch}'"),
+                    (true, request) => format!("; put back by {request}"),
+                    (false, request) if !request.is_empty() && !put_back.declined => {
+                        format!("; to be put back by {request}")
+                    }
+                    _ => String::new(),
                 }
             });
             (Phase::Failed, format!("{place} failed{}", put_back.unwrap_or_default()))
@@ -97,10 +101,12 @@ fn failed(name: &str, follower: &Follower) -> Option<String> {
     let handled = match failing.handled? {
         Handled::Reported => "reported",
         Handled::Held => "its images are held",
+        Handled::Proposed => "its images are held, and to put them back is proposed",
         Handled::PutBack => "its images are held and put back",
     };
     let because = match failing.because.as_str() {
         "" => String::new(),
+        because if failing.is_proposed() => format!("; the proposal cannot be looked at: {because}"),
         because => format!(" only: {because}"),
     };
     Some(format!(

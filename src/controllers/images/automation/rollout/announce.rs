@@ -185,6 +185,8 @@ pub(super) struct PutBackAnnouncer {
     pub(super) announcer: Announcer,
     /// The images that it takes away, by policy.
     pub(super) images: BTreeMap<String, String>,
+    /// The Kustomization that it is made for.
+    pub(super) kustomization: String,
 }
 
 impl std::fmt::Debug for PutBackAnnouncer {
@@ -196,12 +198,19 @@ impl std::fmt::Debug for PutBackAnnouncer {
 impl Announce for PutBackAnnouncer {
     fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
         let mut record = self.announcer.before.clone();
-        record.put_back = Some(PutBack {
+        let before = record.put_back.take().filter(|before| before.images == self.images);
+        let put_back = PutBack {
             commit: commit.commit.to_string(),
             branch: commit.branch.to_owned(),
             images: self.images.clone(),
-            pushed: false,
-        });
+            kustomization: self.kustomization.clone(),
+            ..before.clone().unwrap_or_default()
+        };
+        // It is proposed already.
+        if before.as_ref() == Some(&put_back) {
+            return Ok(());
+        }
+        record.put_back = Some(put_back);
         self.announcer.write(record)
     }
 }

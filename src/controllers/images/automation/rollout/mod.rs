@@ -7,6 +7,7 @@ mod aside;
 mod hold;
 mod keeper;
 mod look;
+mod outcome;
 mod told;
 
 use std::sync::Arc;
@@ -199,9 +200,7 @@ async fn forget(context: &Arc<AutomationContext>, request: &ReconcileRequest<'_>
     }
     let keeper = Keeper::new(context, request.object);
     if let Err(error) = keeper.write(None).await {
-        request
-            .log
-            .error(&error, "unable to remove the record of the rollout");
+        request.log.error(&error, "unable to remove the record of the rollout");
     }
     keeper.written()
 }
