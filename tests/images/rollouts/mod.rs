@@ -5,6 +5,7 @@ mod consent;
 mod cost;
 mod faults;
 mod hostile;
+mod proposals;
 mod stories;
 
 use crate::appliers::Applier;

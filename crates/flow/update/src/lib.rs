@@ -49,7 +49,7 @@ mod windows;
 mod worktree;
 
 pub use announce::{Announce, Announced};
-pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
+pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations, full_branch, is_review};
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use git_program::git_without_fetches;

@@ -43,6 +43,8 @@ pub struct Run {
     pub pushes: Vec<PushReport>,
     /// The pull request for what was pushed, or would be.
     pub pull_request: Option<PullRequestReport>,
+    /// The request or change for review that somebody has closed: the commit is not proposed again.
+    pub declined: Option<String>,
     /// What the commit changes when it is applied; none without a fleet.
     pub impact: Option<Impact>,
     /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit or an

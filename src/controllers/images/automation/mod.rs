@@ -161,7 +161,7 @@ impl ImageUpdateAutomations {
         others::observe(&mut observed, &run);
         self.tell(request, &run, status.message_before());
         let ran = Ran { run, job, place };
-        let looked = rollout::look(following, &annotations, request, &ran).await;
+        let looked = rollout::look(context, following, &annotations, request, &ran).await;
         let again = looked.as_ref().and_then(|looked| looked.again);
         status::looked(status, request, looked);
         match ran.run.failure {
