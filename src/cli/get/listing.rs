@@ -78,7 +78,7 @@ pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -
         Some(name) => Err(ViewError::NotFound {
             kind: kinds(args.what).join(" or "),
             name: name.clone(),
-            namespace: args.places.namespace().unwrap_or("(all)").to_owned(),
+            namespace: args.places.namespace().unwrap_or_default().to_owned(),
             hint: String::new(),
         }),
         None => Ok(found),

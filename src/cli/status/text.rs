@@ -99,7 +99,10 @@ impl Screen<'_> {
         };
         let told = format!("{}{since}{reason}", one.severity.word());
         let id = words::inline(&one.id.to_string()).into_owned();
-        let told = words::inline(&told);
+        let room = self.columns.map(|columns| columns.saturating_sub(INDENT));
+        let id = cut(&id, room);
+        let room = room.map(|room| room.saturating_sub(id.chars().count() + 1));
+        let told = cut(&words::inline(&told), room);
         let _ = writeln!(self.out, "{:INDENT$}{BOLD}{id}{BOLD:#} {colour}{told}{colour:#}", "");
         if one.severity != Severity::Paused {
             self.line(2 * INDENT, Style::new(), &first_line(&one.message));
@@ -117,7 +120,14 @@ impl Screen<'_> {
         let told = [
             (counts.behind, "behind"),
             (counts.held, "held"),
-            (counts.on_the_way, "on the way"),
+            (
+                counts.on_the_way,
+                if counts.on_the_way == 1 {
+                    "on its way"
+                } else {
+                    "on their way"
+                },
+            ),
             (counts.current, "current"),
         ];
         let told: Vec<String> = told

@@ -18,7 +18,7 @@ pub(in crate::cli) enum ViewError {
     Denied { what: String, why: String },
     #[error("{0}")]
     Typed(String),
-    #[error("there is no {kind} {name} in the namespace {namespace}{hint}")]
+    #[error("there is no {kind} {name} in {}{hint}", place(namespace))]
     NotFound {
         kind: String,
         name: String,
@@ -31,4 +31,12 @@ pub(in crate::cli) enum ViewError {
     Print(io::Error),
     #[error("{0}")]
     Refused(String),
+}
+
+/// A namespace in words; all of them with an empty one.
+fn place(namespace: &str) -> String {
+    match namespace {
+        "" => "any namespace".to_owned(),
+        namespace => format!("the namespace {namespace}"),
+    }
 }

@@ -68,7 +68,10 @@ pub(in crate::cli) fn named(name: &str) -> Option<&'static Kind> {
 
 /// What a kind is called when a command about it is suggested: `kustomization`.
 pub(in crate::cli) fn word(kind: &str) -> String {
-    kind.to_lowercase()
+    match kind {
+        "ImageUpdateAutomation" => "automation".to_owned(),
+        kind => kind.to_lowercase(),
+    }
 }
 
 /// Objects as typed: `KIND NAME...`, `KIND/NAME...`, or a kind alone.

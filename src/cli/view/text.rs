@@ -71,9 +71,13 @@ pub(in crate::cli) fn short(text: &str) -> String {
     out
 }
 
-/// The first line of a message, with short hashes.
+/// The first line of a message, with short hashes; with the next one where it announces that.
 pub(in crate::cli) fn first_line(message: &str) -> String {
-    short(message.lines().next().unwrap_or_default())
+    let mut lines = message.lines();
+    match (lines.next().unwrap_or_default(), lines.next()) {
+        (first, Some(next)) if first.ends_with(':') => short(&format!("{first} {next}")),
+        (first, _) => short(first),
+    }
 }
 
 /// The status of Ready.
@@ -133,5 +137,7 @@ mod tests {
         assert_eq!(short(&format!("main@sha1:{sha1}")), "main@sha1:a1a1a1a1");
         assert_eq!(short(&format!("sha256:{sha256} of ünï")), "sha256:b2b2b2b2 of ünï");
         assert_eq!(short("apps/abc 1.2.3"), "apps/abc 1.2.3");
+        assert_eq!(first_line("a\nb"), "a");
+        assert_eq!(first_line("not updated:\na.yaml:1: x\nb"), "not updated: a.yaml:1: x");
     }
 }
