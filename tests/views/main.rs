@@ -1,0 +1,12 @@
+//! What people see of a cluster: commands that look at it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+mod seed;
+mod terminal;
