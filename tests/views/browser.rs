@@ -50,7 +50,7 @@ fn looking(cluster: &Cluster, namespace: &str) -> (Running, String) {
     let running = Running::start(|port, _| {
         let mut command = Command::new(bumpwright_testkit::program());
         command
-            .args(["ui", "-n", namespace, "--addr"])
+            .args(["ui", "-n", namespace, "--ui-addr"])
             .arg(format!("127.0.0.1:{port}"))
             .arg("--kubeconfig")
             .arg(&kubeconfig);

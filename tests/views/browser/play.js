@@ -42,7 +42,8 @@ function guard(page, origin, faults) {
     dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (new URL(request.url()).origin !== origin) faults.push(`${at()}: request to ${request.url()}`);
+    const url = new URL(request.url());
+    if (url.protocol !== "data:" && url.origin !== origin) faults.push(`${at()}: request to ${request.url()}`);
   });
 }
 

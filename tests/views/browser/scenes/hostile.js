@@ -19,8 +19,8 @@ module.exports = async (stage) => {
       images: document.querySelectorAll("img").length,
       handlers: [...document.querySelectorAll("*")].flatMap((one) => one.getAttributeNames()).filter((name) => name.startsWith("on")),
       scripts: [...document.scripts].map((script) => new URL(script.src, location).pathname),
-      links: [...document.querySelectorAll("[href], [action], [formaction]")].map((one) => one.href?.baseVal ?? one.href ?? one.action)
-        .filter((link) => !/^https?:/.test(link)),
+      links: [...document.querySelectorAll("a, area, form, button[formaction], base")].map((one) => one.href?.baseVal ?? one.href ?? one.formAction ?? one.action)
+        .filter((link) => !/^(https?:|[/?#])/.test(link)),
       // Whatever turns the text around it is not there as itself.
       turning: /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u0000-\u0008]/.test(document.documentElement.textContent),
     }));
