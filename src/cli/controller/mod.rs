@@ -279,6 +279,7 @@ fn scope(args: &Controller) -> Result<Scope, String> {
     Ok(Scope {
         namespace,
         labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
+        fields: None,
     })
 }
 
