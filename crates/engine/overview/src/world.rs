@@ -85,7 +85,8 @@ impl World {
         self.policies.retain(|name, _| may_see(POLICY, &name.namespace));
         self.repositories.retain(|name, _| may_see(REPOSITORY, &name.namespace));
         self.automations.retain(|name, _| may_see(AUTOMATION, &name.namespace));
-        self.kustomizations.retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
+        self.kustomizations
+            .retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
         self.sources.retain(|id, _| may_see(&id.kind, &id.name.namespace));
         self.events.retain(|event| may_see("Event", &event.metadata.namespace));
         self.fields.retain(|name, places| {

@@ -194,5 +194,8 @@ async fn a_stream_may_take_its_time_and_is_sent_piece_by_piece() {
     let request = "GET /stream HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
     let answer = exchange(address, request).await;
     assert!(answer.contains("\r\nTransfer-Encoding: chunked"), "{answer}");
-    assert!(answer.ends_with("4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n"), "{answer}");
+    assert!(
+        answer.ends_with("4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n"),
+        "{answer}"
+    );
 }

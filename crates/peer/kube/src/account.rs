@@ -25,7 +25,11 @@ pub(super) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, Cl
         return Err(ClusterError::Connect("nobody cannot be impersonated".to_owned()));
     }
     let name = header(&user.name)?;
-    let groups: Vec<HeaderValue> = user.groups.iter().map(|group| header(group)).collect::<Result<_, _>>()?;
+    let groups: Vec<HeaderValue> = user
+        .groups
+        .iter()
+        .map(|group| header(group))
+        .collect::<Result<_, _>>()?;
     let whom = Arc::new((name, groups));
     let now = clients.read().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Clients {
