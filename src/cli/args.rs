@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, explain, fleet, install, man, message, migrate, policy, uninstall,
+    build, check, completions, controller, demo, explain, fleet, install, man, message, migrate, policy, ui, uninstall,
     update, version,
 };
 
@@ -60,6 +60,8 @@ pub enum Command {
     Demo(demo::args::Demo),
     /// Run the controllers in a cluster, in the place of Flux's
     Controller(Box<controller::args::Controller>),
+    /// Show a cluster in the browser: what is behind, what is stuck, what changed
+    Ui(ui::args::UiCommand),
     /// Install the controllers into a cluster, or print their manifests
     Install(Box<install::args::Install>),
     /// Check whether an installation can be made, or is well

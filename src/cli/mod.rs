@@ -26,6 +26,7 @@ mod migrate;
 mod places;
 mod policy;
 mod progress;
+mod ui;
 mod uninstall;
 mod update;
 mod version;
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Ui(args) => ui::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
