@@ -8,12 +8,15 @@ use std::process::Command;
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::browser::Browser;
-use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::controller::{Controller, Starter};
 use bumpwright_testkit::image_world::ImageWorld;
 use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::running::Running;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, World};
+use bumpwright_testkit::world::{
+    GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, QUICK, World, git_repository,
+};
 use serde_json::{Value as Json, json};
 
 use fleet::Fleet;
@@ -64,7 +67,7 @@ fn looking(cluster: &Cluster, namespace: &str) -> (Running, String) {
 #[test]
 fn pages_work_by_clicks_live_and_without_script() {
     let Some((browser, cluster)) = parts() else { return };
-    let fleet = Fleet::start(cluster, "fleet", &[]);
+    let fleet = Fleet::start(cluster, "fleet");
     let url = fleet.url();
     let of = |kind: &str, name: &str| format!("/{kind}/{}/{name}", fleet.namespace());
     let pages = [
@@ -102,38 +105,52 @@ fn pages_work_by_clicks_live_and_without_script() {
     });
 }
 
-/// With the rights of two namespaces, of which each person has one.
+/// In two namespaces, of which people have rights in one.
 #[test]
 fn people_sign_in_and_act_with_their_own_rights() {
     let Some((browser, cluster)) = parts() else { return };
-    let flags = ["--ui-auth=token", "--ui-actions", "--watch-all-namespaces=true"];
-    let fleet = Fleet::start(cluster, "tenant-a", &flags);
-    let other = World::new(cluster, "tenant-b");
-    let seed = Seed::new(cluster, "tenant-b");
-    seed.fleet();
-    let (own, namespace) = ("tenant-a", fleet.namespace());
-    let reader = person(cluster, own, "reader");
-    let doer = person(cluster, own, "doer");
+    let (own, other) = ("tenant-a", "tenant-b");
+    let world = World::new(cluster, own).labelled("tenants", "both");
+    let repo = world.repository("app.git");
+    repo.commit(
+        "main",
+        "first",
+        &[Change::File("map.yaml", fleet::map("app", "first").as_bytes())],
+    );
+    world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
+    let spec = json!({
+        "interval": "1h", "path": "./", "prune": true, "targetNamespace": own, "sourceRef": {"kind": "GitRepository", "name": "app"},
+    });
+    world.add(KUSTOMIZATION, "app", spec);
+    World::new(cluster, other);
+    Seed::new(cluster, other).labelled("tenants", "both").fleet();
+    let starter = Controller::ours(&cluster.kubeconfig(), own, &world.folder_of("controller"));
+    let starter = starter
+        .flags(&QUICK[1..])
+        .flags(&["--watch-label-selector=tenants=both"]);
+    let (_controller, url) = controller(starter, &["--ui-auth=token", "--ui-actions"]);
+    world.ready(KUSTOMIZATION, "app", "True", |_, _| true);
+    let (reader, doer) = (person(cluster, own, "reader"), person(cluster, own, "doer"));
     bind_role(cluster, own, "reader", &["get", "list", "watch"]);
     bind_role(cluster, own, "doer", &["get", "list", "watch", "patch"]);
+    let forbidden = [
+        "/kustomizations/tenant-b/shop",
+        "/images/tenant-b/web",
+        "/automations/tenant-b/shop",
+        "/sources/GitRepository/tenant-b/fleet",
+        "/objects/core/ConfigMap/tenant-b/kube-root-ca.crt",
+        "/objects/core/Secret/tenant-a/any",
+        "/objects/rbac.authorization.k8s.io/ClusterRole/-/cluster-admin",
+    ];
+    let seen = json!({
+        "url": url, "token": reader, "person": "reader", "own": own, "other": other, "secret": seed::SECRET, "forbidden": forbidden,
+    });
+    browser.play("sign_in", seen, nothing);
     let path = format!("/kustomizations/{own}/app");
-    browser.play(
-        "sign_in",
-        json!({
-            "url": fleet.url(), "token": reader, "person": "reader", "own": own, "other": other.namespace, "secret": seed::SECRET,
-            "forbidden": [
-                "/kustomizations/tenant-b/shop", "/images/tenant-b/web", "/automations/tenant-b/shop",
-                "/sources/GitRepository/tenant-b/fleet", "/objects/core/ConfigMap/tenant-b/kube-root-ca.crt",
-                "/objects/core/Secret/tenant-a/any", "/objects/rbac.authorization.k8s.io/ClusterRole/-/cluster-admin",
-            ],
-        }),
-        nothing,
-    );
-    let world = &fleet.world;
     let is_suspended = || world.get(KUSTOMIZATION, "app")["spec"]["suspend"] == true;
     browser.play(
         "act",
-        json!({"url": fleet.url(), "path": path, "allowed": doer, "forbidden": reader, "namespace": namespace, "name": "app"}),
+        json!({"url": url, "path": path, "allowed": doer, "forbidden": reader, "namespace": own, "name": "app"}),
         |what, _| {
             match what {
                 "is requested" => until("it is requested", || {
@@ -259,8 +276,8 @@ fn is_usual_font() -> bool {
     is_usual
 }
 
-/// The pages of a controller for this namespace.
-fn controller(world: &World<'_>, flags: &[&str]) -> (Controller, String) {
+/// All controllers, with pages.
+fn controller(starter: Starter, flags: &[&str]) -> (Controller, String) {
     let (port, storage) = (free_port(), free_port());
     let address = format!("127.0.0.1:{storage}");
     let mut all = vec![
@@ -272,7 +289,7 @@ fn controller(world: &World<'_>, flags: &[&str]) -> (Controller, String) {
     ];
     all.extend(flags.iter().map(|flag| (*flag).to_owned()));
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let controller = world.starter("controller").flags(&all).start();
+    let controller = starter.flags(&all).start();
     let url = format!("http://127.0.0.1:{port}");
     served(&url);
     (controller, url)

@@ -16,13 +16,13 @@ pub struct Fleet {
     pub world: ImageWorld<'static>,
 }
 
-fn map(name: &str, value: &str) -> String {
+/// A ConfigMap with one value.
+pub fn map(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  key: {value}\n")
 }
 
 impl Fleet {
-    /// With these flags besides.
-    pub fn start(cluster: &'static Cluster, namespace: &str, flags: &[&str]) -> Self {
+    pub fn start(cluster: &'static Cluster, namespace: &str) -> Self {
         let world = ImageWorld::new(cluster, namespace, "1h");
         world.publish("app", "0.9.0");
         let files = [
@@ -51,7 +51,7 @@ impl Fleet {
             "spec": {"imageRepositoryRef": {"name": "app"}, "policy": {"semver": {"range": "*"}}},
         });
         world.put(IMAGE_POLICY, "held", held);
-        let (controller, url) = super::controller(&world, flags);
+        let (controller, url) = super::controller(world.starter("controller"), &[]);
         let fleet = Self {
             _controller: controller,
             url,

@@ -10,7 +10,7 @@ use bumpwright_testkit::world::{
 use serde_json::{Value as Json, json};
 
 /// What nobody of another namespace may see.
-pub const SECRET: &str = "only-for-the-shop";
+pub const SECRET: &str = "freeze until the audit is done";
 
 /// An element, unless it is shown as text.
 pub const MARKUP: &str = r#"<img src=x onerror="hit=1">"#;
@@ -27,6 +27,7 @@ pub struct Seed<'a> {
     cluster: &'a Cluster,
     namespace: &'a str,
     now: i64,
+    label: Option<(&'a str, &'a str)>,
 }
 
 /// How long ago, in minutes.
@@ -39,6 +40,15 @@ impl<'a> Seed<'a> {
             cluster,
             namespace,
             now: i64::try_from(now).unwrap(),
+            label: None,
+        }
+    }
+
+    /// The same, with a label for its objects.
+    pub fn labelled(self, name: &'a str, value: &'a str) -> Self {
+        Self {
+            label: Some((name, value)),
+            ..self
         }
     }
 
@@ -57,8 +67,11 @@ impl<'a> Seed<'a> {
             "/apis/{}/namespaces/{}/{}",
             kind.api_version, self.namespace, kind.plural
         );
-        let object = json!({"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec,
+        let mut object = json!({"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec,
             "metadata": {"name": name, "namespace": self.namespace, "annotations": annotations}});
+        if let Some((label, value)) = self.label {
+            object["metadata"]["labels"] = json!({ label: value });
+        }
         let answer = self.cluster.request("POST", &list, "", &object.to_string());
         assert_eq!(answer.status, 201, "{name}: {}", answer.body);
         status["observedGeneration"] = json!(1);
@@ -140,7 +153,7 @@ impl<'a> Seed<'a> {
         self.source(
             "fleet",
             "https://github.com/acme/fleet",
-            self.conditions("True", "Succeeded", SECRET, 4000),
+            self.conditions("True", "Succeeded", "stored artifact", 4000),
         );
         let image = |name: &str, tag: &str| {
             (
@@ -160,7 +173,7 @@ impl<'a> Seed<'a> {
             "payments",
             "5.0.0",
             &["5.0.0", "4.9.9"],
-            &json!({"bumpwright.dev/hold": "freeze until the audit is done"}),
+            &json!({ "bumpwright.dev/hold": SECRET }),
         );
         let observed = [
             image("web", "1.24.0"),
