@@ -17,8 +17,8 @@ use super::call::Call;
 /// Smaller bodies are not compressed, in bytes.
 const WORTH_COMPRESSING: usize = 2 << 10;
 
-/// Nothing from elsewhere, nothing that is written into a page, no frames.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+/// Nothing from elsewhere, nothing that is written into a page but its icon, no frames.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// A page. Nobody may keep it.
