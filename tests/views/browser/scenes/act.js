@@ -17,13 +17,13 @@ module.exports = async (stage) => {
   const allowed = await sign_in(stage, stage.allowed);
   await stage.is_fit(allowed, "with actions");
   await allowed.getByRole("button", { name: /^reconcile/i }).first().click();
-  await allowed.waitForURL((url) => url.pathname === stage.path);
+  await allowed.waitForURL((url) => url.searchParams.get("done") === "reconcile");
   assert.ok(await stage.ask("is requested"));
   await allowed.getByRole("button", { name: /^suspend/i }).first().click();
-  await allowed.waitForURL((url) => url.pathname === stage.path);
+  await allowed.waitForURL((url) => url.searchParams.get("done") === "suspend");
   assert.ok(await stage.ask("is suspended"));
   await allowed.getByRole("button", { name: /^resume/i }).first().click();
-  await allowed.waitForURL((url) => url.pathname === stage.path);
+  await allowed.waitForURL((url) => url.searchParams.get("done") === "resume");
   assert.ok(await stage.ask("is resumed"));
 
   stage.faults.expected.push(/status of 403/);

@@ -17,7 +17,7 @@ module.exports = async (stage) => {
       return entry.responseStart - entry.requestStart;
     });
     say(`${path} with many objects: ${Math.round(size / 1000)} kB, first byte after ${first.toFixed(1)} ms`);
-    assert.ok(size <= stage.most, `${path} has ${size} bytes`);
+    stage.holds(size <= stage.most, `${path} has ${size} bytes`);
     await stage.is_fit(page, "many");
   }
 
@@ -39,7 +39,7 @@ module.exports = async (stage) => {
         is_seen: box.width > 0 && box.height > 0 && (style.outlineStyle !== "none" || style.boxShadow !== "none"),
       };
     });
-    assert.ok(at.is_seen, `the focus is seen at ${at.what}`);
+    stage.holds(at.is_seen, `the focus is seen at ${at.what}`);
     stops.add(at.what);
     if (at.href === "/kustomizations") target = at;
   }

@@ -36,11 +36,13 @@ class Walk {
       if (this.seen.has(to) || (this.shapes.get(kind) ?? 0) >= ENOUGH) continue;
       this.shapes.set(kind, (this.shapes.get(kind) ?? 0) + 1);
       this.seen.set(to, path);
-      const answer = page.waitForResponse((response) => response.url() === target.href.split("#")[0]);
-      await page.locator(`a[href=${JSON.stringify(link)}]:visible`).first().click();
-      assert.equal((await answer).status(), 200, `${to}, from ${path}`);
-      await page.waitForURL(target.href);
-      await this.visit();
+      await this.stage.part(`${path} to ${to}`, async () => {
+        const answer = page.waitForResponse((response) => response.url() === target.href);
+        await page.locator(`a[href=${JSON.stringify(link)}]:visible`).first().click();
+        assert.equal((await answer).status(), 200);
+        await page.waitForURL(target.href);
+        await this.visit();
+      });
       await page.goto(here);
     }
   }
@@ -48,9 +50,9 @@ class Walk {
   async look(path) {
     const { page, stage } = this;
     const title = await page.title();
-    assert.notEqual(title, "", path);
-    assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1, `${path}: one heading of level 1`);
-    assert.equal(await page.getByRole("main").count(), 1, `${path}: one main part`);
+    stage.holds(title !== "", `${path} has no title`);
+    stage.holds((await page.getByRole("heading", { level: 1 }).count()) === 1, `${path}: one heading of level 1`);
+    stage.holds((await page.getByRole("main").count()) === 1, `${path}: one main part`);
     await stage.is_fit(page, "light");
     await page.emulateMedia({ colorScheme: "dark" });
     await stage.is_fit(page, "dark");
@@ -70,7 +72,7 @@ module.exports = async (stage) => {
   await stage.open(page, "/");
   walk.seen.set("/", null);
   await walk.visit();
-  for (const path of stage.pages) assert.ok(walk.titles.has(path), `no link leads to ${path}; ${[...walk.seen.keys()]}`);
+  for (const path of stage.pages) stage.holds(walk.titles.has(path), `no link leads to ${path}`);
 
   // From every page: the search.
   const [words, found] = stage.search;
