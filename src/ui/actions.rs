@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use bumpwright_api::{ObjectName, Reason};
 use bumpwright_http_server::Body;
-use bumpwright_kube::{Cluster, ClusterError, IMAGE_POLICY, Kind, Object};
+use bumpwright_kube::{Cluster, ClusterError, IMAGE_POLICY, KUSTOMIZATION, Kind, Object};
 use bumpwright_overview::Id;
 use bumpwright_pages::Action;
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions};
@@ -22,6 +22,9 @@ const MANAGER: &str = "bumpwright-ui";
 
 /// The controller in the events.
 const CONTROLLER: &str = "bumpwright-ui";
+
+/// The annotation with the revision whose prune is approved.
+const APPROVE: &str = "bumpwright.dev/approve-prune";
 
 /// Why nothing was done.
 #[derive(Debug)]
@@ -91,7 +94,7 @@ pub(super) fn notice(word: &str) -> Option<&'static str> {
         Action::Suspend => "It is suspended.",
         Action::Resume => "It is resumed.",
         Action::Release => "What was held since it failed is released.",
-        Action::ApprovePrune => return None,
+        Action::ApprovePrune => "The prune is approved.",
     })
 }
 
@@ -100,10 +103,11 @@ enum Change {
     Requested,
     Suspended(bool),
     Released,
+    PruneApproved,
 }
 
 impl Change {
-    /// None where the kind has no such action. No prune waits for an approval: one that is refused says how to allow it, in Git.
+    /// None where the kind has no such action.
     fn of(action: Action, kind: &Kind) -> Option<Self> {
         let is_reconciled = kind.kind != "ExternalArtifact";
         match action {
@@ -111,6 +115,7 @@ impl Change {
             Action::Suspend if is_reconciled => Some(Self::Suspended(true)),
             Action::Resume if is_reconciled => Some(Self::Suspended(false)),
             Action::Release if kind == &IMAGE_POLICY => Some(Self::Released),
+            Action::ApprovePrune if kind == &KUSTOMIZATION => Some(Self::PruneApproved),
             _ => None,
         }
     }
@@ -128,10 +133,30 @@ impl Change {
             Self::Suspended(true) => json!({"spec": {"suspend": true}}),
             // As `flux resume`, it is reconciled at once.
             Self::Suspended(false) => json!({"spec": {"suspend": false}, "metadata": {"annotations": requested()}}),
+            Self::PruneApproved => approved(&cluster.get(kind, name).await?)?,
             Self::Released => released(&cluster.get(kind, name).await?, version)?,
         };
         Ok(cluster.patch(kind, name, MANAGER, &patch).await?)
     }
+}
+
+/// With an approval of the prune that its Ready condition tells of, which names the revision.
+fn approved(kustomization: &Object) -> Result<Value, NotDone> {
+    let status = kustomization.status();
+    let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let refused = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Ready"));
+    let mut refused =
+        refused.filter(|one| one.get("reason").and_then(Value::as_str) == Some(Reason::PruneRefused.as_str()));
+    let message = refused.next().and_then(|one| one.get("message")?.as_str());
+    let revision = message.and_then(|message| message.rsplit_once(&format!("{APPROVE}: ")));
+    let revision = revision
+        .map(|(_, revision)| revision.trim())
+        .filter(|revision| !revision.contains(char::is_whitespace));
+    let revision = revision.ok_or_else(|| NotDone::new(StatusCode::CONFLICT, "no prune waits for an approval"))?;
+    Ok(json!({"metadata": {
+        "resourceVersion": kustomization.resource_version,
+        "annotations": {APPROVE: revision},
+    }}))
 }
 
 /// Without a version that failed, or without all of them.

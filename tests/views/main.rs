@@ -1,4 +1,4 @@
-//! What people look at: the status in a terminal and in a browser.
+//! What a cluster looks like: the pages for browsers.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,3 +9,4 @@
 )]
 
 mod browser;
+mod server;
