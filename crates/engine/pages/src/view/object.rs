@@ -18,6 +18,9 @@ const GROUPS: [&str; 3] = [
     "source.toolkit.fluxcd.io",
 ];
 
+/// The automations that are named.
+const FEW: usize = 5;
+
 #[derive(Serialize)]
 struct ConditionRow {
     kind: String,
@@ -64,6 +67,7 @@ struct Origin {
     source: Option<Object>,
     revision: String,
     automations: Vec<(Object, Option<Commit>)>,
+    automations_all: usize,
     images: Vec<(Object, String, Badge, String)>,
 }
 
@@ -74,11 +78,13 @@ impl Origin {
             kustomization: Object::new(&trace.kustomization.id),
             state: Badge::of_readiness(&trace.kustomization.readiness),
             owners: Object::all(&trace.owners),
+            automations_all: trace.automations.len(),
             source: trace.source.as_ref().map(|source| Object::new(&source.id)),
             revision: revision(&trace.kustomization.applied),
             automations: trace
                 .automations
                 .iter()
+                .take(FEW)
                 .map(|one| (Object::new(&one.id), Commit::of_automation(one)))
                 .collect(),
             images: images

@@ -218,7 +218,7 @@ impl Event {
             kind: Badge::of_change(change.kind),
             object: Object::new(&change.id),
             reason: change.reason.clone(),
-            message: cell(&change.message),
+            message: cell(&without_hashes(&change.message)),
             commit: Commit::new(&change.commit, change.link.as_deref()),
         }
     }
@@ -340,6 +340,27 @@ pub fn cell(text: &str) -> String {
     }
 }
 
+/// A message with short hashes: `main@sha1:8c1e0f2a4b6d…`.
+fn without_hashes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        let is_hash = matches!(word.len(), 40 | 64);
+        let (kept, dots) = if is_hash {
+            (word.get(..12).unwrap_or(word), "…")
+        } else {
+            (word, "")
+        };
+        [before, kept, dots].iter().for_each(|part| out.push_str(part));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// A revision with a short hash: `main@sha1:8c1e0f2`.
 pub fn revision(text: &str) -> String {
     let Some((before, hash)) = text.rsplit_once(':') else {
@@ -383,6 +404,12 @@ mod tests {
         assert_eq!(revision(&format!("sha1:{hash}")), "sha1:8c1e0f2a8c1e");
         assert_eq!(revision("v1.2.3"), "v1.2.3");
         assert_eq!(revision(""), "");
+        let text = format!("revision main@sha1:{hash} in 1.2s, {hash}");
+        assert_eq!(
+            without_hashes(&text),
+            "revision main@sha1:8c1e0f2a8c1e… in 1.2s, 8c1e0f2a8c1e…"
+        );
+        assert_eq!(without_hashes("häb 1.2.3"), "häb 1.2.3");
     }
 
     #[test]

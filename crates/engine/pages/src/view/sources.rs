@@ -8,8 +8,11 @@ use super::super::listing::Listing;
 use super::super::route::Route;
 use super::View;
 use super::automations::{self, STATES};
-use super::list::List;
+use super::list::{List, href};
 use super::part::{Badge, Event, Form, Object, Standing, When, cell, is_safe, revision};
+
+/// The automations on the page of a source.
+const FEW: usize = 20;
 
 #[derive(Serialize)]
 struct Row {
@@ -59,14 +62,18 @@ pub(super) fn list(frame: &Frame<'_>, all: &[Source], listing: &Listing) -> View
 }
 
 pub(super) fn one(frame: &Frame<'_>, one: &Source, automations: &[&Automation], changes: &[&Change]) -> View {
-    let automations: Vec<_> = automations.iter().map(|one| automations::row(frame.now, one)).collect();
+    let shown = automations.iter().take(FEW);
+    let shown: Vec<_> = shown.map(|one| automations::row(frame.now, one)).collect();
+    let of_source = href(&Route::Automations.to_string(), &one.id.name.to_string(), "", 0);
     let events: Vec<_> = changes.iter().map(|change| Event::new(frame.now, change)).collect();
     View::new("source.html", format!("{} {}", one.id.kind, one.id.name), "sources")
         .with("object", &Object::new(&one.id))
         .with("standing", &Standing::new(frame, &one.readiness))
         .with("row", &row(frame.now, one))
         .with("kustomizations", &Object::all(&one.kustomizations))
-        .with("automations", &automations)
+        .with("automations", &shown)
+        .with("automations_all", &automations.len())
+        .with("automations_href", &of_source)
         .with("events", &events)
         .with("form", &Form::new(frame, &one.id, one.readiness.suspended, &[]))
 }

@@ -49,6 +49,16 @@ pub fn world(policies: usize, automations: usize, kustomizations: usize) -> Worl
         Id::new("GitRepository", ObjectName::new("flux-system", "fleet")),
         read(source),
     );
+    let apps = json!({
+        "metadata": meta("flux-system", "apps"),
+        "spec": {"url": "ssh://git@gitlab.acme.io/acme/apps.git", "ref": {"branch": "main"}},
+        "status": {"artifact": {"revision": revision(1), "lastUpdateTime": at(300), "size": 10}, "observedGeneration": 1,
+            "conditions": ready("True", "Succeeded", "stored artifact for revision 'main@sha1:8c1e0f2'", 300)},
+    });
+    world.sources.insert(
+        Id::new("GitRepository", ObjectName::new("flux-system", "apps")),
+        read(apps),
+    );
     let broken = json!({
         "metadata": meta("flux-system", "charts"),
         "spec": {"url": "oci://registry.acme.io/charts", "ref": {"tag": "latest"}},
@@ -100,7 +110,7 @@ fn add_automation(world: &mut World, n: usize, policies: usize) {
     };
     let automation = json!({
         "metadata": meta("apps", &name),
-        "spec": {"sourceRef": {"kind": "GitRepository", "name": "fleet", "namespace": "flux-system"}, "suspend": n % 10 == 7,
+        "spec": {"sourceRef": {"kind": "GitRepository", "name": if n % 3 == 1 { "apps" } else { "fleet" }, "namespace": "flux-system"}, "suspend": n % 10 == 7,
             "git": {"push": {"branch": "main"}}, "update": {"path": "./apps"}},
         "status": {"lastAutomationRunTime": at(60), "lastPushCommit": commit(1), "lastPushTime": at(900), "observedGeneration": 1,
             "observedPolicies": observed, "conditions": conditions},
