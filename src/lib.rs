@@ -1,5 +1,6 @@
-//! bumpwright keeps Kubernetes clusters up to date from Git: its command line and its controllers. Everything else is in crates below
+//! bumpwright keeps Kubernetes clusters up to date from Git: its command line, its controllers and its pages for browsers. Everything else is in crates below
 //! `crates/`, on five floors (ARCHITECTURE.md).
 
 pub mod cli;
 pub mod controllers;
+pub mod ui;

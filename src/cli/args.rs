@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     build, check, completions, controller, demo, events, explain, fleet, get, install, man, message, migrate, policy,
-    reconcile, status, suspend, trace, tree, uninstall, update, version,
+    reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -62,6 +62,8 @@ pub enum Command {
     Demo(demo::args::Demo),
     /// Run the controllers in a cluster, in the place of Flux's
     Controller(Box<controller::args::Controller>),
+    /// Show a cluster in the browser: what is behind, what is stuck, what changed
+    Ui(ui::args::UiCommand),
     /// Install the controllers into a cluster, or print their manifests
     Install(Box<install::args::Install>),
     /// Check whether an installation can be made, or is well

@@ -33,6 +33,7 @@ mod status;
 mod suspend;
 mod trace;
 mod tree;
+mod ui;
 mod uninstall;
 mod update;
 mod version;
@@ -63,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Controller(args) => controller::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Ui(args) => ui::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Get(args) => get::run(&args),

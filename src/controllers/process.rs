@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
+use super::browser::browser;
 use super::configs::Configs;
 use super::context::{Context, Parts};
 use super::kinds::{self, Workers};
@@ -96,6 +97,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let parts = parts(settings, &services, caches, tags, storage);
     let context = &parts.shared;
     webhooks(&parts, &mut background).await?;
+    browser(&parts, connect, &services.recorder, &mut background).await?;
     background.spawn(tidy(Tidied::of(&parts)));
     let queued = kinds::queues(&context.settings, &services);
     // Reconcilers subscribe to caches, so they are created before the watches begin.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::ui::UiSettings;
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budgets;
 use bumpwright_cloud::TokenCacheLimits;
@@ -52,6 +53,8 @@ pub struct Settings {
     pub builds: Budgets,
     /// Webhooks, if enabled.
     pub webhooks: Option<WebhookSettings>,
+    /// The browser's view, if enabled.
+    pub ui: Option<UiSettings>,
     /// Artifacts; None when no source is reconciled.
     pub artifacts: Option<ArtifactSettings>,
     /// Kustomizations.

@@ -115,6 +115,16 @@ impl Caches {
         found.map_or_else(|| Arc::new(watch.cache()), Arc::clone)
     }
 
+    /// The caches with all objects of their kinds that this process has anyway.
+    pub(crate) fn complete(&self) -> Vec<Arc<Cache>> {
+        let is_complete = |(watch, _): &&(Watch, Arc<Cache>)| {
+            let is_config = [&SECRET, &CONFIG_MAP].contains(&watch.kind);
+            watch.selection == Selection::All && !is_config
+        };
+        let complete = self.watched.iter().filter(is_complete);
+        complete.map(|(_, cache)| Arc::clone(cache)).collect()
+    }
+
     fn find(&self, watch: Watch) -> Option<&Arc<Cache>> {
         let mut watched = self.watched.iter();
         watched.find(|(known, _)| *known == watch).map(|(_, cache)| cache)

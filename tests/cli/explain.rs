@@ -17,7 +17,7 @@ const IMAGES: [&str; 3] = ["ImageRepository", "ImagePolicy", "ImageUpdateAutomat
 const SOURCES: [&str; 3] = ["GitRepository", "OCIRepository", "Bucket"];
 
 /// The kinds whose objects get the reasons in a folder or file; the first prefix that fits counts.
-const SAID_BY: [(&str, &[&str]); 16] = [
+const SAID_BY: [(&str, &[&str]); 17] = [
     ("src/controllers/images/repository/", &["ImageRepository"]),
     ("src/controllers/images/policy/", &["ImagePolicy"]),
     ("src/controllers/images/automation/", &["ImageUpdateAutomation"]),
@@ -34,6 +34,7 @@ const SAID_BY: [(&str, &[&str]); 16] = [
     ("crates/peer/object-store/", &["Bucket"]),
     ("crates/app/runtime/", &ALL),
     ("src/controllers/tokens.rs", &ALL),
+    ("src/ui/", &ALL),
 ];
 
 const ALL: [&str; 7] = [

@@ -138,7 +138,7 @@ impl Watching {
             .unwrap();
         let scope = Scope {
             namespace: Some(world.namespace.clone()),
-            labels: None,
+            ..Scope::default()
         };
         let watching = Arc::clone(&cache);
         runtime.spawn(async move { watching.run(&client, &scope, |_| {}).await });

@@ -122,8 +122,20 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "flux-system",
-        &["besideFlux=true", "workloadIdentity=true", "promotion=true"],
-        &["--beside-flux", "--workload-identity", "--promotion"],
+        &[
+            "besideFlux=true",
+            "workloadIdentity=true",
+            "promotion=true",
+            "ui.enabled=true",
+            "ui.actions=true",
+        ],
+        &[
+            "--beside-flux",
+            "--workload-identity",
+            "--promotion",
+            "--ui",
+            "--ui-actions",
+        ],
     ),
     (
         "tenant",
@@ -132,6 +144,7 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
             "watchAllNamespaces=false",
             "workloadIdentity=true",
             "promotion=true",
+            "ui.enabled=true",
         ],
         &[
             "--namespace=tenant",
@@ -139,6 +152,7 @@ const FLAGS: &[(&str, &[&str], &[&str])] = &[
             "--watch-all-namespaces=false",
             "--workload-identity",
             "--promotion",
+            "--ui",
         ],
     ),
     (

@@ -177,6 +177,23 @@ fn kustomize_makes_the_same_with_promotion() {
     assert!(!json!(exported(&[])).to_string().contains("statefulsets"));
 }
 
+/// Pages come with their rights and none other, and the right to impersonate with actions alone.
+#[test]
+fn kustomize_makes_the_same_with_pages() {
+    assert_same("resources: [DEPLOY]\ncomponents: [DEPLOY/ui]\n", &["--ui"]);
+    assert_same(
+        "resources: [DEPLOY]\ncomponents: [DEPLOY/ui, DEPLOY/ui-actions]\n",
+        &["--ui", "--ui-actions"],
+    );
+    assert_same(
+        "resources: [DEPLOY/beside-flux]\ncomponents: [DEPLOY/one-namespace, DEPLOY/one-namespace/ui]\n",
+        &["--beside-flux", "--watch-all-namespaces=false", "--ui"],
+    );
+    let (none, pages) = (json!(exported(&[])).to_string(), json!(exported(&["--ui"])).to_string());
+    assert!(!none.contains("auth-delegator") && pages.contains("auth-delegator"));
+    assert!(!pages.contains("impersonate"));
+}
+
 #[test]
 fn kustomize_makes_the_same_with_changes() {
     let kustomization = r"

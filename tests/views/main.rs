@@ -1,4 +1,4 @@
-//! What people see of a cluster: commands that look at it.
+//! What people see of a cluster: commands that look at it, and pages for browsers.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,5 +8,7 @@
     missing_docs
 )]
 
+mod browser;
 mod seed;
+mod server;
 mod terminal;

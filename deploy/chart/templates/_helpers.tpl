@@ -58,6 +58,12 @@
 {{- if .Values.webhooks.enabled }}
 - --webhook-addr=:9292
 {{- end }}
+{{- if .Values.ui.enabled }}
+- --ui-addr=:9393
+{{- if .Values.ui.actions }}
+- --ui-actions
+{{- end }}
+{{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
 {{- end }}

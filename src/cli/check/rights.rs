@@ -9,6 +9,7 @@ pub(super) fn question<'a>(verb: &'a str, group: &'a str, resource: &'a str, nam
         group,
         resource,
         namespace,
+        name: "",
     }
 }
 

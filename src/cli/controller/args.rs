@@ -6,6 +6,7 @@ use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 
 use crate::cli::byte_size::ByteSize;
+use crate::cli::ui::args::Ui;
 
 use bumpwright_api::GoDuration;
 use bumpwright_budget as budget;
@@ -94,6 +95,10 @@ pub struct Controller {
     /// The Secret with the tokens of webhooks, in the namespace of this process
     #[arg(long, value_name = "NAME", default_value = "bumpwright-webhooks")]
     pub webhook_secret: String,
+
+    /// The browser's view.
+    #[command(flatten)]
+    pub ui: Ui,
 
     /// The address to serve metrics at; 0 for none
     #[arg(long, value_name = "ADDR", default_value = METRICS_ADDRESS, env = "METRICS_ADDR", value_parser = or_default(METRICS_ADDRESS))]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::cli::byte_size::ByteSize;
 use crate::cli::confined;
 use crate::cli::console;
+use crate::cli::ui;
 use crate::controllers::{
     self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings,
     TokenCacheLimits, WebhookSettings,
@@ -122,6 +123,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         mirrors_size: args.bounds.mirrors_size.bytes(),
         builds: budgets(&args.bounds, args.bounds.build_memory, budget::BUILD_MEMORY),
         webhooks: webhooks(args)?,
+        ui: ui::settings(&args.ui)?,
         artifacts: artifacts(args)?,
         kustomize: kustomize(&args.kustomize, gates)?,
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
@@ -279,6 +281,7 @@ fn scope(args: &Controller) -> Result<Scope, String> {
     Ok(Scope {
         namespace,
         labels: Some(args.watch_label_selector.clone()).filter(|labels| !labels.is_empty()),
+        fields: None,
     })
 }
 

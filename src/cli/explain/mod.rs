@@ -60,6 +60,17 @@ fn find<'g>(groups: &'g [Group], code: &str) -> Option<Vec<(&'g Group, &'g Secti
     (!found.is_empty()).then_some(found)
 }
 
+/// What to do about a reason, or what it means where nothing is to be done; none of one that is not known.
+pub(super) fn advice(code: &str) -> Option<String> {
+    let groups = groups::of_reasons();
+    let (_, section) = sections(&groups).find(|(_, section)| section.code == code)?;
+    let to_do = section
+        .rest
+        .split("\n\n")
+        .find_map(|part| part.strip_prefix("What to do: "));
+    Some(to_do.unwrap_or(section.summary).replace('\n', " "))
+}
+
 fn sections(groups: &[Group]) -> impl Iterator<Item = (&Group, &Section)> {
     groups
         .iter()

@@ -58,6 +58,14 @@ pub struct Install {
     #[arg(long)]
     pub promotion: bool,
 
+    /// Serve pages for browsers, to people with a token of the cluster
+    #[arg(long)]
+    pub ui: bool,
+
+    /// With --ui: let people act in the pages with their own rights; grants the right to impersonate all users
+    #[arg(long, requires = "ui")]
+    pub ui_actions: bool,
+
     /// The log level of the controllers: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,

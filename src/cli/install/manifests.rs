@@ -42,6 +42,10 @@ pub(in crate::cli) struct Installation<'a> {
     pub workload_identity: bool,
     /// Whether the workloads may be read that versions are promoted from.
     pub promotion: bool,
+    /// Whether pages for browsers are served.
+    pub ui: bool,
+    /// Whether people may act in them.
+    pub ui_actions: bool,
     pub log_level: &'a str,
 }
 
@@ -100,8 +104,15 @@ pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
         all.extend(webhook_roles(wanted.watch_all_namespaces));
         all.push(file!(&SERVICE, "bumpwright-webhooks", "webhooks/service.yaml"));
     }
+    if wanted.ui {
+        all.extend(ui_roles(wanted.watch_all_namespaces));
+        all.push(file!(&SERVICE, "bumpwright-ui", "ui/service.yaml"));
+    }
+    if wanted.ui && wanted.ui_actions {
+        all.extend(ui_action_roles());
+    }
     if wanted.network_policy {
-        all.extend(network_policies(wanted.components));
+        all.extend(network_policies(wanted));
     }
     all.push(deployment(wanted));
     all.into_iter().map(|one| moved(one, wanted.namespace)).collect()
@@ -307,7 +318,45 @@ fn webhook_roles(everywhere: bool) -> [Manifest; 2] {
     }
 }
 
-fn network_policies(components: Components) -> Vec<Manifest> {
+/// The rights to read what pages are made of, and to ask who people are and what they may see.
+fn ui_roles(everywhere: bool) -> [Manifest; 3] {
+    const NAME: &str = "bumpwright-ui";
+    let [role, binding] = match everywhere {
+        true => [
+            file!(&CLUSTER_ROLE, NAME, "ui/cluster-role.yaml"),
+            file!(
+                &CLUSTER_ROLE_BINDING,
+                "bumpwright-ui-flux-system",
+                "ui/cluster-role-binding.yaml"
+            ),
+        ],
+        false => [
+            file!(&ROLE, NAME, "one-namespace/ui/role.yaml"),
+            file!(&ROLE_BINDING, NAME, "one-namespace/ui/role-binding.yaml"),
+        ],
+    };
+    let reviews = file!(
+        &CLUSTER_ROLE_BINDING,
+        "bumpwright-ui-reviews-flux-system",
+        "ui/reviews-role-binding.yaml"
+    );
+    [role, binding, reviews]
+}
+
+/// The right to act as the person who asks.
+fn ui_action_roles() -> [Manifest; 2] {
+    [
+        file!(&CLUSTER_ROLE, "bumpwright-ui-actions", "ui-actions/cluster-role.yaml"),
+        file!(
+            &CLUSTER_ROLE_BINDING,
+            "bumpwright-ui-actions-flux-system",
+            "ui-actions/cluster-role-binding.yaml"
+        ),
+    ]
+}
+
+fn network_policies(wanted: &Installation<'_>) -> Vec<Manifest> {
+    let components = wanted.components;
     let mut all = vec![file!(&NETWORK_POLICY, "bumpwright", "base/network-policy.yaml")];
     if components.kinds.source {
         all.push(file!(
@@ -322,6 +371,9 @@ fn network_policies(components: Components) -> Vec<Manifest> {
             "bumpwright-webhooks",
             "webhooks/network-policy.yaml"
         ));
+    }
+    if wanted.ui {
+        all.push(file!(&NETWORK_POLICY, "bumpwright-ui", "ui/network-policy.yaml"));
     }
     all
 }
@@ -339,6 +391,9 @@ fn deployment(wanted: &Installation<'_>) -> Manifest {
     }
     if wanted.components.webhooks {
         expose("webhooks", 9292);
+    }
+    if wanted.ui {
+        expose("ui", 9393);
     }
     let arguments: String = arguments(wanted)
         .iter()
@@ -381,6 +436,8 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
     );
     add(kinds.kustomize, "--controllers=kustomize");
     add(webhooks, "--webhook-addr=:9292");
+    add(wanted.ui, "--ui-addr=:9393");
+    add(wanted.ui && wanted.ui_actions, "--ui-actions");
     all
 }
 

@@ -71,6 +71,8 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         network_policy: args.network_policy,
         workload_identity: args.workload_identity,
         promotion: args.promotion,
+        ui: args.ui,
+        ui_actions: args.ui_actions,
         log_level: log_level(&args.log_level)?,
     };
     let manifests = manifests(&wanted);

@@ -54,6 +54,7 @@ impl Rights {
                 group,
                 resource,
                 namespace,
+                name: "",
             })
         })
         .collect()

@@ -210,6 +210,8 @@ fn everything(namespace: &str, watch_all_namespaces: bool) -> Vec<Manifest> {
         network_policy: true,
         workload_identity: true,
         promotion: true,
+        ui: true,
+        ui_actions: true,
         log_level: "info",
     })
 }

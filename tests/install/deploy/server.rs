@@ -40,6 +40,8 @@ fn a_server_takes_every_object() {
             "--components=all,webhooks",
             "--workload-identity",
             "--promotion",
+            "--ui",
+            "--ui-actions",
         ],
         &[
             "--namespace=strict-two",

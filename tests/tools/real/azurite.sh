@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # Azure Blob Storage, by Microsoft: from npm, with a Node from PyPI, since distributions have older ones than it wants.
 AZURITE=3.37.0
-NODE=24.19.0
 
 azurite() {
     [ -x "$tools/azurite-$AZURITE/run" ] && return

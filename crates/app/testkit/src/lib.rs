@@ -17,6 +17,7 @@
 pub mod api_proxy;
 pub mod apiserver;
 pub mod aws_signature;
+pub mod browser;
 pub mod cli;
 pub mod controller;
 pub mod deployments;

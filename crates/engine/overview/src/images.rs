@@ -201,7 +201,7 @@ impl World {
             pushed: self.pushed(name, chosen.as_ref(), users),
             kustomizations: standings.reconcilers(users),
             workloads: workloads(name, users).into_iter().collect(),
-            fields: self.fields.get(name).cloned().unwrap_or_default(),
+            fields: self.linked_fields(name),
             failed: policy.failed(),
             chosen,
         }

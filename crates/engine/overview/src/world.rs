@@ -75,14 +75,25 @@ impl World {
     /// Leaves the objects of the namespaces for which `may_see` is true. Call it before anything is told to somebody: what is told of
     /// an object is made of all the others that are there.
     #[must_use]
-    pub fn only(mut self, may_see: impl Fn(&str) -> bool) -> Self {
-        self.policies.retain(|name, _| may_see(&name.namespace));
-        self.repositories.retain(|name, _| may_see(&name.namespace));
-        self.automations.retain(|name, _| may_see(&name.namespace));
-        self.kustomizations.retain(|name, _| may_see(&name.namespace));
-        self.sources.retain(|id, _| may_see(&id.name.namespace));
-        self.events.retain(|event| may_see(&event.metadata.namespace));
-        self.fields.retain(|name, _| may_see(&name.namespace));
+    pub fn only(self, may_see: impl Fn(&str) -> bool) -> Self {
+        self.visible(|_, namespace| may_see(namespace))
+    }
+
+    /// As [`World::only`], by kind and namespace. Events are of the kind `Event`; marked fields belong to their repository.
+    #[must_use]
+    pub fn visible(mut self, may_see: impl Fn(&str, &str) -> bool) -> Self {
+        self.policies.retain(|name, _| may_see(POLICY, &name.namespace));
+        self.repositories.retain(|name, _| may_see(REPOSITORY, &name.namespace));
+        self.automations.retain(|name, _| may_see(AUTOMATION, &name.namespace));
+        self.kustomizations
+            .retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
+        self.sources.retain(|id, _| may_see(&id.kind, &id.name.namespace));
+        self.events.retain(|event| may_see("Event", &event.metadata.namespace));
+        self.fields.retain(|name, places| {
+            let namespace = |place: &FieldPlace| place.repository.split('/').next().unwrap_or_default().to_owned();
+            places.retain(|place| may_see(GIT_REPOSITORY, &namespace(place)));
+            may_see(POLICY, &name.namespace)
+        });
         self
     }
 

@@ -34,6 +34,7 @@ macro_rules! reasons {
 
 reasons! {
     AccessDenied
+    ActionRequested
     ArchiveOperationFailed
     ArtifactFailed
     ArtifactUpToDate

@@ -1,4 +1,4 @@
-//! Bodies of responses: bytes, and ranges of a file, which are read as the client takes them.
+//! Bodies of responses: bytes, ranges of a file, which are read as the client takes them, and streams without a known end.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -10,18 +10,21 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use tokio::sync::mpsc::Receiver;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// What is read of a file at once, in bytes: the most that a client who does not read makes this process hold.
 const CHUNK: u64 = 64 << 10;
 
-/// A body whose size is known before its first byte is sent.
+/// A body. Unless it is a stream, its size is known before its first byte is sent.
 #[derive(Debug, Default)]
 pub struct Body {
     pieces: VecDeque<Piece>,
     /// What [`Piece::Range`] refers to.
     file: Option<Arc<File>>,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
+    /// What comes after the pieces.
+    stream: Option<Receiver<Bytes>>,
 }
 
 /// A part of a body.
@@ -54,13 +57,23 @@ impl Body {
         Self {
             pieces: pieces.into(),
             file: Some(Arc::new(file)),
-            reading: None,
+            ..Self::default()
         }
     }
 
-    /// What is left of it, in bytes.
-    pub(super) fn size(&self) -> u64 {
-        self.pieces.iter().map(Piece::size).sum()
+    /// What is sent to the channel, until its sender is dropped. A client is waited for while the channel is full.
+    #[must_use]
+    pub fn streamed(stream: Receiver<Bytes>) -> Self {
+        Self {
+            stream: Some(stream),
+            ..Self::default()
+        }
+    }
+
+    /// What is left of it, in bytes; none of a stream.
+    pub(super) fn size(&self) -> Option<u64> {
+        let pieces = || self.pieces.iter().map(Piece::size).sum();
+        self.stream.is_none().then(pieces)
     }
 
     /// Begins to read the next bytes of the range at the front.
@@ -88,6 +101,17 @@ impl Body {
         self.drop_empty();
     }
 
+    fn poll_stream(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(None);
+        };
+        let bytes = ready!(stream.poll_recv(cx));
+        if bytes.is_none() {
+            self.stream = None;
+        }
+        Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
     fn drop_empty(&mut self) {
         while self.pieces.front().is_some_and(|piece| piece.size() == 0) {
             self.pieces.pop_front();
@@ -112,7 +136,7 @@ impl http_body::Body for Body {
         let body = self.get_mut();
         body.drop_empty();
         let (start, length) = match body.pieces.front_mut() {
-            None => return Poll::Ready(None),
+            None => return body.poll_stream(cx),
             Some(Piece::Bytes(bytes)) => {
                 let bytes = std::mem::take(bytes);
                 body.drop_empty();
@@ -134,10 +158,10 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.size() == 0
+        self.size() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.size())
+        self.size().map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

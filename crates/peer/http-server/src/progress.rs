@@ -23,8 +23,8 @@ enum Phase {
     Head(Instant),
     /// The body of a request is coming in, or the handler is at work. Both have limits elsewhere.
     Request,
-    /// A response is being written; it has to be written by then. `all` of it has been handed to hyper.
-    Response { until: Instant, all: bool },
+    /// A response is being written; it has to be written by then, unless nobody knows its size. `all` of it has been handed to hyper.
+    Response { until: Option<Instant>, all: bool },
 }
 
 impl Progress {
@@ -53,8 +53,8 @@ impl Progress {
     }
 
     /// A response of this size begins.
-    pub(super) fn responds(&self, size: u64) {
-        let until = Instant::now() + self.limits.time_for(size);
+    pub(super) fn responds(&self, size: Option<u64>) {
+        let until = size.map(|size| Instant::now() + self.limits.time_for(size));
         *self.phase() = Phase::Response { until, all: false };
     }
 
@@ -84,7 +84,7 @@ impl Progress {
     /// When the response has to be written.
     pub(super) fn write_deadline(&self) -> Option<Instant> {
         match *self.phase() {
-            Phase::Response { until, .. } => Some(until),
+            Phase::Response { until, .. } => until,
             Phase::Idle(_) | Phase::Head(_) | Phase::Request => None,
         }
     }

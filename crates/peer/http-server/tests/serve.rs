@@ -29,11 +29,24 @@ async fn server(limits: Limits) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<
     let handler = |request: Request<Bytes>| {
         blocking(move || match request.uri().path() {
             "/panic" => panic!("as asked"),
+            "/stream" => Response::new(stream()),
             _ => Response::new(Body::from(request.into_body())),
         })
     };
     let serving = tokio::spawn(serve(listener, limits, handler, async { drop(stopped.await) }));
     (address, stop, serving)
+}
+
+/// Three pieces, after longer than a response of known size may take.
+fn stream() -> Body {
+    let (send, receive) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        for piece in ["one ", "two ", "three"] {
+            tokio::time::sleep(SOON).await;
+            let _ = send.send(Bytes::from(piece)).await;
+        }
+    });
+    Body::streamed(receive)
 }
 
 /// All that the server sends until it closes the connection.
@@ -168,4 +181,21 @@ async fn the_end_closes_connections_that_are_new_or_idle() {
     assert!(rest.is_empty());
     idle.read_to_end(&mut rest).await.unwrap();
     serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_may_take_its_time_and_is_sent_piece_by_piece() {
+    let limits = Limits {
+        stall_time: SOON,
+        least_rate: 1 << 30,
+        ..limits()
+    };
+    let (address, _stop, _) = server(limits).await;
+    let request = "GET /stream HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    let answer = exchange(address, request).await;
+    assert!(answer.contains("\r\nTransfer-Encoding: chunked"), "{answer}");
+    assert!(
+        answer.ends_with("4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n"),
+        "{answer}"
+    );
 }

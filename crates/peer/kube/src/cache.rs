@@ -175,6 +175,13 @@ impl Cache {
         Err(format!("{} are not listed yet{why}", self.kind.plural))
     }
 
+    /// Why the objects have not been listed so far; none when they have, or nothing has failed yet.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.clone().filter(|_| !*self.listed.borrow())
+    }
+
     /// Lists and watches, for ever. `failed` is called with errors; retries have growing pauses. A silent watch
     /// is restarted after [`Cluster::silence`], since its connection may be dead.
     pub async fn run(&self, cluster: &Cluster, scope: &Scope, failed: impl Fn(&str)) {
@@ -183,6 +190,9 @@ impl Cache {
         let mut config = watcher::Config::default().timeout(seconds).page_size(page);
         if let Some(labels) = &scope.labels {
             config = config.labels(labels);
+        }
+        if let Some(fields) = &scope.fields {
+            config = config.fields(fields);
         }
         loop {
             if self.only_metadata {

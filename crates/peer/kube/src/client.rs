@@ -23,6 +23,7 @@ use super::object::Object;
 use super::path_segment;
 use super::proxied;
 use super::received::Received;
+use super::review::User;
 use super::watched::{OnAnswer, Watch};
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budget;
@@ -66,6 +67,8 @@ pub struct Scope {
     pub namespace: Option<String>,
     /// Only those with these labels (`--watch-label-selector`).
     pub labels: Option<String>,
+    /// Only those with these fields, as `involvedObject.kind=Pod`.
+    pub fields: Option<String>,
 }
 
 /// The API server.
@@ -170,10 +173,27 @@ impl Cluster {
     /// # Errors
     /// [`ClusterError::Connect`] when the name is not valid for an account.
     pub fn as_account(&self, account: &ObjectName) -> Result<Self, ClusterError> {
-        let acting = impersonating(&self.clients, account)?;
+        // Without groups, which the server knows.
+        let user = User {
+            groups: Vec::new(),
+            ..User::account(account)
+        };
+        let acting = impersonating(&self.clients, &user)?;
         Ok(Self {
             acting: Some(acting),
             account: Some(account.clone()),
+            ..self.clone()
+        })
+    }
+
+    /// The same server, impersonating a user with the groups. Connections are shared.
+    ///
+    /// # Errors
+    /// [`ClusterError::Connect`] when the name or a group is not valid.
+    pub fn as_user(&self, user: &User) -> Result<Self, ClusterError> {
+        let acting = impersonating(&self.clients, user)?;
+        Ok(Self {
+            acting: Some(acting),
             ..self.clone()
         })
     }

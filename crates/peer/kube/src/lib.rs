@@ -45,5 +45,5 @@ pub use limit::Pace;
 pub use login::{ServerToken, TokenSource};
 pub use object::Object;
 pub use remote::{RemoteRules, kubeconfig_place};
-pub use review::{AccessQuestion, ServerVersion};
+pub use review::{AccessQuestion, ServerVersion, User};
 pub use watched::OnAnswer;

@@ -1,12 +1,16 @@
-//! Questions to the API server about itself: its version, and who may do what.
+//! Questions to the API server about itself: its version, who somebody is, and who may do what.
+
+use std::collections::BTreeMap;
 
 use http::Method;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::ApiCall;
 use super::client::Cluster;
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;
+use bumpwright_secret::Secret;
 
 /// The version of an API server (`version.Info`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,40 @@ pub struct AccessQuestion<'a> {
     pub resource: &'a str,
     /// Empty for all namespaces, and for objects of the cluster.
     pub namespace: &'a str,
+    /// Empty for all objects.
+    pub name: &'a str,
+}
+
+/// Somebody who is known to the API server (`authenticationv1.UserInfo`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
+pub struct User {
+    /// The name.
+    #[serde(rename = "username")]
+    pub name: String,
+    /// The uid; may be empty.
+    pub uid: String,
+    /// The groups.
+    pub groups: Vec<String>,
+    /// What authorizers may know besides.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+impl User {
+    /// A ServiceAccount.
+    #[must_use]
+    pub fn account(account: &ObjectName) -> Self {
+        let groups = [
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{}", account.namespace),
+            "system:authenticated".to_owned(),
+        ];
+        Self {
+            name: format!("system:serviceaccount:{}:{}", account.namespace, account.name),
+            groups: groups.into(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Cluster {
@@ -54,40 +92,71 @@ impl Cluster {
     /// # Errors
     /// Whatever the server says.
     pub async fn may(&self, account: Option<&ObjectName>, question: &AccessQuestion<'_>) -> Result<bool, ClusterError> {
-        let (resource, subresource) = question.resource.split_once('/').unwrap_or((question.resource, ""));
-        let attributes = json!({
-            "verb": question.verb, "group": question.group, "resource": resource, "subresource": subresource,
-            "namespace": question.namespace,
+        match account {
+            Some(account) => self.user_may(&User::account(account), question).await,
+            None => {
+                let spec = json!({ "resourceAttributes": question.attributes() });
+                let answer = self.review(AUTHORIZATION, "SelfSubjectAccessReview", &spec).await?;
+                Ok(is_allowed(&answer))
+            }
+        }
+    }
+
+    /// Whether somebody is allowed an action, as the server answers.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn user_may(&self, user: &User, question: &AccessQuestion<'_>) -> Result<bool, ClusterError> {
+        let spec = json!({
+            "user": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra,
+            "resourceAttributes": question.attributes(),
         });
-        let (kind, plural, spec) = match account {
-            None => (
-                "SelfSubjectAccessReview",
-                "selfsubjectaccessreviews",
-                json!({ "resourceAttributes": attributes }),
-            ),
-            Some(account) => (
-                "SubjectAccessReview",
-                "subjectaccessreviews",
-                json!({
-                    "user": format!("system:serviceaccount:{}:{}", account.namespace, account.name),
-                    "groups": [
-                        "system:serviceaccounts",
-                        format!("system:serviceaccounts:{}", account.namespace),
-                        "system:authenticated",
-                    ],
-                    "resourceAttributes": attributes,
-                }),
-            ),
-        };
-        let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}).to_string();
-        let path = format!("/apis/authorization.k8s.io/v1/{plural}");
+        let answer = self.review(AUTHORIZATION, "SubjectAccessReview", &spec).await?;
+        Ok(is_allowed(&answer))
+    }
+
+    /// Whose token this is; none when the server does not accept it.
+    ///
+    /// # Errors
+    /// Whatever the server says; never with the token.
+    pub async fn whose(&self, token: &Secret) -> Result<Option<User>, ClusterError> {
+        let spec = json!({ "token": token.expose() });
+        let mut answer = self.review(AUTHENTICATION, "TokenReview", &spec).await?;
+        if answer.pointer("/status/authenticated") != Some(&Value::Bool(true)) {
+            return Ok(None);
+        }
+        let user = answer.pointer_mut("/status/user").map(Value::take).unwrap_or_default();
+        let user: Option<User> = serde_json::from_value(user).ok();
+        Ok(user.filter(|user| !user.name.is_empty()))
+    }
+
+    async fn review(&self, group: &str, kind: &str, spec: &Value) -> Result<Value, ClusterError> {
+        let review = json!({"apiVersion": format!("{group}/v1"), "kind": kind, "spec": spec}).to_string();
+        let path = format!("/apis/{group}/v1/{}s", kind.to_lowercase());
         let call = ApiCall {
             method: &Method::POST,
             content_type: "application/json",
             body: review.as_bytes(),
             ..ApiCall::get(&path)
         };
-        let answer = self.answer::<Value>(call).await?;
-        Ok(answer.pointer("/status/allowed") == Some(&Value::Bool(true)))
+        Ok(self.answer::<Value>(call).await?.into_value())
+    }
+}
+
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const AUTHORIZATION: &str = "authorization.k8s.io";
+
+fn is_allowed(answer: &Value) -> bool {
+    answer.pointer("/status/allowed") == Some(&Value::Bool(true))
+}
+
+impl AccessQuestion<'_> {
+    /// `authorizationv1.ResourceAttributes`
+    fn attributes(&self) -> Value {
+        let (resource, subresource) = self.resource.split_once('/').unwrap_or((self.resource, ""));
+        json!({
+            "verb": self.verb, "group": self.group, "resource": resource, "subresource": subresource,
+            "namespace": self.namespace, "name": self.name,
+        })
     }
 }

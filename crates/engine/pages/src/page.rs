@@ -1,0 +1,144 @@
+//! The pages, and what they need that the model does not have.
+
+use std::collections::BTreeMap;
+
+use bumpwright_api::Condition;
+use bumpwright_overview::{
+    Attention, Automation, Branch, Change, Entry, Graph, Image, Kustomization, Overview, Readiness, Source, Trace,
+};
+
+use super::listing::Listing;
+use super::search::Hit;
+
+/// A page.
+#[derive(Clone, Copy, Debug)]
+pub enum Page<'a> {
+    /// Counts, what needs attention, the images that are behind, and the last changes.
+    Overview(&'a Overview),
+    /// All that needs attention.
+    Attention(&'a [Attention], &'a Listing),
+    /// The images as a board.
+    Images(&'a [Image], &'a Listing),
+    /// The image of a policy, and the tags it chooses from.
+    Policy {
+        /// The image.
+        image: &'a Image,
+        /// The rule in words, such as `semver >=1.0 <2.0`.
+        rule: &'a str,
+        /// The tags, the best first.
+        tags: &'a [TagRow],
+        /// Which of the tags.
+        listing: &'a Listing,
+    },
+    /// The automations.
+    Automations(&'a [Automation], &'a Listing),
+    /// An automation with its runs.
+    Automation {
+        /// The automation.
+        automation: &'a Automation,
+        /// What it did, the latest first.
+        runs: &'a [Run],
+        /// The images that it writes.
+        images: &'a [&'a Image],
+    },
+    /// The Kustomizations, and what depends on what.
+    Kustomizations(&'a [Kustomization], &'a Graph, &'a Listing),
+    /// A Kustomization with its objects.
+    Kustomization {
+        /// The Kustomization.
+        kustomization: &'a Kustomization,
+        /// Its objects.
+        tree: &'a Branch,
+        /// How its objects are, as far as it is known.
+        health: &'a BTreeMap<Entry, Health>,
+        /// The difference of its last apply or of its drift, as text; where it is known.
+        diff: Option<&'a str>,
+        /// Which of the objects.
+        listing: &'a Listing,
+    },
+    /// The sources.
+    Sources(&'a [Source], &'a Listing),
+    /// A source.
+    Source {
+        /// The source.
+        source: &'a Source,
+        /// The automations that change it.
+        automations: &'a [&'a Automation],
+        /// What happened to it.
+        changes: &'a [&'a Change],
+    },
+    /// The last day.
+    Timeline(&'a [Change], &'a Listing),
+    /// An object.
+    Object(&'a ObjectPage<'a>),
+    /// What a search found ([`crate::search`]).
+    Search(&'a [Hit], &'a Listing),
+    /// Where a person signs in, by POST of the fields `token` and `back` to [`crate::Route::SignIn`].
+    SignIn {
+        /// What went wrong the last time.
+        error: Option<&'a str>,
+        /// The path to go to.
+        back: &'a str,
+    },
+    /// Something went wrong.
+    Error {
+        /// The status of HTTP.
+        status: u16,
+        /// Why, and the way out.
+        message: &'a str,
+    },
+}
+
+/// A tag of an image repository, as its policy sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TagRow {
+    /// The tag.
+    pub tag: String,
+    /// Whether it is the choice.
+    pub is_chosen: bool,
+    /// Why it is left out, or not chosen; empty where that is not known or it is the choice.
+    pub why: String,
+    /// When it was made, in seconds since 1970-01-01 UTC.
+    pub made: Option<i64>,
+    /// What is known of its signature, such as `verified by cosign`; empty where nobody looked.
+    pub signature: String,
+    /// Why it is held as a version that failed.
+    pub failed: Option<String>,
+}
+
+/// What an automation did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// What, and when.
+    pub change: Change,
+    /// The difference of its commit as text, where somebody has it.
+    pub diff: Option<String>,
+}
+
+/// How an object is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// In a word, as kstatus has it: `Current`, `InProgress`, `Failed`, `NotFound`, `Terminating`, `Unknown`.
+    pub status: String,
+    /// Why.
+    pub message: String,
+}
+
+/// An object.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectPage<'a> {
+    /// The object.
+    pub object: &'a Entry,
+    /// How it stands, for objects of the model.
+    pub readiness: Option<&'a Readiness>,
+    /// Its health, where it is known.
+    pub health: Option<&'a Health>,
+    /// Its conditions.
+    pub conditions: &'a [Condition],
+    /// Events about it, the latest first.
+    pub events: &'a [Change],
+    /// Where it comes from.
+    pub trace: &'a [Trace],
+    /// Its YAML without secrets; none where it may not be shown.
+    pub yaml: Option<&'a str>,
+}

@@ -1,0 +1,130 @@
+//! From what a person sees to the page that is asked for.
+
+use std::collections::BTreeMap;
+
+use bumpwright_api::ObjectName;
+use bumpwright_overview::{Change, Entry, Id, Image, World};
+use bumpwright_pages::{Listing, ObjectPage, Page, Route, Run, TagRow, search};
+
+use super::object::Seen;
+use super::view::View;
+
+/// What a page needs that the model does not have.
+#[derive(Debug, Default)]
+pub(super) struct Extra {
+    /// The tags of a policy's repository.
+    pub(super) tags: Vec<TagRow>,
+    /// The object of an object's page.
+    pub(super) object: Option<(Entry, Seen)>,
+}
+
+/// Calls `show` with the page of a route; none where nothing is, or nothing that this person may see.
+pub(super) fn page<T>(
+    route: &Route,
+    view: &View,
+    extra: &Extra,
+    listing: &Listing,
+    show: impl FnOnce(&Page<'_>) -> T,
+) -> Option<T> {
+    let (all, world) = (&view.overview, &view.world);
+    Some(match route {
+        Route::Overview => show(&Page::Overview(all)),
+        Route::Attention => show(&Page::Attention(&all.attention, listing)),
+        Route::Images => show(&Page::Images(&all.images, listing)),
+        Route::Policy(name) => {
+            let image = all.images.iter().find(|image| image.policy.name == *name)?;
+            show(&Page::Policy {
+                image,
+                rule: &rule(world, name),
+                tags: &extra.tags,
+                listing,
+            })
+        }
+        Route::Automations => show(&Page::Automations(&all.automations, listing)),
+        Route::Automation(name) => automation(view, name, show)?,
+        Route::Kustomizations => show(&Page::Kustomizations(&all.kustomizations, &world.graph(), listing)),
+        Route::Kustomization(name) => {
+            let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name)?;
+            show(&Page::Kustomization {
+                kustomization,
+                tree: &world.tree(name)?,
+                health: &BTreeMap::new(),
+                diff: None,
+                listing,
+            })
+        }
+        Route::Sources => show(&Page::Sources(&all.sources, listing)),
+        Route::Source(id) => source(view, id, show)?,
+        Route::Timeline => show(&Page::Timeline(&all.changes, listing)),
+        Route::Object(_) => object(view, extra, show)?,
+        Route::Search => show(&Page::Search(&search(world, &listing.words), listing)),
+        Route::SignIn | Route::SignOut | Route::Act | Route::Events | Route::Style | Route::Script => return None,
+    })
+}
+
+fn automation<T>(view: &View, name: &ObjectName, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
+    let all = &view.overview;
+    let automation = all.automations.iter().find(|one| one.id.name == *name)?;
+    let runs: Vec<Run> = of(&all.changes, &automation.id)
+        .map(|change| Run {
+            change: change.clone(),
+            diff: None,
+        })
+        .collect();
+    let images: Vec<&Image> = all
+        .images
+        .iter()
+        .filter(|image| image.automations.contains(&automation.id))
+        .collect();
+    Some(show(&Page::Automation {
+        automation,
+        runs: &runs,
+        images: &images,
+    }))
+}
+
+fn source<T>(view: &View, id: &Id, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
+    let all = &view.overview;
+    let source = all.sources.iter().find(|one| one.id == *id)?;
+    let automations: Vec<_> = all.automations.iter().filter(|one| one.source == *id).collect();
+    let changes: Vec<&Change> = of(&all.changes, id).collect();
+    Some(show(&Page::Source {
+        source,
+        automations: &automations,
+        changes: &changes,
+    }))
+}
+
+fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
+    let (object, seen) = extra.object.as_ref()?;
+    let id = Id::new(&object.kind, ObjectName::new(&object.namespace, &object.name));
+    let is_ours = object.group.ends_with(".toolkit.fluxcd.io");
+    let readiness = view.world.readiness(&id).filter(|_| is_ours);
+    let events: Vec<Change> = match is_ours {
+        true => of(&view.overview.changes, &id).cloned().collect(),
+        false => Vec::new(),
+    };
+    Some(show(&Page::Object(&ObjectPage {
+        object,
+        readiness: readiness.as_ref(),
+        health: None,
+        conditions: &seen.conditions,
+        events: &events,
+        trace: &view.world.trace(object, None),
+        yaml: seen.yaml.as_deref(),
+    })))
+}
+
+fn of<'a>(changes: &'a [Change], id: &'a Id) -> impl Iterator<Item = &'a Change> {
+    changes.iter().filter(move |change| change.id == *id)
+}
+
+/// The rule of a policy in words: `semver range=>=1.0`.
+fn rule(world: &World, name: &ObjectName) -> String {
+    let rules = world.policies.get(name).map(|policy| &policy.spec.policy);
+    let words = rules.into_iter().flatten().map(|(kind, fields)| {
+        let fields: Vec<&str> = fields.values().map(String::as_str).collect();
+        format!("{kind} {}", fields.join(" ")).trim().to_owned()
+    });
+    words.collect::<Vec<_>>().join(", ")
+}

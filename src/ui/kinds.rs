@@ -1,0 +1,31 @@
+//! The kinds that pages are made of.
+
+use bumpwright_kube::{
+    BUCKET, EVENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION,
+    KUSTOMIZATION, Kind, OCI_REPOSITORY,
+};
+
+/// The kinds that are looked at.
+pub(super) static KINDS: [&Kind; 8] = [
+    &IMAGE_POLICY,
+    &IMAGE_REPOSITORY,
+    &IMAGE_UPDATE_AUTOMATION,
+    &KUSTOMIZATION,
+    &GIT_REPOSITORY,
+    &OCI_REPOSITORY,
+    &BUCKET,
+    &EXTERNAL_ARTIFACT,
+];
+
+/// The `apiVersion` of objects whose events are looked at: events of everything else are never asked for.
+pub(super) const EVENT_SOURCES: [&str; 3] = [
+    "image.toolkit.fluxcd.io/v1",
+    "kustomize.toolkit.fluxcd.io/v1",
+    "source.toolkit.fluxcd.io/v1",
+];
+
+/// The kind of a name, with that of events.
+pub(super) fn named(name: &str) -> Option<&'static Kind> {
+    let all = KINDS.into_iter().chain([&EVENT]);
+    all.into_iter().find(|kind| kind.kind == name)
+}

@@ -1,0 +1,33 @@
+//! The browser's view: what is behind, what is stuck and what changed, as pages (`docs/guides/ui.md`).
+//!
+//! ```text
+//! watches ─▶ snapshot (one World, at most once a second) ─▶ view (only what this person may see) ─▶ page
+//! request ─▶ auth (who is it?) ─▶ rights (which kinds, in which namespaces?) ────┘
+//! ```
+//!
+//! Data flows one way: nothing that renders can reach the snapshot. The model is `bumpwright_overview`, the HTML `bumpwright_pages`.
+//! While nobody looks there are no watches, no snapshot and no views.
+
+mod actions;
+mod auth;
+mod call;
+mod content;
+mod doors;
+mod kinds;
+mod live;
+mod object;
+mod reply;
+mod rights;
+mod server;
+mod settings;
+mod shares;
+mod snapshot;
+mod tags;
+mod view;
+mod watches;
+
+pub use auth::{Auth, ProxyAuth};
+pub(crate) use server::{Start, serve};
+pub use settings::UiSettings;
+pub(crate) use tags::TagReader;
+pub(crate) use watches::Watches;

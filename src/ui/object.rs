@@ -1,0 +1,215 @@
+//! One object: its conditions, and its YAML without what may be secret.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use bumpwright_api::{Condition, ObjectName};
+use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, SECRET};
+use bumpwright_overview::{Entry, World};
+use bumpwright_yaml::{node_of_json, write_sigs};
+
+use super::kinds::KINDS;
+use super::rights::Rights;
+use super::watches::Watches;
+use bumpwright_kube::User;
+
+/// Annotations with the object as it was applied, whatever it had.
+const LAST_APPLIED: &str = "last-applied";
+
+/// What takes the place of something that may be secret.
+const CLEARED: &str = "**";
+
+/// Longer texts of YAML are cut, in bytes.
+const LONGEST: usize = 256 << 10;
+
+/// An object as it is shown.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) conditions: Vec<Condition>,
+    /// None where it may not be shown.
+    pub(super) yaml: Option<String>,
+}
+
+/// Why an object is not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unseen {
+    /// It is not there, or may not be seen: the two look alike.
+    NotFound,
+    /// The server cannot read it.
+    Unreadable,
+}
+
+/// Reads an object of the cluster for somebody: one of the world that this person sees, or of an inventory in it.
+pub(super) struct Reader<'a> {
+    pub(super) watches: &'a Watches,
+    pub(super) cluster: &'a Cluster,
+    pub(super) rights: &'a Rights,
+    pub(super) world: &'a World,
+    /// None where nobody is asked who it is.
+    pub(super) user: Option<&'a User>,
+}
+
+impl Reader<'_> {
+    /// The object, with its version.
+    pub(super) async fn read(&self, object: &Entry) -> Result<(Entry, Seen), Unseen> {
+        let name = ObjectName::new(&object.namespace, &object.name);
+        if let Some(kind) = KINDS
+            .into_iter()
+            .find(|kind| kind.kind == object.kind && kind.group == object.group)
+        {
+            let id = bumpwright_overview::Id::new(kind.kind, name.clone());
+            self.world.readiness(&id).ok_or(Unseen::NotFound)?;
+            let found = self.watches.get(kind, &name).ok_or(Unseen::NotFound)?;
+            let entry = Entry {
+                version: kind.version.to_owned(),
+                ..object.clone()
+            };
+            return Ok((entry, seen(found.value(kind))));
+        }
+        let traces = self.world.trace(object, None);
+        let entry = traces
+            .into_iter()
+            .map(|trace| trace.object)
+            .find(|entry| entry.group == object.group);
+        let entry = entry.ok_or(Unseen::NotFound)?;
+        if entry.kind == SECRET.kind && entry.group.is_empty() {
+            return Ok((entry, Seen::default()));
+        }
+        let resource = self.resource(&entry).await?;
+        self.check(&resource, &name).await?;
+        match self.cluster.fetch(&resource, &name).await {
+            Ok(found) => Ok((entry, seen(Value::clone(&found)))),
+            Err(error) if error.is_not_found() => Err(Unseen::NotFound),
+            Err(_) => Err(Unseen::Unreadable),
+        }
+    }
+
+    async fn resource(&self, entry: &Entry) -> Result<Arc<Resource>, Unseen> {
+        let gvk = GroupVersionKind {
+            group: entry.group.clone(),
+            version: entry.version.clone(),
+            kind: entry.kind.clone(),
+        };
+        let resource = self.cluster.resource_at_any_version(&gvk).await;
+        resource.map_err(|_| Unseen::Unreadable)?.ok_or(Unseen::NotFound)
+    }
+
+    async fn check(&self, resource: &Resource, name: &ObjectName) -> Result<(), Unseen> {
+        let Some(user) = self.user else { return Ok(()) };
+        let question = AccessQuestion {
+            verb: "get",
+            group: &resource.gvk.group,
+            resource: &resource.plural,
+            namespace: if resource.namespaced { &name.namespace } else { "" },
+            name: &name.name,
+        };
+        match self.rights.may(user, &question).await {
+            true => Ok(()),
+            false => Err(Unseen::NotFound),
+        }
+    }
+}
+
+fn seen(mut object: Value) -> Seen {
+    let conditions = object.pointer("/status/conditions").cloned().unwrap_or_default();
+    clear(&mut object);
+    let mut yaml = String::new();
+    let written = write_sigs(&node_of_json(&object), &mut yaml);
+    if yaml.len() > LONGEST {
+        yaml.truncate(yaml.floor_char_boundary(LONGEST));
+        yaml.push_str("\n# and so on: it is too long to be shown\n");
+    }
+    Seen {
+        conditions: serde_json::from_value(conditions).unwrap_or_default(),
+        yaml: written.is_ok().then_some(yaml),
+    }
+}
+
+/// Clears what may be secret, and what nobody reads.
+fn clear(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.retain(|key, _| !key.contains(LAST_APPLIED));
+        }
+    }
+    for field in ["data", "stringData", "binaryData"] {
+        if let Some(values) = object.get_mut(field).and_then(Value::as_object_mut) {
+            values.values_mut().for_each(|value| *value = Value::from(CLEARED));
+        }
+    }
+    clear_texts(object);
+}
+
+/// Clears kubeconfigs, and passwords in addresses.
+fn clear_texts(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(text) if key.eq_ignore_ascii_case("kubeconfig") => *text = CLEARED.to_owned(),
+                    value => clear_texts(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clear_texts),
+        Value::String(text) => clear_text(text),
+        _ => {}
+    }
+}
+
+fn clear_text(text: &mut String) {
+    let is_kubeconfig = text.contains("current-context") && (text.contains("users:") || text.contains("\"users\""));
+    if is_kubeconfig {
+        *text = CLEARED.to_owned();
+        return;
+    }
+    // `https://user:password@host`
+    let Some(start) = text.find("://").map(|at| at + 3) else {
+        return;
+    };
+    let authority = text.get(start..).unwrap_or_default();
+    let end = authority.find(['/', '?', '#', ' ', '\n']).unwrap_or(authority.len());
+    let at = authority.get(..end).and_then(|authority| authority.rfind('@'));
+    if let Some(at) = at {
+        text.replace_range(start..start + at, CLEARED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_may_be_secret_is_cleared_and_the_rest_stays() {
+        let object = json!({
+            "metadata": {"name": "a", "managedFields": [1], "annotations": {
+                "kubectl.kubernetes.io/last-applied-configuration": "hunter2",
+                "state.bumpwright.dev/rollout": "kept",
+            }},
+            "data": {"password": "hunter2"}, "stringData": {"p": "hunter2"}, "binaryData": {"p": "aHVudGVyMg=="},
+            "spec": {
+                "kubeConfig": {"secretRef": {"name": "kept-too"}}, "kubeconfig": "hunter2",
+                "inline": "apiVersion: v1\nusers: [{token: hunter2}]\ncurrent-context: a",
+                "url": "https://user:hunter2@git.acme.io/a@b", "list": ["ssh://git:hunter2@host"],
+                "plain": "mail me@acme.io",
+            },
+        });
+        let yaml = seen(object).yaml.unwrap_or_default();
+        assert!(
+            !yaml.contains("hunter2") && !yaml.contains("aHVudGVyMg") && !yaml.contains("managedFields"),
+            "{yaml}"
+        );
+        for kept in [
+            "rollout: kept",
+            "kept-too",
+            "password: '**'",
+            "https://**@git.acme.io/a@b",
+            "mail me@acme.io",
+        ] {
+            assert!(yaml.contains(kept), "{kept}: {yaml}");
+        }
+    }
+}

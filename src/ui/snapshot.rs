@@ -1,0 +1,256 @@
+//! All objects at one time, made of the caches. It is made anew when something changed, at most once a second, and forgotten when
+//! nobody has looked for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::watches::{Watches, listed};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{
+    Cache, EVENT, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, Object,
+};
+use bumpwright_overview::{EventFacts, Facts, Id, World};
+
+/// How long a snapshot is used although something changed.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// How long a snapshot is used when nothing changed: ages are told of its time.
+const MOST: Duration = Duration::from_secs(30);
+
+/// How long after the last look everything is forgotten.
+const IDLE: Duration = Duration::from_secs(300);
+
+/// How long the first lists are waited for; what has not come by then is left out for now.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether nobody has looked.
+const ROUND: Duration = Duration::from_secs(20);
+
+/// All objects at one time.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    /// Counts snapshots.
+    pub(super) number: u64,
+    pub(super) world: Arc<World>,
+    /// What is left out for everybody, and why.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Makes snapshots.
+pub(super) struct Snapshots {
+    watches: Arc<Watches>,
+    state: Mutex<State>,
+    /// Called when everything is forgotten.
+    forgotten: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    builder: Builder,
+    latest: Option<Latest>,
+    number: u64,
+    /// The number when the watches began.
+    begun: u64,
+    looked: Option<Instant>,
+}
+
+struct Latest {
+    snapshot: Arc<Snapshot>,
+    made: Instant,
+    /// The number of changes that it has.
+    changes: u64,
+}
+
+impl Latest {
+    fn is_fresh(&self, changes: u64) -> bool {
+        let age = self.made.elapsed();
+        age < LEAST || (age < MOST && self.changes == changes && self.snapshot.left_out.is_empty())
+    }
+}
+
+impl Snapshots {
+    pub(super) fn new(watches: Arc<Watches>, forgotten: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            watches,
+            state: Mutex::default(),
+            forgotten: Box::new(forgotten),
+        })
+    }
+
+    /// The number of changes so far, and when there are more.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.watches.changes()
+    }
+
+    /// A snapshot that is fresh enough.
+    pub(super) async fn current(self: &Arc<Self>) -> Arc<Snapshot> {
+        let mut state = self.state.lock().await;
+        if state.looked.replace(Instant::now()).is_none() {
+            tokio::spawn(forget_when_idle(Arc::downgrade(self)));
+        }
+        let changes = *self.watches.changes().borrow();
+        if let Some(latest) = state.latest.as_ref().filter(|latest| latest.is_fresh(changes)) {
+            return Arc::clone(&latest.snapshot);
+        }
+        let caches = self.watches.begin();
+        let patience = if state.number == state.begun {
+            PATIENCE
+        } else {
+            Duration::ZERO
+        };
+        let left_out = listed(&caches, patience).await;
+        // What comes while it is built is for the next one.
+        let changes = *self.watches.changes().borrow();
+        let mut builder = std::mem::take(&mut state.builder);
+        // The last one is not needed: what is left of it is changed in place.
+        state.latest = None;
+        let built = tokio::task::spawn_blocking(move || {
+            builder.update(&caches, now());
+            builder
+        });
+        // After a panic everything is read anew.
+        state.builder = built.await.unwrap_or_default();
+        state.number += 1;
+        let snapshot = Arc::new(Snapshot {
+            number: state.number,
+            world: Arc::clone(&state.builder.world),
+            left_out,
+        });
+        state.latest = Some(Latest {
+            snapshot: Arc::clone(&snapshot),
+            made: Instant::now(),
+            changes,
+        });
+        snapshot
+    }
+}
+
+async fn forget_when_idle(snapshots: Weak<Snapshots>) {
+    loop {
+        tokio::time::sleep(ROUND).await;
+        let Some(snapshots) = snapshots.upgrade() else { return };
+        let mut state = snapshots.state.lock().await;
+        if state.looked.is_some_and(|looked| looked.elapsed() > IDLE) {
+            *state = State {
+                number: state.number,
+                begun: state.number,
+                ..State::default()
+            };
+            snapshots.watches.end();
+            (snapshots.forgotten)();
+            return;
+        }
+    }
+}
+
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since
+        .ok()
+        .and_then(|since| i64::try_from(since.as_secs()).ok())
+        .unwrap_or_default()
+}
+
+/// Follows the caches: only objects that changed are read again.
+#[derive(Default)]
+struct Builder {
+    world: Arc<World>,
+    /// The versions that were read, by kind and name.
+    versions: BTreeMap<Id, String>,
+    events: BTreeMap<ObjectName, String>,
+}
+
+impl Builder {
+    fn update(&mut self, caches: &[Arc<Cache>], now: i64) {
+        let world = Arc::make_mut(&mut self.world);
+        world.now = now;
+        let mut seen = BTreeSet::new();
+        let mut events = Vec::new();
+        for cache in caches {
+            let kind = cache.kind();
+            let objects = cache.list(|_| true);
+            if kind == &EVENT {
+                events.extend(objects);
+                continue;
+            }
+            for object in objects {
+                let id = Id::new(kind.kind, object.name.clone());
+                if self.versions.get(&id) != Some(&object.resource_version) && put(world, kind, &id, &object) {
+                    self.versions.insert(id.clone(), object.resource_version.clone());
+                }
+                seen.insert(id);
+            }
+        }
+        self.versions.retain(|id, _| seen.contains(id));
+        world.policies.retain(|name, _| seen.contains(&of(&IMAGE_POLICY, name)));
+        world
+            .repositories
+            .retain(|name, _| seen.contains(&of(&IMAGE_REPOSITORY, name)));
+        world
+            .automations
+            .retain(|name, _| seen.contains(&of(&IMAGE_UPDATE_AUTOMATION, name)));
+        world
+            .kustomizations
+            .retain(|name, _| seen.contains(&of(&KUSTOMIZATION, name)));
+        world.sources.retain(|id, _| seen.contains(id));
+        let before = std::mem::take(&mut world.events);
+        world.events = read_events(before, &mut self.events, &events);
+    }
+}
+
+/// The events, read anew where they changed. `versions` are those that were read before.
+fn read_events(
+    before: Vec<EventFacts>,
+    versions: &mut BTreeMap<ObjectName, String>,
+    objects: &[Arc<Object>],
+) -> Vec<EventFacts> {
+    let mut known: BTreeMap<ObjectName, EventFacts> = before.into_iter().map(|one| (one.metadata.id(), one)).collect();
+    let mut seen = BTreeMap::new();
+    let mut events = Vec::with_capacity(objects.len());
+    for object in objects {
+        let known = known.remove(&object.name);
+        let is_same = versions.get(&object.name) == Some(&object.resource_version);
+        events.extend(known.filter(|_| is_same).or_else(|| object.read(&EVENT).ok()));
+        seen.insert(object.name.clone(), object.resource_version.clone());
+    }
+    *versions = seen;
+    events
+}
+
+fn of(kind: &Kind, name: &ObjectName) -> Id {
+    Id::new(kind.kind, name.clone())
+}
+
+/// Reads an object into the world; false when it does not match its kind, which the schema should prevent.
+fn put(world: &mut World, kind: &'static Kind, id: &Id, object: &Object) -> bool {
+    match kind.kind {
+        "ImagePolicy" => insert(&mut world.policies, id.name.clone(), kind, object),
+        "ImageRepository" => insert(&mut world.repositories, id.name.clone(), kind, object),
+        "ImageUpdateAutomation" => insert(&mut world.automations, id.name.clone(), kind, object),
+        "Kustomization" => insert(&mut world.kustomizations, id.name.clone(), kind, object),
+        _ => insert(&mut world.sources, id.clone(), kind, object),
+    }
+}
+
+fn insert<K, S, T>(objects: &mut BTreeMap<K, Facts<S, T>>, key: K, kind: &Kind, object: &Object) -> bool
+where
+    K: Ord,
+    S: Default,
+    T: Default,
+    Facts<S, T>: DeserializeOwned,
+{
+    let Ok(mut facts) = object.read::<Facts<S, T>>(kind) else {
+        objects.remove(&key);
+        return false;
+    };
+    // The cache keeps only whether there is one.
+    facts.metadata.deletion_timestamp = object.deleting.then(String::new);
+    objects.insert(key, facts);
+    true
+}

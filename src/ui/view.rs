@@ -1,0 +1,127 @@
+//! What one person sees: a snapshot without everything else, and what is told of it. People with equal rights share a view.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use super::kinds::named;
+use super::rights::{Place, Sight};
+use super::snapshot::Snapshot;
+use bumpwright_overview::{Overview, World};
+
+/// The most views that are kept.
+const VIEWS: usize = 16;
+
+/// What one person sees.
+#[derive(Debug)]
+pub(super) struct View {
+    /// The number of its snapshot.
+    number: u64,
+    sight: Sight,
+    pub(super) world: Arc<World>,
+    pub(super) overview: Overview,
+    /// Differs when what is told differs.
+    pub(super) mark: [u8; 32],
+    /// What is left out, and why.
+    pub(super) left_out: Vec<String>,
+}
+
+impl View {
+    fn new(snapshot: &Snapshot, sight: Sight) -> Self {
+        let world = match sight.is_all() {
+            true => Arc::clone(&snapshot.world),
+            false => {
+                let world = World::clone(&snapshot.world);
+                Arc::new(world.visible(|kind, namespace| sight.has(kind, namespace)))
+            }
+        };
+        let mut left_out = snapshot.left_out.clone();
+        if !sight.is_complete {
+            left_out.push("some rights are not checked yet: load the page again in a moment".to_owned());
+        }
+        let overview = world.overview();
+        let told = serde_json::to_vec(&(&overview, &left_out)).unwrap_or_default();
+        Self {
+            number: snapshot.number,
+            sight,
+            world,
+            overview,
+            mark: Sha256::digest(told).into(),
+            left_out,
+        }
+    }
+}
+
+/// The kinds and namespaces that a snapshot has objects of.
+pub(super) fn places(world: &World) -> BTreeSet<Place> {
+    let ids = world.all().map(|(id, _)| (id.kind, id.name.namespace));
+    let events = world
+        .events
+        .iter()
+        .map(|event| ("Event".to_owned(), event.metadata.namespace.clone()));
+    let all: BTreeSet<(String, String)> = ids.chain(events).collect();
+    all.into_iter()
+        .filter_map(|(kind, namespace)| Some((named(&kind)?.kind, namespace)))
+        .collect()
+}
+
+/// The latest views.
+#[derive(Default)]
+pub(super) struct Views {
+    latest: Mutex<VecDeque<Arc<View>>>,
+    /// One is made at a time.
+    making: tokio::sync::Mutex<()>,
+}
+
+impl Views {
+    /// What somebody with this sight sees.
+    pub(super) async fn of(&self, snapshot: &Arc<Snapshot>, sight: Sight) -> Arc<View> {
+        if let Some(view) = self.find(snapshot, &sight) {
+            return view;
+        }
+        let _making = self.making.lock().await;
+        if let Some(view) = self.find(snapshot, &sight) {
+            return view;
+        }
+        let of = Arc::clone(snapshot);
+        let made = tokio::task::spawn_blocking({
+            let sight = sight.clone();
+            move || View::new(&of, sight)
+        });
+        let nothing = || {
+            let sight = Sight {
+                is_complete: false,
+                ..sight.clone()
+            };
+            View {
+                number: 0,
+                sight,
+                world: Arc::default(),
+                overview: Overview::default(),
+                mark: [0; 32],
+                left_out: vec!["the page could not be made".to_owned()],
+            }
+        };
+        let view = Arc::new(made.await.unwrap_or_else(|_| nothing()));
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those of earlier snapshots are used by nobody any more.
+        latest.retain(|one| one.number >= snapshot.number && one.sight != view.sight);
+        latest.push_front(Arc::clone(&view));
+        latest.truncate(VIEWS);
+        view
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&self) {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn find(&self, snapshot: &Snapshot, sight: &Sight) -> Option<Arc<View>> {
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = latest
+            .iter()
+            .find(|view| view.number == snapshot.number && view.sight == *sight);
+        found.map(Arc::clone)
+    }
+}

@@ -1,0 +1,55 @@
+//! People of a cluster: ServiceAccounts, which have tokens.
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::waiting::until;
+use serde_json::json;
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// A token of a new account.
+pub fn person(cluster: &Cluster, namespace: &str, name: &str) -> String {
+    let account =
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}});
+    cluster.apply(&account.to_string());
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let answer = cluster.request("POST", &path, "", &request.to_string());
+    answer.body["status"]["token"].as_str().unwrap().to_owned()
+}
+
+/// The right to do this with what pages are made of, in the account's namespace.
+pub fn bind_role(cluster: &Cluster, namespace: &str, name: &str, verbs: &[&str]) {
+    let version = format!("{RBAC}/v1");
+    let groups = [
+        "image.toolkit.fluxcd.io",
+        "kustomize.toolkit.fluxcd.io",
+        "source.toolkit.fluxcd.io",
+    ];
+    let rules = json!([
+        {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
+        {"apiGroups": ["", "events.k8s.io"], "resources": ["events", "configmaps"], "verbs": ["get", "list", "watch"]},
+    ]);
+    let metadata = json!({"name": name, "namespace": namespace});
+    cluster.apply(&json!({"apiVersion": version, "kind": "Role", "metadata": metadata, "rules": rules}).to_string());
+    cluster.apply(
+        &json!({
+            "apiVersion": version, "kind": "RoleBinding", "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+        })
+        .to_string(),
+    );
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": {
+            "user": format!("system:serviceaccount:{namespace}:{name}"),
+            "resourceAttributes": {
+                "verb": verbs.last(), "group": groups[1], "resource": "kustomizations", "namespace": namespace,
+            },
+        },
+    });
+    until("the rights are in effect", || {
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        cluster.request("POST", path, "", &review.to_string()).body["status"]["allowed"] == true
+    });
+}
