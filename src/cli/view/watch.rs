@@ -38,6 +38,7 @@ impl Watch {
             let scope = Scope {
                 namespace: namespace.filter(|_| !is_everywhere).map(str::to_owned),
                 labels: None,
+                fields: None,
             };
             tasks.push(tokio::spawn(async move { cache.run(&cluster, &scope, |_| ()).await }));
         }
