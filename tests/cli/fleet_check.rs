@@ -314,6 +314,7 @@ fn the_output_and_the_exit_code_are_chosen() {
         ("sarif", "\"ruleId\": \"unknown-kind\""),
         ("junit", "<testsuite "),
         ("github", "::warning file=apps/web/gadget.yaml,line=2,col=7"),
+        ("html", "<code>apps/web/gadget.yaml:2:7</code>"),
     ] {
         let printed = run(&["--output", output]).out;
         assert!(printed.contains(part), "{output}: {printed}");

@@ -105,6 +105,26 @@ fn a_table_shows_choice_runners_up_and_what_became_of_all_tags() {
 }
 
 #[test]
+fn a_page_tells_the_choices_and_the_steps() {
+    let Some((_registry, image)) = registry() else { return };
+    let bench = Bench::new();
+    bench.write("m.yaml", manifests("app", &image, BY_V, "", ""));
+    let html = bench
+        .ok(&["policy", "-f", "m.yaml", "--explain", "v1.9.0", "--output", "html"])
+        .out;
+    for text in [
+        "<!doctype html>",
+        "fs/app",
+        "v1.10.0",
+        "fs/app: the tag v1.9.0",
+        "5. It is number 2: v1.10.0 wins.",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+    assert!(!html.contains("<script"), "{html}");
+}
+
+#[test]
 fn json_tells_all_of_it() {
     let Some((registry, image)) = registry() else { return };
     let digest = registry.images().tags("team/app", &["v1.10.0"]);

@@ -319,6 +319,14 @@ fn every_output_tells_the_impact() {
         markdown.contains("### Impact") && markdown.contains("| `Deployment web/web` |"),
         "{markdown}"
     );
+    let html = run(&["--output", "html"]);
+    for text in [
+        "Impact: 1 Kustomization changes",
+        "Deployment web/web",
+        "<span class=\"badge warn\">restarts</span>",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
     let (_, url) = remote(&bench, &fleet());
     let template = "Bump{{ range .Impact.Restarts }}, restarts {{ .Kind }} {{ .Name }}{{ end }}";
     let arguments = ["update", &url, "--dry-run", "--fleet", BOTH, "--message", template];

@@ -257,9 +257,62 @@ fn markdown_is_a_table_of_what_changed() {
     let ran = bench.ok(&["update", "--dry-run", "--output", "markdown"]);
     assert!(
         ran.out
-            .contains("| `a.yaml:1` |  | `ghcr.io/o/app:1.0.0` | `ghcr.io/o/app:2.0.0` | fs/app |"),
+            .contains("| ghcr.io/o/app | `1.0.0` → `2.0.0` | fs/app | `a.yaml:1` |"),
         "{}",
         ran.out
+    );
+}
+
+/// Fields that change in the same way are one row; with a remote whose forge is known, places and commits are links.
+#[test]
+fn reports_link_to_the_forge() {
+    let bench = Bench::new();
+    let run = |arguments: &[&str]| repo::run(repo::git(&bench.dir).args(arguments));
+    run(&["init", "-q", "--initial-branch=main"]);
+    run(&["remote", "add", "origin", "git@github.com:acme/fleet.git"]);
+    bench.write("apps/a.yaml", MARKED);
+    bench.write("apps/b <i>.yaml", format!("# one line\n{MARKED}"));
+    bench.write("p.yaml", app());
+    let told = |output: &str| {
+        bench
+            .ok(&["update", "apps", "-f", "p.yaml", "--dry-run", "--output", output])
+            .out
+    };
+    // Before the first commit there is no page.
+    assert!(
+        told("markdown").contains("| fs/app | `a.yaml:1`, `b <i>.yaml:2` |"),
+        "{}",
+        told("markdown")
+    );
+    run(&["add", "."]);
+    run(&["commit", "-q", "-m", "one"]);
+    let head = repo::run(repo::git(&bench.dir).args(["rev-parse", "HEAD"]));
+    let page = format!("https://github.com/acme/fleet/blob/{}/apps", head.trim());
+    let row = format!(
+        "| ghcr.io/o/app | `1.0.0` → `2.0.0` | fs/app | [`a.yaml:1`]({page}/a.yaml#L1), \
+         [`b <i>.yaml:2`]({page}/b%20%3Ci%3E.yaml#L2) |"
+    );
+    assert!(told("markdown").contains(&row), "{}", told("markdown"));
+    let html = told("html");
+    for text in [
+        &format!("<a href=\"{page}/a.yaml#L1\" rel=\"noreferrer\"><code>a.yaml:1</code></a>"),
+        "<code>1.0.0</code>",
+        "b &lt;i&gt;.yaml:2",
+        "<span class=\"add\">+image: ghcr.io/o/app:2.0.0",
+        "<style>",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+    assert!(
+        html.starts_with("<!doctype html>") && !html.contains("<script"),
+        "{html}"
+    );
+    // A run that cannot begin is reported, too.
+    let failed = bench.run(&["update", "--output", "html", "-f", "none.yaml"]);
+    assert!(
+        failed.code == 2 && failed.out.contains("<span class=\"badge bad\">failed</span>"),
+        "{}",
+        failed.out
     );
 }
 

@@ -99,6 +99,8 @@ pub enum CheckOutput {
     Junit,
     /// Workflow commands of GitHub Actions
     Github,
+    /// A page, for the artifacts of a job
+    Html,
 }
 
 /// Severities of findings, for `--fail-on`.

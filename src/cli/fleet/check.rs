@@ -24,6 +24,10 @@ pub(super) fn run(args: &Check) -> ExitCode {
         CheckOutput::Sarif => print(report.sarif().as_bytes()),
         CheckOutput::Junit => print(report.junit().as_bytes()),
         CheckOutput::Github => print(report.github().as_bytes()),
+        CheckOutput::Html => match report.html() {
+            Ok(html) => print(html.as_bytes()),
+            Err(error) => return end(Err(error.to_string())),
+        },
     };
     if let Err(error) = printed {
         return end(Err(cannot_print(error)));

@@ -42,7 +42,10 @@ fn differences(args: &Diff) -> Result<bool, String> {
         FleetDiffOutput::Text => print_styled(&diff::to_text(&all)),
         FleetDiffOutput::Markdown => print_styled(&diff::to_markdown(&all)),
         FleetDiffOutput::Json => print(diff::to_json(&all).as_bytes()),
-        FleetDiffOutput::Html => print(diff::to_html(&all).as_bytes()),
+        FleetDiffOutput::Html => {
+            let html = diff::to_html(&all, env!("CARGO_PKG_VERSION")).map_err(|error| error.to_string())?;
+            print(html.as_bytes())
+        }
     }
     .map_err(cannot_print)?;
     Ok(all.iter().any(|one| !one.is_empty()))

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueEnum};
 
-use crate::cli::args::Format;
-
 /// Arguments of `policy`: the policies of manifests, or one from flags.
 #[derive(Debug, Args)]
 #[command(after_long_help = POLICY_HELP, group(ArgGroup::new("source").required(true).multiple(true).args(["filenames", "fleet", "image", "release"])))]
@@ -91,8 +89,19 @@ pub struct Policy {
     pub context: Option<String>,
 
     /// The output format
-    #[arg(long, short = 'o', value_enum, default_value_t = Format::Text)]
-    pub output: Format,
+    #[arg(long, short = 'o', value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// Output formats of `policy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// A page, for the artifacts of a job
+    Html,
 }
 
 /// The newest end of an order.

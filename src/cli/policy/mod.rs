@@ -4,6 +4,7 @@ pub mod args;
 mod explain;
 mod find;
 mod flags;
+mod html;
 mod json;
 mod release;
 mod status;
@@ -12,13 +13,12 @@ mod table;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::cli::args::Format;
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::fetch_bounds::FetchBounds;
 use crate::cli::fleet::given::{Given, Limits};
 use crate::cli::images::{Images, now};
 use crate::cli::load;
-use args::Policy;
+use args::{Output, Policy};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use find::{Finding, Question, Subject, find};
 
@@ -113,16 +113,17 @@ fn given(fleet: &[String]) -> String {
 
 fn show(args: &Policy, findings: &[Finding]) -> Result<(), String> {
     let written = match args.output {
-        Format::Text => {
+        Output::Text => {
             let text = match &args.explain {
                 Some(tag) => table::explanations(findings, tag),
                 None => table::table(findings),
             };
             print_styled(&text)
         }
-        Format::Json => print(json::render(findings).as_bytes()),
+        Output::Json => print(json::render(findings).as_bytes()),
+        Output::Html => print(html::render(findings)?.as_bytes()),
     };
-    if args.output == Format::Json {
+    if args.output == Output::Json {
         table::notes(findings).iter().for_each(|note| say("note", note));
     }
     written.map_err(cannot_print)

@@ -121,7 +121,7 @@ fn cells(finding: &Finding) -> [String; 5] {
 }
 
 /// The tag, and in brackets the status' tag if it differs.
-fn choice(finding: &Finding) -> String {
+pub(super) fn choice(finding: &Finding) -> String {
     let tag = finding.choice.as_ref().map(|image| image.tag.clone());
     let Some(before) = finding
         .previous
@@ -151,7 +151,7 @@ fn difference(before: &LatestRef, now: Option<&LatestRef>) -> String {
 }
 
 /// Counts of all tags, of counted ones, and of others by verdict.
-fn tags(counts: &Counts) -> String {
+pub(super) fn tags(counts: &Counts) -> String {
     let mut lost: Vec<String> = Vec::new();
     if counts.excluded > 0 {
         lost.push(format!("{} excluded", counts.excluded));

@@ -204,6 +204,8 @@ pub enum Output {
     Json,
     /// A summary for a CI job or a merge request
     Markdown,
+    /// A page, for the artifacts of a CI job
+    Html,
 }
 
 const UPDATE_HELP: &str = "\

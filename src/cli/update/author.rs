@@ -36,12 +36,17 @@ pub fn from_git(folder: Option<&Path>) -> Option<Author> {
 /// A git setting for `folder` (default: the current one); its name may follow `--type`. None when it is not set, and without
 /// git.
 pub(super) fn setting(folder: Option<&Path>, key: &[&str]) -> Option<String> {
+    git(folder, &[&["config", "--get"], key].concat())
+}
+
+/// What git prints in `folder` (default: the current one); none when it fails or prints nothing, and without git.
+pub(super) fn git(folder: Option<&Path>, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
     if let Some(folder) = folder {
         command.arg("-C").arg(folder);
     }
-    let out = command.args(["config", "--get"]).args(key).output().ok()?;
+    let out = command.args(arguments).output().ok()?;
     let value = String::from_utf8(out.stdout).ok()?.trim().to_owned();
     Some(value).filter(|value| out.status.success() && !value.is_empty())
 }

@@ -3,10 +3,15 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use super::links::Links;
+use super::rows::{Row, rows};
 use crate::cli::words;
 use bumpwright_edit::{Change, Skip};
 use bumpwright_forge::markdown::{cell, code};
 use bumpwright_update::{CommitReport, PullRequestReport, Run, impact_section};
+
+/// The most fields that a row names.
+const FIELDS: usize = 10;
 
 /// The summary of these runs.
 #[must_use]
@@ -16,21 +21,21 @@ pub fn render(runs: &[Run]) -> String {
 
 /// The section of one run.
 fn section(run: &Run) -> String {
-    let title = run.automation.as_deref().map_or_else(|| name(&run.target), Cow::from);
-    let mut text = format!("## {}\n\n", cell(&title));
+    let links = Links::of(run);
+    let mut text = format!("## {}\n\n", cell(&title(run)));
     let error = run.error.as_deref().filter(|error| !error.is_empty());
     if let Some(error) = error {
         text += &format!("**Failed:** {}\n\n", cell(error));
     }
     if !run.changes.is_empty() {
-        let rows: String = run.changes.iter().map(change).collect();
-        let head = "| File | Object | Old | New | Policy |\n|---|---|---|---|---|\n";
+        let rows: String = rows(&run.changes).iter().map(|row| changed(row, &links)).collect();
+        let head = "| Image | Old → New | Policy | Fields |\n|---|---|---|---|\n";
         text += &format!("{}\n\n{head}{rows}\n", words::headline(run));
     } else if error.is_none() {
         text += "Nothing to change.\n\n";
     }
     text.extend(run.impact.iter().map(|impact| impact_section(impact, 3)));
-    text.extend(run.commit.iter().map(commit));
+    text.extend(run.commit.iter().map(|it| commit(it, &links)));
     for push in &run.pushes {
         text += &format!("- pushed `{}` ({})\n", code(&push.reference), push.status.word());
     }
@@ -45,6 +50,11 @@ fn section(run: &Run) -> String {
     text
 }
 
+/// The automation, or where the run went.
+pub(super) fn title(run: &Run) -> Cow<'_, str> {
+    run.automation.as_deref().map_or_else(|| name(&run.target), Cow::from)
+}
+
 /// A URL or a path as given; of `.` and the like, the name of the folder.
 fn name(target: &str) -> Cow<'_, str> {
     if Path::new(target).file_name().is_some() {
@@ -55,20 +65,31 @@ fn name(target: &str) -> Cow<'_, str> {
     name.map_or_else(|| target.into(), |name| name.to_string_lossy().into_owned().into())
 }
 
-fn change(change: &Change) -> String {
-    format!(
-        "| `{}` | {} | `{}` | `{}` | {} |\n",
-        code(&format!("{}:{}", change.path, change.line)),
-        cell(&change.object.to_string()),
-        code(&change.old),
-        code(&change.new),
-        cell(&change.policy.to_string()),
-    )
+/// A row: what changed, and where, with links where the forge is known.
+fn changed(row: &Row<'_>, links: &Links) -> String {
+    let place = |field: &&Change| {
+        let name = format!("`{}`", code(&format!("{}:{}", field.path, field.line)));
+        match links.field(field).filter(|link| linkable(link)) {
+            Some(link) => format!("[{name}]({link})"),
+            None => name,
+        }
+    };
+    let mut places: Vec<String> = row.fields.iter().take(FIELDS).map(place).collect();
+    let left = row.fields.len().saturating_sub(FIELDS);
+    places.extend((left > 0).then(|| format!("and {left} more")));
+    let [name, policy] = [row.name, &row.policy].map(cell);
+    let (old, new) = (code(row.old), code(row.new));
+    format!("| {name} | `{old}` → `{new}` | {policy} | {} |\n", places.join(", "))
 }
 
-fn commit(commit: &CommitReport) -> String {
+fn commit(commit: &CommitReport, links: &Links) -> String {
     let id = commit.id.as_deref().filter(|id| !id.is_empty());
-    let id = id.map_or("(preview)".to_owned(), |id| format!("`{id}`"));
+    let link = id.and_then(|id| links.commit(id)).filter(|link| linkable(link));
+    let id = match (id, link) {
+        (Some(id), Some(link)) => format!("[`{id}`]({link})"),
+        (Some(id), None) => format!("`{id}`"),
+        (None, _) => "(preview)".to_owned(),
+    };
     let branch = commit.branch.as_deref().filter(|branch| !branch.is_empty());
     let branch = branch.map_or_else(String::new, |branch| format!(" on `{}`", code(branch)));
     let signed = if commit.signed { ", signed" } else { "" };

@@ -6,12 +6,15 @@ mod commit;
 mod dry_runs;
 mod fleet;
 mod git_signer;
+mod html;
 mod impact;
 mod json;
+mod links;
 mod markdown;
 mod plan;
 mod pull_request;
 mod remote_step;
+mod rows;
 mod signing;
 mod target;
 mod text;
@@ -212,6 +215,7 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
             say_notes(runs);
         }
         Output::Markdown => print_styled(&markdown::render(runs)).map_err(cannot_print)?,
+        Output::Html => print(html::render(runs)?.as_bytes()).map_err(cannot_print)?,
         Output::Diff => {
             let mut diff = Vec::new();
             // Each diff of a branch applies on top of those before it.

@@ -25,6 +25,7 @@ pub fn page() -> String {
 | `sarif` | GitHub's code scanning and others that read SARIF 2.1.0, with all rules and fingerprints that do not depend on lines |
 | `junit` | Jenkins and GitLab: a test suite for each Kustomization; warnings and notes are output of tests that passed |
 | `github` | GitHub Actions: workflow commands that make annotations of the changed files |
+| `html` | people who look at a job later: one file without scripts, for its artifacts |
 
 ",
     );

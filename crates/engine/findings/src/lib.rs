@@ -1,4 +1,4 @@
-//! What a check finds in a fleet, and the reports of it: text, JSON, SARIF, JUnit XML and GitHub's workflow commands.
+//! What a check finds in a fleet, and the reports of it: text, JSON, SARIF, JUnit XML, GitHub's workflow commands and HTML.
 //!
 //! A [`Finding`] is of one [`Rule`]: a closed set, each with an explanation in `bumpwright explain`. A [`Report`] sorts findings,
 //! merges equal ones, and renders them. Names, paths and messages come from repositories that anybody may write to: each rendering
@@ -8,6 +8,7 @@
 
 mod finding;
 mod github;
+mod html;
 mod json;
 mod junit;
 mod report;

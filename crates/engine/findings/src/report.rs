@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Finding, Origin, Severity, github, json, junit, sarif, text, words};
+use crate::{Finding, Origin, Severity, github, html, json, junit, sarif, text, words};
 
 /// Greatest length of a message or a help in characters; longer ones are truncated.
 const LONGEST: usize = 4000;
@@ -87,6 +87,14 @@ impl Report {
     #[must_use]
     pub fn github(&self) -> String {
         github::render(self)
+    }
+
+    /// A page of its own.
+    ///
+    /// # Errors
+    /// [`bumpwright_pages::RenderError`] for a fault of a template.
+    pub fn html(&self) -> Result<String, bumpwright_pages::RenderError> {
+        html::render(self)
     }
 
     /// What was looked at: Kustomizations, and what has findings without being one.

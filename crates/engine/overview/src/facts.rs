@@ -462,7 +462,7 @@ pub struct EventFacts {
 }
 
 /// A marked field.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FieldPlace {
     /// The GitRepository, `namespace/name`.
     pub repository: String,
@@ -472,4 +472,7 @@ pub struct FieldPlace {
     pub line: usize,
     /// The value.
     pub value: String,
+    /// The page of the line at its forge; those of images have it ([`super::Image::fields`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
 }

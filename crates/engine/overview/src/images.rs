@@ -216,7 +216,7 @@ impl World {
                 .collect::<std::collections::BTreeSet<_>>()
                 .into_iter()
                 .collect(),
-            fields: self.fields.get(name).cloned().unwrap_or_default(),
+            fields: self.linked_fields(name),
             failed: failed.map(told).unwrap_or_default(),
             chosen,
         }

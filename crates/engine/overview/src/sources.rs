@@ -1,11 +1,12 @@
 //! Sources.
 
+use bumpwright_api::ObjectName;
 use serde::Serialize;
 
-use super::facts::RefFacts;
+use super::facts::{FieldPlace, RefFacts};
 use super::forge::Forge;
 use super::readiness::{Readiness, seconds};
-use super::world::{Id, World};
+use super::world::{GIT_REPOSITORY, Id, World};
 
 /// A source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,6 +63,26 @@ impl World {
             }
         };
         self.sources.iter().map(one).collect()
+    }
+}
+
+impl World {
+    /// The marked fields of a policy, each with its page at the commit that its GitRepository has.
+    pub(crate) fn linked_fields(&self, policy: &ObjectName) -> Vec<FieldPlace> {
+        let linked = |field: &FieldPlace| FieldPlace {
+            link: self.page_of(field),
+            ..field.clone()
+        };
+        self.fields.get(policy).into_iter().flatten().map(linked).collect()
+    }
+
+    fn page_of(&self, field: &FieldPlace) -> Option<String> {
+        let (namespace, name) = field.repository.split_once('/')?;
+        let source = self
+            .sources
+            .get(&Id::new(GIT_REPOSITORY, ObjectName::new(namespace, name)))?;
+        let commit = commit(&source.status.artifact.revision)?;
+        Some(Forge::of(&source.spec.url)?.file(commit, &field.path, field.line))
     }
 }
 

@@ -7,7 +7,7 @@
 //!                  Frame: who, when, which page ─────────────┘
 //! ```
 //!
-//! Templates are in `templates/ui`. Whatever comes from objects is escaped, also where it would change the direction of text or is
+//! Templates are in `templates/ui`; those of [`report`]s, which commands write, in `templates/report`. Whatever comes from objects is escaped, also where it would change the direction of text or is
 //! invisible (`escape`); links lead to paths of [`Route`] or, by HTTPS, to a forge.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -23,8 +23,10 @@ mod frame;
 mod listing;
 mod page;
 mod render;
+pub mod report;
 mod route;
 mod search;
+mod view;
 
 pub use action::Action;
 pub use assets::{SCRIPT, STYLE, script_path, style_path};

@@ -41,3 +41,30 @@ fn cut(text: &str) -> &str {
     let end = text.floor_char_boundary(WORDS);
     text.get(..end).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_read_as_far_as_they_make_sense() {
+        let listing = Listing::parse("q=+a%20b+&only=on+its+way&page=3&x=1");
+        assert_eq!(
+            (listing.words.as_str(), listing.only.as_str(), listing.page),
+            ("a b", "on its way", 2)
+        );
+        for (query, page) in [
+            ("page=0", 0),
+            ("page=-1", 0),
+            ("page=x", 0),
+            ("page=99999999999999999999", 0),
+            ("page=9999999", 999_999),
+        ] {
+            assert_eq!(Listing::parse(query).page, page, "{query}");
+        }
+        assert_eq!(
+            Listing::parse(&format!("q={}", "ü".repeat(300))).words.chars().count(),
+            100
+        );
+    }
+}

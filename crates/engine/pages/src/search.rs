@@ -1,6 +1,6 @@
 //! Search over all that is shown.
 
-use bumpwright_overview::{Entry, Id, World};
+use bumpwright_overview::{Entry, Id, Readiness, World};
 
 /// The most that is found.
 const HITS: usize = 200;
@@ -10,6 +10,8 @@ const HITS: usize = 200;
 pub struct Hit {
     /// The object.
     pub object: Found,
+    /// How it stands, where that is known.
+    pub readiness: Option<Readiness>,
     /// What of it contains the words, where that is not its name.
     pub why: String,
 }
@@ -23,10 +25,107 @@ pub enum Found {
     Applied(Entry),
 }
 
-/// The objects whose name, image, URL, path, revision or reason contains each of the words: those that are looked at, then those of
-/// inventories.
+/// The objects whose name, image, URL, path, revision, reason or message contains each of the words: those that are looked at, by name
+/// first, then those of inventories. At most 200; none where nothing is looked for.
 #[must_use]
 pub fn search(world: &World, words: &str) -> Vec<Hit> {
-    let _ = (world, words, HITS);
-    Vec::new()
+    let words = Words::new(words);
+    if words.0.is_empty() {
+        return Vec::new();
+    }
+    let mut hits = known(world, &words);
+    hits.sort_by_key(|hit| !hit.why.is_empty());
+    hits.truncate(HITS);
+    hits.extend(applied(world, &words).take(HITS.saturating_sub(hits.len())));
+    hits
+}
+
+/// The objects that are looked at.
+fn known(world: &World, words: &Words) -> Vec<Hit> {
+    let images = world.images().into_iter().filter_map(|one| {
+        let chosen = one.chosen.as_ref();
+        let tag = chosen.map(|chosen| chosen.tag.as_str()).unwrap_or_default();
+        words.hit(&one.policy, &one.readiness, &[&one.image, tag, &one.why])
+    });
+    let repositories = world.repositories.iter().filter_map(|(name, one)| {
+        let id = Id::new("ImageRepository", name.clone());
+        words.hit(&id, &one.readiness(), &[&one.spec.image])
+    });
+    let automations = world.automations().into_iter().filter_map(|one| {
+        let commit = one.pushed.as_ref().map(|pushed| pushed.commit.as_str());
+        words.hit(
+            &one.id,
+            &one.readiness,
+            &[commit.unwrap_or_default(), &one.path, &one.push],
+        )
+    });
+    let kustomizations = world.kustomizations().into_iter().filter_map(|one| {
+        let texts = [one.path.as_str(), &one.applied, &one.attempted];
+        words.hit(&one.id, &one.readiness, &texts)
+    });
+    let sources = world.sources().into_iter().filter_map(|one| {
+        let texts = [one.url.as_str(), &one.reference, &one.revision];
+        words.hit(&one.id, &one.readiness, &texts)
+    });
+    let images = images.chain(repositories).chain(automations);
+    images.chain(kustomizations).chain(sources).collect()
+}
+
+/// The objects of inventories that are not looked at.
+fn applied<'a>(world: &'a World, words: &'a Words) -> impl Iterator<Item = Hit> + 'a {
+    let entries = world.kustomizations.iter().flat_map(|(name, one)| {
+        let entries = one.status.inventory.entries.iter();
+        entries
+            .filter_map(|entry| entry.entry())
+            .map(move |entry| (name, entry))
+    });
+    entries.filter_map(move |(name, entry)| {
+        let is_known = entry.group.ends_with(".toolkit.fluxcd.io") && world.readiness(&id(&entry)).is_some();
+        (!is_known && words.are_in(&[&entry.to_string()])).then(|| Hit {
+            object: Found::Applied(entry),
+            readiness: None,
+            why: format!("applied by Kustomization {name}"),
+        })
+    })
+}
+
+fn id(entry: &Entry) -> Id {
+    let name = bumpwright_api::ObjectName::new(&entry.namespace, &entry.name);
+    Id::new(&entry.kind, name)
+}
+
+/// Words that are looked for, in lower case.
+struct Words(Vec<String>);
+
+impl Words {
+    fn new(text: &str) -> Self {
+        Self(text.split_whitespace().map(str::to_lowercase).collect())
+    }
+
+    /// Whether each is in one of the texts.
+    fn are_in(&self, texts: &[&str]) -> bool {
+        let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+        self.0.iter().all(|word| texts.iter().any(|text| text.contains(word)))
+    }
+
+    fn hit(&self, id: &Id, readiness: &Readiness, texts: &[&str]) -> Option<Hit> {
+        let name = id.to_string();
+        let more = [readiness.reason.as_str(), &readiness.message];
+        let all: Vec<&str> = [name.as_str()]
+            .into_iter()
+            .chain(texts.iter().copied())
+            .chain(more)
+            .collect();
+        self.are_in(&all).then(|| {
+            let name = name.to_lowercase();
+            let mut other = self.0.iter().filter(|word| !name.contains(word.as_str()));
+            let has = |text: &&&str, word: &str| text.to_lowercase().contains(word);
+            let why = other.find_map(|word| all.iter().find(|text| has(text, word)));
+            Hit {
+                object: Found::Known(id.clone()),
+                readiness: Some(readiness.clone()),
+                why: why.map(|text| (*text).to_owned()).unwrap_or_default(),
+            }
+        })
+    }
 }

@@ -289,7 +289,7 @@ fn objects_that_move_are_neither_new_nor_gone_and_secrets_are_not_shown() {
         diff::to_text(std::slice::from_ref(&difference)),
         diff::to_json(std::slice::from_ref(&difference)),
         diff::to_markdown(std::slice::from_ref(&difference)),
-        diff::to_html(std::slice::from_ref(&difference)),
+        diff::to_html(std::slice::from_ref(&difference), "1").unwrap(),
     ];
     for text in all {
         assert!(text.contains("flux-system/map") || text.contains("\"map\""), "{text}");

@@ -163,8 +163,10 @@ pub fn to_markdown(diffs: &[FleetDiff]) -> String {
     markdown::render(diffs)
 }
 
-/// A page of its own.
-#[must_use]
-pub fn to_html(diffs: &[FleetDiff]) -> String {
-    html::render(diffs)
+/// A page of its own, made by this version of bumpwright.
+///
+/// # Errors
+/// [`bumpwright_pages::RenderError`] for a fault of a template.
+pub fn to_html(diffs: &[FleetDiff], version: &str) -> Result<String, bumpwright_pages::RenderError> {
+    html::render(diffs, version)
 }

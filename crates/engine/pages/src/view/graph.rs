@@ -1,0 +1,106 @@
+//! The graph of dependencies, in the units of SVG.
+
+use bumpwright_overview::{Graph, Node, State};
+use serde::Serialize;
+
+use super::super::route::Route;
+
+/// A box and the room around it.
+const WIDTH: usize = 200;
+const HEIGHT: usize = 40;
+const GAP_X: usize = 56;
+const GAP_Y: usize = 12;
+const EDGE: usize = 4;
+
+/// The characters that fit into a box.
+const NAME: usize = 25;
+const NAMESPACE: usize = 30;
+
+/// More boxes are not drawn: nobody can read them.
+const NODES: usize = 500;
+
+/// The graph at its places.
+#[derive(Debug, Serialize)]
+pub(super) struct Drawn {
+    width: usize,
+    height: usize,
+    boxes: Vec<Drawing>,
+    lines: Vec<String>,
+    /// Of all that there are, where they are too many to be drawn.
+    too_many: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct Drawing {
+    x: usize,
+    y: usize,
+    name: String,
+    namespace: String,
+    whole: String,
+    href: String,
+    tone: &'static str,
+    word: &'static str,
+}
+
+fn corner(node: &Node) -> (usize, usize) {
+    (EDGE + node.column * (WIDTH + GAP_X), EDGE + node.row * (HEIGHT + GAP_Y))
+}
+
+/// The graph; none where nothing depends on anything.
+pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
+    if graph.nodes.is_empty() {
+        return None;
+    }
+    if graph.nodes.len() > NODES {
+        return Some(Drawn {
+            width: 0,
+            height: 0,
+            boxes: Vec::new(),
+            lines: Vec::new(),
+            too_many: Some(graph.nodes.len()),
+        });
+    }
+    let boxes = graph.nodes.iter().map(|node| {
+        let (x, y) = corner(node);
+        let (tone, word) = match node.state {
+            _ if !node.exists => ("bad", "missing"),
+            State::Stalled | State::Failed => ("bad", node.state.word()),
+            State::Deleting | State::Progressing => ("busy", node.state.word()),
+            State::Unknown => ("mute", node.state.word()),
+            State::Ready => ("good", node.state.word()),
+        };
+        Drawing {
+            x,
+            y,
+            name: short(&node.id.name.name, NAME),
+            namespace: short(&node.id.name.namespace, NAMESPACE - word.len()),
+            whole: node.id.name.to_string(),
+            href: Route::of(&node.id).to_string(),
+            tone,
+            word,
+        }
+    });
+    let lines = graph.edges.iter().filter_map(|edge| {
+        let (from, to) = (graph.nodes.get(edge.from)?, graph.nodes.get(edge.to)?);
+        let ((x1, y1), (x2, y2)) = (corner(from), corner(to));
+        let (x1, y1, y2) = (x1 + WIDTH, y1 + HEIGHT / 2, y2 + HEIGHT / 2);
+        let bend = GAP_X / 2;
+        let before = i64::try_from(x2).ok()? - i64::try_from(bend).ok()?;
+        Some(format!("M{x1} {y1}C{} {y1} {before} {y2} {x2} {y2}", x1 + bend))
+    });
+    Some(Drawn {
+        width: 2 * EDGE + graph.columns * WIDTH + graph.columns.saturating_sub(1) * GAP_X,
+        height: 2 * EDGE + graph.rows * HEIGHT + graph.rows.saturating_sub(1) * GAP_Y,
+        boxes: boxes.collect(),
+        lines: lines.collect(),
+        too_many: None,
+    })
+}
+
+/// At most so many characters.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}

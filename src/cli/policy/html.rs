@@ -1,0 +1,66 @@
+//! `policy --output html`: a page of its own.
+
+use super::find::Finding;
+use super::table::{choice, notes, tags};
+use bumpwright_pages::report::{Block, Cell, Report, Section, Tone};
+
+/// The page.
+///
+/// # Errors
+/// A fault of a template.
+pub(super) fn render(findings: &[Finding]) -> Result<String, String> {
+    let mut blocks = vec![Block::Table(
+        vec!["Policy", "Image", "Choice", "Runner-ups", "Tags"],
+        findings.iter().map(row).collect(),
+    )];
+    blocks.extend(findings.iter().flat_map(explained));
+    blocks.extend(
+        notes(findings)
+            .into_iter()
+            .map(|note| Block::text(format!("note: {note}"))),
+    );
+    let report = Report {
+        title: "bumpwright policy".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        sections: vec![Section {
+            title: "Choices".to_owned(),
+            blocks,
+        }],
+    };
+    report.html().map_err(|error| error.to_string())
+}
+
+fn name(finding: &Finding) -> String {
+    finding.policy.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn row(finding: &Finding) -> Vec<Cell> {
+    let mut lines = vec![choice(finding)];
+    let digest = finding.choice.as_ref().and_then(|image| image.digest.clone());
+    lines.extend(digest.map(|digest| format!("digest: {digest}")));
+    lines.extend(finding.guards.iter().map(|guard| format!("guard: {guard}")));
+    let problem = finding.problem.as_ref();
+    lines.extend(problem.map(|problem| format!("{:?}: {}", problem.reason, problem.message)));
+    lines.retain(|line| !line.is_empty());
+    let choice = Cell::text(lines.join("\n"));
+    vec![
+        Cell::text(name(finding)),
+        Cell::code(finding.image.clone().unwrap_or_default()),
+        match (problem.is_some(), finding.guards.is_empty()) {
+            (true, _) => choice.badge("error", Tone::Bad),
+            (false, false) => choice.badge("held", Tone::Warn),
+            (false, true) => choice,
+        },
+        Cell::code(finding.runners_up.join(", ")),
+        Cell::text(finding.tags.as_ref().map(tags).unwrap_or_default()),
+    ]
+}
+
+/// How the tag of `--explain` is judged.
+fn explained(finding: &Finding) -> Option<Block> {
+    let explanation = finding.explanation.as_ref()?;
+    let line = Cell::text(format!("{}: the tag {}", name(finding), explanation.tag));
+    let steps = explanation.steps.iter().enumerate();
+    let steps = steps.map(|(n, step)| Block::text(format!("{}. {step}", n + 1)));
+    Some(Block::Folded(line, steps.collect()))
+}
