@@ -34,6 +34,7 @@ impl FieldBook {
                 path: field.path.clone(),
                 line: field.line,
                 value: value.unwrap_or(&field.value).to_owned(),
+                ..FieldPlace::default()
             };
             (policy, place)
         });
