@@ -66,7 +66,7 @@ pub use promotion::Proven;
 pub use pull_request::{PullRequest, PullRequestReport, forge_kind};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
-pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+pub use report::{CommitReport, FileChange, MarkedField, PushReport, PushStatus, Run};
 pub use rewrite::replace_files;
 pub use rollout::{Commits, Ours, PutBack};
 pub use terms::NamespaceLabels;

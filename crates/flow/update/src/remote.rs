@@ -177,6 +177,7 @@ impl Attempt<'_> {
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;
+        report.fields = preview.fields;
         report.unknown = preview.unknown;
         report.others = preview.others;
         report.due = preview.due;

@@ -29,6 +29,8 @@ pub struct Run {
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
+    /// Some of the fields that they mark.
+    pub fields: BTreeMap<PolicyName, Vec<MarkedField>>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
     /// The images of those of them that are of other namespaces and allow the automation.
@@ -103,6 +105,17 @@ impl Run {
     pub fn has_pushed(&self) -> bool {
         self.pushes.iter().any(|push| push.status != PushStatus::UpToDate)
     }
+}
+
+/// A marked field, as it was before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedField {
+    /// Path from the repository's root.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The value.
+    pub value: String,
 }
 
 /// A changed file.
