@@ -189,6 +189,7 @@ fn a_put_back_by_agit_is_a_request_of_its_own() {
         over(&fleet);
         fleet.rolled_out("False", "; put back by https://forge.example/o/app/pulls/2\n");
         assert_eq!(fleet.tag("web"), "1.0.0");
+        fleet.healthy();
     }
 }
 
