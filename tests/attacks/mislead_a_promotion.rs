@@ -223,6 +223,9 @@ fn stage(image: &str, more: &[(&str, Json)]) -> StubHttp {
     })
 }
 
+/// A name, the fields of a stage that are other ones, and what is told.
+type Case<'a> = (&'a str, &'a [(&'a str, Json)], &'a str);
+
 /// With servers whose answers are long, here and there.
 #[test]
 fn with_answers_that_are_too_long() {
@@ -251,7 +254,7 @@ fn with_answers_that_are_too_long() {
     let image = format!("{}:1.0.0", mallory.image("app"));
     let entries = vec![json!({"id": "n_web_apps_Deployment"}); 20_000];
     let waits = json!({"containerStatuses": [{"name": "web", "state": {"waiting": {"reason": long}}}]});
-    let cases: [(&str, &[(&str, Json)], &str); 7] = [
+    let cases: [Case<'_>; 7] = [
         (
             "message",
             &[
