@@ -25,6 +25,18 @@ pub(super) fn print_styled(text: &str) -> io::Result<()> {
     to(&mut anstream::stdout(), text.as_bytes())
 }
 
+/// Prints text of an output that goes on, as [`print_styled`]; false once its reader is gone.
+///
+/// # Errors
+/// As [`print`].
+pub(super) fn print_on(text: &str) -> io::Result<bool> {
+    let mut stream = anstream::stdout();
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
 /// A closed pipe is not an error: the reader has what it wanted.
 fn to(stream: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     match stream.write_all(bytes).and_then(|()| stream.flush()) {

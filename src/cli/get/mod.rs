@@ -7,7 +7,7 @@ mod rows;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use crate::cli::console::{print, print_styled, say};
+use crate::cli::console::{print_on, print_styled, say};
 use crate::cli::view::read::{Seen, labelled, objects};
 use crate::cli::view::table::{Cell, line};
 use crate::cli::view::watch::Watch;
@@ -28,7 +28,11 @@ async fn show(args: &Get, cluster: &Cluster) -> Result<u8, ViewError> {
     let seen = objects(cluster, args.places.namespace()).await?;
     seen.notes.iter().for_each(|note| say("note", note));
     let found = find(args, cluster, &seen).await?;
-    print_all(args, &found)?;
+    let is_document = matches!(args.output, Some(Output::Json | Output::Yaml));
+    if !is_document && found.iter().all(|listing| listing.ids.is_empty()) {
+        say_nothing(args);
+    }
+    print_styled(&rendered(args, &found)?).map_err(ViewError::Print)?;
     if args.watch {
         follow(args, cluster, &seen, found).await?;
     }
@@ -45,24 +49,16 @@ async fn find(args: &Get, cluster: &Cluster, seen: &Seen) -> Result<Vec<Listing>
     listings(args, seen, chosen.as_ref())
 }
 
-fn print_all(args: &Get, found: &[Listing]) -> Result<(), ViewError> {
+/// All of it, in the format that is asked for.
+fn rendered(args: &Get, found: &[Listing]) -> Result<String, ViewError> {
     let shown: Vec<&Listing> = found.iter().filter(|listing| !listing.ids.is_empty()).collect();
-    let document = ListingDocument::of(found);
-    let printed = match args.output {
-        Some(Output::Json) => print(document::json(&document)?.as_bytes()),
-        Some(Output::Yaml) => print(document::yaml(&document)?.as_bytes()),
-        _ if shown.is_empty() => {
-            say_nothing(args);
-            Ok(())
-        }
-        Some(Output::Name) => {
-            let names = shown.iter().flat_map(|listing| &listing.ids).map(name);
-            print(names.collect::<String>().as_bytes())
-        }
-        Some(Output::Wide) => print_styled(&tables(args, &shown, None)),
-        None => print_styled(&tables(args, &shown, text::columns())),
-    };
-    printed.map_err(ViewError::Print)
+    match args.output {
+        Some(Output::Json) => document::json(&ListingDocument::of(found)),
+        Some(Output::Yaml) => document::yaml(&ListingDocument::of(found)),
+        Some(Output::Name) => Ok(shown.iter().flat_map(|listing| &listing.ids).map(name).collect()),
+        Some(Output::Wide) => Ok(tables(args, &shown, None)),
+        None => Ok(tables(args, &shown, text::columns())),
+    }
 }
 
 /// In kubectl's words.
@@ -90,7 +86,7 @@ fn name(id: &Id) -> String {
     format!("{}.{group}/{}\n", id.kind.to_lowercase(), words::inline(&id.name.name))
 }
 
-/// Prints the rows that change, in the columns of those before; documents whole.
+/// Prints the rows that change, in the columns of those before, or whole documents, until the reader is gone.
 async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listing>) -> Result<(), ViewError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, seen, namespace);
@@ -107,15 +103,20 @@ async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listi
         if next.iter().zip(&found).all(|(next, before)| next.facts == before.facts) {
             continue;
         }
-        match args.output {
-            Some(Output::Json | Output::Yaml) => print_all(args, &next)?,
-            _ => changed(args, &found, &next, &widths)?,
+        let text = match args.output {
+            Some(Output::Json) => rendered(args, &next)?,
+            Some(Output::Yaml) => format!("---\n{}", rendered(args, &next)?),
+            _ => changed(args, &found, &next, &widths),
+        };
+        if !print_on(&text).map_err(ViewError::Print)? {
+            return Ok(());
         }
         found = next;
     }
 }
 
-fn changed(args: &Get, found: &[Listing], next: &[Listing], widths: &[Vec<usize>]) -> Result<(), ViewError> {
+/// The rows that are new, or not what they were.
+fn changed(args: &Get, found: &[Listing], next: &[Listing], widths: &[Vec<usize>]) -> String {
     let columns = text::columns().filter(|_| args.output.is_none());
     let mut out = String::new();
     for ((before, after), widths) in found.iter().zip(next).zip(widths) {
@@ -127,5 +128,5 @@ fn changed(args: &Get, found: &[Listing], next: &[Listing], widths: &[Vec<usize>
             _ => line(row, widths, 0, columns),
         }));
     }
-    print_styled(&out).map_err(ViewError::Print)
+    out
 }

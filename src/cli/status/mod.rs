@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::cli::console::{print, print_styled, say};
+use crate::cli::console::{print_on, print_styled, say};
 use crate::cli::view::args::Shape;
 use crate::cli::view::read::{Seen, read};
 use crate::cli::view::watch::Watch;
@@ -37,55 +37,57 @@ pub(super) fn run(args: &Status) -> ExitCode {
 async fn show(args: &Status, cluster: &Cluster) -> Result<u8, ViewError> {
     let namespace = args.places.namespace();
     let seen = read(cluster, namespace).await?;
-    let overview = render(args, &seen, "")?;
+    let overview = seen.overview(namespace);
+    print_styled(&rendered(args, &seen, &overview)?).map_err(ViewError::Print)?;
+    if args.output != Shape::Text {
+        seen.notes.iter().for_each(|note| say("note", note));
+    }
     if args.watch {
-        follow(args, cluster, seen).await?;
+        follow(args, cluster, seen, &overview).await?;
     }
     let is_broken = |severity| matches!(severity, Severity::Broken | Severity::Stuck);
     let is_found = overview.attention.iter().any(|one| is_broken(one.severity));
     Ok(u8::from(args.exit_code && is_found))
 }
 
-/// Shows it anew, for ever. What was shown stays in sight where there is no screen to be cleared.
-async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen) -> Result<(), ViewError> {
+/// Shows it anew until the reader is gone. What was shown stays in sight where there is no screen to be cleared.
+async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), ViewError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, &seen, namespace);
     let is_screen = std::io::stdout().is_terminal() && args.output == Shape::Text;
-    let before = if is_screen { CLEAR } else { "\n" };
-    let mut shown = seen.overview(namespace);
+    let before = match args.output {
+        Shape::Text if is_screen => CLEAR,
+        Shape::Text => "\n",
+        Shape::Json => "",
+        Shape::Yaml => "---\n",
+    };
+    let mut shown = first.clone();
     loop {
         match watch.next().await {
             true => seen = read(cluster, namespace).await?,
             false => seen.world.now = crate::cli::images::now().unix_seconds(),
         }
         let next = seen.overview(namespace);
-        if is_screen || next != shown {
-            render(args, &seen, before)?;
-            shown = next;
+        if !is_screen && next == shown {
+            continue;
         }
+        let text = rendered(args, &seen, &next)?;
+        if !print_on(&format!("{before}{text}")).map_err(ViewError::Print)? {
+            return Ok(());
+        }
+        shown = next;
     }
 }
 
-/// Prints what was seen.
-fn render(args: &Status, seen: &Seen, before: &str) -> Result<Overview, ViewError> {
-    let namespace = args.places.namespace();
-    let overview = seen.overview(namespace);
+/// What was seen, in the format that is asked for.
+fn rendered(args: &Status, seen: &Seen, overview: &Overview) -> Result<String, ViewError> {
     let document = Document {
         version: document::VERSION,
-        overview: &overview,
+        overview,
     };
-    let printed = match args.output {
-        Shape::Text => {
-            let text = text::render(&overview, seen, namespace, words::columns());
-            print_styled(&format!("{before}{text}"))
-        }
-        Shape::Json => print(document::json(&document)?.as_bytes()),
-        Shape::Yaml if args.watch => print(format!("---\n{}", document::yaml(&document)?).as_bytes()),
-        Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
-    };
-    printed.map_err(ViewError::Print)?;
-    if args.output != Shape::Text {
-        seen.notes.iter().for_each(|note| say("note", note));
+    match args.output {
+        Shape::Text => Ok(text::render(overview, seen, args.places.namespace(), words::columns())),
+        Shape::Json => document::json(&document),
+        Shape::Yaml => document::yaml(&document),
     }
-    Ok(overview)
 }

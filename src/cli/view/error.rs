@@ -11,7 +11,9 @@ pub(in crate::cli) enum ViewError {
     #[error("cannot start: {0}")]
     Start(io::Error),
     #[error(transparent)]
-    Cluster(#[from] ClusterError),
+    Cluster(ClusterError),
+    #[error("the API server of the kubeconfig cannot be reached: {0}")]
+    Unreachable(String),
     #[error("the cluster does not have the kinds {}: neither Flux nor bumpwright is installed there; `bumpwright install` does it", words::some(.0))]
     NoKinds(Vec<String>),
     #[error("{what} may not be read: {why}")]
@@ -31,6 +33,15 @@ pub(in crate::cli) enum ViewError {
     Print(io::Error),
     #[error("{0}")]
     Refused(String),
+}
+
+impl From<ClusterError> for ViewError {
+    fn from(error: ClusterError) -> Self {
+        match error {
+            ClusterError::Unreachable(why) => Self::Unreachable(why),
+            error => Self::Cluster(error),
+        }
+    }
 }
 
 /// A namespace in words; all of them with an empty one.

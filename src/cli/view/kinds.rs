@@ -129,14 +129,16 @@ pub(in crate::cli) fn kind_of(word: &str) -> Result<&'static Kind, ViewError> {
             .collect();
         let hint = match nearest(&word.to_lowercase(), known.iter().map(String::as_str)) {
             Some(near) => format!("; did you mean {near}?"),
-            None => format!(": {}", all().map(|kind| word_of(kind)).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                ": {}",
+                all()
+                    .map(|kind| kind.kind.to_lowercase())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
         };
         ViewError::Typed(format!("there is no kind {word:?}{hint}"))
     })
-}
-
-fn word_of(kind: &Kind) -> String {
-    kind.kind.to_lowercase()
 }
 
 /// By its name, its plural, either with its group, or another spelling; case does not matter.

@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 use super::read::Seen;
 use bumpwright_kube::{Cache, Cluster, Resource, Scope};
 
-/// How long changes are gathered: a reconciliation has several.
-const PAUSE: Duration = Duration::from_millis(300);
+/// How long changes are gathered: a reconciliation has several, and each time all objects are read.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Ages are shown anew so often.
 const AGES: Duration = Duration::from_secs(10);

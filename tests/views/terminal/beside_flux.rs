@@ -23,7 +23,7 @@ fn flux(cluster: &Cluster, arguments: &[&str]) -> Option<Vec<Vec<String>>> {
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let cells = |line: &str| line.trim_end().split('\t').map(|cell| cell.trim().to_owned()).collect();
-    Some(text.lines().map(cells).collect())
+    Some(text.lines().filter(|line| !line.trim().is_empty()).map(cells).collect())
 }
 
 /// What our command prints, as cells; an empty one is a dash here.
@@ -55,6 +55,16 @@ fn rows_are_those_of_the_flux_command() {
     assert_eq!(own.replace(" ready\n", "\n").trim_end(), theirs);
 }
 
+/// The kinds that source-controller requires, although there are no objects of them.
+fn define_helm(cluster: &Cluster) -> Option<()> {
+    let folder = bumpwright_testkit::tool("flux-crds")?;
+    for plural in ["helmcharts", "helmrepositories"] {
+        let file = folder.join(format!("source.toolkit.fluxcd.io_{plural}.yaml"));
+        cluster.apply(&std::fs::read_to_string(file).unwrap());
+    }
+    Some(())
+}
+
 fn controller(world: &World<'_>, name: &str, flags: &[String]) -> Option<Controller> {
     let starter = Controller::of_flux(
         name,
@@ -80,6 +90,7 @@ fn controllers_of_flux_handle_requests() {
         return;
     }
     cluster.define();
+    let Some(()) = define_helm(cluster) else { return };
     let world = World::new(cluster, "flux-beside");
     let repo = world.repository("app.git");
     let file =

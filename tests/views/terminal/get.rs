@@ -7,6 +7,7 @@ use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{IMAGE_POLICY, KUSTOMIZATION, World};
 use serde_json::json;
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 #[test]
@@ -91,4 +92,26 @@ fn a_watch_prints_the_rows_that_change() {
     );
     assert_eq!(words(&next)[0], "infra", "{}", read());
     assert_eq!(read().lines().count(), 7);
+}
+
+#[test]
+fn a_watch_ends_with_its_reader() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = seeded(cluster, "get-pipe");
+    let bench = Bench::new();
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    let mut command = bench.command(&["get", "ks", "--watch", "-n", "get-pipe", &kubeconfig]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert!(line.starts_with("NAME"), "{line}");
+    drop(reader);
+    let mut suspended = false;
+    until("the command has ended", || {
+        suspended = !suspended;
+        world.patch(KUSTOMIZATION, "root", &json!({"spec": {"suspend": suspended}}));
+        child.try_wait().unwrap().is_some()
+    });
+    assert!(child.wait().unwrap().success());
 }

@@ -6,6 +6,7 @@ mod get;
 mod guide;
 mod hostile;
 mod rights;
+mod scale;
 mod screen;
 mod status;
 mod story;

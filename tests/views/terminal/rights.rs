@@ -125,3 +125,18 @@ fn who_may_see_one_namespace_is_shown_that_one() {
         ran.err
     );
 }
+
+#[test]
+fn a_server_that_cannot_be_reached_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("config");
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}]\n\
+                contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\n";
+    std::fs::write(&kubeconfig, text).unwrap();
+    let ran = run_as(&kubeconfig, &["status"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    let why = "error: the API server of the kubeconfig cannot be reached: ";
+    assert!(ran.err.starts_with(why), "{}", ran.err);
+    let ran = run_as(&kubeconfig, &["status", "--context=other"]);
+    assert!(ran.code == 2 && ran.err.contains("other"), "{}", ran.err);
+}

@@ -112,7 +112,7 @@ fn from_a_release_to_a_failure() {
         "{text}"
     );
     assert!(
-        text.contains(": HealthCheckFailed\n    health check failed after 2"),
+        text.contains(": HealthCheckFailed\n    health check failed after "),
         "{text}"
     );
     assert!(text.contains("\n    bumpwright explain HealthCheckFailed\n"), "{text}");

@@ -100,6 +100,10 @@ impl World {
         let own = event.involved_object.from(&event.metadata.namespace);
         let id = Id::new(&event.involved_object.kind, own);
         self.readiness(&id)?;
+        // A look that found nothing new.
+        if event.kind == "Normal" && (event.message.starts_with("no change") || event.reason == "ArtifactUpToDate") {
+            return None;
+        }
         // The history of the Kustomization has that with its revision.
         if id.kind == KUSTOMIZATION && event.kind == "Normal" && event.reason == "ReconciliationSucceeded" {
             return None;
