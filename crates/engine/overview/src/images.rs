@@ -1,6 +1,7 @@
 //! Images: how far the choice of each policy is, from the registry to what runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bumpwright_api::{ObjectName, parse_latest_image};
 use bumpwright_gostd::Time;
@@ -8,12 +9,12 @@ use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use serde::Serialize;
 
 use super::automations::Pushed;
-use super::facts::{AutomationFacts, FieldPlace, ImageRef, PolicyFacts};
-use super::forge::Forge;
+use super::facts::{FieldPlace, ImageRef, PolicyFacts};
 use super::kustomizations::first_line;
 use super::readiness::{Readiness, seconds};
 use super::sources::hash;
 use super::world::{AUTOMATION, Id, POLICY, REPOSITORY, World};
+use super::writer::{Feeds, Writer};
 
 /// How far an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -59,6 +60,12 @@ pub struct Version {
     /// Digest; empty where it is not reflected.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
+}
+
+impl Version {
+    fn is(&self, image: &ImageRef) -> bool {
+        (self.name == image.name && self.tag == image.tag) && self.digest == image.digest
+    }
 }
 
 impl From<&ImageRef> for Version {
@@ -118,8 +125,8 @@ pub struct Image {
     /// The commit that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed: Option<Pushed>,
-    /// The Kustomizations that reconcile what was written.
-    pub kustomizations: Vec<Id>,
+    /// The Kustomizations that reconcile what was written: those of its source, which many images share.
+    pub kustomizations: Arc<[Id]>,
     /// The workloads that get it, `Kind/namespace/name`, as far as it is known.
     pub workloads: Vec<String>,
     /// The marked fields, where they are known.
@@ -127,6 +134,9 @@ pub struct Image {
     /// Versions that failed, and why.
     pub failed: BTreeMap<String, String>,
 }
+
+/// An automation that has a policy, and the image that it had in its last run.
+type User<'u> = (&'u Writer<'u>, &'u ImageRef);
 
 /// How far an image is, and why it is no further.
 struct Standing {
@@ -160,28 +170,28 @@ impl World {
     /// The images of all policies.
     #[must_use]
     pub fn images(&self) -> Vec<Image> {
-        let mut users = BTreeMap::<ObjectName, Vec<(&ObjectName, &ImageRef)>>::new();
-        for (name, automation) in &self.automations {
-            for (policy, image) in automation.observed() {
-                users.entry(policy).or_default().push((name, image));
+        let (writers, feeds) = (self.writers(), self.feeds());
+        let mut users = BTreeMap::<ObjectName, Vec<User<'_>>>::new();
+        for writer in &writers {
+            for (policy, image) in writer.facts.observed() {
+                users.entry(policy).or_default().push((writer, image));
             }
         }
         let of = |name: &ObjectName| users.get(name).map(Vec::as_slice).unwrap_or_default();
         let all = self.policies.iter();
-        all.map(|(name, policy)| self.image(name, policy, of(name))).collect()
+        all.map(|(name, policy)| self.image(name, policy, of(name), &feeds))
+            .collect()
     }
 
-    fn image(&self, name: &ObjectName, policy: &PolicyFacts, users: &[(&ObjectName, &ImageRef)]) -> Image {
+    fn image(&self, name: &ObjectName, policy: &PolicyFacts, users: &[User<'_>], feeds: &Feeds) -> Image {
         let repository = policy.spec.image_repository_ref.from(&policy.metadata.namespace);
         let facts = self.repositories.get(&repository);
         let scan = facts.map(|facts| &facts.status.last_scan_result);
         let chosen = policy.chosen();
         let previous = policy.status.observed_previous_ref.as_ref().map(Version::from);
-        let standing = self.standing(name, policy, chosen.as_ref(), users);
-        let followed = users
-            .iter()
-            .filter_map(|(user, _)| self.automations.get(user)?.rollout());
-        let workloads = followed.flat_map(|record| workloads(&record, name));
+        let standing = self.standing(name, policy, chosen.as_ref(), users, feeds);
+        let followed = users.iter().filter_map(|(user, _)| user.record.as_ref());
+        let workloads: BTreeSet<String> = followed.flat_map(|record| workloads(record, name)).collect();
         let failed = policy
             .metadata
             .annotations
@@ -208,14 +218,11 @@ impl World {
             since: standing.since,
             automations: users
                 .iter()
-                .map(|(user, _)| Id::new(AUTOMATION, (*user).clone()))
+                .map(|(user, _)| Id::new(AUTOMATION, user.name.clone()))
                 .collect(),
-            pushed: self.pushed(name, chosen.as_ref(), users),
-            kustomizations: self.reconcilers(users),
-            workloads: workloads
-                .collect::<std::collections::BTreeSet<_>>()
-                .into_iter()
-                .collect(),
+            pushed: pushed(name, chosen.as_ref(), users),
+            kustomizations: reconcilers(users, feeds),
+            workloads: workloads.into_iter().collect(),
             fields: self.linked_fields(name),
             failed: failed.map(told).unwrap_or_default(),
             chosen,
@@ -228,7 +235,8 @@ impl World {
         name: &ObjectName,
         policy: &PolicyFacts,
         chosen: Option<&Version>,
-        users: &[(&ObjectName, &ImageRef)],
+        users: &[User<'_>],
+        feeds: &Feeds,
     ) -> Standing {
         let readiness = policy.readiness();
         let Some(chosen) = chosen else {
@@ -243,16 +251,9 @@ impl World {
             return Standing::new(Stage::Unused, why, readiness.since);
         }
         // The least advanced of its users counts.
-        let each = users.iter().filter_map(|(user, image)| {
-            let automation = self.automations.get(*user)?;
-            Some(self.written(
-                name,
-                (user, automation),
-                &Version::from(*image),
-                chosen,
-                readiness.since,
-            ))
-        });
+        let each = users
+            .iter()
+            .map(|(user, image)| written(name, (user, image), chosen, readiness.since, feeds));
         each.min_by_key(|standing| standing.stage)
             .unwrap_or_else(|| Standing::new(Stage::Unknown, "", None))
     }
@@ -270,120 +271,109 @@ impl World {
         let refused = guards.check_hold(&now).and_then(|()| guards.check_failed(&image));
         refused.err().map(|refusal| refusal.to_string())
     }
+}
 
-    /// How far an automation is with the choice.
-    fn written(
-        &self,
-        policy: &ObjectName,
-        (name, automation): (&ObjectName, &AutomationFacts),
-        observed: &Version,
-        chosen: &Version,
-        chosen_since: Option<i64>,
-    ) -> Standing {
-        let readiness = automation.readiness();
-        let behind = |why: String| Standing::new(Stage::Behind, why, chosen_since);
-        if readiness.suspended && observed != chosen {
-            return behind(format!("ImageUpdateAutomation {name} is suspended"));
-        }
-        if readiness.state.is_broken() {
-            let message = first_line(&readiness.message);
-            return behind(format!(
-                "ImageUpdateAutomation {name} fails: {}: {message}",
-                readiness.reason
-            ));
-        }
-        if observed != chosen {
-            return behind(format!("ImageUpdateAutomation {name} has not run with it yet"));
-        }
-        let told = readiness.message.lines().skip(1);
-        let ours = format!("{policy}");
-        if let Some(skip) = told.into_iter().find(|line| line.contains(&ours)) {
-            return behind(skip.to_owned());
-        }
-        let at = seconds(&automation.status.last_push_time);
-        match self.rolled_out(policy, automation, chosen) {
-            None => Standing::new(Stage::Current, "", at),
-            Some(why) => Standing::new(Stage::OnTheWay, why, at),
-        }
+/// How far an automation is with the choice.
+fn written(
+    policy: &ObjectName,
+    (writer, observed): User<'_>,
+    chosen: &Version,
+    chosen_since: Option<i64>,
+    feeds: &Feeds,
+) -> Standing {
+    let Writer { name, readiness, .. } = writer;
+    let is_observed = chosen.is(observed);
+    let behind = |why: String| Standing::new(Stage::Behind, why, chosen_since);
+    if readiness.suspended && !is_observed {
+        return behind(format!("ImageUpdateAutomation {name} is suspended"));
     }
-
-    /// Why what an automation pushed does not run everywhere; none when it does.
-    fn rolled_out(&self, policy: &ObjectName, automation: &AutomationFacts, chosen: &Version) -> Option<String> {
-        if let Some(record) = automation.rollout().filter(|record| record.is_open()) {
-            let text = match chosen.digest.as_str() {
-                "" => format!("{}:{}", chosen.name, chosen.tag),
-                digest => format!("{}:{}@{digest}", chosen.name, chosen.tag),
-            };
-            let key = policy.to_string();
-            if record.images().get(key.as_str()) == Some(&text.as_str()) {
-                return record.summary().map(|summary| first_line(&summary.message).to_owned());
-            }
-        }
-        let (id, source) = self.source_of(automation);
-        let artifact = &source?.status.artifact;
-        let (pushed, fetched) = (
-            seconds(&automation.status.last_push_time),
-            seconds(&artifact.last_update_time),
-        );
-        let commit = automation.status.last_push_commit.as_str();
-        let short = commit.get(..7).unwrap_or(commit);
-        if pushed > fetched && hash(&artifact.revision) != commit {
-            let push = &automation.spec.git.push.branch;
-            let branch = &source?.spec.reference.branch;
-            return Some(match !push.is_empty() && push != branch {
-                true => format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged"),
-                false => format!("{id} has not fetched commit '{short}' yet"),
-            });
-        }
-        let fed = self.kustomizations.iter().filter(|(_, one)| one.source() == id);
-        fed.into_iter()
-            .find_map(|(name, one)| self.waits(name, one, &artifact.revision))
+    if readiness.state.is_broken() {
+        let message = first_line(&readiness.message);
+        return behind(format!(
+            "ImageUpdateAutomation {name} fails: {}: {message}",
+            readiness.reason
+        ));
     }
+    if !is_observed {
+        return behind(format!("ImageUpdateAutomation {name} has not run with it yet"));
+    }
+    let mut told = readiness.message.lines().skip(1);
+    let ours = format!("{policy}");
+    if let Some(skip) = told.find(|line| line.contains(&ours)) {
+        return behind(skip.to_owned());
+    }
+    let at = seconds(&writer.facts.status.last_push_time);
+    match rolled_out(policy, writer, chosen, feeds) {
+        None => Standing::new(Stage::Current, "", at),
+        Some(why) => Standing::new(Stage::OnTheWay, why, at),
+    }
+}
 
-    /// The commit that wrote the choice.
-    fn pushed(
-        &self,
-        policy: &ObjectName,
-        chosen: Option<&Version>,
-        users: &[(&ObjectName, &ImageRef)],
-    ) -> Option<Pushed> {
-        let chosen = chosen?;
+/// Why what an automation pushed does not run everywhere; none when it does.
+fn rolled_out(policy: &ObjectName, writer: &Writer<'_>, chosen: &Version, feeds: &Feeds) -> Option<String> {
+    if let Some(record) = writer.record.as_ref().filter(|record| record.is_open()) {
+        let text = match chosen.digest.as_str() {
+            "" => format!("{}:{}", chosen.name, chosen.tag),
+            digest => format!("{}:{}@{digest}", chosen.name, chosen.tag),
+        };
         let key = policy.to_string();
-        users.iter().find_map(|(user, observed)| {
-            let automation = self.automations.get(*user)?;
-            let forge = self
-                .source_of(automation)
-                .1
-                .and_then(|source| Forge::of(&source.spec.url));
-            let linked = |commit: &str, at| Pushed {
-                commit: commit.to_owned(),
-                at,
-                link: forge.as_ref().map(|forge| forge.commit(commit)),
-            };
-            if let Some(record) = automation.rollout() {
-                let wrote = record
-                    .commits
-                    .iter()
-                    .rev()
-                    .find(|commit| commit.images.contains_key(&key));
-                return wrote.map(|commit| linked(&commit.commit, Some(commit.at)));
-            }
-            let commit = &automation.status.last_push_commit;
-            let is_written = Version::from(*observed) == *chosen && !commit.is_empty();
-            is_written.then(|| linked(commit, seconds(&automation.status.last_push_time)))
-        })
+        if record.images().get(key.as_str()) == Some(&text.as_str()) {
+            return record.summary().map(|summary| first_line(&summary.message).to_owned());
+        }
     }
+    let (source, status) = (writer.source_facts?, &writer.facts.status);
+    let artifact = &source.status.artifact;
+    let (pushed, fetched) = (seconds(&status.last_push_time), seconds(&artifact.last_update_time));
+    let commit = status.last_push_commit.as_str();
+    let short = commit.get(..7).unwrap_or(commit);
+    if pushed > fetched && hash(&artifact.revision) != commit {
+        let push = &writer.facts.spec.git.push.branch;
+        let branch = &source.spec.reference.branch;
+        return Some(match !push.is_empty() && push != branch {
+            true => format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged"),
+            false => format!("{} has not fetched commit '{short}' yet", writer.source),
+        });
+    }
+    feeds.get(&writer.source)?.waits.clone()
+}
 
-    /// The Kustomizations that reconcile the sources of automations.
-    fn reconcilers(&self, users: &[(&ObjectName, &ImageRef)]) -> Vec<Id> {
-        let automations = users.iter().filter_map(|(user, _)| self.automations.get(*user));
-        let sources: Vec<Id> = automations.map(|automation| self.source_of(automation).0).collect();
-        let fed = self
-            .kustomizations
+/// The commit that wrote the choice.
+fn pushed(policy: &ObjectName, chosen: Option<&Version>, users: &[User<'_>]) -> Option<Pushed> {
+    let chosen = chosen?;
+    let key = policy.to_string();
+    users.iter().find_map(|(writer, observed)| {
+        let linked = |commit: &str, at| Pushed {
+            commit: commit.to_owned(),
+            at,
+            link: writer.forge.as_ref().map(|forge| forge.commit(commit)),
+        };
+        if let Some(record) = &writer.record {
+            let mut commits = record.commits.iter().rev();
+            let wrote = commits.find(|commit| commit.images.contains_key(&key));
+            return wrote.map(|commit| linked(&commit.commit, Some(commit.at)));
+        }
+        let status = &writer.facts.status;
+        let commit = &status.last_push_commit;
+        let is_written = chosen.is(observed) && !commit.is_empty();
+        is_written.then(|| linked(commit, seconds(&status.last_push_time)))
+    })
+}
+
+/// The Kustomizations that reconcile the sources of automations.
+fn reconcilers(users: &[User<'_>], feeds: &Feeds) -> Arc<[Id]> {
+    let sources: BTreeSet<&Id> = users.iter().map(|(writer, _)| &writer.source).collect();
+    let fed: Vec<&Arc<[Id]>> = sources
+        .into_iter()
+        .filter_map(|source| Some(&feeds.get(source)?.kustomizations))
+        .collect();
+    match fed.as_slice() {
+        [one] => Arc::clone(one),
+        several => several
             .iter()
-            .filter(|(_, one)| sources.contains(&one.source()));
-        fed.map(|(name, _)| Id::new(super::world::KUSTOMIZATION, name.clone()))
-            .collect()
+            .flat_map(|one| one.iter().cloned())
+            .collect::<BTreeSet<Id>>()
+            .into_iter()
+            .collect(),
     }
 }
 

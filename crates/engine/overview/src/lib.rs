@@ -27,6 +27,7 @@ mod sources;
 mod trace;
 mod tree;
 mod world;
+mod writer;
 
 pub use attention::{Attention, Severity};
 pub use automations::Automation;
