@@ -4,5 +4,6 @@
 mod actions;
 mod bounds;
 mod people;
+mod process;
 mod routes;
 mod seeded;
