@@ -3,6 +3,7 @@
 
 mod actions;
 mod bounds;
+mod cost;
 mod people;
 mod process;
 mod routes;
