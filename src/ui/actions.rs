@@ -23,6 +23,9 @@ const MANAGER: &str = "bumpwright-ui";
 /// The controller in the events.
 const CONTROLLER: &str = "bumpwright-ui";
 
+/// The reason of Ready when a prune was refused.
+const PRUNE_REFUSED: &str = "PruneRefused";
+
 /// The annotation with the revision whose prune is approved.
 const APPROVE: &str = "bumpwright.dev/approve-prune";
 
@@ -145,8 +148,7 @@ fn approved(kustomization: &Object) -> Result<Value, NotDone> {
     let status = kustomization.status();
     let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
     let refused = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Ready"));
-    let mut refused =
-        refused.filter(|one| one.get("reason").and_then(Value::as_str) == Some(Reason::PruneRefused.as_str()));
+    let mut refused = refused.filter(|one| one.get("reason").and_then(Value::as_str) == Some(PRUNE_REFUSED));
     let message = refused.next().and_then(|one| one.get("message")?.as_str());
     let revision = message.and_then(|message| message.rsplit_once(&format!("{APPROVE}: ")));
     let revision = revision

@@ -157,7 +157,10 @@ fn events_have_no_other_reasons() {
         users.map(|(path, _)| path.as_str()).collect()
     };
     assert_eq!(users(".event_after("), ["src/controllers/kustomizations/status.rs"]);
-    assert_eq!(users("events::event("), ["crates/app/runtime/src/reconcile/driver.rs"]);
+    assert_eq!(
+        users("events::event("),
+        ["crates/app/runtime/src/reconcile/driver.rs", "src/ui/actions.rs"]
+    );
     assert_eq!(
         users(".recorder.record("),
         ["crates/app/runtime/src/reconcile/driver.rs"]

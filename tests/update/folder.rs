@@ -286,7 +286,7 @@ fn reports_link_to_the_forge() {
     );
     run(&["add", "."]);
     run(&["commit", "-q", "-m", "one"]);
-    let head = repo::run(repo::git(&bench.dir).args(["rev-parse", "HEAD"]));
+    let head = repo::run_text(repo::git(&bench.dir).args(["rev-parse", "HEAD"]));
     let page = format!("https://github.com/acme/fleet/blob/{}/apps", head.trim());
     let row = format!(
         "| ghcr.io/o/app | `1.0.0` → `2.0.0` | fs/app | [`a.yaml:1`]({page}/a.yaml#L1), \

@@ -3,6 +3,8 @@
 
 mod actions;
 mod bounds;
+mod cost;
 mod people;
+mod process;
 mod routes;
 mod seeded;

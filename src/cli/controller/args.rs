@@ -96,10 +96,6 @@ pub struct Controller {
     #[arg(long, value_name = "NAME", default_value = "bumpwright-webhooks")]
     pub webhook_secret: String,
 
-    /// The browser's view.
-    #[command(flatten)]
-    pub ui: Ui,
-
     /// The address to serve metrics at; 0 for none
     #[arg(long, value_name = "ADDR", default_value = METRICS_ADDRESS, env = "METRICS_ADDR", value_parser = or_default(METRICS_ADDRESS))]
     pub metrics_addr: String,
@@ -186,6 +182,10 @@ pub struct Controller {
     /// Kustomizations.
     #[command(flatten)]
     pub kustomize: Kustomize,
+
+    /// The browser's view.
+    #[command(flatten)]
+    pub ui: Ui,
 
     /// Leader election.
     #[command(flatten)]

@@ -8,7 +8,9 @@ use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::images::readers::Readers;
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
+use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION};
+use bumpwright_update::Run;
 
 /// For the reconciler of the kind.
 #[derive(Debug)]
@@ -37,5 +39,12 @@ impl AutomationContext {
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         })
+    }
+
+    /// Keeps where the marked fields are that a run has found, if somebody may look at them.
+    pub(super) fn keep_fields(&self, automation: &ImageUpdateAutomation, run: &Run) {
+        if let Some(fields) = &self.fields {
+            fields.record(&automation.metadata.object_name(), &automation.source_name(), run);
+        }
     }
 }

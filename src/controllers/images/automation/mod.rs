@@ -72,6 +72,7 @@ impl Reconcile for ImageUpdateAutomations {
         match run {
             Ok(finished) => {
                 windows::come_back(request, &finished);
+                self.0.keep_fields(&finished.automation, &finished.run);
                 match &finished.run.outside {
                     _ if finished.dry_run => preview::outcome(&finished.automation, &finished.run),
                     Some(closed) => windows::outcome(closed, &finished.observed, status),
@@ -151,7 +152,6 @@ impl ImageUpdateAutomations {
         let repository = dereference::repository(context, &automation).await?;
         let objects = dereference::objects(context, &automation, &repository).await?;
         let limit = limit(&repository);
-        let source = repository.metadata.object_name();
         let verifier = verify::verifier(context, &automation, &annotations).await?;
         let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
@@ -160,9 +160,6 @@ impl ImageUpdateAutomations {
         following.iter().for_each(|following| following.prepare(&mut job.edits));
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());
-        if let Some(fields) = &context.fields {
-            fields.record(&request.object.name, &source, &run);
-        }
         others::observe(&mut observed, &run);
         self.tell(request, &run, status.message_before());
         let ran = Ran { run, job, place };
