@@ -60,8 +60,12 @@
     at.focus({ preventScroll: true });
     if (kept.range && at.setSelectionRange) at.setSelectionRange(...kept.range);
   };
-  const nameOf = (details, n) => `${n}:${details.parentElement.textContent.slice(0, 80)}`;
-  const opened = () => new Set([...main().querySelectorAll("details")].map((one, n) => one.open && nameOf(one, n)));
+  // What can be opened is known by what it is about, wherever it moves.
+  const nameOf = (details) => {
+    const about = (details.closest("li, tr, dd, section") || main()).querySelector("a[href]");
+    return `${about ? about.getAttribute("href") : ""} ${details.querySelector("summary").textContent}`;
+  };
+  const opened = () => new Set([...main().querySelectorAll("details[open]")].map(nameOf));
 
   // Without ages, which change all the time.
   const text = (node) => {
@@ -83,7 +87,7 @@
     const scrolls = [...main().querySelectorAll("pre, .graph")].map((one) => [one.scrollLeft, one.scrollTop]);
     const [x, y] = [scrollX, scrollY];
     main().replaceChildren(...next.childNodes);
-    [...main().querySelectorAll("details")].forEach((one, n) => { one.open = open.has(nameOf(one, n)); });
+    main().querySelectorAll("details").forEach((one) => { one.open = open.has(nameOf(one)); });
     [...main().querySelectorAll("pre, .graph")].forEach((one, n) => { if (scrolls[n]) [one.scrollLeft, one.scrollTop] = scrolls[n]; });
     const again = main().querySelector("[data-filter]");
     if (field && again && field.dataset.typed) {
