@@ -61,6 +61,7 @@ bench:
 	python3 -B benches/message.py
 	python3 -B benches/policy.py
 	python3 -B benches/registry.py
+	python3 -B benches/reverts.py $(BENCH)
 	python3 -B benches/build.py $(BENCH)
 	python3 -B benches/fleet_view.py $(BENCH)
 	python3 -B benches/sources.py $(BENCH)

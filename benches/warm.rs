@@ -77,18 +77,8 @@ fn job(url: &str, policies: &Policies, round: usize) -> RemoteJob {
     policies.set(PolicyName::new("flux-system", "app-0000"), image);
     RemoteJob {
         edits: Edits {
-            automation: None,
-            namespace: None,
-            selector: None,
-            path: None,
             policies: Arc::new(policies),
-            resolver: None,
-            verify: None,
-            announce: None,
-            put_back: None,
-            respect_reverts: None,
-            dry_run: false,
-            windows: None,
+            ..Edits::default()
         },
         url: url.to_owned(),
         start: Start::Branch("main".into()),

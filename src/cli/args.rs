@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, explain, fleet, install, man, message, migrate, policy, ui, uninstall,
-    update, version,
+    build, check, completions, controller, demo, events, explain, fleet, get, install, man, message, migrate, policy,
+    reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -26,6 +26,8 @@ Examples:
   bumpwright policy -f policies.yaml --explain v1.4.0
   # The controllers, in the cluster of the kubeconfig
   bumpwright install
+  # What is behind, what is stuck and what changed there
+  bumpwright status
 
 Exit codes:
   0  done
@@ -68,6 +70,22 @@ pub enum Command {
     Check(Box<check::args::Check>),
     /// Remove what `install` made; definitions and objects stay without --crds
     Uninstall(Box<uninstall::args::Uninstall>),
+    /// Show what is behind, what is stuck and what changed in a cluster, on one screen
+    Status(status::args::Status),
+    /// Show images, automations, Kustomizations or sources of a cluster
+    Get(get::args::Get),
+    /// Show what a Kustomization has applied, as a tree
+    Tree(tree::args::Tree),
+    /// Trace an object back to its Kustomization, commit, automation, policy and tag
+    Trace(trace::args::Trace),
+    /// Show events about sources, images, automations and Kustomizations
+    Events(events::args::Events),
+    /// Have an object reconciled now, and wait for the outcome
+    Reconcile(reconcile::args::Reconcile),
+    /// Suspend the reconciliation of objects
+    Suspend(suspend::args::Suspend),
+    /// Resume the reconciliation of objects
+    Resume(suspend::args::Resume),
     /// Print the completion script of a shell
     Completions(completions::Completions),
     /// Print the manual page of a command, or write all of them

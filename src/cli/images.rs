@@ -61,6 +61,7 @@ impl Resolve for Images {
                 tags: tags.as_ref().ok()?,
                 before: one.before.as_ref(),
                 is_proven: false,
+                digest: None,
             })
         });
         let mut chosen = self.batch.choose(&ready.collect::<Vec<_>>()).into_iter();

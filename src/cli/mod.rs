@@ -12,9 +12,11 @@ mod console;
 mod controller;
 mod crds;
 mod demo;
+mod events;
 mod explain;
 mod fetch_bounds;
 mod fleet;
+mod get;
 mod images;
 mod install;
 mod installed;
@@ -26,10 +28,16 @@ mod migrate;
 mod places;
 mod policy;
 mod progress;
+mod reconcile;
+mod status;
+mod suspend;
+mod trace;
+mod tree;
 mod ui;
 mod uninstall;
 mod update;
 mod version;
+mod view;
 mod words;
 
 use std::process::ExitCode;
@@ -58,6 +66,14 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Ui(args) => ui::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Get(args) => get::run(&args),
+        Command::Tree(args) => tree::run(&args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Events(args) => events::run(&args),
+        Command::Reconcile(args) => reconcile::run(&args),
+        Command::Suspend(args) => suspend::suspend(&args),
+        Command::Resume(args) => suspend::resume(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Version(args) => version::run(&args),

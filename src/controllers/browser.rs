@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::context::Parts;
 use super::process::StartError;
-use crate::ui::{Auth, Start, TagReader, UiSettings, Watches, serve};
+use crate::ui::{Auth, Fields, Start, TagReader, UiSettings, Watches, serve};
 use bumpwright_kube::{Cluster, Connect, Pace, Scope};
 use bumpwright_runtime::{Log, Recorder, Server};
 
@@ -51,6 +51,10 @@ pub(super) async fn browser(
         cluster,
         watches,
         tags: TagReader::new(Some(Arc::clone(&parts.tags))),
+        fields: parts
+            .fields
+            .clone()
+            .map(|fields| -> Fields { Box::new(move || fields.by_policy()) }),
         announce: Box::new(move |event| recorder.record(event)),
         log,
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::configs::Configs;
+use super::images::fields::FieldBook;
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
@@ -38,6 +39,8 @@ pub(crate) struct Parts {
     pub(crate) scanner: Arc<Scanner>,
     pub(crate) tags: Arc<TagStore>,
     pub(crate) mirrors: Arc<Mirrors>,
+    /// Where marked fields were; none when nobody looks at them.
+    pub(crate) fields: Option<Arc<FieldBook>>,
     /// Storage of artifacts; none when no source is reconciled.
     pub(crate) storage: Option<Storage>,
 }

@@ -145,6 +145,7 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
     Parts {
         scanner: Arc::new(Scanner::within(Missing::Refused, options)),
         tags: Arc::new(tags),
+        fields: settings.ui.as_ref().map(|_| Arc::default()),
         mirrors: Arc::new(Mirrors::new(
             &settings.storage,
             settings.gates.shallow,

@@ -29,5 +29,6 @@ mod watches;
 pub use auth::{Auth, ProxyAuth};
 pub(crate) use server::{Start, serve};
 pub use settings::UiSettings;
+pub(crate) use snapshot::Fields;
 pub(crate) use tags::TagReader;
 pub(crate) use watches::Watches;

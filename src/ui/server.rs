@@ -24,7 +24,7 @@ use super::reply;
 use super::rights::{Rights, Sight};
 use super::settings::UiSettings;
 use super::shares::Shares;
-use super::snapshot::Snapshots;
+use super::snapshot::{Fields, Snapshots};
 use super::tags::TagReader;
 use super::view::{View, Views, places};
 use super::watches::Watches;
@@ -55,6 +55,8 @@ pub(crate) struct Start {
     pub(crate) cluster: Cluster,
     pub(crate) watches: Watches,
     pub(crate) tags: TagReader,
+    /// Marked fields, where this process knows any.
+    pub(crate) fields: Option<Fields>,
     pub(crate) announce: Announce,
     pub(crate) log: Log,
 }
@@ -103,6 +105,7 @@ impl Ui {
             cluster,
             watches,
             tags,
+            fields,
             announce,
             log,
         } = start;
@@ -117,7 +120,7 @@ impl Ui {
         };
         Some(Self {
             gate: Gate::new(&settings.auth, &cluster),
-            snapshots: Snapshots::new(Arc::clone(&watches), forgotten),
+            snapshots: Snapshots::new(Arc::clone(&watches), fields, forgotten),
             streams: Shares::new(live::STREAMS, live::OF_ONE),
             requests: Shares::new(REQUESTS, OF_ONE),
             turns: Semaphore::new(AT_ONCE),

@@ -15,7 +15,7 @@ use bumpwright_api::ObjectName;
 use bumpwright_kube::{
     Cache, EVENT, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, Object,
 };
-use bumpwright_overview::{EventFacts, Facts, Id, World};
+use bumpwright_overview::{EventFacts, Facts, FieldPlace, Id, World};
 
 /// How long a snapshot is used although something changed.
 const LEAST: Duration = Duration::from_secs(1);
@@ -42,9 +42,13 @@ pub(super) struct Snapshot {
     pub(super) left_out: Vec<String>,
 }
 
+/// The marked fields of policies.
+pub(crate) type Fields = Box<dyn Fn() -> BTreeMap<ObjectName, Vec<FieldPlace>> + Send + Sync>;
+
 /// Makes snapshots.
 pub(super) struct Snapshots {
     watches: Arc<Watches>,
+    fields: Option<Fields>,
     state: Mutex<State>,
     /// Called when everything is forgotten.
     forgotten: Box<dyn Fn() + Send + Sync>,
@@ -75,9 +79,14 @@ impl Latest {
 }
 
 impl Snapshots {
-    pub(super) fn new(watches: Arc<Watches>, forgotten: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+    pub(super) fn new(
+        watches: Arc<Watches>,
+        fields: Option<Fields>,
+        forgotten: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self {
             watches,
+            fields,
             state: Mutex::default(),
             forgotten: Box::new(forgotten),
         })
@@ -110,8 +119,9 @@ impl Snapshots {
         let mut builder = std::mem::take(&mut state.builder);
         // The last one is not needed: what is left of it is changed in place.
         state.latest = None;
+        let snapshots = Arc::clone(self);
         let built = tokio::task::spawn_blocking(move || {
-            builder.update(&caches, now());
+            builder.update(&caches, snapshots.fields.as_ref(), now());
             builder
         });
         // After a panic everything is read anew.
@@ -167,9 +177,10 @@ struct Builder {
 }
 
 impl Builder {
-    fn update(&mut self, caches: &[Arc<Cache>], now: i64) {
+    fn update(&mut self, caches: &[Arc<Cache>], fields: Option<&Fields>, now: i64) {
         let world = Arc::make_mut(&mut self.world);
         world.now = now;
+        world.fields = fields.map(|fields| fields()).unwrap_or_default();
         let mut seen = BTreeSet::new();
         let mut events = Vec::new();
         for cache in caches {

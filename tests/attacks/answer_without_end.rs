@@ -12,7 +12,7 @@ use bumpwright_testkit::world::SECRET;
 
 /// The answers of such a server to requests other than discovery.
 #[derive(Clone, Copy)]
-enum Answers {
+pub enum Answers {
     /// One endless text.
     Endless(&'static str),
     /// An endless error.
@@ -23,7 +23,7 @@ enum Answers {
 
 const KINDS: &str = r#"{"resources":[{"name":"configmaps","kind":"ConfigMap","namespaced":true}]}"#;
 
-fn server(answers: Answers) -> HttpServer {
+pub fn server(answers: Answers) -> HttpServer {
     HttpServer::start(None, move |request, out| {
         let is_kinds = request.path == "/api/v1";
         let (status, first, again) = match answers {

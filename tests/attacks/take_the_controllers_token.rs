@@ -14,7 +14,9 @@ use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::tls::Certificates;
 use bumpwright_testkit::tool;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT, World};
+use bumpwright_testkit::world::{
+    CONFIG_MAP, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SERVICE_ACCOUNT, World, newest,
+};
 
 /// Part of each secret.
 const HUNTER: &str = "hunter2";
@@ -48,7 +50,7 @@ impl Mallory {
     }
 
     /// The controller with a ServiceAccount of its own that may do everything, as in a real cluster.
-    fn controller_as_account(&self) -> Starter {
+    fn controller_as_account(&self, kinds: &str) -> Starter {
         self.put(SERVICE_ACCOUNT, "controller", json!({}));
         let subject = json!({"kind": "ServiceAccount", "name": "controller", "namespace": self.namespace});
         let name = format!("{}-controller", self.namespace);
@@ -60,7 +62,7 @@ impl Mallory {
         let kubeconfig = self.folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, self.cluster.kubeconfig_with(token)).unwrap();
         let starter = self.starter("controller").kubeconfig(&kubeconfig);
-        starter.flags(&["--controllers=kustomize", "--requeue-dependency=1s"])
+        starter.flags(&[&format!("--controllers={kinds}"), "--requeue-dependency=1s"])
     }
 
     /// A Kustomization for the server, which a ConfigMap of the same name describes; `more` comes on top.
@@ -112,7 +114,7 @@ fn the_controllers_token_for_the_api_server_by_naming_it_as_audience() {
     for (i, audience) in audiences.iter().enumerate() {
         mallory.aim(&format!("try-{i}"), &json!({"audiences": audience}));
     }
-    let controller = mallory.controller_as_account().start();
+    let controller = mallory.controller_as_account("kustomize").start();
     for i in 0..audiences.len() {
         let said = mallory.refused(&format!("try-{i}"), "ReconciliationFailed");
         assert!(
@@ -162,7 +164,7 @@ fn the_controllers_identity_where_tenants_are_kept_apart() {
         mallory.aim("own", &json!({}));
         let cluster = "projects/p/locations/europe-west1/clusters/c";
         mallory.aim("google", &json!({"provider": "gcp", "cluster": cluster}));
-        let starter = mallory.controller_as_account().flags(&[flag]);
+        let starter = mallory.controller_as_account("kustomize").flags(&[flag]);
         let controller = starter.variable("GOOGLE_APPLICATION_CREDENTIALS", &file).start();
         for name in ["own", "google"] {
             let said = mallory.refused(name, "ReconciliationFailed");
@@ -182,6 +184,37 @@ fn the_controllers_identity_where_tenants_are_kept_apart() {
     siege.stands();
 }
 
+/// The tenant promotes from a Kustomization for a cluster that a ConfigMap names, where other processes apply Kustomizations.
+#[test]
+fn the_controllers_identity_by_a_promotion() {
+    let Some(siege) = siege() else { return };
+    let Some(mallory) = Mallory::new(siege, "mallory-promoted") else {
+        return;
+    };
+    let registry = StubHttp::start(|_| Reply::json(&json!({"name": "app", "tags": ["1.0.0"]})));
+    let image = json!({"image": format!("{}/app", registry.host()), "interval": "1h", "insecure": true});
+    mallory.aim("stage", &json!({}));
+    // As its controller leaves it.
+    let generation = mallory.get(KUSTOMIZATION, "stage")["metadata"]["generation"].clone();
+    let ready = json!({"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let status = json!({"observedGeneration": generation, "conditions": [ready], "lastAppliedRevision": "main@sha1:a",
+        "lastAttemptedRevision": "main@sha1:a", "inventory": {"entries": [{"id": "app_web_apps_Deployment", "v": "v1"}]}});
+    mallory.patch_status(KUSTOMIZATION, "stage", &status);
+    mallory.add(IMAGE_REPOSITORY, "app", image);
+    let from = json!({"bumpwright.dev/promote-from": format!("Kustomization/{}/stage", mallory.namespace)});
+    mallory.annotated(IMAGE_POLICY, "app", &from, newest("app"));
+    let controller = mallory.controller_as_account("image-reflector").start();
+    let said = mallory.ready(IMAGE_POLICY, "app", "False", |why, _| why == "ImageRefused");
+    assert!(
+        said.contains("only the process that applies Kustomizations logs in at a cluster that a ConfigMap names"),
+        "{said}"
+    );
+    assert_eq!(mallory.loot(), [""; 0]);
+    assert!(controller.is_running());
+    siege.stands();
+}
+
 /// Without the flags that isolate tenants, the operator is warned.
 #[test]
 fn that_the_identity_may_be_taken_is_told_at_the_start() {
@@ -189,7 +222,7 @@ fn that_the_identity_may_be_taken_is_told_at_the_start() {
     let Some(mallory) = Mallory::new(siege, "mallory-warned") else {
         return;
     };
-    let controller = mallory.controller_as_account().start();
+    let controller = mallory.controller_as_account("kustomize").start();
     controller.says("Kustomizations may send this process' own identity to any address");
     siege.stands();
 }

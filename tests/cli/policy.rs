@@ -4,10 +4,12 @@ use bumpwright_testkit::cli::{Bench, policy as status_only};
 use bumpwright_testkit::images::Media;
 use bumpwright_testkit::registry::{Access, Options, Registry};
 use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::repo::{git, run};
 use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::{Value as Json, json};
 use std::io::Read;
 use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const GROUP: &str = "apiVersion: image.toolkit.fluxcd.io/v1";
 
@@ -352,6 +354,77 @@ fn what_another_stage_proves_is_not_known_here() {
         "Whatever is chosen is taken only once Kustomization fs/staging has run it in good health for 24h0m0s, which only the \
          controller in a cluster can see (bumpwright.dev/promote-from)."
     );
+}
+
+/// docs/guides/stages.md
+#[test]
+fn what_a_path_proves_is_told_where_its_repository_is() {
+    let Some(registry) = Registry::start() else { return };
+    registry.images().tags("team/app", &["1.0.0", "1.1.0", "1.2.0"]);
+    let image = format!("{}/team/app", registry.host());
+    let bench = Bench::new();
+    let guards = "bumpwright.dev/promote-path: clusters/staging, bumpwright.dev/soak: 24h";
+    bench.write(
+        "fleet/policies/p.yaml",
+        manifests("app", &image, &range("*"), guards, ""),
+    );
+    let judged = |tag: &str| {
+        let (_, document) = bench.json(&["policy", "-f", "fleet/policies/p.yaml", "--explain", tag]);
+        let found = &document["policies"][0];
+        assert_eq!(found["choice"]["tag"], "1.2.0", "{document:#}");
+        let steps = found["explanation"]["steps"].as_array().unwrap();
+        let last = steps.last().unwrap().as_str().unwrap().to_owned();
+        let guards = found["guards"].as_array().unwrap().iter();
+        let guards: Vec<String> = guards
+            .map(|guard| {
+                assert_eq!(guard["reason"], "NotProven");
+                guard["message"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        (last, guards.join(" "))
+    };
+    let later = "Whatever is chosen is written only once clusters/staging has had it for 24h0m0s, as the branch says at the time of an \
+                 update (bumpwright.dev/promote-path).";
+    assert_eq!(judged("1.2.0"), (later.to_owned(), String::new()));
+    // A repository with a commit, but without the path.
+    let fleet = bench.path("fleet");
+    run(git(&fleet).args(["init", "-q"]));
+    assert_eq!(judged("1.2.0"), (later.to_owned(), String::new()));
+    let stage = |tag: &str, date: &str| {
+        if !tag.is_empty() {
+            let field = format!("image: {image}:{tag} # {{\"$imagepolicy\": \"fs:staging\"}}\n");
+            bench.write("fleet/clusters/staging/app.yaml", field);
+        }
+        run(git(&fleet).args(["add", "-A"]));
+        let mut git = git(&fleet);
+        run(git.env("GIT_COMMITTER_DATE", date).args(["commit", "-qm", "change"]));
+    };
+    stage("", "1700000000 +0000");
+    assert_eq!(judged("1.2.0"), (later.to_owned(), String::new()));
+    // An older tag is proven.
+    stage("1.1.0", "1700000000 +0000");
+    let (last, guard) = judged("1.2.0");
+    let has = "clusters/staging has 1.1.0 since 2023-11-14T22:13:20Z (commit ";
+    assert!(
+        last.starts_with(&format!("By the commit that is checked out, {has}")),
+        "{last}"
+    );
+    assert!(last.ends_with(&format!("), so {image}:1.1.0 is proven.")), "{last}");
+    assert!(guard.starts_with(&format!("not proven: {has}")), "{guard}");
+    assert!(guard.ends_with(&format!("); {image}:1.1.0 is proven")), "{guard}");
+    // The choice is; then it is not there for long enough.
+    stage("1.2.0", "1700000100 +0000");
+    let (last, guard) = judged("1.1.0");
+    assert!(last.ends_with(&format!("), so {image}:1.2.0 is proven.")), "{last}");
+    assert_eq!(guard, "");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    for (tag, hours) in [("1.1.0", 2), ("1.2.0", 1)] {
+        stage(tag, &format!("{} +0000", now - hours * 3600));
+    }
+    let (last, guard) = judged("1.2.0");
+    assert!(last.ends_with("s too short, so nothing is proven."), "{last}");
+    let has = "not proven: clusters/staging has 1.2.0 since ";
+    assert!(guard.starts_with(has) && guard.ends_with("s too short"), "{guard}");
 }
 
 #[test]

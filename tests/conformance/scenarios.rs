@@ -112,7 +112,7 @@ const DECISIONS: &[Decision] = &[
         parts: &["status"],
         concerns: |facts| facts.text.contains("empty: true"),
     },
-    // docs/cli.md, *Credentials on the command line*: no Secret means the credentials of whoever runs it.
+    // docs/cli.md, *Credentials on the command line*: no Secret means the credentials of the person who runs it.
     Decision {
         name: "credentials",
         parts: &["log", "pushes", "refs", "status", "last push"],

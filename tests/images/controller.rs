@@ -51,8 +51,7 @@ impl<'a> Chosen<'a> {
             add_choice(&world, policy, "1.0.0");
         }
         world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
-        let fields = json!({"metadata": {"annotations": annotations}, "spec": automation("app")});
-        world.put(AUTOMATION, "all", fields);
+        world.annotated(AUTOMATION, "all", &annotations, automation("app"));
         let controller = world.controller(&["--controllers=image-automation"]);
         Self {
             controller,

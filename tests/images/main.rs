@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod appliers;
 mod consent;
 mod controller;
 mod faults;

@@ -1,16 +1,19 @@
 //! Promotion: a policy takes what a Kustomization of another stage has proven (docs/guides/promotion.md). Two stages of one repository
 //! run through from a tag to production; and stages that are set up by hand, as Flux's controllers would leave them.
 
+use crate::appliers::Applier;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::images::Media;
 use bumpwright_testkit::nodes::Nodes;
 use bumpwright_testkit::ports::free_port;
+use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT, automation,
-    git_repository, newest,
+    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT, World,
+    automation, git_repository, newest, with,
 };
 use serde_json::{Value as Json, json};
 
@@ -27,26 +30,34 @@ fn deployment(name: &str, image: &str, marker: &str) -> String {
 
 /// The stages `staging` and `production` of one repository, with a policy each; that of production promotes from staging.
 struct Stages {
-    // Before the folder that has its log and storage goes.
-    _controller: Controller,
+    // Before the folder that has their logs and storage goes.
+    _ours: Controller,
+    _flux: Option<Controller>,
     nodes: Nodes,
     repo: Repo,
-    world: ImageWorld<'static>,
+    registry: Registry,
+    image: String,
+    world: World<'static>,
 }
 
 impl Stages {
-    fn start(namespace: &str, soak: &str) -> Option<Self> {
+    /// The policies reflect digests as `reflection` says.
+    fn start(namespace: &str, applier: Applier, soak: &str, reflection: &Json) -> Option<Self> {
         let cluster = Cluster::shared()?;
+        let registry = Registry::start()?;
+        if !applier.is_there() {
+            return None;
+        }
         cluster.define();
-        let world = ImageWorld::bare(cluster, namespace);
-        world.publish("web", "1.0.0");
+        let world = World::new(cluster, namespace);
+        let image = format!("{}/web", registry.host());
+        push(&registry, "1.0.0", 2001);
         let repo = world.repository("fleet.git");
         let files = ["staging", "production"].map(|stage| {
             let marker = json!({"$imagepolicy": format!("{namespace}:{stage}")});
-            let image = format!("{}:1.0.0", world.image("web"));
             (
                 format!("{stage}/web.yaml"),
-                deployment(stage, &image, &format!(" # {marker}")),
+                deployment(stage, &format!("{image}:1.0.0"), &format!(" # {marker}")),
             )
         });
         let changes: Vec<Change<'_>> = files
@@ -69,56 +80,86 @@ impl Stages {
                 }),
             );
         }
-        world.add_image_repository("web", "web", "1h");
+        let scanned = json!({"image": image, "interval": "1h", "insecure": true});
+        world.add(IMAGE_REPOSITORY, "web", scanned);
         world.add(IMAGE_POLICY, "staging", newest("web"));
-        promoting(&world, "production", namespace, json!({"bumpwright.dev/soak": soak}));
+        promoting(&world, "production", namespace, &json!({"bumpwright.dev/soak": soak}));
+        for stage in ["staging", "production"] {
+            world.patch(IMAGE_POLICY, stage, &json!({ "spec": reflection }));
+        }
         world.add(AUTOMATION, "all", automation("fleet"));
         let address = format!("127.0.0.1:{}", free_port());
         let served = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));
-        let kinds = [
-            "--controllers=source,kustomize,image-reflector,image-automation",
-            "--requeue-dependency=1s",
-        ];
-        let controller = world.starter("ours").flags(&kinds).flags(&served).start();
+        let kinds = applier.kinds("source,image-reflector,image-automation");
+        let flags = [kinds.as_str(), "--requeue-dependency=1s"];
         Some(Self {
-            _controller: controller,
+            _ours: world.starter("ours").flags(&flags).flags(&served).start(),
+            _flux: applier.start(&world),
             nodes,
             repo,
+            registry,
+            image,
             world,
         })
     }
 
-    fn release(&self, tag: &str) {
-        self.world.publish("web", tag);
+    /// Publishes a tag, and has it scanned; returns its digest.
+    fn release(&self, tag: &str) -> String {
+        let digest = push(&self.registry, tag, 2001);
         self.world.request(IMAGE_REPOSITORY, "web", tag);
+        digest
     }
 
-    fn tag(&self, commit: &str, stage: &str) -> String {
+    /// The tag in Git, with its digest if there is one.
+    fn version(&self, commit: &str, stage: &str) -> String {
         let text = String::from_utf8(self.repo.show(commit, &format!("{stage}/web.yaml"))).unwrap();
         let line = text.lines().find(|line| line.contains("image:")).unwrap();
         let image = line.split_whitespace().nth(1).unwrap();
-        image.rsplit(':').next().unwrap().to_owned()
+        image.split_once("/web:").unwrap().1.to_owned()
     }
 
-    fn in_git(&self, stage: &str, tag: &str) {
+    fn in_git(&self, stage: &str, version: &str) {
         wait_for(
-            || self.tag("main", stage) == tag,
+            || self.version("main", stage) == version,
             || {
                 let states =
                     ["staging", "production"].map(|name| self.world.get(KUSTOMIZATION, name)["status"].clone());
                 let policy = self.world.get(IMAGE_POLICY, stage);
                 format!(
-                    "{stage} has {}, not {tag}: {policy:#} {states:#?}",
-                    self.tag("main", stage)
+                    "{stage} has {}, not {version}: {policy:#} {states:#?}",
+                    self.version("main", stage)
                 )
             },
         );
     }
 
+    /// Waits until the policy of production is ready with all of these texts in its message.
+    fn says(&self, texts: &[&str]) -> String {
+        self.world.ready(IMAGE_POLICY, "production", "True", |_, message| {
+            texts.iter().all(|text| message.contains(text))
+        })
+    }
+
+    fn soak(&self, time: &str) {
+        let soak = json!({"metadata": {"annotations": {"bumpwright.dev/soak": time}}});
+        self.world.patch(IMAGE_POLICY, "production", &soak);
+    }
+
+    /// All versions that production has had, the newest first.
+    fn had(&self) -> Vec<String> {
+        let commits = self.repo.log("main");
+        let mut all: Vec<String> = commits.iter().map(|one| self.version(&one.id, "production")).collect();
+        all.dedup();
+        all
+    }
+
     /// When the commit that gave production this tag was made.
     fn promoted_at(&self, tag: &str) -> i64 {
         let commits = self.repo.log("main");
-        let first = commits.iter().rev().find(|one| self.tag(&one.id, "production") == tag);
+        let first = commits
+            .iter()
+            .rev()
+            .find(|one| self.version(&one.id, "production") == tag);
         let id = &first.unwrap().id;
         self.repo
             .git(&["show", "-s", "--format=%ct", id])
@@ -128,75 +169,121 @@ impl Stages {
     }
 }
 
-/// A policy of the ImageRepository `web` that promotes from the Kustomization `staging` of a namespace.
-fn promoting(world: &ImageWorld<'_>, name: &str, namespace: &str, more: Json) {
-    let mut annotations = json!({"bumpwright.dev/promote-from": format!("Kustomization/{namespace}/staging")});
-    annotations
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
-    world.put(
-        IMAGE_POLICY,
-        name,
-        json!({"metadata": {"annotations": annotations}, "spec": newest("web")}),
-    );
+/// Sets a tag to the image of a year; returns its digest.
+fn push(registry: &Registry, tag: &str, year: u32) -> String {
+    let images = registry.images();
+    let created = format!("{year}-01-01T00:00:00Z");
+    let digest = images.image("web", Media::Oci, "linux/amd64", Some(&created));
+    images.tag("web", tag, &digest);
+    digest
 }
 
-#[test]
-fn a_tag_goes_through_staging_to_production_and_stops_where_it_fails() {
-    let Some(stages) = Stages::start("promote-story", "2s") else {
+/// A policy of the ImageRepository `web` that promotes from the Kustomization `staging` of a namespace.
+fn promoting(world: &World<'_>, name: &str, namespace: &str, more: &Json) {
+    let from = json!({"bumpwright.dev/promote-from": format!("Kustomization/{namespace}/staging")});
+    world.annotated(IMAGE_POLICY, name, &with(from, more), newest("web"));
+}
+
+fn goes_through(namespace: &str, applier: Applier) {
+    let Some(stages) = Stages::start(namespace, applier, "2s", &json!({})) else {
         return;
     };
-    let world = &stages.world;
-    world.ready(IMAGE_POLICY, "production", "True", |_, message| {
-        message.contains("resolved to 1.0.0")
-    });
+    stages.says(&["resolved to 1.0.0"]);
     stages.release("1.1.0");
     stages.in_git("staging", "1.1.0");
     stages.in_git("production", "1.1.0");
-    let broken = format!("{}:1.2.0", world.image("web"));
+    let broken = format!("{}:1.2.0", stages.image);
     stages.nodes.break_image(&broken);
     stages.release("1.2.0");
     stages.in_git("staging", "1.2.0");
-    let wanted = format!("{broken}: not proven by Kustomization promote-story/staging: it is not ready: ");
-    world.ready(IMAGE_POLICY, "production", "True", |_, message| {
-        message.contains(&wanted) && message.contains("health check failed")
-    });
-    assert_eq!(stages.tag("main", "production"), "1.1.0");
+    let wanted = format!("{broken}: not proven by Kustomization {namespace}/staging: it is not ready: ");
+    stages.says(&[&wanted, "health check failed"]);
+    assert_eq!(stages.version("main", "production"), "1.1.0");
     stages.release("1.2.1");
     stages.in_git("production", "1.2.1");
-    let had: Vec<String> = stages
-        .repo
-        .log("main")
-        .iter()
-        .map(|one| stages.tag(&one.id, "production"))
-        .collect();
+    let had = stages.had();
     assert!(!had.contains(&"1.2.0".to_owned()), "{had:?}");
 }
 
 #[test]
-fn a_pod_that_restarts_is_waited_for_again() {
-    let Some(stages) = Stages::start("promote-restart", "0s") else {
+fn a_tag_goes_through_staging_to_production_and_stops_where_it_fails() {
+    goes_through("promote-story", Applier::Ours);
+}
+
+#[test]
+fn so_it_does_beside_the_kustomize_controller_of_flux() {
+    goes_through("promote-story-flux", Applier::Flux);
+}
+
+fn waits_again(namespace: &str, applier: Applier) {
+    let Some(stages) = Stages::start(namespace, applier, "0s", &json!({})) else {
         return;
     };
-    let world = &stages.world;
-    world.ready(IMAGE_POLICY, "production", "True", |_, message| {
-        message.contains("resolved to 1.0.0")
-    });
-    let soak = |time: &str| {
-        let soak = json!({"metadata": {"annotations": {"bumpwright.dev/soak": time}}});
-        world.patch(IMAGE_POLICY, "production", &soak);
-    };
-    soak("1h");
+    stages.says(&["resolved to 1.0.0"]);
+    stages.soak("1h");
     stages.release("1.1.0");
-    let waits = |_: &str, message: &str| message.contains("it runs 1.1.0 in good health since ");
-    let told = world.ready(IMAGE_POLICY, "production", "True", waits);
-    assert!(told.contains("; that has to last until "), "{told}");
+    stages.says(&["it runs 1.1.0 in good health since ", "; that has to last until "]);
     let restarted = stages.nodes.restart("staging");
-    soak("4s");
+    stages.soak("4s");
     stages.in_git("production", "1.1.0");
     let promoted = stages.promoted_at("1.1.0");
     assert!(promoted >= restarted + 4, "{promoted} {restarted}");
+}
+
+#[test]
+fn a_pod_that_restarts_is_waited_for_again() {
+    waits_again("promote-restart", Applier::Ours);
+}
+
+#[test]
+fn so_it_is_beside_the_kustomize_controller_of_flux() {
+    waits_again("promote-restart-flux", Applier::Flux);
+}
+
+/// What staging runs is promoted, with its digest, wherever the tag has been moved to meanwhile.
+#[test]
+fn a_digest_is_promoted_with_its_tag() {
+    let reflection = json!({"digestReflectionPolicy": "IfNotPresent"});
+    let Some(stages) = Stages::start("promote-digest", Applier::Ours, "0s", &reflection) else {
+        return;
+    };
+    let world = &stages.world;
+    let at = |tag: &str, digest: &str| format!("{tag}@{digest}");
+    let zero = at("1.0.0", &push(&stages.registry, "1.0.0", 2001));
+    stages.in_git("production", &zero);
+    stages.soak("1h");
+    let first = at("1.1.0", &stages.release("1.1.0"));
+    stages.says(&[&format!("it runs {first} in good health since ")]);
+    let moved = push(&stages.registry, "1.1.0", 2002);
+    let second = at("1.1.0", &moved);
+    assert_ne!(first, second);
+    stages.soak("0s");
+    stages.in_git("production", &first);
+    assert_eq!(
+        world.get(IMAGE_POLICY, "staging")["status"]["latestRef"]["digest"],
+        first["1.1.0@".len()..]
+    );
+    // Staging follows the tag, and fails with what it has become.
+    stages.nodes.break_image(&format!("{}:{second}", stages.image));
+    for stage in ["staging", "production"] {
+        let always = json!({"spec": {"digestReflectionPolicy": "Always", "interval": "1s"}});
+        world.patch(IMAGE_POLICY, stage, &always);
+    }
+    stages.in_git("staging", &second);
+    stages.says(&["web:1.1.0: not proven by ", "it is not ready: "]);
+    assert_eq!(stages.version("main", "production"), first);
+    stages.nodes.mend_image(&format!("{}:{second}", stages.image));
+    stages.in_git("production", &second);
+    // Where staging names no digests there is none to promote.
+    world.patch(
+        IMAGE_POLICY,
+        "staging",
+        &json!({"spec": {"digestReflectionPolicy": "Never", "interval": null}}),
+    );
+    let third = stages.release("1.2.0");
+    stages.in_git("staging", "1.2.0");
+    stages.says(&[&format!("it runs 1.2.0, not {}", at("1.2.0", &third))]);
+    assert_eq!(stages.had(), [second, first, zero, "1.0.0".to_owned()]);
 }
 
 /// A stage as its controllers leave it: the Kustomization `staging` with a Deployment of the image and its pod.
@@ -263,7 +350,7 @@ impl Staging {
         });
     }
 
-    fn promotes(&self, name: &str, more: Json) {
+    fn promotes(&self, name: &str, more: &Json) {
         promoting(&self.world, name, &self.there, more);
     }
 
@@ -291,7 +378,7 @@ fn a_stage_that_stays_behind_holds_production_and_never_takes_it_back() {
         return;
     };
     let world = &staging.world;
-    staging.promotes("web", json!({}));
+    staging.promotes("web", &json!({}));
     let _controller = world.controller(&[REFLECTOR]);
     staging.resolved("web", "1.1.0");
     world.publish("web", "1.2.0");
@@ -344,7 +431,7 @@ fn a_stage_of_another_cluster_is_reached_by_a_kubeconfig() {
     let address = format!("http://{}", silent.local_addr().unwrap());
     staging.kubeconfig("silent", "value", &good.replace(world.cluster.url(), &address));
     for name in ["good", "stranger", "file", "silent", "absent"] {
-        staging.promotes(name, json!({"bumpwright.dev/promote-kubeconfig": name}));
+        staging.promotes(name, &json!({"bumpwright.dev/promote-kubeconfig": name}));
     }
     let _controller = world.controller(&[REFLECTOR, "--no-cross-namespace-refs=true"]);
     staging.resolved("good", "1.1.0");
@@ -370,7 +457,7 @@ fn references_to_other_namespaces_are_blocked_as_everywhere() {
     let Some(staging) = Staging::start("promote-blocked", "promote-elsewhere") else {
         return;
     };
-    staging.promotes("web", json!({}));
+    staging.promotes("web", &json!({}));
     let _controller = staging.world.controller(&[REFLECTOR, "--no-cross-namespace-refs=true"]);
     let told = staging.refused("web", "AccessDenied", "promote-from");
     assert_eq!(
@@ -401,7 +488,7 @@ fn rights_that_are_missing_are_told() {
     let mut object = world.get(KUSTOMIZATION, "staging");
     object["status"]["observedGeneration"] = object["metadata"]["generation"].clone();
     cluster.put_status(&object).unwrap();
-    staging.promotes("web", json!({}));
+    staging.promotes("web", &json!({}));
     // As somebody who may act as the account, which may nothing.
     let controller = world.controller(&[REFLECTOR]);
     staging.refused(

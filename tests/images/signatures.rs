@@ -6,7 +6,7 @@ use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::signatures;
 use bumpwright_testkit::sigstore::{ISSUER, Sigstore, Wish, statement};
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{CONFIG_MAP, IMAGE_POLICY, IMAGE_REPOSITORY, World, newest};
+use bumpwright_testkit::world::{CONFIG_MAP, IMAGE_POLICY, IMAGE_REPOSITORY, World, newest, with};
 use serde_json::json;
 
 const IMAGES: &str = "--controllers=image-reflector";
@@ -38,27 +38,19 @@ fn an_unsigned_image_is_not_chosen() {
     world.put(CONFIG_MAP, "sigstore", json!({"data": {"trusted_root.json": root}}));
     // Of another namespace, and so not trusted here.
     World::new(cluster, "signed-theirs").put(CONFIG_MAP, "theirs", json!({"data": {"trusted_root.json": root}}));
-    let put = |policy: &str, root: &str, more: serde_json::Value| {
-        let mut annotations = json!({"bumpwright.dev/verify-provider": "cosign",
+    let put = |policy: &str, root: &str, more: &serde_json::Value| {
+        let annotations = json!({"bumpwright.dev/verify-provider": "cosign",
             "bumpwright.dev/verify-trusted-root": format!("ConfigMap/{root}"),
             "bumpwright.dev/verify-identity": format!("issuer={ISSUER} subject~https://github[.]com/acme/.*")});
-        annotations
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        world.put(
-            IMAGE_POLICY,
-            policy,
-            json!({"metadata": {"annotations": annotations}, "spec": newest("app")}),
-        );
+        world.annotated(IMAGE_POLICY, policy, &with(annotations, more), newest("app"));
     };
-    put("app", "sigstore", json!({}));
-    put("lower", "sigstore", json!({"bumpwright.dev/verify-fallback": "true"}));
-    put("theirs", "theirs", json!({}));
+    put("app", "sigstore", &json!({}));
+    put("lower", "sigstore", &json!({"bumpwright.dev/verify-fallback": "true"}));
+    put("theirs", "theirs", &json!({}));
     put(
         "invalid",
         "sigstore",
-        json!({"bumpwright.dev/verify-fallback": "maybe"}),
+        &json!({"bumpwright.dev/verify-fallback": "maybe"}),
     );
     let _controller = world.controller(&[IMAGES]);
     let chooses =
@@ -121,11 +113,7 @@ fn a_policy_without_a_previous_image_waits_for_a_signature() {
     );
     let annotations = json!({"bumpwright.dev/verify-provider": "cosign",
         "bumpwright.dev/verify-identity": format!("issuer={ISSUER} subject~.*")});
-    world.put(
-        IMAGE_POLICY,
-        "app",
-        json!({"metadata": {"annotations": annotations.clone()}, "spec": newest("app")}),
-    );
+    world.annotated(IMAGE_POLICY, "app", &annotations, newest("app"));
     let _controller = world.controller(&[IMAGES]);
     world.ready(IMAGE_POLICY, "app", "False", |reason, message| {
         reason == "ImageRefused" && message.contains(":1.0.0: unsigned: no matching signatures were found for ")

@@ -43,11 +43,7 @@ impl<'a> Folders<'a> {
         repo.commit("main", "first", &files);
         add_choice(&world, "one", "1.0.0");
         world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
-        world.put(
-            AUTOMATION,
-            "all",
-            json!({"metadata": {"annotations": annotations}, "spec": automation("app")}),
-        );
+        world.annotated(AUTOMATION, "all", &annotations, automation("app"));
         // In all namespaces, for these objects only.
         let mut all = vec![
             "--controllers=image-automation".to_owned(),

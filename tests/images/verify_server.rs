@@ -57,8 +57,7 @@ impl<'a> Fleet<'a> {
     /// The automation, which begins to run.
     fn automate(&self) {
         let annotations = json!({"bumpwright.dev/verify": "server"});
-        let fields = json!({"metadata": {"annotations": annotations}, "spec": automation("app")});
-        self.world.put(AUTOMATION, "all", fields);
+        self.world.annotated(AUTOMATION, "all", &annotations, automation("app"));
     }
 
     fn choose(&self, policy: &str, name: &str, tag: &str) {

@@ -156,8 +156,7 @@ fn a_dry_run_shows_what_waits_for_the_window() {
     let here = Windowed::new(cluster, "window-dry");
     here.choose("one", "1.1.0");
     let annotations = json!({"bumpwright.dev/window": windows::closed(), "bumpwright.dev/dry-run": "true"});
-    let fields = json!({"metadata": {"annotations": annotations}, "spec": automation("app")});
-    here.world.put(AUTOMATION, "all", fields);
+    here.world.annotated(AUTOMATION, "all", &annotations, automation("app"));
     let _controller = here.world.controller(&["--controllers=image-automation"]);
     let message = here.says("dry run: 1 change would be pushed");
     assert!(

@@ -103,7 +103,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
 
     charts_are_told(&cluster);
 
-    // Whoever may do nothing cannot install, nor see who is there.
+    // Somebody without rights cannot install, nor see who is there.
     let account =
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody", "namespace": "elsewhere"}});
     cluster.apply(&account.to_string());

@@ -41,7 +41,7 @@ struct Got {
 
 impl Got {
     fn json(&self) -> Json {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not valid JSON: {}", self.body))
     }
 
     fn tags(&self) -> Vec<String> {

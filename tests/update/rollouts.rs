@@ -74,16 +74,9 @@ impl Git {
             edits: Edits {
                 automation: Some("fs/all".to_owned()),
                 namespace: Some("fs".to_owned()),
-                selector: None,
                 path: Some("./apps".to_owned()),
                 policies: Arc::new(policies),
-                resolver: None,
-                verify: None,
-                respect_reverts: None,
-                windows: None,
-                announce: None,
-                put_back: None,
-                dry_run: false,
+                ..Edits::default()
             },
             url: format!("file://{}", self.repo.dir.display()),
             start: Start::Branch("main".to_owned()),
@@ -133,6 +126,7 @@ impl Git {
             good,
             only: None,
             trailers: vec![("Reverted-Commit".to_owned(), commits[0].1.to_string())],
+            earlier: None,
         }));
         run_remote(&job, &self.place)
     }
@@ -515,7 +509,7 @@ impl Announce for Writer {
                     .into_iter()
                     .map(|(a, b)| (a.to_owned(), b.to_owned()))
                     .collect(),
-                pushed: false,
+                ..Noted::default()
             });
             return Ok(());
         }
@@ -649,6 +643,7 @@ impl Played {
                     .iter()
                     .map(|(_, commit)| ("Reverted-Commit".to_owned(), commit.to_string()))
                     .collect(),
+                earlier: None,
             }));
             assert_eq!(run_remote(&job, &self.git.place).error, None);
             if is_killed {

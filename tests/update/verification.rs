@@ -144,16 +144,9 @@ fn edits(automation: &str, verify: &Arc<Recorder>, of: &[&str]) -> Edits {
     Edits {
         automation: Some(automation.to_owned()),
         namespace: Some("fs".to_owned()),
-        selector: None,
-        path: None,
         policies: Arc::new(policies),
-        resolver: None,
         verify: Some(Arc::clone(verify) as Arc<dyn Verify>),
-        announce: None,
-        put_back: None,
-        respect_reverts: None,
-        dry_run: false,
-        windows: None,
+        ..Edits::default()
     }
 }
 

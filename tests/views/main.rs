@@ -1,4 +1,4 @@
-//! What a cluster looks like: the pages for browsers.
+//! What people see of a cluster: commands that look at it, and pages for browsers.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,4 +9,6 @@
 )]
 
 mod browser;
+mod seed;
 mod server;
+mod terminal;

@@ -77,6 +77,8 @@ async fn installing_rights(cluster: &Cluster, namespace: &str, components: Compo
         network_policy: true,
         workload_identity: false,
         promotion: false,
+        ui: false,
+        ui_actions: false,
         log_level: "info",
     });
     let needed = Rights::to_install(&all, namespace);

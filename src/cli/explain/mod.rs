@@ -31,6 +31,11 @@ pub fn run(args: &Explain) -> ExitCode {
     console::end(explain(args))
 }
 
+/// Whether a code has an explanation.
+pub(super) fn knows(code: &str) -> bool {
+    find(&groups::all(), code).is_some()
+}
+
 fn explain(args: &Explain) -> Result<(), ExplainError> {
     let groups = groups::all();
     let text = match (&args.code, args.output) {

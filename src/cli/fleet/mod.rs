@@ -90,10 +90,5 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
 
 /// `NAMESPACE/NAME`.
 fn name(text: &str) -> Result<ObjectName, String> {
-    let usage = || format!("--kustomization {text:?}: expected NAMESPACE/NAME");
-    let (namespace, name) = text.split_once('/').ok_or_else(usage)?;
-    match namespace.is_empty() || name.is_empty() || name.contains('/') {
-        true => Err(usage()),
-        false => Ok(ObjectName::new(namespace, name)),
-    }
+    ObjectName::parse(text).ok_or_else(|| format!("--kustomization {text:?}: expected NAMESPACE/NAME"))
 }

@@ -109,8 +109,7 @@ impl Recorded {
             *place = Some(&change.new);
         }
         let in_manifest = |policy: &str| {
-            let (namespace, name) = policy.split_once('/')?;
-            let policy = objects.image_policy(&api::ObjectName::new(namespace, name))?;
+            let policy = objects.image_policy(&api::ObjectName::parse(policy)?)?;
             policy.latest_ref().ok().flatten().map(|image| image.to_string())
         };
         let in_fields = |written: &Written<'_>| match (written.whole, written.name, written.tag) {

@@ -1,7 +1,9 @@
 //! Explains how one tag is judged, step by step (`bumpwright policy --explain`).
 
 use bumpwright_api::{FilterTags, ImagePolicy};
-use bumpwright_policy::{self as policy, Exclusions, Exhausted, Explanation, Judgement, NoTag, RuleSpec, Verdict};
+use bumpwright_policy::{
+    self as policy, Exclusions, Exhausted, Explanation, Judgement, NoTag, PathPromotion, RuleSpec, Verdict,
+};
 use bumpwright_scan::Asked;
 
 /// The judgement of a tag.
@@ -148,14 +150,23 @@ fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'stat
     }
 }
 
-/// What a cluster has to say before anything is taken.
-fn promotion(policy: &ImagePolicy) -> Option<String> {
-    let promotion = policy.guards().ok()?.promotion?;
-    Some(format!(
-        "Whatever is chosen is taken only once {promotion} has run it in good health for {}, which only the controller in a cluster \
-         can see (bumpwright.dev/promote-from).",
-        promotion.soak
-    ))
+/// What a cluster, or Git, has to say before anything is taken.
+fn promotion(policy: &ImagePolicy) -> Vec<String> {
+    let guards = policy.guards().unwrap_or_default();
+    let from = guards.promotion.map(|promotion| {
+        format!(
+            "Whatever is chosen is taken only once {promotion} has run it in good health for {}, which only the controller in a \
+             cluster can see (bumpwright.dev/promote-from).",
+            promotion.soak
+        )
+    });
+    let path = guards.path_promotion.map(|PathPromotion { path, soak }| {
+        format!(
+            "Whatever is chosen is written only once {path} has had it for {soak}, as the branch says at the time of an update \
+             (bumpwright.dev/promote-path)."
+        )
+    });
+    from.into_iter().chain(path).collect()
 }
 
 /// Its rank, and the winner.
@@ -240,6 +251,7 @@ mod tests {
             tags: &tags,
             before: None,
             is_proven: false,
+            digest: None,
         };
         let explained = explain(&asked, &policy.chooser().unwrap(), tag).unwrap();
         let told = explained.steps.iter().skip(2).map(String::as_str);

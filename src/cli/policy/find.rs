@@ -167,6 +167,7 @@ impl Scanned<'_> {
             tags: &self.tags,
             before: self.before.as_ref(),
             is_proven: false,
+            digest: None,
         }
     }
 }

@@ -6,10 +6,12 @@ mod find;
 mod flags;
 mod html;
 mod json;
+mod promoted;
 mod release;
 mod status;
 mod table;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -62,7 +64,11 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
         explain: args.explain.as_deref(),
         now: now(),
     };
-    Ok(find(&subjects, &question))
+    let mut findings = find(&subjects, &question);
+    let given = (args.filenames.iter().map(AsRef::as_ref)).chain(args.fleet.iter().map(Path::new));
+    let folders: Vec<_> = given.filter_map(promoted::folder).collect();
+    promoted::judge(&mut findings, &subjects, &folders, &question.now);
+    Ok(findings)
 }
 
 /// Adds the objects of the clusters in `--fleet`.

@@ -27,11 +27,10 @@ pub(super) fn run(args: &Policy, version: &str) -> ExitCode {
 
 fn released(args: &Policy, version: &str) -> Result<String, String> {
     let name = match args.names.as_slice() {
-        [name] => name.split_once('/'),
+        [name] => ObjectName::parse(name),
         _ => None,
     };
-    let (namespace, name) = name.ok_or("--release needs one policy, as NAMESPACE/NAME")?;
-    let name = ObjectName::new(namespace, name);
+    let name = name.ok_or("--release needs one policy, as NAMESPACE/NAME")?;
     let runtime = cluster::runtime().map_err(|error| format!("cannot start asking the cluster: {error}"))?;
     runtime.block_on(release(args, &name, version))
 }

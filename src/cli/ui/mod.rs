@@ -61,6 +61,7 @@ async fn look(args: &UiCommand, settings: UiSettings) -> Result<(), String> {
         settings,
         watches: Watches::new(cluster.clone(), scopes(&args.namespace), Vec::new(), log.clone()),
         tags: TagReader::new(None),
+        fields: None,
         announce: announce(cluster.clone(), log.clone()),
         cluster,
         log,

@@ -129,11 +129,10 @@ impl Typed<'_> {
             policies: self.policies.clone(),
             resolver: self.images.clone().map(|images| images as Arc<dyn Resolve>),
             verify: self.verify.clone(),
-            announce: None,
-            put_back: None,
             respect_reverts: self.respect_reverts(automation),
             dry_run: self.is_dry(automation),
             windows,
+            ..Edits::default()
         })
     }
 

@@ -11,7 +11,7 @@ use bumpwright_api::{Kustomization, KustomizationSpec, ObjectId, ObjectName};
 use bumpwright_apply::{Action, ChangeSet};
 use bumpwright_cel::{Health, HealthCheck, HealthChecks};
 use bumpwright_health::{Observed, Progress, Status, Wait, assess, pod_owner};
-use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind};
+use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind, POD};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::{ReconcileRequest, clock};
 
@@ -265,12 +265,7 @@ async fn assessed(cluster: &Cluster, object: &Value, now: &bumpwright_gostd::Tim
 
 /// The pods that a selector chooses, by name.
 async fn pods(cluster: &Cluster, namespace: &str, selector: &Value) -> Result<Answered<Vec<Value>>, ClusterError> {
-    let kind = GroupVersionKind {
-        group: String::new(),
-        version: "v1".to_owned(),
-        kind: "Pod".to_owned(),
-    };
-    let resource = cluster.resource(&kind).await?;
+    let resource = cluster.resource(&POD.gvk()).await?;
     let mut pods = cluster.list(&resource, namespace, &selector_text(selector)).await?;
     let name = |pod: &Value| {
         pod.pointer("/metadata/name")

@@ -110,7 +110,7 @@ const OF_KUSTOMIZE: [Foreign; 6] = [
 ];
 
 /// Keys in the source that nobody has to set: kustomize's own, set and removed within a build; and names that are no annotations.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 11] = [
     "config.k8s.io/id",
     "config.kubernetes.io/index",
     "config.kubernetes.io/path",
@@ -120,6 +120,9 @@ const OTHERS: [&str; 9] = [
     "kubernetes.io/dockerconfigjson",
     "kubernetes.io/dockercfg",
     "kubernetes.io/metadata.name",
+    // Labels of applied objects.
+    "kustomize.toolkit.fluxcd.io/name",
+    "kustomize.toolkit.fluxcd.io/namespace",
 ];
 
 /// Domains of annotations and labels.

@@ -14,7 +14,7 @@ fn a_version_that_failed_here_is_not_held_for_others() {
     cluster.define();
     let shared = World::new(cluster, "rollout-shared").labelled("fleet", "rollout-consent");
     let annotations = json!({"bumpwright.dev/on-failure": "revert", "bumpwright.dev/failure-after": "1s"});
-    let Some(fleet) = Fleet::everywhere("rollout-consent", &annotations) else {
+    let Some(fleet) = Fleet::everywhere("rollout-consent", &annotations, &[]) else {
         return;
     };
     // Those of other tests fail at any time: they must not be the half of all.

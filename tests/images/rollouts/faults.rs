@@ -1,6 +1,13 @@
 //! What must not happen: failures that are not the images', put back twice, lost with a process, or pushed in a loop.
 
+use std::sync::{Arc, Mutex};
+
 use super::{Applier, Fleet, deployment, kustomization, until_commits};
+use bumpwright_testkit::api_proxy::ApiProxy;
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::until;
 use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, KUSTOMIZATION};
@@ -287,4 +294,213 @@ fn nothing_is_pushed_in_a_loop() {
         fleet.rolled_out("True", "is healthy");
         assert_eq!(fleet.commits(), 1 + 3 * round);
     }
+}
+
+/// A request that is held under way.
+#[derive(Default)]
+struct Gate {
+    arrived: bool,
+    open: bool,
+    answer: Option<u16>,
+}
+
+/// Holds the caller until the gate is open; once.
+fn pass(gate: &Mutex<Gate>) -> bool {
+    if std::mem::replace(&mut gate.lock().unwrap().arrived, true) {
+        return false;
+    }
+    while !gate.lock().unwrap().open {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    true
+}
+
+/// Two controllers, of which the first leads. It puts an image back, and is paused in the middle of that, as soon as `gate` holds a request of
+/// it; then the second one leads, and puts it back. Returns the first one, still paused.
+fn change_of_leader(fleet: &mut Fleet, proxy: &ApiProxy, gate: &Mutex<Gate>) -> [Controller; 2] {
+    fleet.ours.take().unwrap().kill();
+    // Its storage is not part of the election.
+    let source = fleet
+        .world
+        .starter("source")
+        .flags(&["--controllers=source"])
+        .flags(&fleet.served);
+    fleet.ours = Some(source.start());
+    let elected = [
+        "--enable-leader-election",
+        "--leader-election-lease-duration=4s",
+        "--leader-election-renew-deadline=3s",
+        "--leader-election-retry-period=300ms",
+        "--controllers=image-automation",
+    ];
+    let starter = |folder: &str| fleet.world.starter(folder).flags(&elected);
+    let leads = |controller: &Controller| {
+        until("it leads", || {
+            controller.leads("image-automation-controller-leader-election")
+        });
+    };
+    let kubeconfig = proxy.kubeconfig(fleet.world.folder.path(), None);
+    let first = starter("first").kubeconfig(&kubeconfig).start();
+    leads(&first);
+    let second = starter("second").start();
+    fleet.nodes.break_image("ghcr.io/o/web:1.1.0");
+    fleet.choose("web", "1.1.0");
+    until("the put back is under way", || gate.lock().unwrap().arrived);
+    until_commits(fleet, 2);
+    first.signal("STOP");
+    leads(&second);
+    fleet.rolled_out("False", "put back by commit");
+    until_commits(fleet, 3);
+    fleet.healthy();
+    until("the rollout is over", || record(fleet)["closed"].is_i64());
+    [first, second]
+}
+
+fn record(fleet: &Fleet) -> Json {
+    let automation = fleet.world.get(AUTOMATION, "all");
+    let text = automation["metadata"]["annotations"][RECORD].as_str().unwrap_or("{}");
+    serde_json::from_str(text).unwrap()
+}
+
+/// The first leader is deposed, and nothing has changed since it was.
+fn ends_without_a_trace(fleet: &Fleet, [first, _second]: &[Controller; 2], before: &Json) {
+    first.signal("CONT");
+    assert_eq!(first.ended(), Some(2), "{}", first.log());
+    assert_eq!(record(fleet), *before);
+    assert_eq!((fleet.tag("web").as_str(), fleet.commits()), ("1.0.0", 3));
+    let held: Json = serde_json::from_str(&held(fleet, "web")).unwrap();
+    assert_eq!(held.as_object().map(serde_json::Map::len), Some(1), "{held}");
+    assert!(held.to_string().contains("1.1.0"), "{held}");
+}
+
+/// Holds the first write back whose body has these words.
+fn hold_back(proxy: &ApiProxy, cluster: &'static Cluster, words: &'static [&str]) -> Arc<Mutex<Gate>> {
+    let gate: Arc<Mutex<Gate>> = Arc::default();
+    let holding = Arc::clone(&gate);
+    proxy.intercept(move |request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let is_meant = request.method == "PATCH" && words.iter().all(|word| body.contains(word));
+        if !is_meant || !pass(&holding) {
+            return None;
+        }
+        let answer = cluster.request("PATCH", &request.target, request.header("content-type")?, &body);
+        holding.lock().unwrap().answer = Some(answer.status);
+        Some(Reply::text(answer.status, &answer.body.to_string()))
+    });
+    gate
+}
+
+/// Between the record of a put back and its push.
+#[test]
+fn a_push_of_a_leader_that_was_paused_comes_too_late() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let proxy = ApiProxy::start(cluster);
+    let Some(mut fleet) = Fleet::start("rollout-late-push", Applier::Flux, &revert()) else {
+        return;
+    };
+    let gate: Arc<Mutex<Gate>> = Arc::default();
+    let (holding, repo) = (Arc::clone(&gate), fleet.repo.dir.clone());
+    fleet.world.git.intercept(move |seen| {
+        let is_push = seen.method == "POST" && seen.service == "git-receive-pack" && seen.body.len() > 4;
+        let repo = bumpwright_testkit::repo::Repo { dir: repo.clone() };
+        if is_push && repo.log("main").len() == 2 && pass(&holding) {
+            holding.lock().unwrap().answer = Some(0);
+        }
+        None
+    });
+    let both = change_of_leader(&mut fleet, &proxy, &gate);
+    let before = record(&fleet);
+    gate.lock().unwrap().open = true;
+    until("it goes on", || gate.lock().unwrap().answer.is_some());
+    ends_without_a_trace(&fleet, &both, &before);
+}
+
+/// The record of a put back is written late: the next leader has put it back, and written that.
+#[test]
+fn a_record_of_a_leader_that_was_paused_replaces_no_newer_one() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let proxy = ApiProxy::start(cluster);
+    let Some(mut fleet) = Fleet::start("rollout-late-record", Applier::Flux, &revert()) else {
+        return;
+    };
+    let gate = hold_back(&proxy, cluster, &[RECORD, "putBack"]);
+    let both = change_of_leader(&mut fleet, &proxy, &gate);
+    let before = record(&fleet);
+    assert_eq!(before["putBack"]["pushed"], true);
+    gate.lock().unwrap().open = true;
+    let answer = until("it is answered", || gate.lock().unwrap().answer);
+    assert_eq!(answer, 409);
+    ends_without_a_trace(&fleet, &both, &before);
+}
+
+/// A protected branch: tried again after growing pauses, and at once when somebody asks for it.
+#[test]
+fn a_put_back_that_the_server_refuses_is_tried_less_and_less_often() {
+    let flags = [
+        "--watch-all-namespaces=false",
+        "--interval-jitter-percentage=0",
+        "--min-retry-delay=1s",
+    ];
+    let annotations = json!({"bumpwright.dev/on-failure": "revert", "bumpwright.dev/failure-after": "3s"});
+    let Some(fleet) = Fleet::start_as("rollout-refused", Applier::Ours, &annotations, &|_| {}, &flags) else {
+        return;
+    };
+    fleet.nodes.break_image("ghcr.io/o/web:1.1.0");
+    fleet.choose("web", "1.1.0");
+    until_commits(&fleet, 2);
+    let script = "test -e refuse || exit 0\ndate +%s%N >>tries\necho 'main is protected' >&2\nexit 1";
+    std::fs::write(fleet.repo.dir.join("refuse"), "").unwrap();
+    fleet.repo.hook("pre-receive", script);
+    let tries = || {
+        let lines = std::fs::read_to_string(fleet.repo.dir.join("tries")).unwrap_or_default();
+        let nanoseconds = lines.lines().map(|line| line.parse::<u128>().unwrap());
+        nanoseconds.collect::<Vec<_>>()
+    };
+    until("it is tried four times", || tries().len() == 4);
+    let told = fleet.rolled_out("Unknown", "; tried 4 times, again at 20");
+    assert!(
+        told.contains("nothing is done about it yet: ") && told.contains("hook declined"),
+        "{told}"
+    );
+    // One, two and four seconds, to the second.
+    let tries = tries();
+    assert!(tries[3] - tries[2] > 2_900_000_000, "{tries:?}");
+    assert!(record(&fleet).to_string().len() < 4_000);
+    std::fs::remove_file(fleet.repo.dir.join("refuse")).unwrap();
+    let asked = std::time::Instant::now();
+    fleet.world.request(AUTOMATION, "all", "now");
+    fleet.rolled_out("False", "put back by commit");
+    assert!(asked.elapsed().as_secs() < 7, "{:?}", asked.elapsed());
+    until_commits(&fleet, 3);
+}
+
+/// A version is held while another one is released.
+#[test]
+fn what_is_held_at_the_same_time_as_another_version_is_released_stays_held() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let proxy = ApiProxy::start(cluster);
+    let world = ImageWorld::new(cluster, "rollout-released", "1h");
+    let hold = |versions: &[&str]| {
+        let failed = json!({"image": world.image("app"), "kustomization": "fs/apps"});
+        let all: serde_json::Map<String, Json> = versions
+            .iter()
+            .map(|version| ((*version).to_owned(), failed.clone()))
+            .collect();
+        let annotations = json!({FAILED: Json::Object(all).to_string(), "bumpwright.dev/release": "1.1.0"});
+        world.patch(IMAGE_POLICY, "app", &json!({"metadata": {"annotations": annotations}}));
+    };
+    hold(&["1.1.0"]);
+    let gate = hold_back(&proxy, cluster, &[FAILED]);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let flags = ["--controllers=image-reflector"];
+    let _controller = world.starter("reflector").kubeconfig(&kubeconfig).flags(&flags).start();
+    until("1.1.0 is to be forgotten", || gate.lock().unwrap().arrived);
+    hold(&["1.1.0", "1.2.0"]);
+    gate.lock().unwrap().open = true;
+    let answer = until("it is answered", || gate.lock().unwrap().answer);
+    assert_eq!(answer, 409);
+    until("1.2.0 alone is held", || {
+        let held = world.get(IMAGE_POLICY, "app")["metadata"]["annotations"][FAILED].to_string();
+        held.contains("1.2.0") && !held.contains("1.1.0")
+    });
 }

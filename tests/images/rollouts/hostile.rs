@@ -304,8 +304,7 @@ fn what_is_merged_by_pull_request_is_put_back_by_one() {
         forge.by_hand(|pull| (pull.open, pull.merged) = (false, true));
     };
     merge("auto");
-    let told = fleet.rolled_out("False", "put back by commit");
-    assert!(told.contains("on branch 'auto-put-back'"), "{told}");
+    fleet.rolled_out("False", "; to be put back by pull request #2 (https://");
     let pulls = forge.pulls();
     let pull = &pulls[1];
     assert_eq!((pull.head.as_str(), pull.base.as_str()), ("auto-put-back", "main"));
@@ -321,6 +320,7 @@ fn what_is_merged_by_pull_request_is_put_back_by_one() {
     merge("auto-put-back");
     fleet.healthy();
     until("the rollout is over", || record(&fleet)["closed"].is_i64());
+    fleet.rolled_out("False", "; put back by pull request #2 (https://");
     assert_eq!(fleet.tag("web"), "1.0.0");
     assert_eq!(forge.pulls().len(), 2);
 }

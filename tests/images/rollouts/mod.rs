@@ -1,11 +1,14 @@
 //! What becomes of pushed images, beside our own reconciler of Kustomizations and beside Flux's (docs/guides/rollouts.md).
 
+mod apart;
 mod consent;
 mod cost;
 mod faults;
 mod hostile;
+mod proposals;
 mod stories;
 
+use crate::appliers::Applier;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::image_world::add_choice;
@@ -17,13 +20,6 @@ use bumpwright_testkit::world::{
     AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION, World, automation, condition_of, git_repository,
 };
 use serde_json::{Value as Json, json};
-
-/// Who reconciles the Kustomizations.
-#[derive(Clone, Copy, PartialEq)]
-enum Applier {
-    Ours,
-    Flux,
-}
 
 /// A fleet: the Deployments `web` and `api` in the Kustomization `apps`, whose images are of the policies of these names.
 struct Fleet {
@@ -56,15 +52,11 @@ impl Fleet {
     }
 
     /// With a controller that sees all namespaces, and in them what has the label `fleet` with this one's name.
-    fn everywhere(namespace: &str, annotations: &Json) -> Option<Self> {
+    fn everywhere(namespace: &str, annotations: &Json, flags: &[&str]) -> Option<Self> {
         let labels = format!("--watch-label-selector=fleet={namespace}");
-        Self::start_as(
-            namespace,
-            Applier::Ours,
-            annotations,
-            &|_| {},
-            &["--interval-jitter-percentage=0", "--max-retry-delay=1s", &labels],
-        )
+        let own = ["--interval-jitter-percentage=0", "--max-retry-delay=1s", &labels];
+        let flags = [&own[..], flags].concat();
+        Self::start_as(namespace, Applier::Ours, annotations, &|_| {}, &flags)
     }
 
     fn start_as(
@@ -75,8 +67,8 @@ impl Fleet {
         flags: &[&str],
     ) -> Option<Self> {
         let cluster = Cluster::shared()?;
-        if applier == Applier::Flux {
-            bumpwright_testkit::tool("kustomize-controller")?;
+        if !applier.is_there() {
+            return None;
         }
         cluster.define();
         let world = World::new(cluster, namespace).labelled("fleet", namespace);
@@ -96,11 +88,7 @@ impl Fleet {
         world.add(KUSTOMIZATION, "apps", kustomization(namespace, "./apps"));
         let mut spec = automation("fleet");
         spec["git"]["commit"]["messageTemplate"] = json!("Bump");
-        world.put(
-            AUTOMATION,
-            "all",
-            json!({"metadata": {"annotations": annotations}, "spec": spec}),
-        );
+        world.annotated(AUTOMATION, "all", annotations, spec);
         more(&world);
         let address = format!("127.0.0.1:{}", free_port());
         let mut fleet = Self {
@@ -117,33 +105,21 @@ impl Fleet {
             applier,
         };
         fleet.start_ours();
-        if applier == Applier::Flux {
-            let folder = fleet.world.folder_of("flux");
-            let starter = Controller::of_flux("kustomize-controller", &cluster.kubeconfig(), namespace, &folder)?;
-            let flags = [
-                "--watch-all-namespaces=false",
-                "--events-addr=",
-                "--requeue-dependency=1s",
-            ];
-            fleet._flux = Some(starter.flags(&flags).start());
-        }
+        fleet._flux = applier.start(&fleet.world);
         fleet.world.ready(KUSTOMIZATION, "apps", "True", |_, _| true);
         fleet.world.ready(AUTOMATION, "all", "True", |_, _| true);
         Some(fleet)
     }
 
     fn start_ours(&mut self) {
-        let kinds = match self.applier {
-            Applier::Ours => "--controllers=source,kustomize,image-automation",
-            Applier::Flux => "--controllers=source,image-automation",
-        };
+        let kinds = self.applier.kinds("source,image-automation");
         let world = &self.world;
         let is_everywhere = self.served.len() > 2;
         let starter = match is_everywhere {
             true => Controller::ours(&world.cluster.kubeconfig(), &world.namespace, &world.folder_of("ours")),
             false => world.starter("ours"),
         };
-        let starter = starter.flags(&[kinds, "--requeue-dependency=1s"]);
+        let starter = starter.flags(&[&kinds, "--requeue-dependency=1s"]);
         self.ours = Some(starter.flags(&self.served).start());
     }
 

@@ -70,7 +70,7 @@ fn nothing_is_ever_lost(world: &KustomizeWorld<'_>) {
 }
 
 /// Of each five writes one is answered with a failure although it was done, and one was not done: objects, statuses and deletions
-/// alike. Whoever looks finds no object that the inventory does not know.
+/// alike. A look finds no object that the inventory does not know.
 #[test]
 fn an_etcd_that_times_out_leaves_nothing_behind() {
     let Some(cluster) = Cluster::shared() else { return };

@@ -302,7 +302,7 @@ fn refusals_hold_no_secret() {
     assert!(said.contains("\"message\": \"not decrypted for Bearer ***"), "{said}");
     let logins = azure.logins().len();
     assert_eq!(logins, 1);
-    // Whoever writes a file does not get a token for it.
+    // Somebody who writes a file does not get a token for it.
     for vault in ["https://evil.example.com", "http://team.vault.azure.net"] {
         let said = failure(&services, &key_at(vault, "AAAA"));
         assert!(
@@ -349,7 +349,7 @@ fn faults_pass() {
         // It takes other tokens from now on.
         6 => Some(challenge(TENANT)),
         // Entra is not asked again: its token is kept.
-        9 => Some(Reply::text(200, "hunter2 is no JSON")),
+        9 => Some(Reply::text(200, "hunter2 is not valid JSON")),
         _ => None,
     }) else {
         return;

@@ -39,11 +39,7 @@ impl<'a> Kept<'a> {
         spec["git"]["push"] = json!({"branch": "auto"});
         let annotations = json!({"bumpwright.dev/pull-request": "gitea", "bumpwright.dev/pull-request-secret": "git"});
         add_choice(&world, "app", "2.0.0");
-        world.put(
-            AUTOMATION,
-            "all",
-            json!({"metadata": {"annotations": annotations}, "spec": spec}),
-        );
+        world.annotated(AUTOMATION, "all", &annotations, spec);
         let webhook = free_port();
         let address = format!("--webhook-addr=127.0.0.1:{webhook}");
         let flags = ["--controllers=image-automation", &address, "--webhook-secret=hooks"];

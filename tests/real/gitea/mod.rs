@@ -7,6 +7,7 @@ mod before_the_push;
 mod controller;
 mod life;
 mod people;
+mod put_back;
 
 use bumpwright_testkit::cli::{Bench, policy};
 use bumpwright_testkit::gitea::{Forge, Gitea, Hosted, User};

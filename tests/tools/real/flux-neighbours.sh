@@ -20,7 +20,7 @@ neighbour_crds() {
     mkdir -p "$tools"
     made=$(mktemp -d "$tools/.making.XXXXXX")
     for module in "helm-controller@$HELM_CONTROLLER" "notification-controller@$NOTIFICATION_CONTROLLER" "kustomize-controller@$NEIGHBOUR_APPLIER"; do
-        copy=$(cd "$made" && go mod download -json "github.com/fluxcd/$module" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p')
+        copy=$(cd "$made" && module_copy "github.com/fluxcd/$module")
         cp "$copy"/config/crd/bases/*.yaml "$made" || return 1
     done
     chmod -R u+w "$made" && chmod 755 "$made" && mv "$made" "$tools/flux-neighbour-crds-$HELM_CONTROLLER"

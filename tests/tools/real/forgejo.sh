@@ -5,11 +5,8 @@
 FORGEJO=v1.21.0-rc0.0.20241219112042-456d05998231
 FORGEJO_SAYS=9.0.0-456d05998231+gitea-1.22.0
 
-forgejo_copy() { # where its module is
-    go mod download -json "codeberg.org/forgejo/forgejo@$FORGEJO" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p'
-}
 forgejo_module() {
-    cp -R "$(forgejo_copy)/." . && chmod -R u+w . || return 1
+    cp -R "$(module_copy "codeberg.org/forgejo/forgejo@$FORGEJO")/." . && chmod -R u+w . || return 1
     rm -r services/f3 cmd/forgejo/f3.go tests
     sed -i '/CmdF3(/d' cmd/forgejo/forgejo.go cmd/main.go
     # The same, but for the key of the connection instead of the last one that was offered.
@@ -31,18 +28,7 @@ forgejo_module() {
         -require=github.com/dimiro1/reply@v0.0.0-20200315094148-d0136a4c9e21 \
         -require=strk.kbt.io/projects/go/libravatar@v0.0.0-20191008002943-06d1c002b251
 }
-forgejo_files() {
-    [ -d "$tools/forgejo-files-$FORGEJO" ] && return
-    get_go || return 1
-    mkdir -p "$tools"
-    made=$(mktemp -d "$tools/.making.XXXXXX")
-    copy=$(cd "$made" && forgejo_copy)
-    cp -R "$copy/templates" "$copy/options" "$made" && chmod -R u+w "$made" && chmod 755 "$made" &&
-        mv "$made" "$tools/forgejo-files-$FORGEJO"
-}
 tags=sqlite,sqlite_unlock_notify
 built forgejo "$FORGEJO" forgejo_module . "-X main.Version=$FORGEJO_SAYS -X main.ForgejoVersion=$FORGEJO_SAYS"
 tags=
-there=0
-forgejo_files || there=1
-settle forgejo-files "$FORGEJO" "$there"
+forge_files forgejo "$FORGEJO" codeberg.org/forgejo/forgejo

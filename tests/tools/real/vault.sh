@@ -5,7 +5,7 @@ VAULT=v1.21.4
 # A copy, since its go.mod looks for its libraries in folders that its module does not have. The library that it asks for otherwise is
 # an older one: three calls are made to fit.
 vault_module() {
-    copy=$(go mod download -json "github.com/hashicorp/vault@$VAULT" | sed -n 's/.*"Dir": "\(.*\)",*/\1/p')
+    copy=$(module_copy "github.com/hashicorp/vault@$VAULT")
     cp -R "$copy/." . && chmod -R u+w . || return 1
     for library in api api/auth/approle api/auth/kubernetes api/auth/userpass sdk; do
         go mod edit -dropreplace="github.com/hashicorp/vault/$library" || return 1

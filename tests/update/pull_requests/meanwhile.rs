@@ -58,7 +58,7 @@ fn what_gitea_closed_by_itself_is_opened_again() {
         .forge
         .by_hand(|pull| (pull.open, pull.branch_deleted) = (false, true));
     assert_eq!(world.kept(&[])["number"], 3);
-    // Whoever closes each of them means it.
+    // Somebody who closes each of them means it.
     world.forge.by_hand(|pull| (pull.open, pull.lived) = (false, Some(2)));
     let request = world.kept(&[]);
     assert_eq!((&request["state"], &request["number"]), (&json!("declined"), &json!(1)));

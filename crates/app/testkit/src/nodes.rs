@@ -51,10 +51,9 @@ impl Nodes {
                 for deployment in there.list(&there.deployments) {
                     let image = deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str();
                     let is_broken = known.lock().unwrap().contains(image.unwrap_or_default());
-                    if has_pods {
-                        there.keep_pod(&deployment, is_broken);
+                    if !has_pods || there.keep_pod(&deployment, is_broken) {
+                        set(cluster, &there.deployments, &deployment, is_broken);
                     }
-                    set(cluster, &there.deployments, &deployment, is_broken);
                 }
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -106,8 +105,8 @@ impl Place {
         serde_json::from_value(answer.body["items"].take()).unwrap_or_default()
     }
 
-    /// Keeps one pod of the current template, ready unless its image is broken.
-    fn keep_pod(&self, deployment: &Json, is_broken: bool) {
+    /// Keeps one pod of the current template, ready unless its image is broken. Returns whether it is there, with its status.
+    fn keep_pod(&self, deployment: &Json, is_broken: bool) -> bool {
         let owner = &deployment["metadata"]["name"];
         let name = format!("{}-{}", owner.as_str().unwrap(), deployment["metadata"]["generation"]);
         let template = &deployment["spec"]["template"];
@@ -133,11 +132,11 @@ impl Place {
             });
             // The next round sets its status.
             self.cluster.request("POST", &self.pods, "", &pod.to_string());
-            return;
+            return false;
         };
         let is = if is_broken { "False" } else { "True" };
         if pod["status"]["conditions"][0]["status"] == is {
-            return;
+            return true;
         }
         let at = now().written(RFC_3339);
         let state = match is_broken {
@@ -152,6 +151,7 @@ impl Place {
                 "ready": !is_broken, "state": state}],
         });
         self.set_pod(pod, &status);
+        true
     }
 
     /// It may be gone; the next round sees.

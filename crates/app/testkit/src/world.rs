@@ -135,6 +135,12 @@ impl<'a> World<'a> {
         self.put(kind, name, json!({ "spec": spec }));
     }
 
+    /// Applies an object with these annotations and this spec.
+    pub fn annotated(&self, kind: ObjectKind, name: &str, annotations: &Json, spec: Json) {
+        let fields = json!({"metadata": {"annotations": annotations}, "spec": spec});
+        self.put(kind, name, fields);
+    }
+
     /// Applies an object with these fields, which may include metadata.
     pub fn put(&self, kind: ObjectKind, name: &str, mut fields: Json) {
         fields["apiVersion"] = json!(kind.api_version);
@@ -227,6 +233,13 @@ impl<'a> World<'a> {
             format!("{condition} {status} of {}/{name}: {:#}", kind.plural, object["status"])
         })
     }
+}
+
+/// The fields of two maps; those of the second one count.
+pub fn with(mut fields: Json, more: &Json) -> Json {
+    let all = fields.as_object_mut().unwrap();
+    all.extend(more.as_object().unwrap().clone());
+    fields
 }
 
 /// A condition of an object, if it has it.

@@ -58,6 +58,14 @@ impl ObjectName {
         }
     }
 
+    /// Reads `namespace/name`; none for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once('/')?;
+        let is_it = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+        is_it.then(|| Self::new(namespace, name))
+    }
+
     /// The object that an object in the namespace `own` refers to: in `own`, unless the reference names another namespace.
     #[must_use]
     pub fn referred_from(own: &str, namespace: Option<&str>, name: &str) -> Self {
@@ -101,4 +109,17 @@ pub struct Condition {
     /// Time of the last change, in RFC 3339.
     #[serde(default)]
     pub last_transition_time: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_two_parts() {
+        assert_eq!(ObjectName::parse("fs/app"), Some(ObjectName::new("fs", "app")));
+        for text in ["", "app", "/app", "fs/", "fs/app/more"] {
+            assert_eq!(ObjectName::parse(text), None, "{text:?}");
+        }
+    }
 }

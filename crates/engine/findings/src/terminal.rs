@@ -34,7 +34,8 @@ pub fn json(document: &str) -> Cow<'_, str> {
 
 /// Returns whether a character controls a terminal: control characters, and marks that change the direction of text.
 fn commands(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text with its `odd` characters escaped.

@@ -24,6 +24,7 @@ mod kustomizations;
 mod overview;
 mod readiness;
 mod sources;
+mod standing;
 mod trace;
 mod tree;
 mod world;
@@ -32,7 +33,7 @@ mod world;
 mod tests;
 
 pub use attention::{Attention, Severity};
-pub use automations::Automation;
+pub use automations::{Automation, Pushed};
 pub use changes::{Change, ChangeKind};
 pub use facts::{Entry, EventFacts, Facts, FieldPlace};
 pub use forge::Forge;

@@ -132,6 +132,23 @@ fn an_image_is_behind_until_an_automation_has_run_with_it() {
 }
 
 #[test]
+fn a_written_image_is_behind_only_where_its_fields_were_left_out() {
+    let mut world = world();
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    automation.status.conditions = read(ready("False", "GitOperationFailed", "no route"));
+    assert_eq!(stage(&world).0, Stage::Current);
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    let told = "repository up-to-date\napps/a.yaml:3: policy fs/web2 is not ready";
+    automation.status.conditions = read(ready("True", "Succeeded", told));
+    assert_eq!(stage(&world).0, Stage::Current);
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    let told = "repository up-to-date\napps/a.yaml:3: the image of policy fs/web is too young";
+    automation.status.conditions = read(ready("True", "Succeeded", told));
+    let why = "apps/a.yaml:3: the image of policy fs/web is too young";
+    assert_eq!(stage(&world), (Stage::Behind, why.to_owned()));
+}
+
+#[test]
 fn an_image_is_held_by_a_person_or_by_its_failure() {
     let mut world = world();
     let policy = world.policies.get_mut(&name("fs/web")).unwrap();

@@ -110,10 +110,7 @@ impl World {
             // Nothing is known of its images: it may have any.
             let may = images.is_none() && image.workloads.is_empty();
             (is_known || may).then(|| TracedImage {
-                image: match chosen.digest.as_str() {
-                    "" => format!("{}:{}", chosen.name, chosen.tag),
-                    digest => format!("{}:{}@{digest}", chosen.name, chosen.tag),
-                },
+                image: chosen.to_string(),
                 policy: image.policy.clone(),
                 stage: image.stage,
                 why: image.why.clone(),

@@ -71,8 +71,8 @@ pub enum GuardRefusal {
     Failed(FailedVersion),
     /// `NotProven`.
     NotProven {
-        /// Where images are promoted from.
-        promotion: Promotion,
+        /// Where images are promoted from; none for a path, which `why` names.
+        promotion: Option<Promotion>,
         /// What is missing.
         why: String,
     },
@@ -192,7 +192,7 @@ impl Guards {
         match &self.promotion {
             None => Ok(()),
             Some(promotion) => Err(GuardRefusal::NotProven {
-                promotion: promotion.clone(),
+                promotion: Some(promotion.clone()),
                 why: "only the controller in a cluster can look at it".to_owned(),
             }),
         }
@@ -274,7 +274,11 @@ impl fmt::Display for GuardRefusal {
                 write!(f, "the image's age is not known, {minimum} at least is wanted")
             }
             Self::Failed(failed) => write!(f, "held, since {failed}"),
-            Self::NotProven { promotion, why } => write!(f, "not proven by {promotion}: {why}"),
+            Self::NotProven {
+                promotion: Some(promotion),
+                why,
+            } => write!(f, "not proven by {promotion}: {why}"),
+            Self::NotProven { promotion: None, why } => write!(f, "not proven: {why}"),
             Self::WouldDowngrade { from, to } => write!(f, "{to} is lower than {from}, which is in use"),
             Self::OutsideWindow(closed) => closed.fmt(f),
             Self::Unsigned { why } => write!(f, "unsigned: {why}"),

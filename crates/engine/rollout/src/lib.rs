@@ -19,7 +19,7 @@ mod told;
 
 pub use blame::{Blame, failing_workloads};
 pub use proven::{Inventory, MOST_PODS, Proof, Unproven, Version, Workload, runs};
-pub use record::{Failing, Follower, Handled, HeldImage, Pushed, PutBack, Record, TooLarge};
+pub use record::{Failing, Follower, Handled, HeldImage, Pushed, PutBack, Record, Retry, TooLarge};
 pub use seen::{Holds, KustomizationState, Revisions, Seen};
 pub use step::{Failure, Limits, Stage, StageReached, Step};
 pub use told::{Phase, Summary};

@@ -14,6 +14,9 @@ use bumpwright_policy::{LatestRef, Reference, Validation};
 /// The most workloads of a Kustomization that are looked at.
 const MOST_WORKLOADS: usize = 100;
 
+/// The most bytes of namespace and name together (RFC 1123).
+const LONGEST_NAMES: usize = 63 + 253;
+
 /// The most pods of a workload that are looked at.
 pub const MOST_PODS: usize = 500;
 
@@ -170,10 +173,15 @@ impl Inventory {
         if status.get("observedGeneration").and_then(Value::as_i64) != Some(generation) {
             return Err(Unproven::NotReady("its spec has not been reconciled".to_owned()));
         }
-        let revision = |field: &str| text(status, field).to_owned();
-        let (applied, attempted) = (revision("lastAppliedRevision"), revision("lastAttemptedRevision"));
+        let (applied, attempted) = (
+            text(status, "lastAppliedRevision"),
+            text(status, "lastAttemptedRevision"),
+        );
         if applied != attempted || applied.is_empty() {
-            return Err(Unproven::NotApplied { attempted, applied });
+            return Err(Unproven::NotApplied {
+                attempted: first_line(attempted),
+                applied: first_line(applied),
+            });
         }
         let inventory = Self::of_inventory(status);
         match inventory.workloads.len() {
@@ -182,7 +190,8 @@ impl Inventory {
         }
     }
 
-    /// Entries are `namespace_name_group_Kind`; the names of these kinds have no underscores.
+    /// Entries are `namespace_name_group_Kind`; the names of these kinds have no underscores. The cluster may be a tenant's own, with
+    /// names that no API server takes.
     fn of_inventory(status: &Value) -> Self {
         let entries = status.pointer("/inventory/entries").and_then(Value::as_array);
         let mut inventory = Self::default();
@@ -194,7 +203,7 @@ impl Inventory {
                     name,
                     "apps",
                     kind @ ("Deployment" | "StatefulSet" | "DaemonSet"),
-                ] => {
+                ] if namespace.len() + name.len() <= LONGEST_NAMES => {
                     inventory.workloads.push(ObjectId {
                         name: ObjectName::new(*namespace, *name),
                         group: "apps".to_owned(),
@@ -311,7 +320,7 @@ impl Workload<'_> {
         let mut since = None;
         for pod in self.pods.iter().filter(|pod| !is_ending(pod)) {
             let named = |why: String| {
-                let part = |field| pod.pointer(field).and_then(Value::as_str).unwrap_or_default();
+                let part = |field| first_line(pod.pointer(field).and_then(Value::as_str).unwrap_or_default());
                 let (namespace, name) = (part("/metadata/namespace"), part("/metadata/name"));
                 format!("Pod/{namespace}/{name} of {} {why}", self.id)
             };
@@ -361,7 +370,8 @@ fn containers_since(pod: &Value) -> Result<Vec<Time>, String> {
         let name = text(container, "name");
         let status = list("/status/containerStatuses").find(|status| text(status, "name") == name);
         let started = status.and_then(started);
-        times.push(started.ok_or_else(|| format!("does not tell since when container {name} runs"))?);
+        let unknown = || format!("does not tell since when container {} runs", first_line(name));
+        times.push(started.ok_or_else(unknown)?);
     }
     Ok(times)
 }
@@ -370,7 +380,8 @@ fn containers_since(pod: &Value) -> Result<Vec<Time>, String> {
 fn not_ready(pod: &Value, ready: Option<&Value>) -> String {
     let waits = |status: &Value| {
         let reason = status.pointer("/state/waiting/reason")?.as_str()?;
-        Some(format!(": container {} waits: {reason}", text(status, "name")))
+        let name = first_line(text(status, "name"));
+        Some(format!(": container {name} waits: {}", first_line(reason)))
     };
     let statuses = |field: &str| pod.pointer(field).and_then(Value::as_array).into_iter().flatten();
     let mut all = statuses("/status/initContainerStatuses").chain(statuses("/status/containerStatuses"));

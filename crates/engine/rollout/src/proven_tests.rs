@@ -157,6 +157,25 @@ fn a_kustomization_between_two_states_proves_nothing() {
     assert!(said.starts_with("it has 101 workloads, of which 100 at most"), "{said}");
 }
 
+/// The cluster may be a tenant's own, with words that no API server takes.
+#[test]
+fn words_of_any_length_are_told_in_few() {
+    let long = "x".repeat(100_000);
+    let mut status = kustomization();
+    status["lastAttemptedRevision"] = json!(long);
+    let revision = Inventory::of(&status, 3).unwrap_err().to_string();
+    let container = with(true, "/spec/containers/0/name", json!(long));
+    for said in [revision, container] {
+        assert!(said.contains("xxx") && said.len() < 1000, "{} bytes", said.len());
+    }
+    // They differ behind what is told.
+    status["lastAppliedRevision"] = json!(format!("{long}x"));
+    assert!(Inventory::of(&status, 3).is_err());
+    let mut status = kustomization();
+    status["inventory"]["entries"] = json!([{"id": format!("shop_{long}_apps_Deployment")}]);
+    assert_eq!(Inventory::of(&status, 3).unwrap().workloads, []);
+}
+
 #[test]
 fn health_begins_with_the_latest_of_all_times() {
     let at = |is_pod, pointer: &str, time: &str| with(is_pod, pointer, json!(time));

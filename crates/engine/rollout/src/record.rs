@@ -103,6 +103,19 @@ pub struct Failing {
     /// Why no more was done, or not yet; empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub because: String,
+    /// When it is acted upon again after that went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+}
+
+/// When something is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Retry {
+    /// How often it went wrong.
+    pub tries: u32,
+    /// Not before.
+    pub at: i64,
 }
 
 /// What became of a failure.
@@ -113,6 +126,8 @@ pub enum Handled {
     Reported,
     /// The images are held.
     Held,
+    /// The images are held, and to put the fields back is proposed.
+    Proposed,
     /// The images are held, and a commit puts the fields back.
     PutBack,
 }
@@ -127,8 +142,30 @@ pub struct PutBack {
     pub branch: String,
     /// The images that it takes away, by policy.
     pub images: BTreeMap<String, String>,
-    /// Whether it is known to be pushed.
+    /// Whether it is known to be on the reconciled branch.
     pub pushed: bool,
+    /// The Kustomization that it is made for, `namespace/name`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kustomization: String,
+    /// The commit that was proposed last; `commit` may be one that was not pushed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub proposed: String,
+    /// Where it is proposed: a pull request, a change, a branch. Empty when it is not, or not yet.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub request: String,
+    /// Whether somebody has closed that without a merge.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
+}
+
+impl PutBack {
+    /// Whether it takes these images away.
+    #[must_use]
+    pub fn covers(&self, images: &BTreeMap<String, String>) -> bool {
+        images
+            .iter()
+            .all(|(policy, image)| self.images.get(policy) == Some(image))
+    }
 }
 
 /// An image that failed, of a policy that belongs to others.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::blame::named;
-use super::record::{Failing, Follower, Handled, Record};
+use super::record::{Failing, Follower, Handled, PutBack, Record, Retry};
 use super::seen::{Holds, KustomizationState, Revisions, Seen};
 
 /// The settings of an automation.
@@ -128,9 +128,11 @@ impl Record {
         step
     }
 
-    /// The images are gone. If a commit of ours took them away, and the process ended before that was noted, it is noted now.
+    /// The images are gone. If a commit of ours took them away, and the process ended before that was noted, or it was proposed only, it is
+    /// noted now.
     fn settle(&mut self) {
-        let Some(put_back) = self.put_back.as_mut().filter(|put_back| !put_back.pushed) else {
+        let is_open = |put_back: &&mut PutBack| !put_back.pushed && !put_back.declined;
+        let Some(put_back) = self.put_back.as_mut().filter(is_open) else {
             return;
         };
         put_back.pushed = true;
@@ -140,9 +142,10 @@ impl Record {
             .values_mut()
             .filter_map(|follower| follower.failing.as_mut())
         {
-            if failing.handled.is_none() {
+            if failing.is_pending() {
                 failing.handled = Some(Handled::PutBack);
                 failing.because.clear();
+                failing.retry = None;
             }
         }
         self.remember_reverted(images.iter().map(|(policy, image)| (policy.as_str(), image.as_str())));
@@ -223,13 +226,16 @@ impl Follower {
         match state.ready {
             Some(true) if has_attempted && state.applied == state.attempted => {
                 // What was put back stays told, though other images of the commits are healthy.
-                let is_put_back = |failing: &mut Failing| failing.handled == Some(Handled::PutBack);
+                let is_put_back =
+                    |failing: &mut Failing| matches!(failing.handled, Some(Handled::PutBack | Handled::Proposed));
                 self.failing = self.failing.take_if(is_put_back);
                 if self.healthy.is_none() {
                     self.healthy = Some(now);
                     reached(Stage::Healthy);
                 }
             }
+            // What is proposed stays as it was proposed.
+            Some(false) if self.failing.as_ref().is_some_and(Failing::is_proposed) => {}
             Some(false) if has_attempted && self.healthy.is_none() && FAILURES.contains(&state.reason.as_str()) => {
                 let objects = named(self, &state.message);
                 let failing = self.failing.get_or_insert_with(|| Failing {
@@ -250,12 +256,22 @@ impl Follower {
 
     /// Decides whether its failure has lasted long enough.
     fn judge(&self, name: &str, limits: Limits, cluster: Option<&str>, now: i64, step: &mut Step) {
-        let Some(failing) = self.failing.as_ref().filter(|failing| failing.handled.is_none()) else {
+        let Some(failing) = self.failing.as_ref().filter(|failing| failing.is_pending()) else {
             return;
         };
+        let is_proposed = failing.is_proposed();
+        if is_proposed && self.healthy.is_some() {
+            return;
+        }
         let due = failing.since.saturating_add(limits.failure_after);
+        let due = failing
+            .retry
+            .filter(|retry| retry.waits(now))
+            .map_or(due, |retry| due.max(retry.at));
         if now < due {
-            step.again = Some(step.again.map_or(due, |again| again.min(due)));
+            // What is proposed is looked at again when there is another reason to look.
+            let again = step.again.into_iter().chain((!is_proposed).then_some(due));
+            step.again = again.min();
             return;
         }
         let not_ours = match (self.good.is_empty(), cluster) {
@@ -268,6 +284,23 @@ impl Follower {
             commit: failing.commit.clone(),
             not_ours,
         });
+    }
+}
+
+/// The longest pause before a failure is acted upon again, in seconds.
+const LONGEST_PAUSE: i64 = 3600;
+
+impl Retry {
+    /// Another try after a pause in seconds.
+    #[must_use]
+    pub fn after(now: i64, pause: i64, tries: u32) -> Self {
+        let at = now.saturating_add(pause.clamp(1, LONGEST_PAUSE));
+        Self { tries, at }
+    }
+
+    /// Whether it is too early. A time that is too far away is that of a clock which was set back.
+    fn waits(&self, now: i64) -> bool {
+        (1..=LONGEST_PAUSE).contains(&self.at.saturating_sub(now))
     }
 }
 
@@ -284,7 +317,32 @@ fn cut(message: &str) -> String {
     }
 }
 
+impl Failing {
+    /// Whether something is still to be done about it.
+    fn is_pending(&self) -> bool {
+        self.handled.is_none() || self.is_proposed()
+    }
+
+    /// Whether to put its images back is proposed.
+    #[must_use]
+    pub fn is_proposed(&self) -> bool {
+        self.handled == Some(Handled::Proposed)
+    }
+}
+
+/// How long a proposal is left alone before it is looked at again, in seconds.
+const PROPOSED: i64 = 60;
+
 impl Record {
+    /// Notes that to put images back is proposed.
+    pub fn proposed(&mut self, kustomization: &str, now: i64) {
+        self.handled(kustomization, Handled::Proposed, "");
+        let follower = self.followers.get_mut(kustomization);
+        if let Some(failing) = follower.and_then(|one| one.failing.as_mut()) {
+            failing.retry = Some(Retry::after(now, PROPOSED, 0));
+        }
+    }
+
     /// Notes what became of a failure.
     pub fn handled(&mut self, kustomization: &str, handled: Handled, because: &str) {
         let failing = self
@@ -294,15 +352,39 @@ impl Record {
         if let Some(failing) = failing {
             failing.handled = Some(handled);
             because.clone_into(&mut failing.because);
+            failing.retry = None;
         }
     }
 
-    /// Notes why nothing was done about a failure yet.
-    pub fn delayed(&mut self, kustomization: &str, because: &str) {
+    /// Notes why nothing was done about a failure yet, and when that is tried again.
+    pub fn delayed(&mut self, kustomization: &str, because: &str, retry: Retry) {
         let follower = self.followers.get_mut(kustomization);
         if let Some(failing) = follower.and_then(|one| one.failing.as_mut()) {
             failing.because = cut(because);
+            failing.retry = Some(retry);
         }
+    }
+
+    /// How often acting upon a failure went wrong.
+    #[must_use]
+    pub fn tries(&self, kustomization: &str) -> u32 {
+        let failing = self.followers.get(kustomization).and_then(|one| one.failing.as_ref());
+        failing.and_then(|failing| failing.retry).map_or(0, |retry| retry.tries)
+    }
+
+    /// Has failures acted upon now that wait for another try.
+    pub fn retry_now(&mut self, now: i64) {
+        let all = self.followers.values_mut();
+        let waiting = all.filter_map(|one| one.failing.as_mut()?.retry.as_mut());
+        waiting.for_each(|retry| retry.at = retry.at.min(now));
+    }
+
+    /// When the first failure is acted upon again.
+    #[must_use]
+    pub fn next_try(&self) -> Option<i64> {
+        let all = self.followers.values().filter_map(|one| one.failing.as_ref());
+        let waiting = all.filter(|failing| failing.handled.is_none());
+        waiting.filter_map(|failing| Some(failing.retry?.at)).min()
     }
 
     /// The followers that fail, and how.

@@ -237,7 +237,7 @@ fn a_put_back_that_was_not_noted_is_noted_later() {
         commit: "r".to_owned(),
         branch: "main".to_owned(),
         images: [("fs/app".to_owned(), "app:1".to_owned())].into(),
-        pushed: false,
+        ..PutBack::default()
     });
     // It is not pushed: it is done again.
     let mut lost = record.clone();
@@ -326,4 +326,81 @@ fn no_record_breaks_a_step() {
     })
     .unwrap();
     assert_eq!(Record::parse(&text), None);
+}
+
+/// What goes wrong is tried again later, and by a request at once.
+#[test]
+fn a_failure_that_could_not_be_acted_upon_waits_for_its_next_try() {
+    let mut record = record();
+    let failing = [("fs/apps", state(Some(false), "c", "b"))];
+    record.step(&seen(1000, "c", "c", &failing), &git, LIMITS);
+    let due = |record: &mut Record, now: i64| {
+        let step = record.step(&seen(now, "c", "c", &failing), &git, LIMITS);
+        (step.failures.len(), step.again)
+    };
+    assert_eq!(due(&mut record, 1600), (1, None));
+    for tries in 1..=3_u32 {
+        let retry = Retry::after(1600, 10 << tries, tries);
+        record.delayed("fs/apps", "no", retry);
+        assert_eq!((record.tries("fs/apps"), record.next_try()), (tries, Some(retry.at)));
+    }
+    let told = record.summary().unwrap().message;
+    let wanted = "; nothing is done about it yet: no; tried 3 times, again at 1970-01-01T00:28:00Z";
+    assert!(told.contains(wanted), "{told}");
+    assert_eq!(due(&mut record, 1679), (0, Some(1680)));
+    assert_eq!(due(&mut record, 1680), (1, None));
+    // A clock that was set back by more than the longest pause.
+    record.delayed("fs/apps", "no", Retry::after(9000, 99_999, 4));
+    assert_eq!(record.next_try(), Some(9000 + 3600));
+    assert_eq!(due(&mut record, 1700), (1, None));
+    record.delayed("fs/apps", "no", Retry::after(1700, 900, 5));
+    assert_eq!(due(&mut record, 1701), (0, Some(2600)));
+    record.retry_now(1701);
+    assert_eq!((due(&mut record, 1701), record.tries("fs/apps")), ((1, None), 5));
+    record.handled("fs/apps", Handled::PutBack, "");
+    assert_eq!((record.next_try(), record.tries("fs/apps")), (None, 0));
+}
+
+/// What is proposed is looked at again, and stays as it was told, until it is merged or closed.
+#[test]
+fn a_proposal_is_open_until_it_is_merged() {
+    let mut record = record();
+    let failing = |message: &str| {
+        let state = state(Some(false), "c", "b");
+        let message = message.to_owned();
+        [("fs/apps", KustomizationState { message, ..state })]
+    };
+    record.step(&seen(1100, "c", "c", &failing("first")), &git, LIMITS);
+    record.step(&seen(1700, "c", "c", &failing("first")), &git, LIMITS);
+    record.put_back = Some(PutBack {
+        images: [("fs/app".to_owned(), "app:1".to_owned())].into(),
+        request: "pull request #2".to_owned(),
+        ..PutBack::default()
+    });
+    record.proposed("fs/apps", 1700);
+    let told = |record: &Record| record.summary().map(|it| (it.phase, it.message)).unwrap();
+    let (phase, message) = told(&record);
+    assert!(
+        phase == Phase::Failed && message.contains("; to be put back by pull request #2\n"),
+        "{message}"
+    );
+    assert!(message.ends_with("; its images are held, and to put them back is proposed"));
+    // Nobody looks at it for its own sake.
+    let step = record.step(&seen(1730, "c", "c", &failing("second")), &git, LIMITS);
+    assert_eq!((step.failures.len(), step.again, record.next_try()), (0, None, None));
+    let step = record.step(&seen(1760, "c", "c", &failing("second")), &git, LIMITS);
+    assert_eq!(step.failures.len(), 1);
+    assert_eq!(told(&record), (phase, message));
+    for (declined, words) in [(false, "; put back by pull request #2"), (true, "is closed")] {
+        let mut record = record.clone();
+        record.put_back.as_mut().unwrap().declined = declined;
+        if declined {
+            record.handled("fs/apps", Handled::Held, "pull request #2 is closed");
+        }
+        let step = record.step(&seen(1800, "b", "b", &failing("second")), &git, LIMITS);
+        assert!(!record.is_open() && step.failures.is_empty());
+        assert_eq!(record.was_reverted("fs/app", "app:1"), !declined);
+        let (phase, message) = told(&record);
+        assert!(phase == Phase::Failed && message.contains(words), "{message}");
+    }
 }

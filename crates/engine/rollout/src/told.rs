@@ -1,6 +1,7 @@
 //! A rollout in words, for its condition and events.
 
-use super::record::{Follower, Handled, Record};
+use super::record::{Failing, Follower, Handled, Record};
+use bumpwright_gostd::Time;
 
 /// How a rollout stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +48,13 @@ impl Record {
         let (phase, head) = if !failed.is_empty() {
             let put_back = self.put_back.as_ref().map(|put_back| {
                 let (id, branch) = (short(&put_back.commit), &put_back.branch);
-                match put_back.pushed {
-                    true => format!("; put back by commit '{id}' on branch '{branch}'"),
-                    false => String::new(),
+                match (put_back.pushed, put_back.request.as_str()) {
+                    (true, "") => format!("; put back by commit '{id}' on branch '{branch}'"),
+                    (true, request) => format!("; put back by {request}"),
+                    (false, request) if !request.is_empty() && !put_back.declined => {
+                        format!("; to be put back by {request}")
+                    }
+                    _ => String::new(),
                 }
             });
             (Phase::Failed, format!("{place} failed{}", put_back.unwrap_or_default()))
@@ -96,10 +101,12 @@ fn failed(name: &str, follower: &Follower) -> Option<String> {
     let handled = match failing.handled? {
         Handled::Reported => "reported",
         Handled::Held => "its images are held",
+        Handled::Proposed => "its images are held, and to put them back is proposed",
         Handled::PutBack => "its images are held and put back",
     };
     let because = match failing.because.as_str() {
         "" => String::new(),
+        because if failing.is_proposed() => format!("; the proposal cannot be looked at: {because}"),
         because => format!(" only: {because}"),
     };
     Some(format!(
@@ -118,13 +125,26 @@ fn stage(follower: &Follower, since: i64) -> String {
         (None, _, Some(failing)) => {
             let because = match failing.because.as_str() {
                 "" => String::new(),
-                because => format!("; nothing is done about it yet: {because}"),
+                because => format!("; nothing is done about it yet: {because}{}", again(failing)),
             };
             let message = failing.message.trim_end();
             format!("fails after {} s: {message}{because}", after(failing.since))
         }
         (None, Some(applied), None) => format!("applied after {} s", after(applied)),
         (None, None, None) => "not applied yet".to_owned(),
+    }
+}
+
+/// When a failure is acted upon again.
+fn again(failing: &Failing) -> String {
+    let Some(retry) = failing.retry else {
+        return String::new();
+    };
+    let at = Time::unix(retry.at, 0).written(b"2006-01-02T15:04:05Z07:00");
+    match retry.tries {
+        0 => String::new(),
+        1 => format!("; tried once, again at {at}"),
+        tries => format!("; tried {tries} times, again at {at}"),
     }
 }
 

@@ -101,7 +101,7 @@ pub fn judged(refusals: Vec<Refusal>, asker: Asker<'_>) -> Result<Vec<Refusal>, 
         return failed(refusal, rest);
     }
     if let (Some(refusal), Asker::Other) = (of(Cause::NoRight), asker) {
-        let rest = "; the Kustomization names no ServiceAccount (spec.serviceAccountName), and whoever applies it may have this right";
+        let rest = "; the Kustomization names no ServiceAccount (spec.serviceAccountName), and the identity that applies it may have this right";
         return failed(refusal, rest.to_owned());
     }
     match of(Cause::Server) {

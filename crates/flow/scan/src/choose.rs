@@ -84,6 +84,21 @@ pub struct Asked<'a> {
     pub before: Option<&'a LatestRef>,
     /// Whether the tags are proven by the stage that the policy promotes from, or it need not prove them.
     pub is_proven: bool,
+    /// The digest that is proven with the first tag: it counts, not the registry's.
+    pub digest: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// Where the digest of an image comes from.
+    fn source(&self, image: &LatestRef) -> Result<DigestSource, InvalidReflection> {
+        let (reflection, _) = self.policy.digest_reflection()?;
+        let source = reflection.source(&image.name, &image.tag, self.before);
+        let proven = self.digest.filter(|_| self.tags.tags.first() == Some(&image.tag));
+        Ok(match (source, proven) {
+            (DigestSource::Registry, Some(digest)) => DigestSource::Known(digest.to_owned()),
+            (source, _) => source,
+        })
+    }
 }
 
 /// The image of a policy. `objects` has the Secrets, `now` is the time against which ages are measured.
@@ -97,7 +112,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
         tags,
         ..
     } = *asked;
-    let (reflection, _) = policy.digest_reflection()?;
+    policy.digest_reflection()?;
     let chooser = policy.chooser()?;
     let guards = policy.guards()?;
     if tags.tags.is_empty() {
@@ -131,7 +146,7 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
                 stays: true,
             })?;
     }
-    image.digest = match reflection.source(&image.name, &image.tag, asked.before) {
+    image.digest = match asked.source(&image)? {
         DigestSource::Absent => None,
         DigestSource::Known(digest) => Some(digest),
         // What was verified is what is written, though the tag may have moved on.
@@ -188,13 +203,12 @@ fn verified(
 ) -> Result<Candidate, NoImage> {
     let tags = &asked.tags.tags;
     let settings = Settings::of(verification, asked.policy, objects, now).map_err(NoImage::Verification)?;
-    let (reflection, _) = asked.policy.digest_reflection()?;
     let survey = chooser.survey(tags).map_err(NoTag::from)?;
     let most = if verification.fallback { MOST_TRIED } else { 1 };
     let mut passed_over = Vec::new();
     let mut first = None;
     let judged = |image: &LatestRef| {
-        let digest = match reflection.source(&image.name, &image.tag, asked.before) {
+        let digest = match asked.source(image)? {
             DigestSource::Known(digest) => digest,
             DigestSource::Absent | DigestSource::Registry => digest_of(scanner, asked, objects, image)?,
         };

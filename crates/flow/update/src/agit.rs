@@ -13,8 +13,13 @@ pub(super) enum Standing {
     /// No request holds the commit, or the server has to say whether it is the one that is meant: Git and API show no topics.
     /// With the only open one for the same base.
     Push(Option<Numbered>),
-    /// A request holds the commit, with what is to be told.
-    Held(String),
+    /// A request holds the commit.
+    Held {
+        /// What is to be told.
+        note: String,
+        /// The request, if it was closed without merging.
+        declined: Option<String>,
+    },
 }
 
 /// What the requests at `references`, which hold the commit, mean for a push to `reference`.
@@ -23,9 +28,9 @@ pub(super) fn standing(job: &RemoteJob, reference: &str, references: &[String]) 
         return Standing::Push(None);
     };
     let unknown = || {
-        Standing::Held(format!(
-            "{reference}: {first} has this commit already, so nothing was pushed"
-        ))
+        let note = format!("{reference}: {first} has this commit already, so nothing was pushed");
+        let declined = None;
+        Standing::Held { note, declined }
     };
     let Some(forge) = &job.agit else {
         return unknown();
@@ -40,10 +45,12 @@ pub(super) fn standing(job: &RemoteJob, reference: &str, references: &[String]) 
             End::Open => open.push(request),
             End::Merged => {}
             End::Closed => {
-                return Standing::Held(format!(
-                    "pull request #{number} for this commit was closed without merging ({}): reopen it there to have it after all",
-                    request.url
-                ));
+                let url = request.url;
+                let note = format!(
+                    "pull request #{number} for this commit was closed without merging ({url}): reopen it there to have it after all"
+                );
+                let declined = Some(format!("pull request #{number} ({url})"));
+                return Standing::Held { note, declined };
             }
         }
     }

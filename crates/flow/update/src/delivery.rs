@@ -29,6 +29,8 @@ pub(super) struct Delivered {
     pub(super) pushes: Vec<PushReport>,
     /// Messages of the servers.
     pub(super) notes: Vec<String>,
+    /// The request or change that somebody has closed.
+    pub(super) declined: Option<String>,
     /// The variant of the commit to create instead, when a review server requires one.
     pub(super) outcome: Result<Option<Variant>, RunError>,
 }
@@ -42,6 +44,7 @@ struct Delivery<'a> {
     variant: Variant,
     pushes: Vec<PushReport>,
     notes: Vec<String>,
+    declined: Option<String>,
 }
 
 /// The branch first, then the refspecs in a push of their own (IUA-082), and changes one by one, since Gerrit takes one in
@@ -55,11 +58,13 @@ pub(super) fn deliver(wanted: &Wanted<'_>, made: &Made) -> Delivered {
         variant: wanted.variant,
         pushes: Vec::new(),
         notes: Vec::new(),
+        declined: None,
     };
     let outcome = delivery.run(&wanted.base.destinations);
     Delivered {
         pushes: delivery.pushes,
         notes: delivery.notes,
+        declined: delivery.declined,
         outcome,
     }
 }
@@ -130,8 +135,9 @@ impl Delivery<'_> {
     fn propose(&mut self, target: &Target) -> Result<Option<Variant>, RunError> {
         let open = match self.standing(target)? {
             Standing::Push(open) => open,
-            Standing::Held(note) => {
+            Standing::Held { note, declined } => {
                 self.notes.push(note);
+                self.declined = declined;
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
@@ -146,8 +152,9 @@ impl Delivery<'_> {
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 return Ok(None);
             }
-            // Somebody abandoned exactly this commit. A newer base or image makes another change.
-            Answer::Closed if known => {
+            // Somebody abandoned exactly this commit. A newer base or image makes another change, but not of what is put back.
+            Answer::Closed if known || self.job.edits.put_back.is_some() => {
+                self.declined = Some(reason(&source).trim_end_matches(" closed").to_owned());
                 self.pushes.push(self.report(target, None, PushStatus::UpToDate));
                 self.notes.push(format!(
                     "{}: {}; restore it there to have this commit reviewed after all",
@@ -195,9 +202,18 @@ impl Delivery<'_> {
         if self.job.push.review.is_some() {
             return Ok(Standing::Push(None));
         }
-        let holders = self.place.mirror.holders(agit::REQUESTS, self.value(target));
-        let holders = holders.map_err(|source| self.failed(source))?;
-        Ok(agit::standing(self.job, &target.reference, &holders))
+        let holders = |id| {
+            let holders = self.place.mirror.holders(agit::REQUESTS, id);
+            holders.map_err(|source| self.failed(source))
+        };
+        let value = self.value(target);
+        let mut holders_now = holders(value)?;
+        // What is put back has another commit on a newer base, and is still what somebody may have declined.
+        let earlier = self.job.edits.put_back.as_ref().and_then(|put_back| put_back.earlier);
+        if let Some(earlier) = earlier.filter(|earlier| *earlier != value && holders_now.is_empty()) {
+            holders_now = holders(earlier)?;
+        }
+        Ok(agit::standing(self.job, &target.reference, &holders_now))
     }
 
     /// Pushes a change with further push options. Returns the refusal, if there is one.

@@ -105,7 +105,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.named = preview.named;
     report.unknown = preview.unknown;
     report.others = preview.others;
-    report.opens = preview.opens;
+    report.due = preview.due;
     report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {
         let commit = job.commit.as_ref();

@@ -17,7 +17,7 @@ use bumpwright_policy::Windows;
 use bumpwright_signing::Signer;
 
 /// The policies to apply, for which automation, and below which path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Edits {
     /// `namespace/name` of the automation; none for a plain run.
     pub automation: Option<String>,
@@ -108,10 +108,14 @@ impl PushSettings {
     /// Whether a push opens pull requests by itself, as at Gitea and Forgejo (AGit).
     #[must_use]
     pub fn is_agit(&self) -> bool {
+        self.review.is_none() && self.options.iter().any(|(key, _)| key == "topic") && self.is_for_review()
+    }
+
+    /// Whether a refspec is for review.
+    #[must_use]
+    pub fn is_for_review(&self) -> bool {
         let for_review = |spec: &Refspec| destination::is_review(&spec.destination);
-        self.review.is_none()
-            && self.options.iter().any(|(key, _)| key == "topic")
-            && self.refspecs.iter().any(for_review)
+        self.refspecs.iter().any(for_review)
     }
 }
 

@@ -49,7 +49,7 @@ mod windows;
 mod worktree;
 
 pub use announce::{Announce, Announced};
-pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations};
+pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations, full_branch, is_review};
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use git_program::git_without_fetches;
@@ -59,14 +59,16 @@ pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, RespectRevert
 pub use lane::Lanes;
 pub use message::identifier;
 pub use message::{CommitMessage, Machine};
+pub use past::proven_in;
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, Wanted};
+pub use promotion::Proven;
 pub use pull_request::{PullRequest, PullRequestReport, forge_kind};
 pub use queue::run_all;
 pub use remote::{Place, run as run_remote};
-pub use report::{CommitReport, FileChange, PushReport, PushStatus, Run};
+pub use report::{CommitReport, FileChange, MarkedField, PushReport, PushStatus, Run};
 pub use rewrite::replace_files;
-pub use rollout::{Commits, Ours, PutBack, changed_files};
+pub use rollout::{Commits, Ours, PutBack};
 pub use terms::NamespaceLabels;
 pub use verify::{Base, Proposal, Verify, VerifyError};
 pub use view::View;

@@ -16,8 +16,10 @@ use super::promotion::{self, Branch, Proven};
 use super::remote::Place;
 use super::reverts::{Past, respect};
 use super::survey::Marked;
+use bumpwright_api::ImagePolicy;
 use bumpwright_git::{GitError, History, ObjectId, Objects};
-use bumpwright_policy::PolicyName;
+use bumpwright_gostd::Time;
+use bumpwright_policy::{LatestRef, PolicyName};
 
 /// Edits that the past says are not to be made, as skips: of images that are not proven, or that people have reverted. Costs nothing
 /// unless the preview has edits, and one of the two is asked for. Returns the policies with the images that are proven, and a note.
@@ -43,6 +45,7 @@ pub(super) fn of_remote(
         prefix: b"",
         index: &place.index,
         history: &|limit| History::of_mirror(&place.mirror, objects, tip, limit),
+        now: &Time::unix((place.now)(), 0),
     };
     source.judge(&job.edits, (marked, policies), preview, &failed)
 }
@@ -57,13 +60,62 @@ pub(super) fn of_folder(
     if !Source::is_needed(&job.edits, &policies, preview) {
         return Ok((policies, None));
     }
+    let now = policies.now().clone();
+    let unjudged = Arc::clone(&policies);
+    let judged = at_head(root, &job.shown, &now, |source, failed| {
+        source.judge(&job.edits, (marked, policies), preview, failed)
+    });
+    Ok(judged?.unwrap_or((unjudged, None)))
+}
+
+/// What the repository of a folder, at the commit that is checked out, proves of the images that policies have chosen. Of policies whose images
+/// are not promoted by a path, or by one that is not in the repository, it says nothing.
+///
+/// # Errors
+/// There is no repository ([`RunError::Other`]), or its history cannot be read.
+pub fn proven_in(
+    folder: &Path,
+    chosen: &[(&ImagePolicy, LatestRef)],
+    now: &Time,
+) -> Result<BTreeMap<PolicyName, Proven>, RunError> {
+    let mut policies = Policies::new(now.clone(), false);
+    chosen.iter().for_each(|(policy, _)| policies.add(policy));
+    let images = chosen
+        .iter()
+        .map(|(policy, image)| (policy.policy_name(), image.clone()));
+    let policies = policies.with_images(images);
+    let names = chosen.iter().map(|(policy, _)| policy.policy_name());
+    let mut promoted: BTreeSet<PolicyName> = names.filter(|name| policies.promotion(name).is_some()).collect();
+    if promoted.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let proven = at_head(folder, &folder.display().to_string(), now, |source, failed| {
+        let tree = source.objects.commit(source.tip).map_err(failed)?.tree;
+        promoted.retain(|name| {
+            let found = policies
+                .promotion(name)
+                .map(|from| source.objects.find(tree, from.path.as_bytes()));
+            matches!(found, Some(Ok(Some(_))))
+        });
+        source.prove(&policies, &promoted).map_err(failed)
+    });
+    Ok(proven?.unwrap_or_default())
+}
+
+/// Works with the commit that is checked out in a folder, if there is one.
+fn at_head<T>(
+    root: &Path,
+    shown: &str,
+    now: &Time,
+    work: impl FnOnce(&Source<'_>, &dyn Fn(GitError) -> RunError) -> Result<T, RunError>,
+) -> Result<Option<T>, RunError> {
     let failed = |source| RunError::History {
-        target: job.shown.clone(),
+        target: shown.to_owned(),
         source,
     };
     let repository = Repository::of(root)?;
     let Some(tip) = repository.head else {
-        return Ok((policies, None));
+        return Ok(None);
     };
     let objects = Objects::of_repository(&repository.objects, tip.kind()).map_err(failed)?;
     let source = Source {
@@ -72,8 +124,9 @@ pub(super) fn of_folder(
         prefix: &repository.prefix,
         index: &Index::default(),
         history: &|limit| History::of_repository(&objects, tip, repository.shallow.clone(), limit),
+        now,
     };
-    source.judge(&job.edits, (marked, policies), preview, &failed)
+    work(&source, &failed).map(Some)
 }
 
 /// A commit and its history.
@@ -83,6 +136,8 @@ struct Source<'a> {
     prefix: &'a [u8],
     index: &'a Index,
     history: &'a dyn Fn(u32) -> Result<History<'a>, GitError>,
+    /// The time of the run: policies may have been read before it.
+    now: &'a Time,
 }
 
 impl Source<'_> {
@@ -101,7 +156,7 @@ impl Source<'_> {
         let promoted = promotion::promoted(&policies, preview);
         if !promoted.is_empty() {
             let proven = self.prove(&policies, &promoted).map_err(failed)?;
-            policies = promotion::apply(&proven, (marked, edits), &policies, preview)?;
+            policies = promotion::apply(&proven, (marked, edits), &policies, self.now, preview)?;
         }
         let Some(asked) = edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
             return Ok((policies, None));
@@ -127,6 +182,7 @@ impl Source<'_> {
             history: (self.history)(promotion::COMMITS)?.of_branch(),
             tree: self.objects.commit(self.tip)?.tree,
             index: self.index,
+            now: self.now,
         };
         promotion::prove(branch, policies, promoted)
     }

@@ -1,4 +1,4 @@
-//! What a commit changes at certain paths, by the ids of trees: folders that are equal are not read.
+//! What a commit changes, at certain paths or at all of them, by the ids of trees: folders that are equal are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
 /// Limit on folder nesting, as in surveys.
 const MAX_DEPTH: usize = 256;
 
-/// The most folders in which moved files are searched; what needs more was not moved.
-const MOST_SEARCHED: u32 = 10_000;
+/// The most files that differ between two trees. In a commit that changes more, no file is found to have been moved.
+pub(super) const MOST_CHANGED: usize = 10_000;
 
 /// A set of paths, each with the numbers of the files that are, or were, there.
 #[derive(Debug, Default)]
@@ -27,7 +27,8 @@ pub(super) struct Differing {
 }
 
 /// One side of a comparison: the children of a folder by name.
-type Children = BTreeMap<Vec<u8>, (EntryKind, ObjectId)>;
+type Children = BTreeMap<Vec<u8>, Child>;
+type Child = (EntryKind, ObjectId);
 
 impl Paths {
     /// Adds a path of a file.
@@ -68,15 +69,10 @@ impl Paths {
         let old = children(objects, before, walk, wanted)?;
         let new = children(objects, after, walk, wanted)?;
         for (name, below) in &self.below {
-            let (old, new) = (old.get(name), new.get(name));
+            let (old, new) = (old.get(name).copied(), new.get(name).copied());
             if old == new {
                 continue;
             }
-            let file =
-                |child: Option<&(EntryKind, ObjectId)>| child.filter(|(kind, _)| kind.is_file()).map(|(_, id)| *id);
-            let tree = |child: Option<&(EntryKind, ObjectId)>| {
-                child.filter(|(kind, _)| *kind == EntryKind::Tree).map(|(_, id)| *id)
-            };
             let (before, after) = (file(old), file(new));
             if before != after {
                 let differs = |file: &usize| Differing {
@@ -90,6 +86,14 @@ impl Paths {
         }
         Ok(())
     }
+}
+
+fn file(child: Option<Child>) -> Option<ObjectId> {
+    child.filter(|(kind, _)| kind.is_file()).map(|(_, id)| id)
+}
+
+fn tree(child: Option<Child>) -> Option<ObjectId> {
+    child.filter(|(kind, _)| *kind == EntryKind::Tree).map(|(_, id)| id)
 }
 
 /// The children of a tree that are `wanted`; none of no tree.
@@ -114,6 +118,114 @@ fn children(
     Ok(children)
 }
 
+/// A file that differs between two trees.
+#[derive(Debug)]
+pub(super) struct ChangedFile {
+    /// Its path from the root.
+    pub(super) path: Vec<u8>,
+    /// Its blob before, if it was a file.
+    pub(super) old: Option<ObjectId>,
+    /// Its blob after, if it is a file.
+    pub(super) new: Option<ObjectId>,
+}
+
+/// Which differences count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changes {
+    All,
+    /// Not those at paths where nothing was before.
+    OfOld,
+}
+
+/// The files that differ between two trees. Folders with the same id are not read. None when there are too many, or their folders nest too
+/// deeply.
+///
+/// # Errors
+/// A tree cannot be read.
+pub(super) fn changed_files(
+    objects: &Objects,
+    (old, new): (ObjectId, ObjectId),
+    changes: Changes,
+    walk: &mut Walk,
+) -> Result<Option<Vec<ChangedFile>>, GitError> {
+    let mut diff = Diff {
+        objects,
+        changes,
+        walk,
+        files: Vec::new(),
+    };
+    let is_whole = diff.trees((Some(old), Some(new)), &mut Vec::new(), 0)?;
+    Ok(is_whole.then_some(diff.files))
+}
+
+struct Diff<'a> {
+    objects: &'a Objects,
+    changes: Changes,
+    walk: &'a mut Walk,
+    files: Vec<ChangedFile>,
+}
+
+impl Diff<'_> {
+    /// Compares two folders with a path. Returns whether it came to the end.
+    fn trees(
+        &mut self,
+        (old, new): (Option<ObjectId>, Option<ObjectId>),
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<bool, GitError> {
+        if old == new {
+            return Ok(true);
+        }
+        if depth > MAX_DEPTH {
+            return Ok(false);
+        }
+        let before = children(self.objects, old, self.walk, |_| true)?;
+        let mut after = children(self.objects, new, self.walk, |_| true)?;
+        for (name, child) in before {
+            let now = after.remove(&name);
+            if now != Some(child) && !self.child(&name, (Some(child), now), path, depth)? {
+                return Ok(false);
+            }
+        }
+        if self.changes == Changes::OfOld {
+            return Ok(true);
+        }
+        for (name, child) in after {
+            if !self.child(&name, (None, Some(child)), path, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn child(
+        &mut self,
+        name: &[u8],
+        (old, new): (Option<Child>, Option<Child>),
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<bool, GitError> {
+        let above = path.len();
+        if above > 0 {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+        let mut is_whole = self.trees((tree(old), tree(new)), path, depth + 1)?;
+        let is_other = |child: Option<Child>| child.is_some_and(|(kind, _)| kind != EntryKind::Tree);
+        if is_other(old) || is_other(new) {
+            is_whole &= self.files.len() < MOST_CHANGED;
+            self.walk.step(path.len() as u64)?;
+            self.files.push(ChangedFile {
+                path: path.clone(),
+                old: file(old),
+                new: file(new),
+            });
+        }
+        path.truncate(above);
+        Ok(is_whole)
+    }
+}
+
 /// Where files with these contents were before a commit that has them elsewhere: `git mv`, of files or folders. A content that was in
 /// several places is in none of them.
 ///
@@ -125,67 +237,15 @@ pub(super) fn moved(
     contents: &BTreeSet<ObjectId>,
     walk: &mut Walk,
 ) -> Result<BTreeMap<ObjectId, Vec<u8>>, GitError> {
-    let mut search = Moved {
-        objects,
-        contents,
-        found: BTreeMap::new(),
-        left: MOST_SEARCHED,
-    };
-    search.visit((trees.0, Some(trees.1)), &mut Vec::new(), 0, walk)?;
-    if search.left == 0 {
-        return Ok(BTreeMap::new());
+    let mut found: BTreeMap<ObjectId, Option<Vec<u8>>> = BTreeMap::new();
+    for file in changed_files(objects, trees, Changes::OfOld, walk)?.unwrap_or_default() {
+        if let (Some(id), None) = (file.old, file.new)
+            && contents.contains(&id)
+        {
+            let several = found.contains_key(&id);
+            found.insert(id, (!several).then_some(file.path));
+        }
     }
-    let clear = search.found.into_iter().filter_map(|(id, path)| Some((id, path?)));
+    let clear = found.into_iter().filter_map(|(id, path)| Some((id, path?)));
     Ok(clear.collect())
-}
-
-struct Moved<'a> {
-    objects: &'a Objects,
-    contents: &'a BTreeSet<ObjectId>,
-    /// The path of each content; none when there are several.
-    found: BTreeMap<ObjectId, Option<Vec<u8>>>,
-    /// How many folders are still to be looked at.
-    left: u32,
-}
-
-impl Moved<'_> {
-    /// Visits what `before` has and `after` does not.
-    fn visit(
-        &mut self,
-        (before, after): (ObjectId, Option<ObjectId>),
-        path: &mut Vec<u8>,
-        depth: usize,
-        walk: &mut Walk,
-    ) -> Result<(), GitError> {
-        if Some(before) == after || depth > MAX_DEPTH || self.left == 0 {
-            return Ok(());
-        }
-        self.left -= 1;
-        let old = children(self.objects, Some(before), walk, |_| true)?;
-        let new = children(self.objects, after, walk, |_| true)?;
-        for (name, child) in old {
-            let now = new.get(&name);
-            if now == Some(&child) {
-                continue;
-            }
-            let above = path.len();
-            if above > 0 {
-                path.push(b'/');
-            }
-            path.extend_from_slice(&name);
-            let (kind, id) = child;
-            if kind == EntryKind::Tree {
-                let now = now.filter(|(kind, _)| *kind == EntryKind::Tree).map(|(_, id)| *id);
-                self.visit((id, now), path, depth + 1, walk)?;
-            } else if kind.is_file() && now.is_none() && self.contents.contains(&id) {
-                walk.keep(path.len() as u64)?;
-                let place = self.found.entry(id).or_insert_with(|| Some(path.clone()));
-                if place.as_ref() != Some(path) {
-                    *place = None;
-                }
-            }
-            path.truncate(above);
-        }
-        Ok(())
-    }
 }

@@ -7,13 +7,16 @@ use super::error::RunError;
 use super::held::Held;
 use super::job::Edits;
 use super::policies::Policies;
-use super::report::FileChange;
+use super::report::{FileChange, MarkedField};
 use super::survey::Marked;
 use super::view::View;
 use super::windows::Timed;
 use bumpwright_edit::{self as edit, Change, Images as _, Plan, Reason, Site, Skip, Verdict};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
+
+/// The most fields of a policy whose places are kept.
+const FIELDS: usize = 20;
 
 /// The planned changes of a run, file by file.
 #[derive(Debug, Default)]
@@ -26,15 +29,32 @@ pub struct Preview {
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
+    /// Some of the fields that they mark.
+    pub fields: BTreeMap<PolicyName, Vec<MarkedField>>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
     /// The images of those of them that are of other namespaces and allow the automation.
     pub others: BTreeMap<PolicyName, LatestRef>,
-    /// When the first of the windows opens that fields wait for.
-    pub opens: Option<Time>,
+    /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
+    pub due: Option<Time>,
 }
 
 impl Preview {
+    /// Keeps the place of a field, unless there are many of its policy.
+    fn keep(&mut self, path: &[u8], site: &Site) {
+        let policy = &site.setter.policy;
+        if !self.fields.contains_key(policy) {
+            self.fields.insert(policy.clone(), Vec::new());
+        }
+        if let Some(fields) = self.fields.get_mut(policy).filter(|fields| fields.len() < FIELDS) {
+            fields.push(MarkedField {
+                path: String::from_utf8_lossy(path).into_owned(),
+                line: site.line,
+                value: site.value.clone(),
+            });
+        }
+    }
+
     /// Makes skips of those changes for which `judge` has a message. It is asked about each file, by its place among those with
     /// edits.
     pub(super) fn take_out(&mut self, reason: Reason, mut judge: impl FnMut(usize, &[Change]) -> Vec<Option<String>>) {
@@ -95,6 +115,7 @@ pub fn preview<Place>(
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
         for site in &scan.sites {
+            out.keep(&file.path, site);
             if !out.named.contains(&site.setter.policy) {
                 out.named.insert(site.setter.policy.clone());
                 if !policies.knows(&site.setter.policy) {
@@ -110,7 +131,7 @@ pub fn preview<Place>(
             out.files.push((n, plan));
         }
     }
-    out.opens = timed.opens();
+    out.due = timed.opens();
     Ok(out)
 }
 

@@ -16,6 +16,7 @@ use super::survey::{Marked, survey, survey_file};
 use super::taken_back::{compare, together};
 use bumpwright_edit::{Change, FileKind, Part, Reason, Site, is_same_image};
 use bumpwright_git::{EntryKind, GitError, History, ObjectId, Objects, Visited};
+use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// How many commits are looked at for a change, at most. More of them in the time that images have to have been there are not proven.
@@ -34,15 +35,21 @@ pub(super) struct Branch<'a> {
     /// The root tree of its tip.
     pub(super) tree: ObjectId,
     pub(super) index: &'a Index,
+    /// The time of the run.
+    pub(super) now: &'a Time,
 }
 
 /// What is known about the image of a policy.
 #[derive(Debug, Default)]
-pub(super) struct Proven {
+pub struct Proven {
     /// The newest image that may be written.
-    pub(super) image: Option<LatestRef>,
+    pub image: Option<LatestRef>,
+    /// The tags that the path has: `clusters/staging has 1.2.3 since …`.
+    pub has: String,
     /// What the policy's own choice lacks.
     pub(super) message: String,
+    /// When another image may be written, if nothing changes until then.
+    pub(super) due: Option<Time>,
 }
 
 /// A marked file below the path that images are promoted from.
@@ -93,13 +100,16 @@ pub(super) fn apply<Place>(
     proven: &BTreeMap<PolicyName, Proven>,
     (marked, edits): (&[Marked<Place>], &Edits),
     policies: &Policies,
+    now: &Time,
     preview: &mut Preview,
 ) -> Result<Arc<Policies>, RunError> {
     let images = proven
         .iter()
         .filter_map(|(name, proven)| Some((name.clone(), proven.image.clone()?)));
     let policies = Arc::new(policies.with_images(images));
-    let before = std::mem::replace(preview, preview::preview(marked, edits, &policies, policies.now())?);
+    let before = std::mem::replace(preview, preview::preview(marked, edits, &policies, now)?);
+    let due = proven.values().filter_map(|proven| proven.due.clone());
+    preview.due = preview.due.take().into_iter().chain(due).min_by(Time::order);
     let is_back = |change: &Change| {
         let order = policies.order(&change.policy);
         compare(&change.new, &change.old, change.setter.part, order.as_ref()) == Some(Ordering::Less)
@@ -152,7 +162,7 @@ pub(super) fn prove(
             below.insert(&promotion.path, proofs(&branch, promotion.path.as_bytes())?);
         }
     }
-    let now = policies.now().unix_seconds();
+    let now = branch.now.unix_seconds();
     let longest = promotions().map(|(_, promotion)| promotion.soak.0 / NANOSECONDS).max();
     let mut all: Vec<&mut Proof> = below.values_mut().flatten().collect();
     date(&mut branch, &mut all, now - longest.unwrap_or_default())?;
@@ -163,10 +173,27 @@ pub(super) fn prove(
         let used = in_use(proofs, name, chosen, policies);
         let soaked = promotion.soak.0 / NANOSECONDS;
         let verdict = Verdict { policies, name, chosen };
-        let ripe = used.iter().filter(|used| now - used.since.seconds >= soaked);
-        let image = verdict.newest(&ripe.collect::<Vec<_>>());
-        let message = verdict.message(&promotion.path, &used, now - soaked);
-        proven.insert(name.clone(), Proven { image, message });
+        let (ripe, unripe): (Vec<&InUse>, Vec<&InUse>) =
+            used.iter().partition(|used| now - used.since.seconds >= soaked);
+        let image = verdict.newest(&ripe);
+        let changes = |used: &&&InUse| verdict.newest(&[ripe.as_slice(), &[**used]].concat()) != image;
+        let due = unripe
+            .iter()
+            .filter(changes)
+            .map(|used| used.since.seconds.saturating_add(soaked))
+            .min();
+        let has = verdict.has(&promotion.path, &used, now - soaked);
+        let message = format!("ImagePolicy {name}: {} is not proven: {has}", chosen.tag);
+        let due = due.map(|due| Time::unix(due, 0));
+        proven.insert(
+            name.clone(),
+            Proven {
+                image,
+                has,
+                message,
+                due,
+            },
+        );
     }
     Ok(proven)
 }
@@ -398,13 +425,12 @@ impl Verdict<'_> {
         })
     }
 
-    /// What the policy's choice lacks: it has to be there since `wanted`.
-    fn message(&self, path: &str, used: &[InUse], wanted: i64) -> String {
-        let Self { name, chosen, .. } = self;
+    /// The tags that a path has, the chosen one first; they have to be there since `wanted`.
+    fn has(&self, path: &str, used: &[InUse], wanted: i64) -> String {
         let mut told: Vec<&InUse> = used.iter().collect();
-        told.sort_by_key(|used| (used.tag != chosen.tag, -used.since.seconds));
+        told.sort_by_key(|used| (used.tag != self.chosen.tag, -used.since.seconds));
         let has = |used: &&InUse| {
-            let at = bumpwright_gostd::Time::unix(used.since.seconds, 0).written(bumpwright_gostd::RFC_3339);
+            let at = Time::unix(used.since.seconds, 0).written(bumpwright_gostd::RFC_3339);
             let left = bumpwright_gostd::Duration((used.since.seconds - wanted).max(0).saturating_mul(NANOSECONDS));
             let (tag, by) = (&used.tag, &used.since.by);
             match left.0 {
@@ -413,10 +439,9 @@ impl Verdict<'_> {
             }
         };
         let list: Vec<String> = told.iter().take(NAMED).map(has).collect();
-        let has = match list.is_empty() {
+        match list.is_empty() {
             true => format!("no marked field of another policy below {path} has a tag of this image"),
             false => format!("{path} has {}", list.join("; ")),
-        };
-        format!("ImagePolicy {name}: {} is not proven: {has}", chosen.tag)
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::announce::Announced;
 use super::commit::Wanted;
 use super::delivery::{Made, deliver};
+use super::destination::is_review;
 use super::earlier::Earlier;
 use super::error::RunError;
 use super::fetch::{self, Base, short};
@@ -22,6 +23,7 @@ use super::pull_request::{self, Looked, PullRequestReport};
 use super::report::{CommitReport, Run};
 use super::retry::{Attempts, Decision};
 use super::review::{ReviewState, Variant};
+use super::rollout::PutBack;
 use super::survey::Surveyed;
 use super::trailer::{with_change_id, with_trailer};
 use super::tree::Tree;
@@ -175,9 +177,10 @@ impl Attempt<'_> {
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;
+        report.fields = preview.fields;
         report.unknown = preview.unknown;
         report.others = preview.others;
-        report.opens = preview.opens;
+        report.due = preview.due;
         Ok(Planned {
             base,
             request,
@@ -246,6 +249,7 @@ impl Attempt<'_> {
         let delivered = deliver(&self.wanted(&planned.base), &made);
         report.pushes = delivered.pushes;
         report.notes.extend(delivered.notes);
+        report.declined = delivered.declined;
         if let Some(next) = delivered.outcome? {
             return Ok(Some(next));
         }
@@ -329,13 +333,36 @@ impl Attempt<'_> {
             policies,
             impact: report.impact.as_ref(),
         })?;
-        let trailers = job.edits.put_back.iter().flat_map(|put_back| &put_back.trailers);
-        let message = trailers.fold(message, |message, (key, value)| with_trailer(&message, key, value));
+        if let Some(put_back) = &job.edits.put_back {
+            return self.message_of_put_back(planned, put_back, message);
+        }
         let Some(reference) = job.review_reference(&planned.base.fetched.tip.reference) else {
             return Ok(message);
         };
         let state = ReviewState::new((&job.url, &reference), &planned.surveyed.files, &job.edits, policies);
         Ok(with_change_id(&message, &state.change_id(self.variant.change)))
+    }
+
+    /// With the trailers, and at Gerrit with a Change-Id that is the same each time, and not that of what is put back.
+    fn message_of_put_back(self, planned: &Planned, put_back: &PutBack, message: Vec<u8>) -> Result<Vec<u8>, RunError> {
+        let job = self.job;
+        let trailers = put_back.trailers.iter();
+        let message = trailers.fold(message, |message, (key, value)| with_trailer(&message, key, value));
+        let Base {
+            fetched, destinations, ..
+        } = &planned.base;
+        let review = destinations.specs.iter().find(|spec| is_review(&spec.reference));
+        let Some(review) = review else {
+            return Ok(message);
+        };
+        let has_changes = put_back
+            .has_change_ids(&fetched.objects)
+            .map_err(|source| job.read_failed(source))?;
+        if !has_changes && job.push.review.is_none() {
+            return Ok(message);
+        }
+        let id = put_back.change_id(&job.url, &review.reference, job.edits.automation.as_deref());
+        Ok(with_change_id(&message, &id))
     }
 
     fn preview_of_commit(self, base: &Base, message: &[u8]) -> CommitReport {

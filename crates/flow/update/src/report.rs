@@ -29,6 +29,8 @@ pub struct Run {
     pub skips: Vec<Skip>,
     /// The policies that markers name, whatever their result.
     pub named: BTreeSet<PolicyName>,
+    /// Some of the fields that they mark.
+    pub fields: BTreeMap<PolicyName, Vec<MarkedField>>,
     /// Those of them that are not known.
     pub unknown: BTreeSet<PolicyName>,
     /// The images of those of them that are of other namespaces and allow the automation.
@@ -43,6 +45,8 @@ pub struct Run {
     pub pushes: Vec<PushReport>,
     /// The pull request for what was pushed, or would be.
     pub pull_request: Option<PullRequestReport>,
+    /// The request or change for review that somebody has closed: the commit is not proposed again.
+    pub declined: Option<String>,
     /// What the commit changes when it is applied; none without a fleet.
     pub impact: Option<Impact>,
     /// Preview of several runs: no reference would hold these files at the end, since a later run replaces the commit or an
@@ -54,8 +58,8 @@ pub struct Run {
     pub error: Option<String>,
     /// The automation was outside of its windows: nothing was written, or would be.
     pub outside: Option<Closed>,
-    /// When the first of the windows of policies opens that fields wait for.
-    pub opens: Option<Time>,
+    /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
+    pub due: Option<Time>,
     /// The failure as a condition shows it; runs in folders have none.
     pub failure: Option<Failure>,
 }
@@ -101,6 +105,17 @@ impl Run {
     pub fn has_pushed(&self) -> bool {
         self.pushes.iter().any(|push| push.status != PushStatus::UpToDate)
     }
+}
+
+/// A marked field, as it was before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkedField {
+    /// Path from the repository's root.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The value.
+    pub value: String,
 }
 
 /// A changed file.

@@ -136,24 +136,31 @@ impl<'a> ReviewState<'a> {
     /// The Change-Id, `I` and 40 hexadecimal digits. `change` counts those of the same state whose changes are closed: a
     /// reverted merge, or an abandoned change.
     pub(super) fn change_id(&self, change: u32) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |part: &[u8]| {
-            hash.update(part.len().to_be_bytes());
-            hash.update(part);
-        };
-        add(self.url.as_bytes());
-        add(self.reference.as_bytes());
-        add(self.automation.unwrap_or_default().as_bytes());
-        add(&change.to_be_bytes());
+        let change = change.to_be_bytes();
+        let automation = self.automation.unwrap_or_default();
+        let mut parts = vec![
+            self.url.as_bytes(),
+            self.reference.as_bytes(),
+            automation.as_bytes(),
+            &change,
+        ];
         for (policy, path, value) in &self.fields {
-            add(policy.as_bytes());
-            add(path);
-            add(value.as_bytes());
+            parts.extend([policy.as_bytes(), *path, value.as_bytes()]);
         }
-        let digits = hash.finalize();
-        let hex = digits.iter().take(20).map(|byte| format!("{byte:02x}"));
-        format!("I{}", hex.collect::<String>())
+        change_id(&parts)
     }
+}
+
+/// A Change-Id of these parts.
+pub(super) fn change_id(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part);
+    }
+    let digits = hash.finalize();
+    let hex = digits.iter().take(20).map(|byte| format!("{byte:02x}"));
+    format!("I{}", hex.collect::<String>())
 }
 
 #[cfg(test)]

@@ -17,7 +17,9 @@ const MOST_REMEMBERED: usize = 1024;
 /// The longest part of a person's name in a message, in characters.
 const LONGEST_NAME: usize = 60;
 
-/// A marked field, found again in other versions of its file: by its marker and object, and its number among equal ones.
+/// A marked field, found again in other versions of its file: by its marker and object, and its number among equal ones. A rollout follows its
+/// fields by lines instead (`carried`), since it writes: that takes a diff of two contents for each step, and the history of a field has hundreds.
+/// Here a field that cannot be told from others is only not known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Field {
     pub(super) setter: Setter,

@@ -3,11 +3,15 @@
 /// Adds `Change-Id: ID` to the trailers; a message that names a change already, rightly placed or not, is returned unchanged,
 /// and the server reports errors in it.
 pub(super) fn with_change_id(message: &[u8], id: &str) -> Vec<u8> {
-    let lines: Vec<&[u8]> = message.split(|byte| *byte == b'\n').collect();
-    if lines.iter().any(|line| names_change(line)) {
-        return message.to_vec();
+    match has_change_id(message) {
+        true => message.to_vec(),
+        false => with_trailer(message, "Change-Id", id),
     }
-    with_trailer(message, "Change-Id", id)
+}
+
+/// Whether a line of a message names a change.
+pub(super) fn has_change_id(message: &[u8]) -> bool {
+    message.split(|byte| *byte == b'\n').any(names_change)
 }
 
 /// Adds a trailer. Its value becomes one line.

@@ -1,6 +1,6 @@
 //! The second pass over a received pack: deltas become objects and get their ids, each tree of deltas from its root.
 //!
-//! Objects of the mirror can be read with little memory, whoever made the pack: those that are large, have a large base,
+//! Objects of the mirror can be read with little memory, in packs of any origin: those that are large, have a large base,
 //! or end a long chain of deltas are added as whole entries, and their deltas are set aside.
 
 use std::fs::File;

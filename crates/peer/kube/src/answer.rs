@@ -37,6 +37,11 @@ impl<'a> ApiCall<'a> {
             body: &[],
         }
     }
+
+    /// The path alone, for messages: the query may be of any length.
+    fn place(self) -> &'a str {
+        self.path.split_once('?').map_or(self.path, |(path, _)| path)
+    }
 }
 
 /// The relevant fields of `metav1.Status`.
@@ -79,7 +84,7 @@ impl Cluster {
         }
         let request = request
             .body(Body::from(call.body.to_vec()))
-            .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", call.method, call.path)))?;
+            .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", call.method, call.place())))?;
         self.wait_for_turn().await?;
         let client = self.client();
         let mut room = self.budget.memory.nothing();
@@ -97,9 +102,8 @@ impl Cluster {
 
     /// The error of an answer that exceeds the memory: of which server, to which request.
     pub(super) fn too_much(&self, call: ApiCall<'_>, cause: Exceeded) -> ClusterError {
-        let (path, _) = call.path.split_once('?').unwrap_or((call.path, ""));
         ClusterError::TooMuch {
-            what: format!("the answer of {} to {} {path}", self.identity(), call.method),
+            what: format!("the answer of {} to {} {}", self.identity(), call.method, call.place()),
             cause,
         }
     }

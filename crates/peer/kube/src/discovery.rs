@@ -81,11 +81,7 @@ impl Resource {
     #[must_use]
     pub fn of(kind: &Kind, namespaced: bool) -> Self {
         Self {
-            gvk: GroupVersionKind {
-                group: kind.group.to_owned(),
-                version: kind.version.to_owned(),
-                kind: kind.kind.to_owned(),
-            },
+            gvk: kind.gvk(),
             plural: kind.plural.to_owned(),
             namespaced,
         }

@@ -92,6 +92,27 @@ impl Answer for MetadataOnly {
     }
 }
 
+/// The objects of a list.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    /// Empty for all.
+    namespace: &'a str,
+    /// A selector of labels; empty for all.
+    labels: &'a str,
+    /// A selector of fields; empty for all.
+    fields: &'a str,
+}
+
+impl<'a> Wanted<'a> {
+    fn labelled(namespace: &'a str, labels: &'a str) -> Self {
+        Self {
+            namespace,
+            labels,
+            fields: "",
+        }
+    }
+}
+
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -170,6 +191,27 @@ impl Cluster {
         .await
     }
 
+    /// Changes an object by a merge patch (RFC 7386), and returns the result.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn merge_patch(
+        &self,
+        resource: &Resource,
+        name: &ObjectName,
+        manager: &str,
+        patch: &Value,
+    ) -> Result<Answered<Value>, ClusterError> {
+        let path = with_query(&resource.path(name)?, [("fieldManager", manager)]);
+        self.answer(ApiCall {
+            method: &Method::PATCH,
+            content_type: "application/merge-patch+json",
+            body: patch.to_string().as_bytes(),
+            ..ApiCall::get(&path)
+        })
+        .await
+    }
+
     /// Deletes an object; the server removes it once its finalizers are done.
     ///
     /// # Errors
@@ -205,7 +247,8 @@ impl Cluster {
         labels: &str,
     ) -> Result<Answered<Vec<Stamp>>, ClusterError> {
         let stamp = |item: MetadataOnly| item.metadata;
-        self.list_as(METADATA_LIST, resource, (namespace, labels), stamp).await
+        self.list_as(METADATA_LIST, resource, Wanted::labelled(namespace, labels), stamp)
+            .await
     }
 
     /// Lists the metadata of the objects of a kind with some labels, in a namespace or in all.
@@ -218,8 +261,8 @@ impl Cluster {
         namespace: &str,
         labels: &str,
     ) -> Result<Answered<Vec<Value>>, ClusterError> {
-        self.list_as(METADATA_LIST, resource, (namespace, labels), |item: Value| item)
-            .await
+        let wanted = Wanted::labelled(namespace, labels);
+        self.list_as(METADATA_LIST, resource, wanted, |item: Value| item).await
     }
 
     /// Lists the objects of a kind with some labels, in a namespace or in all.
@@ -232,8 +275,25 @@ impl Cluster {
         namespace: &str,
         labels: &str,
     ) -> Result<Answered<Vec<Value>>, ClusterError> {
-        self.list_as("", resource, (namespace, labels), |item: Value| item)
-            .await
+        let wanted = Wanted::labelled(namespace, labels);
+        self.list_as("", resource, wanted, |item: Value| item).await
+    }
+
+    /// Lists the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace or in all.
+    ///
+    /// # Errors
+    /// Whatever the server says.
+    pub async fn list_by_fields(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        fields: &str,
+    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        let wanted = Wanted {
+            fields,
+            ..Wanted::labelled(namespace, "")
+        };
+        self.list_as("", resource, wanted, |item: Value| item).await
     }
 
     /// Lists the objects of a kind with some labels in a namespace: one page, of one object more than `most` if there are more.
@@ -265,10 +325,10 @@ impl Cluster {
         &self,
         accept: &str,
         resource: &Resource,
-        (namespace, labels): (&str, &str),
+        wanted: Wanted<'_>,
         take: impl Fn(T) -> U,
     ) -> Result<Answered<Vec<U>>, ClusterError> {
-        let collection = resource.collection(namespace)?;
+        let collection = resource.collection(wanted.namespace)?;
         let call = ApiCall::get(&collection);
         let all = Answered::empty(Vec::new(), &self.budget.memory);
         let mut all = all.map_err(|cause| self.too_much(call, cause))?;
@@ -277,8 +337,9 @@ impl Cluster {
         let end = Instant::now() + LONGEST;
         loop {
             let from = (!next.is_empty()).then_some(("continue", next.as_str()));
-            let query = [("labelSelector", labels), ("limit", PAGE)];
-            let path = with_query(&collection, query.into_iter().chain(from));
+            let fields = (!wanted.fields.is_empty()).then_some(("fieldSelector", wanted.fields));
+            let query = [("labelSelector", wanted.labels), ("limit", PAGE)];
+            let path = with_query(&collection, query.into_iter().chain(fields).chain(from));
             let call = ApiCall {
                 accept,
                 ..ApiCall::get(&path)

@@ -2,6 +2,8 @@
 
 use kube::api::ApiResource;
 
+use super::discovery::GroupVersionKind;
+
 /// A kind of objects.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kind {
@@ -93,6 +95,16 @@ impl Kind {
         match self.group {
             "" => self.version.to_owned(),
             group => format!("{group}/{}", self.version),
+        }
+    }
+
+    /// The kind at its version, for discovery.
+    #[must_use]
+    pub fn gvk(&self) -> GroupVersionKind {
+        GroupVersionKind {
+            group: self.group.to_owned(),
+            version: self.version.to_owned(),
+            kind: self.kind.to_owned(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! types. Nothing here is specific to a kind.
 
 mod account;
+mod annotate;
 mod answer;
 mod answered;
 mod apply;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::controllers::context::{Context, Parts};
+use crate::controllers::images::fields::FieldBook;
 use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::images::readers::Readers;
 use crate::controllers::mirrors::Mirrors;
@@ -20,6 +21,7 @@ pub(crate) struct AutomationContext {
     /// Empty as long as no automation follows its commits.
     pub(crate) kustomizations: Arc<Cache>,
     pub(crate) readers: Arc<Readers>,
+    pub(crate) fields: Option<Arc<FieldBook>>,
 }
 
 impl AutomationContext {
@@ -31,6 +33,7 @@ impl AutomationContext {
             policy_book: PolicyBook::new(&parts.shared, Arc::clone(&policies)),
             policies,
             readers: Arc::clone(&parts.caches.readers),
+            fields: parts.fields.clone(),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         })

@@ -1,6 +1,6 @@
 //! `bumpwright.dev/verify: server`: dry runs of changed objects, at the cluster and as the account that their Kustomization is applied with.
 //!
-//! Cluster and account are those of the Kustomization in the API server, never those of the files that are verified: whoever may write the
+//! Cluster and account are those of the Kustomization in the API server, never those of the files that are verified: those who may write the
 //! files may not choose them.
 
 use std::collections::BTreeMap;
@@ -64,11 +64,7 @@ impl AsReconciler {
         };
         let applies = self.shared.settings.kinds.kustomize;
         let remote = known.spec.kube_config.as_ref();
-        if !applies && remote.is_some_and(|remote| remote.secret_ref.is_none()) {
-            return Err(NotAsked::Failed(
-                "only the process that applies Kustomizations logs in at a cluster that a ConfigMap names".to_owned(),
-            ));
-        }
+        target::check_login(&self.shared, known).map_err(NotAsked::Failed)?;
         let target = target::of(&self.shared, known).await.map_err(NotAsked::Failed)?;
         let cluster = target.cluster.within(self.shared.settings.builds.of(&self.namespace));
         let refused = refusals(&cluster, run.objects, run.build, &settings).await;

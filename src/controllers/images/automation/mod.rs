@@ -88,6 +88,7 @@ impl Reconcile for ImageUpdateAutomations {
 
     async fn forgotten(&self, name: &ObjectName) {
         self.0.readers.forget(name);
+        self.0.fields.iter().for_each(|fields| fields.forget(name));
         self.0.mirrors.forget(Self::KIND.kind, name).await;
     }
 }
@@ -150,6 +151,7 @@ impl ImageUpdateAutomations {
         let repository = dereference::repository(context, &automation).await?;
         let objects = dereference::objects(context, &automation, &repository).await?;
         let limit = limit(&repository);
+        let source = repository.metadata.object_name();
         let verifier = verify::verifier(context, &automation, &annotations).await?;
         let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
@@ -158,10 +160,13 @@ impl ImageUpdateAutomations {
         following.iter().for_each(|following| following.prepare(&mut job.edits));
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());
+        if let Some(fields) = &context.fields {
+            fields.record(&request.object.name, &source, &run);
+        }
         others::observe(&mut observed, &run);
         self.tell(request, &run, status.message_before());
         let ran = Ran { run, job, place };
-        let looked = rollout::look(following, &annotations, request, &ran).await;
+        let looked = rollout::look(context, following, &annotations, request, &ran).await;
         let again = looked.as_ref().and_then(|looked| looked.again);
         status::looked(status, request, looked);
         match ran.run.failure {

@@ -20,7 +20,7 @@ use bumpwright_api::{
 use bumpwright_fleet::{
     ClusterObjects, FleetObject, FleetVerifier, Outside, Repository, Settings, SourceObject, Verification,
 };
-use bumpwright_kube::{CONFIG_MAP, ClusterError, GroupVersionKind, KUSTOMIZATION, Kind, SECRET};
+use bumpwright_kube::{CONFIG_MAP, ClusterError, KUSTOMIZATION, Kind, SECRET};
 use bumpwright_kustomize::tree::{Sealed, World};
 use bumpwright_update::{Impact, Proposal, Verify, VerifyError};
 
@@ -184,12 +184,7 @@ async fn seen(context: &AutomationContext, automation: &ImageUpdateAutomation) -
 /// The Kustomizations of a namespace, or of all; none in a cluster that does not have the kind.
 async fn kustomizations(context: &AutomationContext, namespace: &str) -> Result<Vec<Value>, ClusterError> {
     let cluster = &context.shared.cluster;
-    let kind = GroupVersionKind {
-        group: KUSTOMIZATION.group.to_owned(),
-        version: KUSTOMIZATION.version.to_owned(),
-        kind: KUSTOMIZATION.kind.to_owned(),
-    };
-    let listed = match cluster.resource(&kind).await {
+    let listed = match cluster.resource(&KUSTOMIZATION.gvk()).await {
         Ok(resource) => cluster.list(&resource, namespace, "").await,
         Err(error) => Err(error),
     };

@@ -87,18 +87,18 @@ fn changed<'a>(status: &Status, observed: &'a Value) -> Vec<&'a str> {
     changed.map(|(name, _)| name.as_str()).collect()
 }
 
-/// Has the automation run again when a window opens that it was outside of, or that fields wait for. An interval of half of that time or
-/// less comes first, with all of its jitter, and looks again.
+/// Has the automation run again when a window opens that it was outside of, or at the time that fields wait for: another window opens, or a
+/// tag is proven (`soak`). An interval of half of that time or less comes first, with all of its jitter, and looks again.
 pub(super) fn come_back(request: &ReconcileRequest<'_>, finished: &FinishedRun) {
     let outside = finished.run.outside.as_ref().and_then(|closed| closed.opens.as_ref());
-    let Some(opens) = outside
+    let Some(due) = outside
         .into_iter()
-        .chain(&finished.run.opens)
+        .chain(&finished.run.due)
         .min_by(|one, other| one.order(other))
     else {
         return;
     };
-    let pause = until(opens, &clock::now());
+    let pause = until(due, &clock::now());
     if pause < finished.automation.interval().saturating_mul(2) {
         request.come_back(pause);
     }

@@ -111,13 +111,9 @@ impl PolicyBook {
 impl PolicyBook {
     /// When a policy (`namespace/name`) chose its image, in seconds since 1970-01-01 UTC, if that was seen.
     pub(crate) fn appeared(&self, policy: &str) -> Option<i64> {
-        let (namespace, name) = policy.split_once('/')?;
+        let policy = ObjectName::parse(policy)?;
         let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        pages
-            .get(namespace)?
-            .changed
-            .get(&ObjectName::new(namespace, name))
-            .copied()
+        pages.get(&policy.namespace)?.changed.get(&policy).copied()
     }
 }
 

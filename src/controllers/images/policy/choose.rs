@@ -61,7 +61,7 @@ impl Candidates {
         let (chosen, again) = match &guards.promotion {
             Some(promotion) => self.promoted(context, policy, promotion, objects).await?,
             None => {
-                let chosen = self.newest(context, policy.clone(), objects).await;
+                let chosen = self.newest(context, policy.clone(), objects, None).await;
                 (chosen.map_err(Error::Failure)?, None)
             }
         };
@@ -100,13 +100,14 @@ impl Candidates {
         Ok((choice, again))
     }
 
-    /// The newest image that the policy allows, of tags that are proven if they have to be. Blocks on registries for digests, ages and
-    /// signatures, so it has a thread of its own.
+    /// The newest image that the policy allows, of tags that are proven if they have to be, and with this digest if it is. Blocks on
+    /// registries for digests, ages and signatures, so it has a thread of its own.
     pub(super) async fn newest(
         self,
         context: &Arc<ImagesContext>,
         policy: ImagePolicy,
         objects: Objects,
+        digest: Option<String>,
     ) -> Result<Result<Chosen, NoImage>, String> {
         let context = Arc::clone(context);
         let work = move || {
@@ -116,6 +117,7 @@ impl Candidates {
                 tags: &self.tags,
                 before: self.before.as_ref(),
                 is_proven: true,
+                digest: digest.as_deref(),
             };
             choose(&context.scanner, &asked, &objects, &clock::now())
         };

@@ -25,7 +25,7 @@ use crate::controllers::tokens;
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::ImagePolicy;
 use bumpwright_connect::ProviderAccount;
-use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
+use bumpwright_kube::{ClusterError, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
@@ -94,13 +94,19 @@ async fn forget_released(request: &ReconcileRequest<'_>) -> Option<Object> {
         return None;
     }
     let written = request.annotate(FAILED_VERSIONS, failed.text().as_deref()).await;
-    let log = |error: &String| {
+    let log = |error: &ClusterError| {
         request
             .log
-            .error(error, "unable to forget the failures of released versions")
+            .error(error, "unable to forget the failures of released versions");
+        if matches!(error, ClusterError::Conflict(_)) {
+            request.come_back(SOON);
+        }
     };
     written.inspect_err(log).ok()
 }
+
+/// When to look again at failures that were written meanwhile.
+const SOON: Duration = Duration::from_secs(1);
 
 /// A valid policy.
 struct Valid {

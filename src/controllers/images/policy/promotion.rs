@@ -68,8 +68,9 @@ impl Candidates {
                 Err(waiting) => return Ok(refused.by(waiting)),
             }
         }
+        let digest = proof.as_ref().and_then(|proof| proof.version.digest.clone());
         let chosen = self
-            .newest(context, policy.clone(), objects)
+            .newest(context, policy.clone(), objects, digest)
             .await
             .map_err(Error::Failure)?;
         let is_newest = chosen
@@ -148,7 +149,7 @@ struct Refused<'a> {
 impl Refused<'_> {
     fn by(&self, waiting: Waiting) -> Promoted {
         let refusal = GuardRefusal::NotProven {
-            promotion: self.promotion.clone(),
+            promotion: Some(self.promotion.clone()),
             why: waiting.why,
         };
         let refused = NoImage::Refused {

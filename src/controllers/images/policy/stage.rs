@@ -82,6 +82,7 @@ async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(
     let inventory = Inventory::of(&object.status(), object.generation).map_err(|why| why.to_string())?;
     let kustomization: Kustomization = object.read(&KUSTOMIZATION).map_err(|error| error.to_string())?;
     let shared = &context.shared;
+    target::check_login(shared, &kustomization)?;
     let cluster = target::of(shared, &kustomization).await?.cluster;
     let mut reader = Reader {
         cluster: cluster.within(shared.settings.builds.of(own)),

@@ -94,6 +94,22 @@ pub(crate) async fn of(shared: &Context, kustomization: &Kustomization) -> Resul
     }
 }
 
+/// Checks that this process, which may not be the one that applies a Kustomization, may log in at its target: it sends its own identity
+/// to no cluster that a ConfigMap names.
+///
+/// # Errors
+/// A sentence.
+pub(crate) fn check_login(context: &Context, kustomization: &Kustomization) -> Result<(), String> {
+    let remote = kustomization.spec.kube_config.as_ref();
+    let is_described = remote.is_some_and(|remote| remote.secret_ref.is_none());
+    match is_described && !context.settings.kinds.kustomize {
+        true => {
+            Err("only the process that applies Kustomizations logs in at a cluster that a ConfigMap names".to_owned())
+        }
+        false => Ok(()),
+    }
+}
+
 /// The account that objects are applied as; None for our own.
 pub(crate) fn account(context: &Context, kustomization: &Kustomization) -> Option<ObjectName> {
     let own = kustomization.spec.service_account_name.as_deref();

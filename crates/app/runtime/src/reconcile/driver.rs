@@ -147,6 +147,12 @@ impl ReconcileRequest<'_> {
         self.queue.add_after(self.object.name.clone(), pause);
     }
 
+    /// The pause after this many failures in a row, as after failed reconciliations.
+    #[must_use]
+    pub fn pause_after(&self, failures: u32) -> Duration {
+        self.queue.pause_after(failures)
+    }
+
     /// Reconciles the object again right after this reconciliation.
     pub fn again(&self) {
         self.queue.add(self.object.name.clone());
@@ -176,20 +182,20 @@ impl ReconcileRequest<'_> {
         written.map_err(|error| error.to_string())
     }
 
-    /// Sets an annotation of the object, or removes it. Returns the object, for [`ReconcileRequest::wrote`].
+    /// Sets an annotation of the object, or removes it, if nobody has changed it since the beginning of the reconciliation. Returns the
+    /// object, for [`ReconcileRequest::wrote`].
     ///
     /// # Errors
-    /// The server's error; also when another object has the name meanwhile.
-    pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, String> {
+    /// As [`Cluster::annotate`](bumpwright_kube::Cluster::annotate).
+    pub async fn annotate(&self, key: &str, value: Option<&str>) -> Result<Object, ClusterError> {
         let Writer {
             services,
             cache,
             manager,
             ..
         } = self.writer;
-        let patch = json!({ "metadata": { "uid": self.object.uid, "annotations": { key: value } } });
-        let patched = services.cluster.patch(cache.kind(), &self.object.name, manager, &patch);
-        patched.await.map_err(|error| error.to_string())
+        let kind = (cache.kind(), manager);
+        services.cluster.annotate(kind, self.object, key, value).await
     }
 
     /// Takes note of writes to the object's metadata: its state after the last one.

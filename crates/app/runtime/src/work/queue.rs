@@ -225,6 +225,12 @@ impl Queue {
         pause
     }
 
+    /// The pause after this many failures in a row.
+    #[must_use]
+    pub fn pause_after(&self, failures: u32) -> Duration {
+        self.backoff.pause(failures.saturating_sub(1))
+    }
+
     /// For how long changes have been waiting for the object's next reconciliation, including the latest one.
     pub fn unsettled(&self, name: &ObjectName) -> Duration {
         let mut state = self.lock();

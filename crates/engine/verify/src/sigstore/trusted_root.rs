@@ -24,7 +24,7 @@ pub enum TrustedRootError {
     /// It is too large.
     #[error("the trusted root has more than {MAX_TEXT} bytes")]
     Size,
-    /// It is no JSON of this form.
+    /// It is not valid JSON of this form.
     #[error("the trusted root is not JSON of Sigstore's format: {0}")]
     Json(String),
     /// It is of another kind or version.

@@ -1,126 +1,27 @@
 //! The fields that commits of ours changed, and what became of them in other commits.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::index::Index;
+use crate::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
 use crate::survey::{self, Marked};
 use bumpwright_edit::{Content, Plan, Scan, Site, carried, file_kind, restored, splice};
-use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
-
-/// The most files that differ between two commits.
-const FILES: usize = 10_000;
+use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 
 /// The name of the work, for errors.
 const WORK: &str = "the files of a rollout";
 
-/// The most nested folders.
-const DEPTH: usize = 256;
-
-/// A file that differs between two trees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// Its path from the root.
-    pub path: Vec<u8>,
-    /// Its blob before, if it was a file.
-    pub old: Option<ObjectId>,
-    /// Its blob after, if it is a file.
-    pub new: Option<ObjectId>,
-}
-
-/// The files that differ between two trees, by path. Folders with the same id are not read.
-///
-/// # Errors
-/// When a tree cannot be read, or more than 10,000 files differ.
-pub fn changed_files(objects: &Objects, old: ObjectId, new: ObjectId) -> Result<Vec<ChangedFile>, GitError> {
-    let mut diff = Diff {
-        objects,
-        walk: Walk::new(WORK, objects),
-        files: Vec::new(),
-    };
-    diff.trees(Some(old), Some(new), &[], 0)?;
-    Ok(diff.files)
-}
-
-struct Diff<'a> {
-    objects: &'a Objects,
-    walk: Walk,
-    files: Vec<ChangedFile>,
-}
-
-/// The entries of a folder by name: kind and id.
-type Entries = BTreeMap<Vec<u8>, (EntryKind, ObjectId)>;
-
-impl Diff<'_> {
-    fn trees(&mut self, old: Option<ObjectId>, new: Option<ObjectId>, at: &[u8], depth: usize) -> Result<(), GitError> {
-        if old == new {
-            return Ok(());
-        }
-        if depth > DEPTH {
-            return Err(GitError::Invalid(format!("folders nest deeper than {DEPTH} levels")));
-        }
-        let (old, mut new) = (self.entries(old)?, self.entries(new)?);
-        for (name, before) in old {
-            let after = new.remove(&name);
-            if after != Some(before) {
-                self.entry(&name, Some(before), after, at, depth)?;
-            }
-        }
-        for (name, after) in new {
-            self.entry(&name, None, Some(after), at, depth)?;
-        }
-        Ok(())
-    }
-
-    fn entry(
-        &mut self,
-        name: &[u8],
-        old: Option<(EntryKind, ObjectId)>,
-        new: Option<(EntryKind, ObjectId)>,
-        at: &[u8],
-        depth: usize,
-    ) -> Result<(), GitError> {
-        let mut path = at.to_vec();
-        if !at.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-        self.walk.step(path.len() as u64)?;
-        let folder = |entry: Option<(EntryKind, ObjectId)>| entry.filter(|(kind, _)| *kind == EntryKind::Tree);
-        let (old_folder, new_folder) = (folder(old), folder(new));
-        if old_folder.is_some() || new_folder.is_some() {
-            self.trees(
-                old_folder.map(|(_, id)| id),
-                new_folder.map(|(_, id)| id),
-                &path,
-                depth + 1,
-            )?;
-        }
-        let is_other = |entry: Option<(EntryKind, ObjectId)>| entry.is_some_and(|(kind, _)| kind != EntryKind::Tree);
-        if is_other(old) || is_other(new) {
-            if self.files.len() >= FILES {
-                return Err(GitError::Invalid(format!("more than {FILES} files differ")));
-            }
-            let blob = |entry: Option<(EntryKind, ObjectId)>| entry.and_then(|(kind, id)| kind.is_file().then_some(id));
-            self.files.push(ChangedFile {
-                path,
-                old: blob(old),
-                new: blob(new),
-            });
-        }
-        Ok(())
-    }
-
-    fn entries(&mut self, tree: Option<ObjectId>) -> Result<Entries, GitError> {
-        let Some(tree) = tree else { return Ok(Entries::new()) };
-        let tree = self.objects.tree(tree)?;
-        let mut entries = Entries::new();
-        for entry in tree.entries() {
-            let entry = entry?;
-            entries.insert(entry.name.to_vec(), (entry.kind, entry.id));
-        }
-        Ok(entries)
-    }
+/// The files that differ between two trees.
+fn changed(objects: &Objects, old: ObjectId, new: ObjectId) -> Result<Vec<ChangedFile>, GitError> {
+    let found = changed_files(objects, (old, new), Changes::All, &mut Walk::new(WORK, objects))?;
+    found.ok_or_else(|| {
+        GitError::Invalid(format!(
+            "more than {MOST_CHANGED} files differ, or folders nest too deeply"
+        ))
+    })
 }
 
 /// The commits of a rollout, oldest first: parent and commit.
@@ -129,11 +30,34 @@ pub type Commits = [(ObjectId, ObjectId)];
 /// The fields that commits of ours changed.
 #[derive(Debug)]
 pub struct Ours<'a> {
-    objects: &'a Objects,
+    objects: Objects,
     index: &'a Index,
     /// The tree of the latest commit.
     tree: ObjectId,
     files: BTreeMap<Vec<u8>, OurFile>,
+    read: RefCell<Read>,
+}
+
+/// What was read last: the fields of a file are asked about one after the other.
+#[derive(Debug, Default)]
+struct Read {
+    path: Vec<u8>,
+    file: Option<Rc<File>>,
+    /// Where the fields of one of its contents are in another.
+    carried: BTreeMap<(ObjectId, ObjectId), Rc<[Option<usize>]>>,
+}
+
+impl Read {
+    /// What is known of a file; others are forgotten.
+    fn of(&mut self, path: &[u8]) -> &mut Self {
+        if self.path != path {
+            *self = Self {
+                path: path.to_vec(),
+                ..Self::default()
+            };
+        }
+        self
+    }
 }
 
 /// A file that commits of ours changed.
@@ -160,6 +84,7 @@ pub(super) struct Field {
 type Place = (ObjectId, usize);
 
 /// A content of a file.
+#[derive(Debug)]
 pub(super) struct File {
     pub(super) blob: ObjectId,
     pub(super) bytes: Vec<u8>,
@@ -185,7 +110,7 @@ impl<'a> Ours<'a> {
     ///
     /// # Errors
     /// When an object cannot be read.
-    pub fn of(objects: &'a Objects, index: &'a Index, commits: &Commits) -> Result<Option<Self>, GitError> {
+    pub fn of(objects: &Objects, index: &'a Index, commits: &Commits) -> Result<Option<Self>, GitError> {
         let known = commits
             .iter()
             .filter(|(base, commit)| objects.contains(*base) && objects.contains(*commit));
@@ -193,13 +118,14 @@ impl<'a> Ours<'a> {
         for (base, commit) in known {
             let (old, new) = (objects.commit(*base)?.tree, objects.commit(*commit)?.tree);
             let ours = ours.get_or_insert_with(|| Self {
-                objects,
+                objects: objects.clone(),
                 index,
                 tree: new,
                 files: BTreeMap::new(),
+                read: RefCell::default(),
             });
             ours.tree = new;
-            for file in changed_files(objects, old, new)? {
+            for file in changed(objects, old, new)? {
                 if let (Some(old), Some(new)) = (file.old, file.new) {
                     ours.add(file.path, old, new)?;
                 }
@@ -250,15 +176,21 @@ impl<'a> Ours<'a> {
     }
 
     /// A content of a file.
-    pub(super) fn file(&self, blob: ObjectId, path: &[u8]) -> Result<File, GitError> {
+    pub(super) fn file(&self, blob: ObjectId, path: &[u8]) -> Result<Rc<File>, GitError> {
+        let known = self.read.borrow_mut().of(path).file.clone();
+        if let Some(file) = known.filter(|file| file.blob == blob) {
+            return Ok(file);
+        }
         let limit = survey::size_limit(file_kind(&String::from_utf8_lossy(path)));
-        let surveyed = survey::survey_file(self.objects, self.index, blob, path)?;
+        let surveyed = survey::survey_file(&self.objects, self.index, blob, path)?;
         let first: Option<Marked> = surveyed.files.into_iter().next();
-        Ok(File {
+        let file = Rc::new(File {
             blob,
             bytes: self.objects.blob(blob, limit)?,
             scan: first.and_then(|file| file.facts.scan),
-        })
+        });
+        self.read.borrow_mut().of(path).file = Some(Rc::clone(&file));
+        Ok(file)
     }
 
     /// Where a field is in another content of its file.
@@ -266,8 +198,18 @@ impl<'a> Ours<'a> {
         if blob == to.blob {
             return Ok(Some(n));
         }
-        let from = self.file(blob, path)?;
-        Ok(carried(from.content(), to.content()).get(n).copied().flatten())
+        let pair = (blob, to.blob);
+        let known = self.read.borrow_mut().of(path).carried.get(&pair).cloned();
+        let places = match known {
+            Some(places) => places,
+            None => {
+                let from = self.file(blob, path)?;
+                let places: Rc<[Option<usize>]> = carried(from.content(), to.content()).into();
+                self.read.borrow_mut().of(path).carried.insert(pair, Rc::clone(&places));
+                places
+            }
+        };
+        Ok(places.get(n).copied().flatten())
     }
 
     /// The field in a content of its file, if it is there.
@@ -320,7 +262,7 @@ impl<'a> Ours<'a> {
         if let Some(found) = found {
             return Ok(Some(found.id));
         }
-        let changed = changed_files(self.objects, self.tree, tree)?;
+        let changed = changed(&self.objects, self.tree, tree)?;
         let renamed = changed
             .iter()
             .any(|file| file.old.is_none() && file.new == Some(ours.latest));
@@ -337,7 +279,7 @@ impl<'a> Ours<'a> {
             return Ok(None);
         }
         let (old, new) = (self.objects.commit(good)?.tree, self.objects.commit(bad)?.tree);
-        for file in changed_files(self.objects, old, new)? {
+        for file in changed(&self.objects, old, new)? {
             let (Some(ours), Some(old), Some(new)) = (self.files.get(&file.path), file.old, file.new) else {
                 return Ok(Some(false));
             };

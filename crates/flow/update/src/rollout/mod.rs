@@ -4,5 +4,5 @@
 mod files;
 mod put_back;
 
-pub use files::{Commits, Ours, changed_files};
+pub use files::{Commits, Ours};
 pub use put_back::PutBack;

@@ -7,7 +7,9 @@ use super::files::{OurFile, Ours};
 use crate::index::Index;
 use crate::policies::Policies;
 use crate::preview::Preview;
+use crate::review::change_id;
 use crate::survey::Marked;
+use crate::trailer::has_change_id;
 use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored};
 use bumpwright_git::{GitError, ObjectId, Objects};
 use bumpwright_policy::{LatestRef, PolicyName};
@@ -23,6 +25,8 @@ pub struct PutBack {
     pub only: Option<BTreeSet<PolicyName>>,
     /// Lines for the end of the commit message: keys and values.
     pub trailers: Vec<(String, String)>,
+    /// The commit by which this was proposed before, if it was.
+    pub earlier: Option<ObjectId>,
 }
 
 /// The plan, and the images that the policies have then.
@@ -76,6 +80,28 @@ impl PutBack {
             preview,
             policies: Arc::new(policies),
         })
+    }
+}
+
+impl PutBack {
+    /// Whether the commits name changes: they were reviewed at Gerrit.
+    pub(crate) fn has_change_ids(&self, objects: &Objects) -> Result<bool, GitError> {
+        for (_, commit) in self.commits.iter().filter(|(_, commit)| objects.contains(*commit)) {
+            if has_change_id(&objects.commit(*commit)?.message) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The Change-Id: of the commits of the rollout, and not of the fields or the base, which may change while it is reviewed.
+    pub(crate) fn change_id(&self, url: &str, reference: &str, automation: Option<&str>) -> String {
+        let commits = self.commits.iter().map(|(_, commit)| commit.to_string());
+        let only = self.only.iter().flatten().map(ToString::to_string);
+        let automation = automation.unwrap_or_default().to_owned();
+        let first = ["put back".to_owned(), url.to_owned(), reference.to_owned(), automation];
+        let parts: Vec<String> = first.into_iter().chain(commits).chain(only).collect();
+        change_id(&parts.iter().map(String::as_bytes).collect::<Vec<_>>())
     }
 }
 

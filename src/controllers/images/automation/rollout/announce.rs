@@ -4,14 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::RECORD;
+use super::keeper::Keeper;
 use super::look;
 use crate::controllers::images::automation::context::AutomationContext;
 use bumpwright_api::ImageUpdateAutomation;
-use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_rollout::{Follower, KustomizationState, Pushed, PutBack, Record};
 use bumpwright_runtime::clock;
@@ -21,12 +19,12 @@ use bumpwright_update::{Announce, Announced, Impact};
 pub(super) struct Announcer {
     context: Arc<AutomationContext>,
     automation: Arc<ImageUpdateAutomation>,
-    uid: String,
+    keeper: Arc<Keeper>,
     runtime: Handle,
     before: Record,
     /// Why it is not known which Kustomizations there are, if it is not.
     unlisted: Option<String>,
-    written: Mutex<Option<(Record, Object)>>,
+    written: Mutex<Option<Record>>,
 }
 
 impl std::fmt::Debug for Announcer {
@@ -39,14 +37,14 @@ impl Announcer {
     pub(super) fn new(
         context: &Arc<AutomationContext>,
         automation: &Arc<ImageUpdateAutomation>,
-        object: &Object,
+        keeper: &Arc<Keeper>,
         before: Record,
         unlisted: Option<String>,
     ) -> Self {
         Self {
             context: Arc::clone(context),
             automation: Arc::clone(automation),
-            uid: object.uid.clone(),
+            keeper: Arc::clone(keeper),
             runtime: Handle::current(),
             before,
             unlisted,
@@ -54,25 +52,15 @@ impl Announcer {
         }
     }
 
-    /// The record that was written last, and the object after that.
-    pub(super) fn announced(&self) -> Option<(Record, Object)> {
+    /// The record that was written last.
+    pub(super) fn announced(&self) -> Option<Record> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn write(&self, record: Record) -> Result<(), String> {
-        let text = record.text().map_err(|error| error.to_string())?;
-        let patch = json!({"metadata": {"uid": self.uid, "annotations": {RECORD: text}}});
-        let name = self.automation.metadata.object_name();
-        let cluster = &self.context.shared.cluster;
-        let written = self.runtime.block_on(cluster.patch(
-            &IMAGE_UPDATE_AUTOMATION,
-            &name,
-            "image-automation-controller",
-            &patch,
-        ));
-        let object =
-            written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
-        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some((record, object));
+        let written = self.runtime.block_on(self.keeper.write(Some(&record)));
+        written.map_err(|error| format!("the commit is not pushed, since it cannot be recorded: {error}"))?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
         Ok(())
     }
 }
@@ -197,6 +185,8 @@ pub(super) struct PutBackAnnouncer {
     pub(super) announcer: Announcer,
     /// The images that it takes away, by policy.
     pub(super) images: BTreeMap<String, String>,
+    /// The Kustomization that it is made for.
+    pub(super) kustomization: String,
 }
 
 impl std::fmt::Debug for PutBackAnnouncer {
@@ -208,12 +198,19 @@ impl std::fmt::Debug for PutBackAnnouncer {
 impl Announce for PutBackAnnouncer {
     fn announce(&self, commit: &Announced<'_>) -> Result<(), String> {
         let mut record = self.announcer.before.clone();
-        record.put_back = Some(PutBack {
+        let before = record.put_back.take().filter(|before| before.images == self.images);
+        let put_back = PutBack {
             commit: commit.commit.to_string(),
             branch: commit.branch.to_owned(),
             images: self.images.clone(),
-            pushed: false,
-        });
+            kustomization: self.kustomization.clone(),
+            ..before.clone().unwrap_or_default()
+        };
+        // It is proposed already.
+        if before.as_ref() == Some(&put_back) {
+            return Ok(());
+        }
+        record.put_back = Some(put_back);
         self.announcer.write(record)
     }
 }

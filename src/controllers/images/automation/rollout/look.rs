@@ -159,6 +159,8 @@ struct GitView<'a> {
     place: &'a Place,
     commits: &'a [(ObjectId, ObjectId)],
     objects: RefCell<Option<Objects>>,
+    /// The fields that the commits changed, until a fetch brings objects; none if all of the commits are missing.
+    ours: RefCell<Option<Option<Ours<'a>>>>,
     known: RefCell<BTreeMap<String, Holds>>,
     fetches: RefCell<usize>,
     /// An error that may pass, after which nothing is concluded.
@@ -171,6 +173,7 @@ impl<'a> GitView<'a> {
             place,
             commits,
             objects: RefCell::new(place.mirror.objects()?),
+            ours: RefCell::default(),
             known: RefCell::default(),
             fetches: RefCell::default(),
             failed: RefCell::default(),
@@ -234,13 +237,25 @@ impl<'a> GitView<'a> {
         for id in needed {
             self.obtain(*id);
         }
-        let objects = self.objects.borrow();
-        let asked = Ours::of(objects.as_ref()?, &self.place.index, self.commits)
-            .and_then(|ours| ours.map_or(Ok(None), |ours| ask(&ours, &ids)));
+        let asked = self.ours(|ours| ask(ours, &ids));
         asked.unwrap_or_else(|error| {
             self.note(error);
             None
         })
+    }
+
+    /// Asks about the fields that the commits changed.
+    fn ours<T>(&self, ask: impl Fn(&Ours<'_>) -> Result<Option<T>, GitError>) -> Result<Option<T>, GitError> {
+        let objects = self.objects.borrow();
+        let Some(objects) = objects.as_ref() else {
+            return Ok(None);
+        };
+        let mut known = self.ours.borrow_mut();
+        let ours = match known.take() {
+            Some(ours) => ours,
+            None => Ours::of(objects, &self.place.index, self.commits)?,
+        };
+        known.insert(ours).as_ref().map_or(Ok(None), ask)
     }
 
     fn obtain(&self, id: ObjectId) {
@@ -258,7 +273,10 @@ impl<'a> GitView<'a> {
             branch: None,
         };
         match self.place.mirror.fetch(&checkout, &[]) {
-            Ok(fetched) => *self.objects.borrow_mut() = Some(fetched.objects),
+            Ok(fetched) => {
+                *self.objects.borrow_mut() = Some(fetched.objects);
+                *self.ours.borrow_mut() = None;
+            }
             Err(error) => self.note(error),
         }
     }

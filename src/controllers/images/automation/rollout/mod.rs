@@ -5,19 +5,22 @@ mod act;
 mod announce;
 mod aside;
 mod hold;
+mod keeper;
 mod look;
+mod outcome;
 mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use announce::Announcer;
+use keeper::Keeper;
 
 use super::context::AutomationContext;
 use bumpwright_api::{AutomationAnnotations, Follow, GitRepository, ImageUpdateAutomation};
 use bumpwright_kube::{ClusterError, GroupVersionKind, KUSTOMIZATION, Object};
 use bumpwright_rollout::{Record, Step, Summary};
-use bumpwright_runtime::{ReconcileRequest, clock};
+use bumpwright_runtime::{ReconcileRequest, Status, clock};
 use bumpwright_update::{Announce, Edits, Place, RemoteJob, Run};
 
 /// The annotation with the record, which triggers no reconciliation.
@@ -38,6 +41,7 @@ pub(super) struct Following {
     before: Record,
     /// Why it is not known which Kustomizations there are, if it is not.
     unlisted: Option<String>,
+    keeper: Arc<Keeper>,
     announcer: Arc<Announcer>,
 }
 
@@ -60,17 +64,8 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// Notes the result of a write, if there was one.
-    fn note(&mut self, written: Result<Option<Object>, String>) {
-        match written {
-            Ok(Some(object)) => self.written = Some(object),
-            Ok(None) => {}
-            Err(_) => self.retry(),
-        }
-    }
-
-    fn retry(&mut self) {
-        self.again = Some(self.again.map_or(RETRY, |again| again.min(RETRY)));
+    fn retry(&mut self, pause: Duration) {
+        self.again = Some(self.again.map_or(pause, |again| again.min(pause)));
     }
 }
 
@@ -85,7 +80,8 @@ impl Following {
     ) -> Self {
         let unlisted = list(context).await.err();
         let before = record(request.object).unwrap_or_default();
-        let announcer = Announcer::new(context, automation, request.object, before.clone(), unlisted.clone());
+        let keeper = Arc::new(Keeper::new(context, request.object));
+        let announcer = Announcer::new(context, automation, &keeper, before.clone(), unlisted.clone());
         Self {
             context: Arc::clone(context),
             automation: Arc::clone(automation),
@@ -93,6 +89,7 @@ impl Following {
             follow: follow.clone(),
             before,
             unlisted,
+            keeper,
             announcer: Arc::new(announcer),
         }
     }
@@ -107,35 +104,40 @@ impl Following {
     async fn look(self, request: &ReconcileRequest<'_>, ran: &Ran) -> Looked {
         let mut looked = Looked::default();
         let mut record = self.before.clone();
-        if let Some((announced, object)) = self.announcer.announced() {
+        if let Some(announced) = self.announcer.announced() {
             record = announced;
-            looked.written = Some(object);
         }
         if let Some(why) = self.unlisted.as_ref().filter(|_| record.is_open()) {
             request.log.error(why, "unable to follow the rollout");
-            looked.retry();
+            looked.retry(RETRY);
         } else if record.is_open() {
             let known = record.clone();
+            if Status::of(request.object, request.now).is_requested() {
+                record.retry_now(clock::now().unix_seconds());
+            }
             let own = look::of_source(&self.context, &self.automation);
             record.followers.retain(|name, _| own.contains_key(name));
             match self.step(&mut record, ran).await {
                 Ok(step) => {
                     told::measure(&self.context.shared.metrics, &step);
                     told::news(request, &record, &step);
-                    looked.again = step.again.map(|at| seconds(at - clock::now().unix_seconds()));
-                    let acted = self.act(request, &mut record, &step, ran).await;
-                    looked.note(acted);
+                    self.act(request, &mut record, &step, ran).await;
+                    let again = step.again.into_iter().chain(record.next_try()).min();
+                    looked.again = again.map(|at| seconds(at - clock::now().unix_seconds()));
                 }
                 Err(error) => {
                     request.log.error(&error, "unable to follow the rollout");
-                    looked.retry();
+                    looked.retry(RETRY);
                 }
             }
-            if record != known {
-                let written = self.write(request, &record).await;
-                looked.note(written.map(Some));
+            if record != known
+                && let Err(error) = self.keeper.write(Some(&record)).await
+            {
+                request.log.error(&error, "unable to record the rollout");
+                looked.retry(error.pause());
             }
         }
+        looked.written = self.keeper.written();
         looked.summary = record.summary();
         looked
     }
@@ -150,19 +152,11 @@ impl Following {
             failure_after: i64::try_from(self.follow.failure_after.as_secs()).unwrap_or(i64::MAX),
         }
     }
-
-    async fn write(&self, request: &ReconcileRequest<'_>, record: &Record) -> Result<Object, String> {
-        let text = record.text().map_err(|error| error.to_string());
-        let written = match text {
-            Ok(text) => request.annotate(RECORD, Some(&text)).await,
-            Err(error) => Err(error),
-        };
-        written.inspect_err(|error| request.log.error(error, "unable to record the rollout"))
-    }
 }
 
 /// Looks how far the rollouts of an automation are after a run; none for a dry run, which leaves them as they are.
 pub(super) async fn look(
+    context: &Arc<AutomationContext>,
     following: Option<Following>,
     annotations: &AutomationAnnotations,
     request: &ReconcileRequest<'_>,
@@ -172,7 +166,7 @@ pub(super) async fn look(
         Some(following) => Some(following.look(request, ran).await),
         None if annotations.dry_run => None,
         None => Some(Looked {
-            written: forget(request).await,
+            written: forget(context, request).await,
             ..Looked::default()
         }),
     }
@@ -200,13 +194,15 @@ async fn list(context: &AutomationContext) -> Result<(), String> {
 }
 
 /// Removes the record of an automation that does not follow its commits.
-async fn forget(request: &ReconcileRequest<'_>) -> Option<Object> {
+async fn forget(context: &Arc<AutomationContext>, request: &ReconcileRequest<'_>) -> Option<Object> {
     if !request.object.annotations.contains_key(RECORD) {
         return None;
     }
-    let written = request.annotate(RECORD, None).await;
-    let log = |error: &String| request.log.error(error, "unable to remove the record of the rollout");
-    written.inspect_err(log).ok()
+    let keeper = Keeper::new(context, request.object);
+    if let Err(error) = keeper.write(None).await {
+        request.log.error(&error, "unable to remove the record of the rollout");
+    }
+    keeper.written()
 }
 
 /// Whether an automation has a rollout to follow.

@@ -40,7 +40,7 @@ public final class Loopback {
     answers.println(url + " " + sshPort);
     answers.flush();
     while (System.in.read() >= 0) {
-      // Whoever started this holds the other end.
+      // The process that started this holds the other end.
     }
     daemon.stop();
     Runtime.getRuntime().halt(0);

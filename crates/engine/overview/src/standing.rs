@@ -1,0 +1,187 @@
+//! How far images are on their way to what runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_api::ObjectName;
+use bumpwright_gostd::Time;
+use bumpwright_policy::{Guards, LatestRef};
+
+use super::facts::{AutomationFacts, PolicyFacts};
+use super::images::{Stage, Users, Version};
+use super::kustomizations::first_line;
+use super::readiness::seconds;
+use super::sources::hash;
+use super::world::{Id, KUSTOMIZATION, World};
+
+/// The most Kustomizations that are named for an image.
+const NAMED: usize = 20;
+
+/// How far an image is, and why it is no further.
+pub(crate) struct Standing {
+    pub(crate) stage: Stage,
+    pub(crate) why: String,
+    pub(crate) since: Option<i64>,
+}
+
+impl Standing {
+    fn new(stage: Stage, why: impl Into<String>, since: Option<i64>) -> Self {
+        Self {
+            stage,
+            why: why.into(),
+            since,
+        }
+    }
+}
+
+/// The Kustomizations of a source.
+#[derive(Default)]
+struct Fed {
+    names: Vec<Id>,
+    /// Why one of them has not got the source's revision in good health.
+    waits: Option<String>,
+}
+
+/// A world whose Kustomizations are asked once for each source, not for each image.
+pub(crate) struct Standings<'a> {
+    world: &'a World,
+    fed: BTreeMap<Id, Fed>,
+}
+
+impl<'a> Standings<'a> {
+    pub(crate) fn new(world: &'a World) -> Self {
+        let mut fed = BTreeMap::<Id, Fed>::new();
+        for (name, one) in &world.kustomizations {
+            let source = one.source();
+            let facts = world.sources.get(&source);
+            let of_source = fed.entry(source).or_default();
+            of_source.names.push(Id::new(KUSTOMIZATION, name.clone()));
+            if of_source.waits.is_none() {
+                of_source.waits = facts.and_then(|facts| world.waits(name, one, &facts.status.artifact.revision));
+            }
+        }
+        Self { world, fed }
+    }
+
+    /// How far the choice of a policy is.
+    pub(crate) fn of(
+        &self,
+        name: &ObjectName,
+        policy: &PolicyFacts,
+        chosen: Option<&Version>,
+        users: &Users<'_>,
+    ) -> Standing {
+        let readiness = policy.readiness();
+        let Some(chosen) = chosen else {
+            let why = first_line(&readiness.message);
+            return Standing::new(Stage::Unknown, why, readiness.since);
+        };
+        if let Some(why) = self.held(policy, chosen) {
+            return Standing::new(Stage::Held, why, readiness.since);
+        }
+        // The least advanced of its users counts.
+        let each = users.iter().map(|(user, automation, observed)| {
+            let why = match observed == chosen {
+                true => skipped(name, automation),
+                false => Some(not_written(user, automation)),
+            };
+            match why {
+                Some(why) => Standing::new(Stage::Behind, why, readiness.since),
+                None => self.written(name, automation, chosen),
+            }
+        });
+        each.min_by_key(|standing| standing.stage)
+            .unwrap_or_else(|| Standing::new(Stage::Unused, "no automation has run with this policy", readiness.since))
+    }
+
+    /// Why a person or a failure holds the choice back.
+    fn held(&self, policy: &PolicyFacts, chosen: &Version) -> Option<String> {
+        let annotations = policy.metadata.annotations.iter();
+        let guards = Guards::read(annotations.map(|(key, value)| (key.as_str(), value.as_str()))).ok()?;
+        let image = LatestRef {
+            name: chosen.name.clone(),
+            tag: chosen.tag.clone(),
+            digest: Some(chosen.digest.clone()).filter(|digest| !digest.is_empty()),
+        };
+        let now = Time::unix(self.world.now, 0);
+        let refused = guards.check_hold(&now).and_then(|()| guards.check_failed(&image));
+        refused.err().map(|refusal| refusal.to_string())
+    }
+
+    /// How far the choice is after an automation wrote it.
+    fn written(&self, policy: &ObjectName, automation: &AutomationFacts, chosen: &Version) -> Standing {
+        let at = seconds(&automation.status.last_push_time);
+        let followed = followed(policy, automation, chosen);
+        match followed.or_else(|| self.reconciled(automation)) {
+            None => Standing::new(Stage::Current, "", at),
+            Some(why) => Standing::new(Stage::OnTheWay, why, at),
+        }
+    }
+
+    /// Why what an automation pushed is not reconciled everywhere, by its source's Kustomizations.
+    fn reconciled(&self, automation: &AutomationFacts) -> Option<String> {
+        let (id, source) = self.world.source_of(automation);
+        let source = source?;
+        let (status, artifact) = (&automation.status, &source.status.artifact);
+        let commit = status.last_push_commit.as_str();
+        let is_newer = seconds(&status.last_push_time) > seconds(&artifact.last_update_time);
+        if !is_newer || hash(&artifact.revision) == commit {
+            return self.fed.get(&id)?.waits.clone();
+        }
+        let short = commit.get(..7).unwrap_or(commit);
+        let (push, branch) = (&automation.spec.git.push.branch, &source.spec.reference.branch);
+        Some(match !push.is_empty() && push != branch {
+            true => format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged"),
+            false => format!("{id} has not fetched commit '{short}' yet"),
+        })
+    }
+
+    /// The Kustomizations that get what was written: those that a rollout follows, else those of the source.
+    pub(crate) fn reconcilers(&self, users: &Users<'_>) -> Vec<Id> {
+        let mut found = BTreeSet::new();
+        for (_, automation, _) in users {
+            let record = automation.rollout().unwrap_or_default();
+            let named = record.followers.keys().filter_map(|name| name.split_once('/'));
+            let named = named.map(|(namespace, name)| Id::new(KUSTOMIZATION, ObjectName::new(namespace, name)));
+            let followed: Vec<Id> = named.filter(|id| self.world.readiness(id).is_some()).collect();
+            match self.fed.get(&self.world.source_of(automation).0) {
+                Some(fed) if followed.is_empty() => found.extend(fed.names.iter().take(NAMED).cloned()),
+                _ => found.extend(followed),
+            }
+        }
+        found.into_iter().take(NAMED).collect()
+    }
+}
+
+/// Why an automation has not written the choice.
+fn not_written(name: &ObjectName, automation: &AutomationFacts) -> String {
+    let readiness = automation.readiness();
+    let automation = format!("ImageUpdateAutomation {name}");
+    match () {
+        () if readiness.suspended => format!("{automation} is suspended"),
+        () if readiness.state.is_broken() => {
+            let (reason, message) = (&readiness.reason, first_line(&readiness.message));
+            format!("{automation} fails: {reason}: {message}")
+        }
+        () => format!("{automation} has not run with it yet"),
+    }
+}
+
+/// What the Ready message of an automation says of a policy whose fields were left out.
+fn skipped(policy: &ObjectName, automation: &AutomationFacts) -> Option<String> {
+    let (message, name) = (automation.readiness().message, policy.to_string());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
+    let names = |line: &&str| {
+        let mut words = line.split(|c| !is_part(c));
+        words.any(|word| word.trim_end_matches('.') == name)
+    };
+    message.lines().skip(1).find(names).map(str::to_owned)
+}
+
+/// How far an open rollout of the choice is; none when there is none.
+fn followed(policy: &ObjectName, automation: &AutomationFacts, chosen: &Version) -> Option<String> {
+    let record = automation.rollout().filter(|record| record.is_open())?;
+    let key = policy.to_string();
+    let is_this = record.images().get(key.as_str()) == Some(&chosen.to_string().as_str());
+    let summary = record.summary().filter(|_| is_this)?;
+    Some(first_line(&summary.message).to_owned())
+}

@@ -1,0 +1,169 @@
+//! What `get` shows of each sort: the objects that are asked for, as rows and as documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::{Get, Output, What};
+use super::rows;
+use crate::cli::view::ViewError;
+use crate::cli::view::document;
+use crate::cli::view::read::Seen;
+use crate::cli::view::table::{Cell, Table};
+use bumpwright_overview::{Id, Overview};
+
+/// The objects of one sort.
+pub(super) struct Listing {
+    /// Its name in documents.
+    pub name: &'static str,
+    /// The objects.
+    pub ids: Vec<Id>,
+    /// What is known of each.
+    pub facts: Vec<Value>,
+    /// A row for each.
+    pub table: Table,
+}
+
+/// The document of `-o json` and `-o yaml`.
+#[derive(Serialize)]
+pub(super) struct ListingDocument<'a> {
+    version: u32,
+    #[serde(flatten)]
+    lists: BTreeMap<&'static str, &'a [Value]>,
+}
+
+impl<'a> ListingDocument<'a> {
+    pub(super) fn of(listings: &'a [Listing]) -> Self {
+        Self {
+            version: document::VERSION,
+            lists: listings.iter().map(|one| (one.name, one.facts.as_slice())).collect(),
+        }
+    }
+}
+
+/// How rows are made.
+#[derive(Clone, Copy)]
+pub(super) struct Manner {
+    /// Now, in seconds since 1970-01-01 UTC.
+    pub now: i64,
+    /// Whether there are more columns.
+    pub is_wide: bool,
+    /// Whether names have their kind before them.
+    pub has_kinds: bool,
+}
+
+/// The listings that are asked for, narrowed by names and labels.
+///
+/// # Errors
+/// A name is not there, or the cluster does not have the kinds.
+pub(super) fn listings(args: &Get, seen: &Seen, chosen: Option<&BTreeSet<Id>>) -> Result<Vec<Listing>, ViewError> {
+    check_kinds(args.what, seen)?;
+    let overview = seen.overview(args.places.namespace());
+    let is_wanted = |id: &Id| {
+        (args.names.is_empty() || args.names.contains(&id.name.name)) && chosen.is_none_or(|chosen| chosen.contains(id))
+    };
+    let manner = Manner {
+        now: seen.world.now,
+        is_wide: args.output == Some(Output::Wide),
+        has_kinds: args.what == What::All,
+    };
+    let found = all(args, &overview, manner, &is_wanted)?;
+    let ids: BTreeSet<&str> = found
+        .iter()
+        .flat_map(|one| &one.ids)
+        .map(|id| id.name.name.as_str())
+        .collect();
+    match args.names.iter().find(|name| !ids.contains(name.as_str())) {
+        Some(name) => Err(ViewError::NotFound {
+            kind: kinds(args.what).join(" or "),
+            name: name.clone(),
+            namespace: args.places.namespace().unwrap_or_default().to_owned(),
+            hint: String::new(),
+        }),
+        None => Ok(found),
+    }
+}
+
+fn all(
+    args: &Get,
+    overview: &Overview,
+    manner: Manner,
+    is_wanted: &dyn Fn(&Id) -> bool,
+) -> Result<Vec<Listing>, ViewError> {
+    let has = |what: What| args.what == what || args.what == What::All;
+    let namespaced = args.places.all_namespaces;
+    let mut found = Vec::new();
+    if has(What::Sources) {
+        let kept = overview.sources.iter().filter(|one| is_wanted(&one.id));
+        let rows = kept.map(|one| (&one.id, one, rows::source(one, manner)));
+        found.push(listing("sources", rows::sources(manner), namespaced, rows)?);
+    }
+    if has(What::Kustomizations) {
+        let kept = overview.kustomizations.iter().filter(|one| is_wanted(&one.id));
+        let rows = kept.map(|one| (&one.id, one, rows::kustomization(one, manner)));
+        found.push(listing(
+            "kustomizations",
+            rows::kustomizations(manner),
+            namespaced,
+            rows,
+        )?);
+    }
+    if has(What::Images) {
+        let kept = overview.images.iter().filter(|one| is_wanted(&one.policy));
+        let rows = kept.map(|one| (&one.policy, one, rows::image(one, manner)));
+        found.push(listing("images", rows::images(manner), namespaced, rows)?);
+    }
+    if has(What::Automations) {
+        let kept = overview.automations.iter().filter(|one| is_wanted(&one.id));
+        let rows = kept.map(|one| (&one.id, one, rows::automation(one, manner)));
+        found.push(listing("automations", rows::automations(manner), namespaced, rows)?);
+    }
+    Ok(found)
+}
+
+fn listing<'a, T: Serialize + 'a>(
+    name: &'static str,
+    headings: Vec<&'static str>,
+    namespaced: bool,
+    all: impl Iterator<Item = (&'a Id, &'a T, Vec<Cell>)>,
+) -> Result<Listing, ViewError> {
+    let mut listing = Listing {
+        name,
+        ids: Vec::new(),
+        facts: Vec::new(),
+        table: Table {
+            headings: namespaced.then_some("NAMESPACE").into_iter().chain(headings).collect(),
+            rows: Vec::new(),
+        },
+    };
+    for (id, facts, cells) in all {
+        let facts = serde_json::to_value(facts).map_err(|error| ViewError::Document(error.to_string()))?;
+        let namespace = namespaced.then(|| Cell::new(&id.name.namespace));
+        listing.ids.push(id.clone());
+        listing.facts.push(facts);
+        listing.table.rows.push(namespace.into_iter().chain(cells).collect());
+    }
+    Ok(listing)
+}
+
+/// The kinds of a sort.
+fn kinds(what: What) -> Vec<&'static str> {
+    match what {
+        What::Images => vec!["ImagePolicy"],
+        What::Automations => vec!["ImageUpdateAutomation"],
+        What::Kustomizations => vec!["Kustomization"],
+        What::Sources => vec!["GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"],
+        What::All => vec!["object"],
+    }
+}
+
+/// It is an error only if the cluster has none of the kinds.
+fn check_kinds(what: What, seen: &Seen) -> Result<(), ViewError> {
+    let kinds = kinds(what);
+    let is_absent = |name: &&str| seen.absent.iter().any(|kind| kind.kind == *name);
+    match kinds.iter().all(is_absent) {
+        true => Err(ViewError::NoKinds(kinds.into_iter().map(str::to_owned).collect())),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,131 @@
+//! `bumpwright get`: tables of images, automations, Kustomizations and sources, as kubectl and flux print them.
+
+pub mod args;
+mod listing;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use crate::cli::console::{print, print_styled, say};
+use crate::cli::view::read::{Seen, labelled, objects};
+use crate::cli::view::table::{Cell, line};
+use crate::cli::view::watch::Watch;
+use crate::cli::view::{ViewError, at, document, end, text};
+use crate::cli::words;
+use args::{Get, Output};
+use bumpwright_kube::Cluster;
+use bumpwright_overview::Id;
+use listing::{Listing, ListingDocument, listings};
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Get) -> ExitCode {
+    end(at(&args.places.place, async |cluster| show(args, &cluster).await))
+}
+
+async fn show(args: &Get, cluster: &Cluster) -> Result<u8, ViewError> {
+    let seen = objects(cluster, args.places.namespace()).await?;
+    seen.notes.iter().for_each(|note| say("note", note));
+    let found = find(args, cluster, &seen).await?;
+    print_all(args, &found)?;
+    if args.watch {
+        follow(args, cluster, &seen, found).await?;
+    }
+    Ok(0)
+}
+
+/// The listings of what is asked for.
+async fn find(args: &Get, cluster: &Cluster, seen: &Seen) -> Result<Vec<Listing>, ViewError> {
+    let namespace = args.places.namespace();
+    let chosen = match args.selector.as_str() {
+        "" => None,
+        selector => Some(labelled(cluster, seen, namespace, selector).await?),
+    };
+    listings(args, seen, chosen.as_ref())
+}
+
+fn print_all(args: &Get, found: &[Listing]) -> Result<(), ViewError> {
+    let shown: Vec<&Listing> = found.iter().filter(|listing| !listing.ids.is_empty()).collect();
+    let document = ListingDocument::of(found);
+    let printed = match args.output {
+        Some(Output::Json) => print(document::json(&document)?.as_bytes()),
+        Some(Output::Yaml) => print(document::yaml(&document)?.as_bytes()),
+        _ if shown.is_empty() => {
+            say_nothing(args);
+            Ok(())
+        }
+        Some(Output::Name) => {
+            let names = shown.iter().flat_map(|listing| &listing.ids).map(name);
+            print(names.collect::<String>().as_bytes())
+        }
+        Some(Output::Wide) => print_styled(&tables(args, &shown, None)),
+        None => print_styled(&tables(args, &shown, text::columns())),
+    };
+    printed.map_err(ViewError::Print)
+}
+
+/// In kubectl's words.
+fn say_nothing(args: &Get) {
+    let text = match args.places.namespace() {
+        Some(namespace) => format!("No resources found in {namespace} namespace."),
+        None => "No resources found".to_owned(),
+    };
+    // Not a note: these are the words that people know.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{}\n", words::inline(&text)).as_bytes());
+}
+
+fn tables(args: &Get, shown: &[&Listing], columns: Option<usize>) -> String {
+    let tables = shown
+        .iter()
+        .map(|listing| listing.table.render(!args.no_header, 0, columns));
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// As kubectl has it: `kustomization.kustomize.toolkit.fluxcd.io/apps`.
+fn name(id: &Id) -> String {
+    let group = crate::cli::view::kinds::named(&id.kind)
+        .map(|kind| kind.group)
+        .unwrap_or_default();
+    format!("{}.{group}/{}\n", id.kind.to_lowercase(), words::inline(&id.name.name))
+}
+
+/// Prints the rows that change, in the columns of those before; documents whole.
+async fn follow(args: &Get, cluster: &Cluster, seen: &Seen, mut found: Vec<Listing>) -> Result<(), ViewError> {
+    let namespace = args.places.namespace();
+    let watch = Watch::start(cluster, seen, namespace);
+    let widths: Vec<Vec<usize>> = found.iter().map(|listing| listing.table.widths()).collect();
+    loop {
+        if !watch.next().await {
+            continue;
+        }
+        let seen = objects(cluster, namespace).await?;
+        // A name that is not there any more is not an error now.
+        let Ok(next) = find(args, cluster, &seen).await else {
+            continue;
+        };
+        if next.iter().zip(&found).all(|(next, before)| next.facts == before.facts) {
+            continue;
+        }
+        match args.output {
+            Some(Output::Json | Output::Yaml) => print_all(args, &next)?,
+            _ => changed(args, &found, &next, &widths)?,
+        }
+        found = next;
+    }
+}
+
+fn changed(args: &Get, found: &[Listing], next: &[Listing], widths: &[Vec<usize>]) -> Result<(), ViewError> {
+    let columns = text::columns().filter(|_| args.output.is_none());
+    let mut out = String::new();
+    for ((before, after), widths) in found.iter().zip(next).zip(widths) {
+        let known: BTreeMap<&Id, &serde_json::Value> = before.ids.iter().zip(&before.facts).collect();
+        let rows = after.ids.iter().zip(&after.facts).zip(&after.table.rows);
+        let rows = rows.filter(|((id, facts), _)| known.get(id) != Some(facts));
+        out.extend(rows.map(|((id, _), row): (_, &Vec<Cell>)| match args.output {
+            Some(Output::Name) => name(id),
+            _ => line(row, widths, 0, columns),
+        }));
+    }
+    print_styled(&out).map_err(ViewError::Print)
+}

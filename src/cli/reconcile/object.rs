@@ -1,0 +1,100 @@
+//! An object of a cluster, at the version that the server has.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::cli::installed::at;
+use crate::cli::view::{ViewError, kinds};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, ClusterError, GIT_REPOSITORY, IMAGE_REPOSITORY, Kind, Resource};
+
+/// An object.
+#[derive(Debug)]
+pub(in crate::cli) struct Target {
+    /// Its kind.
+    pub resource: Resource,
+    /// Its name.
+    pub name: ObjectName,
+    /// It, when it was read.
+    pub object: Value,
+}
+
+/// The form in Flux's messages: `Kustomization/flux-system/apps`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.resource.gvk.kind, self.name)
+    }
+}
+
+impl Target {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// It is not there, or its kind is not; or another error of the server.
+    pub(in crate::cli) async fn find(cluster: &Cluster, kind: &Kind, name: ObjectName) -> Result<Self, ViewError> {
+        let resource = served(cluster, kind).await?;
+        let object = cluster.fetch(&resource, &name).await;
+        let mut object = object.map_err(|error| found(&resource, &name, error))?;
+        Ok(Self {
+            object: std::mem::take(&mut *object),
+            resource,
+            name,
+        })
+    }
+
+    /// All objects of a kind in a namespace.
+    ///
+    /// # Errors
+    /// The kind is not there; or another error of the server.
+    pub(in crate::cli) async fn all(cluster: &Cluster, kind: &Kind, namespace: &str) -> Result<Vec<Self>, ViewError> {
+        let resource = served(cluster, kind).await?;
+        let mut objects = cluster.list(&resource, namespace, "").await?;
+        let objects = std::mem::take(&mut *objects).into_iter();
+        let one = |object: Value| Self {
+            name: ObjectName::new(namespace, at(&object, "/metadata/name")),
+            resource: resource.clone(),
+            object,
+        };
+        Ok(objects.map(one).collect())
+    }
+
+    /// Its source; none for a kind without one.
+    pub(in crate::cli) fn source(&self) -> Option<(&'static Kind, ObjectName)> {
+        let (kind, field) = match self.resource.gvk.kind.as_str() {
+            "Kustomization" => (
+                kinds::named(at(&self.object, "/spec/sourceRef/kind"))?,
+                "/spec/sourceRef",
+            ),
+            "ImageUpdateAutomation" => (&GIT_REPOSITORY, "/spec/sourceRef"),
+            "ImagePolicy" => (&IMAGE_REPOSITORY, "/spec/imageRepositoryRef"),
+            _ => return None,
+        };
+        let part = |part: &str| at(&self.object, &format!("{field}/{part}"));
+        Some((
+            kind,
+            ObjectName::referred_from(&self.name.namespace, Some(part("namespace")), part("name")),
+        ))
+    }
+}
+
+/// The kind at the version that the server has.
+async fn served(cluster: &Cluster, kind: &Kind) -> Result<Resource, ViewError> {
+    let wanted = Resource::of(kind, true);
+    let found = cluster.resource_at_any_version(&wanted.gvk).await?;
+    let found = found.ok_or_else(|| ViewError::NoKinds(vec![kind.kind.to_owned()]))?;
+    Ok((*found).clone())
+}
+
+/// That an object is not there, in words; or another error as it is.
+pub(in crate::cli) fn found(resource: &Resource, name: &ObjectName, error: ClusterError) -> ViewError {
+    match error.is_not_found() {
+        true => ViewError::NotFound {
+            kind: resource.gvk.kind.clone(),
+            name: name.name.clone(),
+            namespace: name.namespace.clone(),
+            hint: String::new(),
+        },
+        false => error.into(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Requests of reconciliations, and their outcome.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::object::{Target, found};
+use crate::cli::images::now;
+use crate::cli::installed::{at, items};
+use crate::cli::view::ViewError;
+use crate::cli::words;
+use bumpwright_gostd::RFC_3339_NANO;
+use bumpwright_kube::Cluster;
+use bumpwright_runtime::REQUESTED_AT;
+
+/// The field manager of what commands change.
+pub(in crate::cli) const MANAGER: &str = "bumpwright";
+
+/// How often the object is read.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Prints progress to standard error.
+pub(in crate::cli) fn say(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{}", words::inline(text));
+}
+
+/// Asks for a reconciliation; what was asked for.
+///
+/// # Errors
+/// Whatever the server says.
+pub(in crate::cli) async fn request(cluster: &Cluster, target: &Target) -> Result<String, ViewError> {
+    let Target { resource, name, .. } = target;
+    let request = now().written(RFC_3339_NANO);
+    let patch = json!({"metadata": {"annotations": {REQUESTED_AT: request}}});
+    let patched = cluster.merge_patch(resource, name, MANAGER, &patch).await;
+    patched.map_err(|error| found(resource, name, error))?;
+    say(&format!("► {target} annotated"));
+    Ok(request)
+}
+
+/// How far an object is.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Ready, with this message.
+    Ready(String),
+    /// Not ready, with reason and message.
+    Failed(String),
+    /// Not done yet; what is known.
+    Waiting(String),
+}
+
+/// Waits until an object is reconciled, and says how that ended; the exit code. With a request, until that is handled.
+///
+/// # Errors
+/// It is not there any more; or another error of the server.
+pub(in crate::cli) async fn until_ready(
+    cluster: &Cluster,
+    target: &Target,
+    request: Option<&str>,
+    limit: Duration,
+) -> Result<u8, ViewError> {
+    let Target { resource, name, .. } = target;
+    say(&format!("◎ waiting for {target}"));
+    let end = Instant::now() + limit;
+    loop {
+        let object = cluster.fetch(resource, name).await;
+        let object = object.map_err(|error| found(resource, name, error))?;
+        match outcome(&object, request) {
+            Outcome::Ready(message) => {
+                say(&format!("✔ {target} is ready: {}", line(&message)));
+                return Ok(0);
+            }
+            Outcome::Failed(why) => {
+                say(&format!("✗ {target} is not ready: {}", line(&why)));
+                return Ok(1);
+            }
+            Outcome::Waiting(why) if Instant::now() >= end => {
+                say(&format!("✗ {target} is not ready in time: {}", line(&why)));
+                return Ok(1);
+            }
+            Outcome::Waiting(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// The first line: others are skips, each with a place.
+fn line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}
+
+fn outcome(object: &Value, request: Option<&str>) -> Outcome {
+    let condition = |kind: &str| items(object, "/status/conditions").find(|one| at(one, "/type") == kind);
+    let told = |one: &Value| format!("{}: {}", at(one, "/reason"), at(one, "/message"));
+    let ready = condition("Ready");
+    if request.is_some_and(|request| at(object, "/status/lastHandledReconcileAt") != request) {
+        let why = "no controller has handled the request";
+        let known = ready.map(|ready| format!("; Ready is {}: {}", at(ready, "/status"), told(ready)));
+        return Outcome::Waiting(format!("{why}{}", known.unwrap_or_default()));
+    }
+    let number = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_i64);
+    let generation = number(object, "/metadata/generation");
+    let Some(ready) = ready else {
+        return Outcome::Waiting("it has no Ready condition".to_owned());
+    };
+    let seen = number(ready, "/observedGeneration").max(number(object, "/status/observedGeneration"));
+    match at(ready, "/status") {
+        _ if seen < generation => Outcome::Waiting("its controller has not seen its newest spec".to_owned()),
+        "True" => Outcome::Ready(at(ready, "/message").to_owned()),
+        "False" => Outcome::Failed(told(ready)),
+        _ => Outcome::Waiting(told(ready)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(ready: &str, handled: &str, seen: i64) -> Value {
+        json!({
+            "metadata": {"generation": 2},
+            "status": {"lastHandledReconcileAt": handled, "observedGeneration": seen, "conditions": [
+                {"type": "Ready", "status": ready, "reason": "R", "message": "m"},
+            ]},
+        })
+    }
+
+    #[test]
+    fn an_outcome_counts_once_the_request_is_handled() {
+        let not_handled = "no controller has handled the request; Ready is True: R: m".to_owned();
+        for (object, expected) in [
+            (object("True", "before", 2), Outcome::Waiting(not_handled)),
+            (object("True", "now", 2), Outcome::Ready("m".to_owned())),
+            (object("False", "now", 2), Outcome::Failed("R: m".to_owned())),
+            (object("Unknown", "now", 2), Outcome::Waiting("R: m".to_owned())),
+            (
+                object("True", "now", 1),
+                Outcome::Waiting("its controller has not seen its newest spec".to_owned()),
+            ),
+        ] {
+            assert_eq!(outcome(&object, Some("now")), expected);
+        }
+        assert_eq!(outcome(&object("True", "", 2), None), Outcome::Ready("m".to_owned()));
+    }
+}

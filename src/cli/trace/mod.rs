@@ -1,0 +1,66 @@
+//! `bumpwright trace`: from an object back to the Kustomization, commit, automation, policy and tag that it comes from.
+
+pub mod args;
+mod kind;
+mod subject;
+mod text;
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::cli::console::{print, print_styled, say};
+use crate::cli::view::args::Shape;
+use crate::cli::view::read::objects;
+use crate::cli::view::{ViewError, at, document, end};
+use args::Trace;
+use bumpwright_kube::Cluster;
+use bumpwright_overview::Trace as Traced;
+use subject::Subject;
+
+/// The document of `-o json` and `-o yaml`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    version: u32,
+    /// The object that was asked for, and those that own it, up to the one that was applied.
+    objects: &'a [String],
+    /// Its images; none when it could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<&'a [String]>,
+    /// One for each Kustomization that has it.
+    traces: &'a [Traced],
+}
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Trace) -> ExitCode {
+    end(at(&args.place, async |cluster| show(args, &cluster).await))
+}
+
+async fn show(args: &Trace, cluster: &Cluster) -> Result<u8, ViewError> {
+    let (kind, name) = kind::typed(&args.object)?;
+    let seen = objects(cluster, Some(&args.place.namespace)).await?;
+    let subject = Subject::find(cluster, &seen.world, &kind, &args.place.namespace, &name).await?;
+    seen.notes
+        .iter()
+        .chain(&subject.notes)
+        .for_each(|note| say("note", note));
+    let traces = match &subject.applied {
+        Some(entry) => seen.world.trace(entry, subject.images.as_deref()),
+        None => Vec::new(),
+    };
+    let document = Document {
+        version: document::VERSION,
+        objects: &subject.chain,
+        runs: subject.images.as_deref(),
+        traces: &traces,
+    };
+    let printed = match args.output {
+        Shape::Text => print_styled(&text::render(&subject, &traces, seen.world.now)),
+        Shape::Json => print(document::json(&document)?.as_bytes()),
+        Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
+    };
+    printed.map_err(ViewError::Print)?;
+    Ok(u8::from(traces.is_empty()))
+}

@@ -1,0 +1,148 @@
+//! A trace for people: a section for each step, as `flux trace` has them.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::subject::Subject;
+use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, age, of_stage, short};
+use crate::cli::words;
+use bumpwright_overview::{Automation, Kustomization, Readiness, Source, State, Trace, TracedImage};
+
+/// The width of names of fields.
+const NAMES: usize = 16;
+
+/// The text of all traces. Colours are always included: the output stream removes them.
+pub(super) fn render(subject: &Subject, traces: &[Trace], now: i64) -> String {
+    let mut text = Text {
+        out: String::new(),
+        now,
+    };
+    text.subject(subject, traces);
+    for trace in traces {
+        text.kustomization(trace);
+        if let Some(source) = &trace.source {
+            text.source(source);
+        }
+        trace
+            .automations
+            .iter()
+            .for_each(|automation| text.automation(automation));
+        trace.images.iter().for_each(|image| text.image(image));
+    }
+    text.out
+}
+
+struct Text {
+    out: String,
+    now: i64,
+}
+
+impl Text {
+    fn subject(&mut self, subject: &Subject, traces: &[Trace]) {
+        let mut chain = subject.chain.iter();
+        if let Some(object) = chain.next() {
+            self.field("Object", object);
+        }
+        chain.for_each(|owner| self.field("Owned by", owner));
+        for image in subject.images.iter().flatten() {
+            self.field("Image", image);
+        }
+        match traces.is_empty() {
+            true => self.styled("Status", "no Kustomization has applied it", WARN),
+            false => self.field("Status", "applied by a Kustomization"),
+        }
+    }
+
+    fn kustomization(&mut self, trace: &Trace) {
+        let Kustomization { id, path, applied, .. } = &trace.kustomization;
+        self.section("Kustomization", &id.name.to_string());
+        for owner in &trace.owners {
+            self.field("Applied by", &owner.to_string());
+        }
+        self.field("Path", path);
+        self.field("Revision", applied);
+        if !trace.kustomization.is_up_to_date() {
+            self.styled("Not yet", &trace.kustomization.available, WARN);
+        }
+        self.readiness(&trace.kustomization.readiness);
+    }
+
+    fn source(&mut self, source: &Source) {
+        self.section(&source.id.kind, &source.id.name.to_string());
+        self.field("URL", &source.url);
+        self.field("Reference", &source.reference);
+        self.field("Revision", &source.revision);
+        if let Some(link) = &source.link {
+            self.field("Link", link);
+        }
+        self.readiness(&source.readiness);
+    }
+
+    fn automation(&mut self, automation: &Automation) {
+        self.section("Automation", &automation.id.name.to_string());
+        self.field("Path", &automation.path);
+        self.field("Last run", &ago(self.now, automation.ran));
+        if let Some(pushed) = &automation.pushed {
+            let text = format!("{} {}", short(&pushed.commit), ago(self.now, pushed.at));
+            self.field("Last commit", &text);
+            if let Some(link) = &pushed.link {
+                self.field("Link", link);
+            }
+        }
+        self.readiness(&automation.readiness);
+    }
+
+    fn image(&mut self, image: &TracedImage) {
+        self.section("Policy", &image.policy.name.to_string());
+        self.field("Image", &image.image);
+        self.styled("Stage", image.stage.words(), of_stage(image.stage));
+        self.field("Why", &image.why);
+        if !image.is_known {
+            self.styled("Note", "whether the object has this image is not known", DIM);
+        }
+    }
+
+    fn readiness(&mut self, readiness: &Readiness) {
+        let colour = match readiness.state {
+            State::Ready => GOOD,
+            State::Stalled | State::Failed => BAD,
+            State::Deleting | State::Progressing | State::Unknown => WARN,
+        };
+        let suspended = if readiness.suspended { "suspended, " } else { "" };
+        let since = match age(self.now, readiness.since).as_str() {
+            "" => String::new(),
+            age => format!(" for {age}"),
+        };
+        self.styled(
+            "Status",
+            &format!("{suspended}{}{since}", readiness.state.word()),
+            colour,
+        );
+        self.field("Message", readiness.message.lines().next().unwrap_or_default());
+    }
+
+    fn section(&mut self, kind: &str, name: &str) {
+        let _ = writeln!(self.out, "{DIM}---{DIM:#}");
+        self.styled(kind, name, BOLD);
+    }
+
+    fn field(&mut self, name: &str, value: &str) {
+        self.styled(name, value, Style::new());
+    }
+
+    /// What is empty is left out.
+    fn styled(&mut self, name: &str, value: &str, style: Style) {
+        if !value.is_empty() {
+            let (name, value) = (format!("{name}:"), words::inline(value));
+            let _ = writeln!(self.out, "{name:NAMES$} {style}{value}{style:#}");
+        }
+    }
+}
+
+fn ago(now: i64, at: Option<i64>) -> String {
+    match age(now, at).as_str() {
+        "" => String::new(),
+        age => format!("{age} ago"),
+    }
+}

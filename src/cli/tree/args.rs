@@ -1,0 +1,35 @@
+//! The flags of `tree`.
+
+use clap::Args;
+
+use crate::cli::view::args::{Place, Shape};
+
+/// Arguments of `tree`.
+#[derive(Debug, Args)]
+#[command(after_long_help = TREE_HELP)]
+pub struct Tree {
+    /// The Kustomization: kustomization NAME, or ks/NAME
+    #[arg(value_name = "KIND NAME", required = true, num_args = 1..=2)]
+    pub object: Vec<String>,
+
+    /// Where it is.
+    #[command(flatten)]
+    pub place: Place,
+
+    /// The output format
+    #[arg(long, short = 'o', value_name = "FORMAT", value_enum, default_value_t = Shape::Text)]
+    pub output: Shape,
+}
+
+const TREE_HELP: &str = "\
+The objects of its inventory, and those of the Kustomizations among them.
+
+Examples:
+  bumpwright tree kustomization flux-system
+  bumpwright tree ks/apps -n team-a -o json
+
+Exit codes:
+  0  shown
+  2  an error
+
+Documentation: docs/guides/status.md";

@@ -1,0 +1,130 @@
+//! `bumpwright tree`: what a Kustomization has applied, and what its Kustomizations have.
+
+pub mod args;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::cli::console::{print, print_styled, say};
+use crate::cli::view::args::Shape;
+use crate::cli::view::read::objects;
+use crate::cli::view::table::cut;
+use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, columns, first_line};
+use crate::cli::view::{ViewError, at, document, end, kinds};
+use crate::cli::words;
+use args::Tree;
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, KUSTOMIZATION};
+use bumpwright_overview::{Branch, Readiness, State};
+
+/// The document of `-o json` and `-o yaml`.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    tree: &'a Branch,
+}
+
+/// Runs the command.
+#[must_use]
+pub(super) fn run(args: &Tree) -> ExitCode {
+    end(at(&args.place, async |cluster| show(args, &cluster).await))
+}
+
+async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, ViewError> {
+    let name = name(args)?;
+    let seen = objects(cluster, Some(&name.namespace)).await?;
+    seen.notes.iter().for_each(|note| say("note", note));
+    let tree = seen.world.tree(&name).ok_or_else(|| ViewError::NotFound {
+        kind: KUSTOMIZATION.kind.to_owned(),
+        name: name.name.clone(),
+        namespace: name.namespace.clone(),
+        hint: String::new(),
+    })?;
+    let document = Document {
+        version: document::VERSION,
+        tree: &tree,
+    };
+    let printed = match args.output {
+        Shape::Text => {
+            let mut out = String::new();
+            render(&mut out, &tree, "", "", columns());
+            print_styled(&out)
+        }
+        Shape::Json => print(document::json(&document)?.as_bytes()),
+        Shape::Yaml => print(document::yaml(&document)?.as_bytes()),
+    };
+    printed.map_err(ViewError::Print)?;
+    Ok(0)
+}
+
+fn name(args: &Tree) -> Result<ObjectName, ViewError> {
+    let typed = kinds::typed(&args.object)?;
+    if *typed.kind != KUSTOMIZATION {
+        let kind = typed.kind.kind;
+        return Err(ViewError::Typed(format!(
+            "{kind} has no tree: only Kustomizations have one"
+        )));
+    }
+    match typed.objects.as_slice() {
+        [(_, name)] => Ok(ObjectName::new(&args.place.namespace, name)),
+        _ => Err(ViewError::Typed(
+            "give one Kustomization: kustomization NAME, or ks/NAME".to_owned(),
+        )),
+    }
+}
+
+/// A branch and those below it. `first` and `rest` begin its first line and the others.
+fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: Option<usize>) {
+    let name = branch.object.to_string();
+    let name = words::inline(&name);
+    let used = first.chars().count() + name.chars().count() + 1;
+    let state = branch
+        .readiness
+        .as_ref()
+        .map(|readiness| state(readiness, used, columns));
+    let _ = writeln!(
+        out,
+        "{DIM}{first}{DIM:#}{BOLD}{name}{BOLD:#}{}",
+        state.unwrap_or_default()
+    );
+    let mut children = branch.children.iter().peekable();
+    while let Some(child) = children.next() {
+        let (branch, below) = match children.peek() {
+            Some(_) => ("├── ", "│   "),
+            None => ("└── ", "    "),
+        };
+        render(
+            out,
+            child,
+            &format!("{rest}{branch}"),
+            &format!("{rest}{below}"),
+            columns,
+        );
+    }
+}
+
+/// How an object stands; the reason where it is not well.
+fn state(readiness: &Readiness, used: usize, columns: Option<usize>) -> String {
+    let style = match readiness.state {
+        State::Ready => GOOD,
+        State::Stalled | State::Failed => BAD,
+        State::Deleting | State::Progressing | State::Unknown => WARN,
+    };
+    let mut text = match readiness.state {
+        State::Ready => readiness.state.word().to_owned(),
+        state => format!(
+            "{}: {}: {}",
+            state.word(),
+            readiness.reason,
+            first_line(&readiness.message)
+        ),
+    };
+    if readiness.suspended {
+        text = format!("suspended, {text}");
+    }
+    let text = words::inline(&text);
+    let text = cut(&text, columns.map(|columns| columns.saturating_sub(used).max(10)));
+    format!(" {style}{text}{style:#}")
+}

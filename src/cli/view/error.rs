@@ -1,0 +1,42 @@
+//! Why a command cannot show anything.
+
+use std::io;
+
+use crate::cli::words;
+use bumpwright_kube::ClusterError;
+
+/// Why a command cannot show anything.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum ViewError {
+    #[error("cannot start: {0}")]
+    Start(io::Error),
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error("the cluster does not have the kinds {}: neither Flux nor bumpwright is installed there; `bumpwright install` does it", words::some(.0))]
+    NoKinds(Vec<String>),
+    #[error("{what} may not be read: {why}")]
+    Denied { what: String, why: String },
+    #[error("{0}")]
+    Typed(String),
+    #[error("there is no {kind} {name} in {}{hint}", place(namespace))]
+    NotFound {
+        kind: String,
+        name: String,
+        namespace: String,
+        hint: String,
+    },
+    #[error("cannot write the document: {0}")]
+    Document(String),
+    #[error("standard output: {0}")]
+    Print(io::Error),
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// A namespace in words; all of them with an empty one.
+fn place(namespace: &str) -> String {
+    match namespace {
+        "" => "any namespace".to_owned(),
+        namespace => format!("the namespace {namespace}"),
+    }
+}

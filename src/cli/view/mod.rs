@@ -1,0 +1,42 @@
+//! What commands that look at a cluster have in common: the objects, read once; kinds as people spell them; tables and documents.
+//!
+//! ```text
+//! cluster ─▶ read (a World of bumpwright_overview, and notes) ─▶ overview of a namespace ─▶ table, or document
+//! ```
+
+pub(super) mod args;
+pub(super) mod document;
+mod error;
+pub(super) mod events;
+pub(super) mod kinds;
+pub(super) mod read;
+pub(super) mod table;
+pub(super) mod text;
+pub(super) mod watch;
+
+use std::process::ExitCode;
+
+use super::{cluster, console};
+use args::Place;
+use bumpwright_kube::Cluster;
+pub(super) use error::ViewError;
+
+/// Connects to the cluster of a place, and does something there.
+///
+/// # Errors
+/// The cluster cannot be connected to, and what the job says.
+pub(super) fn at<T>(place: &Place, job: impl AsyncFnOnce(Cluster) -> Result<T, ViewError>) -> Result<T, ViewError> {
+    let runtime = cluster::runtime().map_err(ViewError::Start)?;
+    runtime.block_on(async {
+        let cluster = cluster::connect(place.kubeconfig.clone(), place.context.clone()).await?;
+        job(cluster).await
+    })
+}
+
+/// The exit code of a command that found something out: its own, or that of an error, which is printed.
+pub(super) fn end(done: Result<u8, ViewError>) -> ExitCode {
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => console::end(Err(error)),
+    }
+}

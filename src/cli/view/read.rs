@@ -1,0 +1,200 @@
+//! All objects that are looked at, read from the cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::try_join_all;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::ViewError;
+use super::{events, kinds};
+use crate::cli::images::now;
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
+use bumpwright_overview::{Facts, Id, Overview, World};
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Seen {
+    /// The objects.
+    pub world: World,
+    /// What could not be read, in words.
+    pub notes: Vec<String>,
+    /// The kinds that the cluster does not have.
+    pub absent: Vec<&'static Kind>,
+    /// The kinds that were listed, each at the version that the server has, and whether in all namespaces.
+    pub listed: Vec<(&'static Kind, Resource, bool)>,
+}
+
+/// How a kind was listed.
+enum Listed {
+    /// At this version, and whether in all namespaces.
+    Objects(Vec<Value>, Resource, bool),
+    /// The cluster does not have it.
+    Absent,
+    /// In the server's words.
+    Denied(String),
+}
+
+/// Reads all objects, with their events in the namespace, or in all. What is told of an object depends on those of other namespaces,
+/// so they are read too where the reader may.
+///
+/// # Errors
+/// None of the kinds is there, or may be read; or another error of the server.
+pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, ViewError> {
+    let mut seen = objects(cluster, namespace).await?;
+    let told: BTreeSet<&str> = seen.listed.iter().map(|(kind, ..)| kind.kind).collect();
+    match events::of_kinds(cluster, namespace, &told).await {
+        Ok(events) => seen.world.events = events,
+        Err(error) if error.is_forbidden() => seen.notes.push(format!("events are left out: {error}")),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(seen)
+}
+
+/// As [`read`], without events.
+///
+/// # Errors
+/// As [`read`].
+pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, ViewError> {
+    let lists =
+        kinds::all().map(|kind| async move { of_kind(cluster, kind, namespace).await.map(|list| (kind, list)) });
+    let mut seen = Seen::default();
+    let mut denied = Vec::new();
+    seen.world.now = now().unix_seconds();
+    for (kind, list) in try_join_all(lists).await? {
+        match list {
+            Listed::Objects(objects, resource, is_whole) => {
+                objects.into_iter().for_each(|object| seen.put(kind, object));
+                seen.listed.push((kind, resource, is_whole));
+            }
+            Listed::Absent => seen.absent.push(kind),
+            Listed::Denied(why) => denied.push((kind, why)),
+        }
+    }
+    seen.judge(namespace, &denied)?;
+    Ok(seen)
+}
+
+async fn of_kind(cluster: &Cluster, kind: &Kind, namespace: Option<&str>) -> Result<Listed, ClusterError> {
+    let resource = Resource::of(kind, true);
+    match list(cluster, &resource, namespace).await {
+        Err(error) if error.is_not_found() => {}
+        answer => return answer,
+    }
+    // Older installations of Flux serve older versions alone.
+    match cluster.resource_at_any_version(&resource.gvk).await? {
+        Some(resource) => list(cluster, &resource, namespace).await,
+        None => Ok(Listed::Absent),
+    }
+}
+
+/// In all namespaces, or else in the one that is asked for.
+async fn list(cluster: &Cluster, resource: &Resource, namespace: Option<&str>) -> Result<Listed, ClusterError> {
+    let denied = match cluster.list(resource, "", "").await {
+        Ok(mut objects) => return Ok(Listed::Objects(std::mem::take(&mut *objects), resource.clone(), true)),
+        Err(error) if error.is_forbidden() => error.to_string(),
+        Err(error) => return Err(error),
+    };
+    let Some(namespace) = namespace else {
+        return Ok(Listed::Denied(denied));
+    };
+    match cluster.list(resource, namespace, "").await {
+        Ok(mut objects) => Ok(Listed::Objects(std::mem::take(&mut *objects), resource.clone(), false)),
+        Err(error) if error.is_forbidden() => Ok(Listed::Denied(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The objects of these kinds that have some labels.
+///
+/// # Errors
+/// A selector that is not valid, or another error of the server.
+pub(in crate::cli) async fn labelled(
+    cluster: &Cluster,
+    seen: &Seen,
+    namespace: Option<&str>,
+    selector: &str,
+) -> Result<BTreeSet<Id>, ClusterError> {
+    let lists = seen.listed.iter().map(|(kind, resource, _)| async move {
+        let stamps = cluster
+            .stamps(resource, namespace.unwrap_or_default(), selector)
+            .await?;
+        let ids = stamps
+            .iter()
+            .map(|one| Id::new(kind.kind, ObjectName::new(&one.namespace, &one.name)));
+        Ok::<Vec<Id>, ClusterError>(ids.collect())
+    });
+    Ok(try_join_all(lists).await?.into_iter().flatten().collect())
+}
+
+impl Seen {
+    fn put(&mut self, kind: &'static Kind, object: Value) {
+        let world = &mut self.world;
+        let read = match kind.kind {
+            "ImagePolicy" => insert(&mut world.policies, object, |name| name),
+            "ImageRepository" => insert(&mut world.repositories, object, |name| name),
+            "ImageUpdateAutomation" => insert(&mut world.automations, object, |name| name),
+            "Kustomization" => insert(&mut world.kustomizations, object, |name| name),
+            _ => insert(&mut world.sources, object, |name| Id::new(kind.kind, name)),
+        };
+        if let Err(error) = read {
+            self.notes.push(format!("a {} is left out: {error}", kind.kind));
+        }
+    }
+
+    /// Whether there is something to show, and what is left out.
+    fn judge(&mut self, namespace: Option<&str>, denied: &[(&'static Kind, String)]) -> Result<(), ViewError> {
+        if self.listed.is_empty() {
+            let Some((_, why)) = denied.first() else {
+                return Err(ViewError::NoKinds(
+                    kinds::all().map(|kind| kind.kind.to_owned()).collect(),
+                ));
+            };
+            let what = match namespace {
+                Some(namespace) => format!("the namespace {namespace}"),
+                None => "all namespaces".to_owned(),
+            };
+            return Err(ViewError::Denied { what, why: why.clone() });
+        }
+        for (kind, why) in denied {
+            self.notes.push(format!("{} are left out: {why}", kind.plural));
+        }
+        if let (Some(namespace), true) = (namespace, self.listed.iter().any(|(.., is_whole)| !is_whole)) {
+            self.notes.push(format!(
+                "what other namespaces than {namespace} have may not be read, and is not counted"
+            ));
+        }
+        Ok(())
+    }
+
+    /// What views show of a namespace, or of all.
+    pub(in crate::cli) fn overview(&self, namespace: Option<&str>) -> Overview {
+        let mut overview = self.world.overview();
+        let Some(namespace) = namespace else {
+            return overview;
+        };
+        let is_here = |id: &Id| id.name.namespace == namespace;
+        // What blocks objects here counts, wherever it is.
+        overview
+            .attention
+            .retain(|one| is_here(&one.id) || one.blocks.iter().any(is_here));
+        overview.images.retain(|one| is_here(&one.policy));
+        overview.automations.retain(|one| is_here(&one.id));
+        overview.kustomizations.retain(|one| is_here(&one.id));
+        overview.sources.retain(|one| is_here(&one.id));
+        overview.changes.retain(|one| is_here(&one.id));
+        overview.counts = self.world.clone().only(|one| one == namespace).counts(&overview.images);
+        overview
+    }
+}
+
+fn insert<K: Ord, S: Default + DeserializeOwned, T: Default + DeserializeOwned>(
+    objects: &mut BTreeMap<K, Facts<S, T>>,
+    object: Value,
+    key: impl Fn(ObjectName) -> K,
+) -> Result<(), serde_json::Error> {
+    let facts: Facts<S, T> = serde_json::from_value(object)?;
+    objects.insert(key(facts.metadata.id()), facts);
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Wording of views: ages, revisions, conditions; and colours.
+
+use std::io::IsTerminal as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::table::Cell;
+use bumpwright_overview::{Readiness, Stage, State};
+
+pub(in crate::cli) const BOLD: Style = Style::new().bold();
+pub(in crate::cli) const DIM: Style = Style::new().dimmed();
+pub(in crate::cli) const GOOD: Style = AnsiColor::Green.on_default();
+pub(in crate::cli) const WARN: Style = AnsiColor::Yellow.on_default();
+pub(in crate::cli) const BAD: Style = AnsiColor::Red.on_default();
+
+/// The columns of the terminal that standard output is; none when it is not one.
+pub(in crate::cli) fn columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| {
+        let (_, columns) = ::console::Term::stdout().size();
+        usize::from(columns)
+    })
+}
+
+/// How long ago, as kubectl says it; empty when it is not known.
+pub(in crate::cli) fn age(now: i64, at: Option<i64>) -> String {
+    at.map(|at| duration(now - at)).unwrap_or_default()
+}
+
+/// As `HumanDuration` of k8s.io/apimachinery.
+fn duration(seconds: i64) -> String {
+    let seconds = seconds.max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let both = |whole: i64, unit: &str, part: i64, small: &str| match part {
+        0 => format!("{whole}{unit}"),
+        part => format!("{whole}{unit}{part}{small}"),
+    };
+    match () {
+        () if seconds < 120 => format!("{seconds}s"),
+        () if minutes < 10 => both(minutes, "m", seconds % 60, "s"),
+        () if minutes < 180 => format!("{minutes}m"),
+        () if hours < 8 => both(hours, "h", minutes % 60, "m"),
+        () if hours < 48 => format!("{hours}h"),
+        () if days < 8 => both(days, "d", hours % 24, "h"),
+        () if days < 730 => format!("{days}d"),
+        () if days < 365 * 8 => both(days / 365, "y", days % 365, "d"),
+        () => format!("{}y", days / 365),
+    }
+}
+
+/// The text with hashes shortened to eight digits, as flux does.
+pub(in crate::cli) fn short(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest
+            .bytes()
+            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            .count();
+        let (hash, after) = rest.split_at(digits);
+        out.push_str(match hash.len() {
+            40 | 64 => hash.get(..8).unwrap_or(hash),
+            _ => hash,
+        });
+        let others = after
+            .find(|c: char| matches!(c, '0'..='9' | 'a'..='f'))
+            .unwrap_or(after.len());
+        let (other, next) = after.split_at(others);
+        out.push_str(other);
+        rest = next;
+    }
+    out
+}
+
+/// The first line of a message, with short hashes; with the next one where it announces that.
+pub(in crate::cli) fn first_line(message: &str) -> String {
+    let mut lines = message.lines();
+    match (lines.next().unwrap_or_default(), lines.next()) {
+        (first, Some(next)) if first.ends_with(':') => short(&format!("{first} {next}")),
+        (first, _) => short(first),
+    }
+}
+
+/// The status of Ready.
+pub(in crate::cli) fn ready(readiness: &Readiness) -> Cell {
+    match readiness.state {
+        State::Ready => Cell::styled("True", GOOD),
+        State::Stalled | State::Failed => Cell::styled("False", BAD),
+        State::Deleting | State::Progressing | State::Unknown => Cell::styled("Unknown", WARN),
+    }
+}
+
+/// Whether it is suspended, as flux writes it.
+pub(in crate::cli) fn suspended(readiness: &Readiness) -> Cell {
+    match readiness.suspended {
+        true => Cell::styled("True", WARN),
+        false => Cell::new("False"),
+    }
+}
+
+/// The colour of a stage.
+pub(in crate::cli) fn of_stage(stage: Stage) -> Style {
+    match stage {
+        Stage::Current => GOOD,
+        Stage::Behind | Stage::Held | Stage::OnTheWay => WARN,
+        Stage::Unknown => BAD,
+        Stage::Unused => DIM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_kubectls() {
+        for (seconds, text) in [
+            (-5, "0s"),
+            (119, "119s"),
+            (180, "3m"),
+            (185, "3m5s"),
+            (10_000, "166m"),
+            (7 * 3600 + 60, "7h1m"),
+            (30 * 3600, "30h"),
+            (3 * 86_400, "3d"),
+            (3 * 86_400 + 7200, "3d2h"),
+            (100 * 86_400, "100d"),
+            (800 * 86_400, "2y70d"),
+            (4000 * 86_400, "10y"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+
+    #[test]
+    fn hashes_are_short() {
+        let (sha1, sha256) = ("a1".repeat(20), "b2".repeat(32));
+        assert_eq!(short(&format!("main@sha1:{sha1}")), "main@sha1:a1a1a1a1");
+        assert_eq!(short(&format!("sha256:{sha256} of ünï")), "sha256:b2b2b2b2 of ünï");
+        assert_eq!(short("apps/abc 1.2.3"), "apps/abc 1.2.3");
+        assert_eq!(first_line("a\nb"), "a");
+        assert_eq!(first_line("not updated:\na.yaml:1: x\nb"), "not updated: a.yaml:1: x");
+    }
+}
