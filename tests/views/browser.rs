@@ -98,6 +98,7 @@ fn pages_work_by_clicks_live_and_without_script() {
         format!("/objects/core/ConfigMap/{}/settings", fleet.namespace()): ["settings", "first"],
     });
     browser.play("plain", json!({"url": url, "texts": texts, "search": search}), nothing);
+    browser.play("tabs", json!({ "url": url }), nothing);
     let page = json!({"url": url, "path": "/kustomizations", "before": fleet.short(), "link": "infra"});
     browser.play("live", page, |what, _| {
         assert_eq!(what, "commit");
@@ -231,7 +232,7 @@ fn five_hundred_of_each_stay_small_and_can_be_reached_by_keyboard() {
         "/timeline",
     ];
     let mut most: serde_json::Map<String, Json> = lists
-        .map(|path| (path.to_owned(), json!(300_000)))
+        .map(|path| (path.to_owned(), json!(400_000)))
         .into_iter()
         .collect();
     most.insert("/".to_owned(), json!(150_000));
