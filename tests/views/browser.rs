@@ -251,7 +251,14 @@ fn the_readme_shows_what_pages_look_like() {
     seed.fleet();
     let (_running, url) = looking(cluster, "shop");
     let docs = bumpwright_testkit::root().join("docs");
-    let picture = |name: &str, path: &str, scheme: &str| json!({"name": name, "path": path, "width": 1200, "height": 700, "scheme": scheme});
+    let readme = std::fs::read_to_string(docs.with_file_name("README.md")).unwrap();
+    for name in ["ui-overview", "ui-images", "ui-kustomizations"] {
+        assert!(
+            readme.contains(&format!("docs/{name}.webp")),
+            "README.md does not show {name}"
+        );
+    }
+    let picture = |name: &str, path: &str, scheme: &str| json!({"name": name, "path": path, "width": 1280, "height": 720, "scheme": scheme});
     let pictures = json!([
         picture("ui-overview", "/", "light"),
         picture("ui-images", "/images", "dark"),
