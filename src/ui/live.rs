@@ -15,9 +15,9 @@ use super::reply;
 use super::server::Ui;
 use super::shares::Share;
 
-/// The most streams, and those of one person.
+/// The most streams, and those of one person: a browser has six connections to a server, and needs one for pages.
 pub(super) const STREAMS: usize = 48;
-pub(super) const OF_ONE: usize = 6;
+pub(super) const OF_ONE: usize = 5;
 
 /// How long a stream lasts.
 const LASTS: Duration = Duration::from_secs(300);
@@ -75,8 +75,14 @@ impl Stream {
             if !self.look().await {
                 return;
             }
-            if timeout(BEAT, changes.changed()).await.is_ok() {
-                sleep(GATHER).await;
+            tokio::select! {
+                // Whoever goes from page to page leaves streams behind; they count until they end.
+                () = self.send.closed() => return,
+                changed = timeout(BEAT, changes.changed()) => {
+                    if changed.is_ok() {
+                        sleep(GATHER).await;
+                    }
+                }
             }
         }
     }

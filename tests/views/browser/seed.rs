@@ -128,12 +128,12 @@ impl<'a> Seed<'a> {
         self.put(IMAGE_POLICY, name, annotations, &spec, status);
     }
 
-    fn automation(&self, name: &str, policies: &Json, annotations: &Json, conditions: Json) {
-        let spec = json!({"interval": "5m", "sourceRef": {"kind": "GitRepository", "name": "fleet"}, "update": {"path": "./"},
+    fn automation(&self, name: &str, source: &str, policies: &Json, conditions: Json) {
+        let spec = json!({"interval": "5m", "sourceRef": {"kind": "GitRepository", "name": source}, "update": {"path": "./"},
             "git": {"commit": {"author": {"name": "bot", "email": "bot@example.com"}}}});
         let status = json!({"conditions": conditions, "lastAutomationRunTime": self.time(2), "lastPushCommit": COMMIT,
             "lastPushTime": self.time(13), "observedPolicies": policies, "observedSourceRevision": revision(COMMIT)});
-        self.put(AUTOMATION, name, annotations, &spec, status);
+        self.put(AUTOMATION, name, &json!({}), &spec, status);
     }
 
     fn event(&self, of: ObjectKind, name: &str, reason: &str, message: &str, ago: Ago) {
@@ -150,45 +150,15 @@ impl<'a> Seed<'a> {
 
     /// A shop: an image of each stage, Kustomizations that depend on each other, and one that is broken.
     pub fn fleet(&self) {
-        self.source(
-            "fleet",
-            "https://github.com/acme/fleet",
-            self.conditions("True", "Succeeded", "stored artifact", 4000),
-        );
-        let image = |name: &str, tag: &str| {
-            (
-                name.to_owned(),
-                json!({"name": format!("ghcr.io/acme/{name}"), "tag": tag}),
-            )
-        };
-        let failed = json!({"2.8.0": {"image": "ghcr.io/acme/checkout", "kustomization": format!("{}/apps", self.namespace),
-            "message": "Deployment/shop/checkout: 0 of 3 replicas are ready: CrashLoopBackOff", "commit": OLDER, "at": self.now - 7200}});
-        self.image("web", "1.24.0", &["1.24.0", "1.23.1"], &json!({}));
-        self.image("api", "3.2.1", &["3.2.1", "3.2.0", "3.1.4"], &json!({}));
-        self.image("search", "1.9.2", &["1.9.2", "1.9.1"], &json!({}));
-        self.image("worker", "4.1.0", &["4.1.0", "4.0.3"], &json!({}));
-        let held = json!({"state.bumpwright.dev/failed-versions": failed.to_string()});
-        self.image("checkout", "2.8.0", &["2.8.0", "2.7.5"], &held);
-        self.image(
-            "payments",
-            "5.0.0",
-            &["5.0.0", "4.9.9"],
-            &json!({ "bumpwright.dev/hold": SECRET }),
-        );
-        let observed = [
-            image("web", "1.24.0"),
-            image("api", "3.2.1"),
-            image("worker", "4.0.3"),
-            image("checkout", "2.7.5"),
-        ];
-        let up_to_date = self.conditions("True", "Succeeded", "repository up-to-date", 13);
-        self.automation("shop", &observed.into_iter().collect(), &json!({}), up_to_date.clone());
-        self.automation(
-            "search",
-            &[image("search", "1.9.2")].into_iter().collect(),
-            &json!({}),
-            up_to_date,
-        );
+        for name in ["fleet", "platform"] {
+            let url = format!("https://github.com/acme/{name}");
+            self.source(
+                name,
+                &url,
+                self.conditions("True", "Succeeded", "stored artifact", 4000),
+            );
+        }
+        self.images_of_the_fleet();
         let applied = || {
             self.conditions(
                 "True",
@@ -197,69 +167,100 @@ impl<'a> Seed<'a> {
                 11,
             )
         };
-        let after =
-            |names: &[&str]| json!({"dependsOn": names.iter().map(|name| json!({ "name": name })).collect::<Vec<_>>()});
-        self.kustomization(
+        let message = "health check failed after 5m0s: Deployment/shop/checkout: 0 of 3 replicas are ready";
+        let broken = self.conditions("False", "HealthCheckFailed", message, 38);
+        let waits = self.conditions("False", "DependencyNotReady", "dependency 'shop/apps' is not ready", 37);
+        let add = |name: &str, source: &str, after: &[&str], conditions: Json, commit: &str, objects: &[&str]| {
+            let after: Vec<Json> = after.iter().map(|name| json!({ "name": name })).collect();
+            let more = json!({"dependsOn": after, "suspend": name == "previews",
+                "sourceRef": {"kind": "GitRepository", "name": source}});
+            self.kustomization(name, &more, conditions, commit, objects);
+        };
+        add(
             "infra",
-            &json!({}),
+            "platform",
+            &[],
             applied(),
             COMMIT,
             &["_shop__Namespace", "shop_web_apps_Deployment"],
         );
-        self.kustomization(
+        add(
             "crds",
-            &after(&["infra"]),
+            "platform",
+            &["infra"],
             applied(),
             COMMIT,
             &["_a__CustomResourceDefinition"],
         );
-        self.kustomization(
-            "databases",
-            &after(&["crds"]),
-            applied(),
-            COMMIT,
-            &["shop_orders_apps_StatefulSet", "shop_orders__Service"],
-        );
-        self.kustomization(
-            "monitoring",
-            &after(&["crds"]),
-            applied(),
-            COMMIT,
-            &["monitoring_agent_apps_DaemonSet"],
-        );
-        let message = "health check failed after 5m0s: Deployment/shop/checkout: 0 of 3 replicas are ready";
-        let broken = self.conditions("False", "HealthCheckFailed", message, 38);
-        self.kustomization(
-            "apps",
-            &after(&["databases"]),
-            broken,
-            OLDER,
-            &["shop_api_apps_Deployment", "shop_checkout_apps_Deployment"],
-        );
-        let waits = self.conditions("False", "DependencyNotReady", "dependency 'shop/apps' is not ready", 37);
-        self.kustomization(
-            "storefront",
-            &after(&["apps", "monitoring"]),
-            waits,
-            OLDER,
-            &["shop_front_apps_Deployment"],
-        );
-        let suspended = json!({"suspend": true, "dependsOn": [{"name": "databases"}]});
-        self.kustomization(
-            "previews",
-            &suspended,
-            applied(),
-            OLDER,
-            &["shop_preview_apps_Deployment"],
-        );
-        self.kustomization(
+        add(
             "shop",
-            &after(&["infra"]),
+            "platform",
+            &["infra"],
             applied(),
             COMMIT,
             &["shop_settings__ConfigMap"],
         );
+        add(
+            "monitoring",
+            "platform",
+            &["crds"],
+            applied(),
+            COMMIT,
+            &["monitoring_agent_apps_DaemonSet"],
+        );
+        let orders = ["shop_orders_apps_StatefulSet", "shop_orders__Service"];
+        add("databases", "fleet", &["crds"], applied(), COMMIT, &orders);
+        let apps = ["shop_api_apps_Deployment", "shop_checkout_apps_Deployment"];
+        add("apps", "fleet", &["databases"], broken, OLDER, &apps);
+        add(
+            "storefront",
+            "fleet",
+            &["apps", "monitoring"],
+            waits,
+            OLDER,
+            &["shop_front_apps_Deployment"],
+        );
+        add(
+            "previews",
+            "fleet",
+            &["databases"],
+            applied(),
+            OLDER,
+            &["shop_preview_apps_Deployment"],
+        );
         self.event(KUSTOMIZATION, "apps", "HealthCheckFailed", message, 38);
+    }
+
+    fn images_of_the_fleet(&self) {
+        let failed = json!({"2.8.0": {"image": "ghcr.io/acme/checkout", "kustomization": format!("{}/apps", self.namespace),
+            "message": "Deployment/shop/checkout: 0 of 3 replicas are ready: CrashLoopBackOff", "commit": OLDER, "at": self.now - 7200}});
+        let failed = json!({"state.bumpwright.dev/failed-versions": failed.to_string()});
+        let held = json!({ "bumpwright.dev/hold": SECRET });
+        let none = json!({});
+        // The automation, the image, its tags, and the one that is written.
+        let images: [(&str, &str, &[&str], &str, &Json); 9] = [
+            ("shop", "web", &["1.24.0", "1.23.1"], "1.24.0", &none),
+            ("shop", "api", &["3.2.1", "3.2.0", "3.1.4"], "3.2.1", &none),
+            ("shop", "worker", &["4.1.0", "4.0.3"], "4.0.3", &none),
+            ("shop", "checkout", &["2.8.0", "2.7.5"], "2.7.5", &failed),
+            ("shop", "payments", &["5.0.0", "4.9.9"], "4.9.9", &held),
+            ("shop", "mailer", &["1.0.1", "1.0.0"], "1.0.0", &none),
+            ("platform", "search", &["1.9.2", "1.9.1"], "1.9.2", &none),
+            ("platform", "gateway", &["2.2.0", "2.1.7"], "2.2.0", &none),
+            ("platform", "agent", &["7.4.1", "7.4.0"], "7.4.1", &none),
+        ];
+        for (automation, source) in [("shop", "fleet"), ("platform", "platform")] {
+            let mut observed = serde_json::Map::new();
+            for (_, name, tags, written, annotations) in images.iter().filter(|one| one.0 == automation) {
+                self.image(name, tags[0], tags, annotations);
+                observed.insert(
+                    (*name).to_owned(),
+                    json!({"name": format!("ghcr.io/acme/{name}"), "tag": written}),
+                );
+            }
+            let conditions = self.conditions("True", "Succeeded", "repository up-to-date", 13);
+            self.automation(automation, source, &observed.into(), conditions);
+        }
     }
 
     /// What somebody might write who wants to reach the readers of pages. Returns a name of 253 characters.
@@ -288,7 +289,7 @@ impl<'a> Seed<'a> {
         self.image("markup", TURNING, &[MARKUP, TURNING], &hold);
         let observed =
             json!({"markup": {"name": MARKUP, "tag": TURNING}, "other/markup": {"name": "a", "tag": MARKUP}});
-        self.automation("markup", &observed, &json!({}), fails());
+        self.automation("markup", "fleet", &observed, fails());
         long
     }
 
@@ -334,7 +335,7 @@ impl<'a> Seed<'a> {
         let tag = "1.24.0";
         self.image(&name, tag, &[tag, "1.23.1"], &json!({}));
         let observed = json!({&name: {"name": format!("ghcr.io/acme/{name}"), "tag": if number % 3 == 0 { "1.23.1" } else { tag }}});
-        self.automation(&name, &observed, &json!({}), ready);
+        self.automation(&name, "fleet", &observed, ready);
     }
 }
 
