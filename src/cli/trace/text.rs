@@ -12,6 +12,9 @@ use bumpwright_overview::{Automation, Kustomization, Readiness, Source, State, T
 /// The width of names of fields.
 const NAMES: usize = 16;
 
+/// The most automations, and the most policies, that are shown: a repository may have hundreds.
+const SHOWN: usize = 8;
+
 /// The text of all traces. Colours are always included: the output stream removes them.
 pub(super) fn render(subject: &Subject, traces: &[Trace], now: i64) -> String {
     let mut text = Text {
@@ -27,8 +30,11 @@ pub(super) fn render(subject: &Subject, traces: &[Trace], now: i64) -> String {
         trace
             .automations
             .iter()
-            .for_each(|automation| text.automation(automation));
-        trace.images.iter().for_each(|image| text.image(image));
+            .take(SHOWN)
+            .for_each(|one| text.automation(one));
+        text.more(trace.automations.len(), "automations");
+        trace.images.iter().take(SHOWN).for_each(|one| text.image(one));
+        text.more(trace.images.len(), "policies");
     }
     text.out
 }
@@ -120,6 +126,12 @@ impl Text {
             colour,
         );
         self.field("Message", readiness.message.lines().next().unwrap_or_default());
+    }
+
+    fn more(&mut self, all: usize, what: &str) {
+        if let Some(more @ 1..) = all.checked_sub(SHOWN) {
+            let _ = writeln!(self.out, "{DIM}---{DIM:#}\n{DIM}and {more} more {what}: -o json{DIM:#}");
+        }
     }
 
     fn section(&mut self, kind: &str, name: &str) {
