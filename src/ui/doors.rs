@@ -69,7 +69,7 @@ impl Ui {
             let cookie = format!("{COOKIE_NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
             return reply::with_cookie(reply::see_other("/"), &cookie);
         }
-        let Some(_share) = self.requests.take(person.name()) else {
+        let Some(_share) = self.requests.take(person.party()) else {
             return reply::text(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
         };
         match actions::act(self, &call, &person).await {

@@ -16,7 +16,7 @@ use super::server::Ui;
 use super::shares::Share;
 
 /// The most streams, and those of one person: a browser has six connections to a server, and needs one for pages.
-pub(super) const STREAMS: usize = 48;
+pub(super) const STREAMS: usize = 128;
 pub(super) const OF_ONE: usize = 5;
 
 /// How long a stream lasts.
@@ -30,7 +30,7 @@ const GATHER: Duration = Duration::from_millis(1000);
 
 /// Begins a stream.
 pub(super) fn stream(ui: &Arc<Ui>, call: &Call, person: Person) -> Response<Body> {
-    let Some(share) = ui.streams.take(person.name()) else {
+    let Some(share) = ui.streams.take(person.party()) else {
         let mut refused = reply::text(
             StatusCode::TOO_MANY_REQUESTS,
             "too many pages are open; this one is not kept up to date",

@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const BODY: usize = 16 << 10;
 
 /// The most connections: each stream has one.
-const CONNECTIONS: usize = 128;
+const CONNECTIONS: usize = 256;
 
 /// What is called for each event.
 type Announce = Box<dyn Fn(Event) + Send + Sync>;
@@ -174,7 +174,7 @@ impl Ui {
     }
 
     async fn page(self: Arc<Self>, call: Call, person: Person) -> Response<Body> {
-        let Some(_share) = self.requests.take(person.name()) else {
+        let Some(_share) = self.requests.take(person.party()) else {
             return reply::text(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
         };
         let view = self.view(&person).await;

@@ -45,11 +45,24 @@ impl Person {
     pub(super) fn name(&self) -> &str {
         self.user.as_ref().map(|user| user.name.as_str()).unwrap_or_default()
     }
+
+    /// What counts as one person where something is bounded.
+    pub(super) fn party(&self) -> &str {
+        party(self.name())
+    }
+}
+
+/// Those who share one person's part of what is bounded: whoever can make ServiceAccounts in a namespace can make any number of them.
+fn party(name: &str) -> &str {
+    match name.strip_prefix("system:serviceaccount:") {
+        Some(_) => name.rsplit_once(':').map_or(name, |(namespace, _)| namespace),
+        None => name,
+    }
 }
 
 /// Finds out who looks.
 pub(super) enum Gate {
-    Token(Tokens, Sessions),
+    Token(Box<(Tokens, Sessions)>),
     Header(Proxy),
     Open,
 }
@@ -57,7 +70,7 @@ pub(super) enum Gate {
 impl Gate {
     pub(super) fn new(auth: &Auth, cluster: &Cluster) -> Self {
         match auth {
-            Auth::Token => Self::Token(Tokens::new(cluster.clone()), Sessions::default()),
+            Auth::Token => Self::Token(Box::new((Tokens::new(cluster.clone()), Sessions::default()))),
             Auth::Header(settings) => Self::Header(Proxy::new(settings.clone())),
             Auth::None => Self::Open,
         }
@@ -74,7 +87,8 @@ impl Gate {
                 user: Some(proxy.whose(headers)?),
                 session: None,
             }),
-            Self::Token(tokens, sessions) => {
+            Self::Token(both) => {
+                let (tokens, sessions) = &**both;
                 let (token, session) = match bearer(headers) {
                     Some(token) => (token, None),
                     None => {
@@ -96,17 +110,18 @@ impl Gate {
 
     /// Signs somebody in with a token.
     pub(super) async fn sign_in(&self, token: &Secret) -> Result<Cookie, Unknown> {
-        let Self::Token(tokens, sessions) = self else {
+        let Self::Token(both) = self else {
             return Err(Unknown::Nobody);
         };
+        let (tokens, sessions) = &**both;
         let user = tokens.whose(token).await?;
-        sessions.begin(&user.name, token).ok_or(Unknown::NotChecked)
+        sessions.begin(party(&user.name), token).ok_or(Unknown::NotChecked)
     }
 
     /// Ends the session of a person.
     pub(super) fn sign_out(&self, person: &Person) {
-        if let (Self::Token(_, sessions), Some(session)) = (self, &person.session) {
-            sessions.end(session);
+        if let (Self::Token(both), Some(session)) = (self, &person.session) {
+            both.1.end(session);
         }
     }
 }

@@ -18,7 +18,7 @@ pub(in crate::ui) const LASTS: Duration = Duration::from_secs(8 * 3600);
 
 /// The most sessions, and those of one person. The oldest ends when there are more.
 const SESSIONS: usize = 512;
-const OF_ONE: usize = 8;
+const OF_ONE: usize = 16;
 
 /// Bytes of the id and of the key in a cookie.
 const ID: usize = 16;
@@ -126,7 +126,7 @@ fn drop_oldest(sessions: &mut BTreeMap<[u8; 32], Session>, which: impl Fn(&Sessi
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -55,7 +55,7 @@ impl<'a> Signed<'a> {
                 "rules": [{"apiGroups": ["image.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"],
                     "resources": patches, "verbs": ["patch"]}]});
             cluster.apply(&object.to_string());
-            let subject = json!({"kind": "ServiceAccount", "name": name, "namespace": "default"});
+            let subject = json!({"kind": "ServiceAccount", "name": name, "namespace": super::seeded::home(name)});
             super::seeded::bind(cluster, "okapi", &role, &role, &subject);
         }
         let cookie = sign_in(pages, &token);
@@ -120,7 +120,7 @@ fn somebody_with_rights_acts_by_name() {
         "main@sha1:abc"
     );
     let told = until("events say who it was", || {
-        let told = events_of(cluster, "okapi", "system:serviceaccount:default:acts-ann");
+        let told = events_of(cluster, "okapi", "system:serviceaccount:home-acts-ann:acts-ann");
         (told.len() >= 5).then_some(told)
     });
     assert!(
@@ -169,7 +169,7 @@ fn forms_of_other_sites_and_sessions_do_nothing() {
     };
     let ann = Signed::new(cluster, pages, "forms-ann", &["imagerepositories", "imagepolicies"]);
     let eve = Signed::new(cluster, pages, "forms-eve", &[]);
-    let again = sign_in(pages, &super::seeded::token(cluster, "forms-ann"));
+    let again = sign_in(pages, &super::seeded::token(cluster, "home-forms-ann", "forms-ann"));
     let object = || get(cluster, IMAGE_POLICY, "okapi", "okapi-web")["spec"]["suspend"].clone();
     let send = |headers: &[(&str, &str)], csrf: &str| {
         let fields = [

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use bumpwright_testkit::waiting::until;
 
-use super::seeded::{Pages, account, by_token, seeded};
+use super::seeded::{Pages, account, account_in, by_token, seeded};
 
 /// A stream of events.
 struct Stream(TcpStream, Vec<u8>);
@@ -71,12 +71,14 @@ fn streams_of_one_person_are_bounded() {
     };
     let (greedy, other) = (
         account(cluster, "okapi", "greedy", "ui-view"),
-        account(cluster, "okapi", "modest", "ui-view"),
+        account_in(cluster, "home-greedy", "okapi", "modest", "ui-view"),
     );
-    let mut streams: Vec<Stream> = (0..6).map(|_| Stream::open(pages, &greedy)).collect();
+    let mut streams: Vec<Stream> = (0..5).map(|_| Stream::open(pages, &greedy)).collect();
     streams.iter_mut().for_each(|stream| assert_eq!(stream.status(), "200"));
     assert_eq!(Stream::open(pages, &greedy).status(), "429");
-    assert_eq!(Stream::open(pages, &other).status(), "200");
+    // Somebody who makes ServiceAccounts gets no more by that.
+    assert_eq!(Stream::open(pages, &other).status(), "429");
+    assert_eq!(Stream::open(pages, cluster.token()).status(), "200");
     assert!(
         pages.page("/images", &greedy).contains("okapi-web"),
         "pages are not streams"

@@ -94,7 +94,7 @@ fn tokens_that_are_not_accepted_see_nothing() {
     };
     let of = |name: &str| account(cluster, "okapi", name, "ui-view");
     let gone = of("gone");
-    let path = "/api/v1/namespaces/default/serviceaccounts/gone";
+    let path = "/api/v1/namespaces/home-gone/serviceaccounts/gone";
     assert_eq!(cluster.request("DELETE", path, "", "").status, 200);
     let mut forged = of("forger");
     forged.replace_range(forged.len() - 8.., "AAAAAAAA");

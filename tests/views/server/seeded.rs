@@ -265,16 +265,27 @@ fn now() -> String {
     bumpwright_gostd::Time::unix(seconds, 0).written(bumpwright_gostd::RFC_3339)
 }
 
-/// A ServiceAccount with a role in a namespace (in all with an empty one), and a token of it.
+/// A ServiceAccount in a namespace of its own, with a role in a namespace, and a token of it: those of one namespace count as one person
+/// where something is bounded.
 pub fn account(cluster: &Cluster, namespace: &str, name: &str, role: &str) -> String {
-    let home = "default";
+    account_in(cluster, &home(name), namespace, name, role)
+}
+
+/// The namespace of a ServiceAccount.
+pub fn home(name: &str) -> String {
+    format!("home-{name}")
+}
+
+/// As [`account`], in this namespace.
+pub fn account_in(cluster: &Cluster, home: &str, namespace: &str, name: &str, role: &str) -> String {
+    cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}}).to_string());
     let object = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": home}});
     cluster.apply(&object.to_string());
     if !role.is_empty() {
         let subject = json!({"kind": "ServiceAccount", "name": name, "namespace": home});
         bind(cluster, namespace, name, role, &subject);
     }
-    token(cluster, name)
+    token(cluster, home, name)
 }
 
 pub fn bind(cluster: &Cluster, namespace: &str, name: &str, role: &str, subject: &Json) {
@@ -284,8 +295,8 @@ pub fn bind(cluster: &Cluster, namespace: &str, name: &str, role: &str, subject:
     cluster.apply(&binding.to_string());
 }
 
-pub fn token(cluster: &Cluster, account: &str) -> String {
-    let path = format!("/api/v1/namespaces/default/serviceaccounts/{account}/token");
+pub fn token(cluster: &Cluster, home: &str, account: &str) -> String {
+    let path = format!("/api/v1/namespaces/{home}/serviceaccounts/{account}/token");
     let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
     let answer = cluster.request("POST", &path, "", &request.to_string());
     assert_eq!(answer.status, 201, "{}", answer.body);
