@@ -76,7 +76,7 @@ impl Stream {
                 return;
             }
             tokio::select! {
-                // Whoever goes from page to page leaves streams behind; they count until they end.
+                // Somebody who goes from page to page leaves streams behind, which count until they end.
                 () = self.send.closed() => return,
                 changed = timeout(BEAT, changes.changed()) => {
                     if changed.is_ok() {

@@ -165,15 +165,19 @@ fn clear_text(text: &mut String) {
         *text = CLEARED.to_owned();
         return;
     }
-    // `https://user:password@host`
-    let Some(start) = text.find("://").map(|at| at + 3) else {
-        return;
-    };
-    let authority = text.get(start..).unwrap_or_default();
-    let end = authority.find(['/', '?', '#', ' ', '\n']).unwrap_or(authority.len());
-    let at = authority.get(..end).and_then(|authority| authority.rfind('@'));
-    if let Some(at) = at {
-        text.replace_range(start..start + at, CLEARED);
+    // `https://user:password@host`, each of them.
+    let mut from = 0;
+    while let Some(found) = text.get(from..).and_then(|rest| rest.find("://")) {
+        let start = from + found + 3;
+        let authority = text.get(start..).unwrap_or_default();
+        let end = authority
+            .find(|c: char| c.is_whitespace() || "/?#'\"".contains(c))
+            .unwrap_or(authority.len());
+        let at = authority.get(..end).and_then(|authority| authority.rfind('@'));
+        if let Some(at) = at {
+            text.replace_range(start..start + at, CLEARED);
+        }
+        from = start;
     }
 }
 
@@ -194,7 +198,7 @@ mod tests {
                 "kubeConfig": {"secretRef": {"name": "kept-too"}}, "kubeconfig": "hunter2",
                 "inline": "apiVersion: v1\nusers: [{token: hunter2}]\ncurrent-context: a",
                 "url": "https://user:hunter2@git.acme.io/a@b", "list": ["ssh://git:hunter2@host"],
-                "plain": "mail me@acme.io",
+                "plain": "mail me@acme.io", "several": "https://d/ https://u:hunter2@b, https://f:hunter2@g",
             },
         });
         let yaml = seen(object).yaml.unwrap_or_default();

@@ -126,6 +126,9 @@ impl Gate {
     }
 }
 
+/// The letters of the part of a form's token that differs from page to page.
+const SALT: usize = 32;
+
 /// The tokens that forms send back, which nobody else can know.
 pub(super) struct Csrf([u8; 32]);
 
@@ -137,20 +140,29 @@ impl Csrf {
         Some(Self(key))
     }
 
-    /// The token of a person's forms, bound to the session.
+    /// A token for a person's forms, bound to the session: another one for each page, since compressed pages tell by their length what stays
+    /// the same in them (BREACH).
     pub(super) fn token(&self, person: &Person) -> String {
-        let digest = self.digest(person);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        let mut salt = [0; SALT / 2];
+        // Without random bytes it is still one that nobody else can know.
+        let _ = getrandom::fill(&mut salt);
+        let salt = hex(&salt);
+        let digest = hex(&self.digest(person, &salt));
+        format!("{salt}{digest}")
     }
 
     /// Whether a form came from a page of this person.
     pub(super) fn is_right(&self, person: &Person, token: &str) -> bool {
-        let (ours, theirs) = (Sha256::digest(self.token(person)), Sha256::digest(token));
+        let Some((salt, theirs)) = token.split_at_checked(SALT) else {
+            return false;
+        };
+        let ours = hex(&self.digest(person, salt));
+        let (ours, theirs) = (Sha256::digest(ours), Sha256::digest(theirs));
         proxy::is_same(&ours.into(), &theirs.into())
     }
 
-    fn digest(&self, person: &Person) -> [u8; 32] {
-        let hash = Sha256::new().chain_update(self.0);
+    fn digest(&self, person: &Person, salt: &str) -> [u8; 32] {
+        let hash = Sha256::new().chain_update(self.0).chain_update(salt);
         let hash = match &person.session {
             Some(session) => hash.chain_update(b"session").chain_update(session),
             None => hash.chain_update(b"person").chain_update(person.name()),
@@ -158,6 +170,10 @@ impl Csrf {
         // With the key on both sides: nothing can be added to what is hashed.
         hash.chain_update(self.0).finalize().into()
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `Authorization: Bearer TOKEN`
@@ -173,4 +189,40 @@ fn cookie(headers: &HeaderMap) -> Option<Cookie> {
         .flat_map(|text| text.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
     pairs.find_map(|(name, value)| Cookie::read(value).filter(|_| name == COOKIE_NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person(name: &str, session: Option<[u8; 32]>) -> Person {
+        let user = User {
+            name: name.to_owned(),
+            ..User::default()
+        };
+        Person {
+            user: Some(user),
+            session,
+        }
+    }
+
+    #[test]
+    fn a_form_is_of_one_person_and_session() {
+        let Some(csrf) = Csrf::new() else { return };
+        let (ann, other) = (person("ann", Some([1; 32])), person("ann", Some([2; 32])));
+        let (one, two) = (csrf.token(&ann), csrf.token(&ann));
+        assert!(one != two && csrf.is_right(&ann, &one) && csrf.is_right(&ann, &two));
+        for wrong in [
+            "",
+            "0",
+            &one[1..],
+            &format!("{}0", &one[..one.len() - 1]),
+            &one.replace('a', "b"),
+        ] {
+            assert!(wrong == one || !csrf.is_right(&ann, wrong), "{wrong}");
+        }
+        assert!(!csrf.is_right(&other, &one) && !csrf.is_right(&person("ann", None), &one));
+        let bob = csrf.token(&person("bob", None));
+        assert!(csrf.is_right(&person("bob", None), &bob) && !csrf.is_right(&person("ann", None), &bob));
+    }
 }
