@@ -228,7 +228,7 @@ fn a_check_keeps_one_note_and_fails_as_its_inputs_say() {
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         let report = project.machine.bench.read("bumpwright.md");
         assert!(
-            report.contains("`ghcr.io/o/app:2.0.0`") && ran.out.contains(&report),
+            report.contains("`1.0.0` → `2.0.0`") && ran.out.contains(&report),
             "{report}"
         );
         let notes = project.notes.lock().unwrap();

@@ -334,7 +334,7 @@ impl<'a> Seed<'a> {
         );
         let tag = "1.24.0";
         self.image(&name, tag, &[tag, "1.23.1"], &json!({}));
-        let observed = json!({&name: {"name": format!("ghcr.io/acme/{name}"), "tag": if number % 3 == 0 { "1.23.1" } else { tag }}});
+        let observed = json!({&name: {"name": format!("ghcr.io/acme/{name}"), "tag": if number.is_multiple_of(3) { "1.23.1" } else { tag }}});
         self.automation(&name, "fleet", &observed, ready);
     }
 }

@@ -1,7 +1,13 @@
 //! Each page over a seeded world: it is HTML that any browser reads the same way, hostile texts stay text, and large clusters make small
 //! pages. With `PAGES=DIR` the pages are written to a folder, to look at.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    missing_docs
+)]
 
 mod html;
 mod world;
@@ -173,14 +179,14 @@ fn tags(count: usize) -> Vec<TagRow> {
         is_chosen: n == 1,
         why: if n == 0 {
             "held: failed in Kustomization apps"
-        } else if n % 3 == 0 {
+        } else if n.is_multiple_of(3) {
             "a prerelease, which the range leaves out"
         } else {
             ""
         }
         .to_owned(),
         made: Some(NOW - 7000 * i64::try_from(n).unwrap()),
-        signature: if n % 2 == 0 { "verified by cosign" } else { "" }.to_owned(),
+        signature: if n.is_multiple_of(2) { "verified by cosign" } else { "" }.to_owned(),
         failed: (n == 0).then(|| "Kustomization flux-system/apps: health check failed".to_owned()),
     };
     (0..count).map(tag).collect()

@@ -163,7 +163,7 @@ fn add_kustomization(world: &mut World, n: usize, revision: &dyn Fn(usize) -> St
         0 => Vec::new(),
         1 | 2 | 4 => vec![json!({"name": "infra"})],
         3 => vec![json!({"name": "ingress"}), json!({"name": "databases"})],
-        _ if n % 3 == 0 => Vec::new(),
+        _ if n.is_multiple_of(3) => Vec::new(),
         _ => vec![json!({"name": "apps"})],
     };
     let conditions = match n % 10 {
