@@ -84,6 +84,8 @@ pub(crate) async fn serve(start: Start, listener: TcpListener) {
     let limits = Limits {
         connections: CONNECTIONS,
         body_size: BODY,
+        // Browsers do not; and a page that is left leaves a stream.
+        half_close: false,
         ..Limits::default()
     };
     let log = start.log.clone();

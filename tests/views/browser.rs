@@ -95,7 +95,7 @@ fn pages_work_by_clicks_live_and_without_script() {
         of("kustomizations", "drifting"): ["DriftDetected"],
         "/sources": ["app"],
         "/timeline": ["infra"],
-        format!("/objects/core/ConfigMap/{}/settings", fleet.namespace()): ["settings", "first"],
+        format!("/objects/core/ConfigMap/{}/settings", fleet.namespace()): ["settings", "kind: ConfigMap"],
     });
     browser.play("plain", json!({"url": url, "texts": texts, "search": search}), nothing);
     browser.play("tabs", json!({ "url": url }), nothing);

@@ -52,8 +52,7 @@ pub(super) async fn serve<H, F>(
     });
     let limits = progress.limits;
     let mut http = http1::Builder::new()
-        // Clients may close their side after the request.
-        .half_close(true)
+        .half_close(limits.half_close)
         .title_case_headers(true)
         .max_buf_size(limits.head_size.max(LEAST_BUFFER))
         .serve_connection(TokioIo::new(TimedStream::new(stream, Arc::clone(&progress))), service);

@@ -23,6 +23,8 @@ pub struct Limits {
     pub stall_time: Duration,
     /// What a client has to take on average after the first [`Limits::stall_time`], in bytes per second.
     pub least_rate: u64,
+    /// Whether clients may close their side after the request. If not, one that does is gone, and a stream to it ends at once.
+    pub half_close: bool,
     /// How long responses on their way are waited for when the server stops.
     pub end_time: Duration,
 }
@@ -39,6 +41,7 @@ impl Default for Limits {
             body_size: 0,
             stall_time: Duration::from_secs(10),
             least_rate: 16 << 10,
+            half_close: true,
             end_time: Duration::from_secs(5),
         }
     }

@@ -199,3 +199,32 @@ async fn a_stream_may_take_its_time_and_is_sent_piece_by_piece() {
         "{answer}"
     );
 }
+
+#[tokio::test]
+async fn a_stream_ends_when_its_client_is_gone() {
+    let listener = listen("127.0.0.1", 0).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (begun, mut streams) = tokio::sync::mpsc::channel(1);
+    let handler = move |_: Request<Bytes>| {
+        let begun = begun.clone();
+        async move {
+            let (send, receive) = tokio::sync::mpsc::channel::<Bytes>(1);
+            begun.send(send).await.unwrap();
+            Response::new(Body::streamed(receive))
+        }
+    };
+    let limits = Limits {
+        half_close: false,
+        ..limits()
+    };
+    let _serving = tokio::spawn(serve(listener, limits, handler, std::future::pending()));
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+    let stream = streams.recv().await.unwrap();
+    stream.send(Bytes::from("first")).await.unwrap();
+    let _ = client.read(&mut [0; 512]).await.unwrap();
+    drop(client);
+    // Nothing is sent to it any more.
+    let closed = tokio::time::timeout(Duration::from_secs(60), stream.closed()).await;
+    assert!(closed.is_ok());
+}
