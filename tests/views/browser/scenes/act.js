@@ -1,4 +1,4 @@
-// Whoever has the right reconciles and suspends by clicks; whoever has not is told so, and nothing changes.
+// A person with the right reconciles and suspends by clicks; one without is told so, and nothing changes.
 "use strict";
 
 const assert = require("node:assert/strict");
