@@ -64,7 +64,16 @@ struct Stream {
 }
 
 impl Stream {
-    async fn run(mut self) {
+    /// Until the client is gone: somebody who goes from page to page leaves streams behind, which count until they end.
+    async fn run(self) {
+        let client = self.send.clone();
+        tokio::select! {
+            () = client.closed() => {}
+            () = self.tell() => {}
+        }
+    }
+
+    async fn tell(mut self) {
         let mut changes = self.ui.snapshots.changes();
         let end = Instant::now() + LASTS;
         if !self.say(":\nretry: 3000\n\n".to_owned()).await {
@@ -75,14 +84,8 @@ impl Stream {
             if !self.look().await {
                 return;
             }
-            tokio::select! {
-                // Somebody who goes from page to page leaves streams behind, which count until they end.
-                () = self.send.closed() => return,
-                changed = timeout(BEAT, changes.changed()) => {
-                    if changed.is_ok() {
-                        sleep(GATHER).await;
-                    }
-                }
+            if timeout(BEAT, changes.changed()).await.is_ok() {
+                sleep(GATHER).await;
             }
         }
     }
