@@ -200,6 +200,9 @@ fn attention_is_for_causes_with_what_they_block() {
             "ImageUpdateAutomation/fs/auto"
         ]
     );
+    // Succeeded is about the time before somebody suspended it.
+    let paused = world.attention().remove(2);
+    assert_eq!((paused.severity, paused.reason.as_str()), (Severity::Paused, ""));
 }
 
 #[test]
