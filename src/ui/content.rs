@@ -1,10 +1,10 @@
 //! From what a person sees to the page that is asked for.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_overview::{Change, Entry, Id, Image, World};
-use bumpwright_pages::{Listing, ObjectPage, Page, Route, Run, TagRow, search};
+use bumpwright_pages::{Inventory, Listing, ObjectPage, Page, Route, Run, TagRow, search};
 
 use super::object::Seen;
 use super::view::View;
@@ -14,6 +14,8 @@ use super::view::View;
 pub(super) struct Extra {
     /// The tags of a policy's repository.
     pub(super) tags: Vec<TagRow>,
+    /// The objects of a Kustomization's page.
+    pub(super) inventory: Arc<Inventory>,
     /// The object of an object's page.
     pub(super) object: Option<(Entry, Seen)>,
 }
@@ -48,8 +50,8 @@ pub(super) fn page<T>(
             show(&Page::Kustomization {
                 kustomization,
                 tree: &world.tree(name)?,
-                health: &BTreeMap::new(),
-                diff: None,
+                inventory: &extra.inventory,
+                differences: &world.differences(name),
                 listing,
             })
         }
@@ -107,7 +109,8 @@ fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> O
     Some(show(&Page::Object(&ObjectPage {
         object,
         readiness: readiness.as_ref(),
-        health: None,
+        // What stands by its conditions tells more.
+        health: seen.health.as_ref().filter(|_| readiness.is_none()),
         conditions: &seen.conditions,
         events: &events,
         trace: &view.world.trace(object, None),

@@ -13,6 +13,7 @@ mod auth;
 mod call;
 mod content;
 mod doors;
+mod health;
 mod kinds;
 mod live;
 mod object;

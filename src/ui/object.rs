@@ -5,12 +5,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use bumpwright_api::{Condition, ObjectName};
+use bumpwright_gostd::Time;
+use bumpwright_health::compute;
 use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, SECRET};
 use bumpwright_overview::{Entry, World};
+use bumpwright_pages::Health;
 use bumpwright_yaml::{node_of_json, write_sigs};
 
 use super::kinds::KINDS;
 use super::rights::Rights;
+use super::snapshot::now;
 use super::watches::Watches;
 use bumpwright_kube::User;
 
@@ -27,6 +31,8 @@ const LONGEST: usize = 256 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) conditions: Vec<Condition>,
+    /// As kstatus has it.
+    pub(super) health: Option<Health>,
     /// None where it may not be shown.
     pub(super) yaml: Option<String>,
 }
@@ -113,6 +119,7 @@ impl Reader<'_> {
 
 fn seen(mut object: Value) -> Seen {
     let conditions = object.pointer("/status/conditions").cloned().unwrap_or_default();
+    let health = compute(&object, &Time::unix(now(), 0)).ok();
     clear(&mut object);
     let mut yaml = String::new();
     let written = write_sigs(&node_of_json(&object), &mut yaml);
@@ -121,6 +128,10 @@ fn seen(mut object: Value) -> Seen {
         yaml.push_str("\n# and so on: it is too long to be shown\n");
     }
     Seen {
+        health: health.map(|health| Health {
+            status: health.status.to_string(),
+            message: health.message,
+        }),
         conditions: serde_json::from_value(conditions).unwrap_or_default(),
         yaml: written.is_ok().then_some(yaml),
     }
@@ -159,7 +170,8 @@ fn clear_texts(value: &mut Value) {
     }
 }
 
-fn clear_text(text: &mut String) {
+/// Clears a kubeconfig, and the password in an address.
+pub(super) fn clear_text(text: &mut String) {
     let is_kubeconfig = text.contains("current-context") && (text.contains("users:") || text.contains("\"users\""));
     if is_kubeconfig {
         *text = CLEARED.to_owned();

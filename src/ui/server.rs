@@ -18,6 +18,7 @@ use super::actions;
 use super::auth::{Csrf, Gate, Person};
 use super::call::Call;
 use super::content::{self, Extra};
+use super::health::Healths;
 use super::live;
 use super::object::{Reader, Unseen};
 use super::reply;
@@ -72,6 +73,7 @@ pub(super) struct Ui {
     pub(super) log: Log,
     watches: Arc<Watches>,
     rights: Arc<Rights>,
+    healths: Arc<Healths>,
     views: Arc<Views>,
     tags: TagReader,
     pub(super) csrf: Csrf,
@@ -112,10 +114,12 @@ impl Ui {
             log,
         } = start;
         let (watches, rights) = (Arc::new(watches), Arc::new(Rights::new(cluster.clone())));
+        let healths = Arc::new(Healths::new(cluster.clone(), Arc::clone(&rights)));
         let views = Arc::new(Views::default());
         let forgotten = {
-            let (rights, views) = (Arc::clone(&rights), Arc::clone(&views));
+            let (rights, views, healths) = (Arc::clone(&rights), Arc::clone(&views), Arc::clone(&healths));
             move || {
+                healths.forget();
                 rights.forget();
                 views.forget();
             }
@@ -133,6 +137,7 @@ impl Ui {
             log,
             watches,
             rights,
+            healths,
             views,
             tags,
         })
@@ -208,8 +213,15 @@ impl Ui {
 
     /// Reads what the model does not have.
     async fn extra(&self, call: &Call, person: &Person, view: &View) -> Result<Extra, Unseen> {
-        let Some(Route::Object(object)) = &call.route else {
-            return Ok(Extra::default());
+        let object = match &call.route {
+            Some(Route::Object(object)) => object,
+            Some(Route::Kustomization(name)) => {
+                return Ok(Extra {
+                    inventory: self.healths.of(person, &view.world, name).await,
+                    ..Extra::default()
+                });
+            }
+            _ => return Ok(Extra::default()),
         };
         let reader = Reader {
             watches: &self.watches,

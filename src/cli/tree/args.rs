@@ -12,6 +12,10 @@ pub struct Tree {
     #[arg(value_name = "KIND NAME", required = true, num_args = 1..=2)]
     pub object: Vec<String>,
 
+    /// Ask for each object how it is
+    #[arg(long)]
+    pub health: bool,
+
     /// Where it is.
     #[command(flatten)]
     pub place: Place,
@@ -22,10 +26,12 @@ pub struct Tree {
 }
 
 const TREE_HELP: &str = "\
-The objects of its inventory, and those of the Kustomizations among them.
+The objects of its inventory, and those of the Kustomizations among them. Their health is what kstatus says of them, and takes a request
+for each.
 
 Examples:
   bumpwright tree kustomization flux-system
+  bumpwright tree ks/apps --health
   bumpwright tree ks/apps -n team-a -o json
 
 Exit codes:

@@ -1,10 +1,12 @@
 //! `bumpwright tree`: what a Kustomization has applied, and what its Kustomizations have.
 
 pub mod args;
+mod health;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use anstyle::Style;
 use serde::Serialize;
 
 use crate::cli::console::{print, print_styled, say};
@@ -17,7 +19,7 @@ use crate::cli::words;
 use args::Tree;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, KUSTOMIZATION};
-use bumpwright_overview::{Branch, Readiness, State};
+use bumpwright_overview::{Branch, Health, Readiness, State};
 
 /// The document of `-o json` and `-o yaml`.
 #[derive(Serialize)]
@@ -36,12 +38,18 @@ async fn show(args: &Tree, cluster: &Cluster) -> Result<u8, ViewError> {
     let name = name(args)?;
     let seen = objects(cluster, Some(&name.namespace)).await?;
     seen.notes.iter().for_each(|note| say("note", note));
-    let tree = seen.world.tree(&name).ok_or_else(|| ViewError::NotFound {
+    let mut tree = seen.world.tree(&name).ok_or_else(|| ViewError::NotFound {
         kind: KUSTOMIZATION.kind.to_owned(),
         name: name.name.clone(),
         namespace: name.namespace.clone(),
         hint: String::new(),
     })?;
+    if args.health {
+        if seen.world.is_elsewhere(&name) {
+            say("note", "its objects are in another cluster, which is not asked");
+        }
+        health::look(cluster, &seen.world, &mut tree).await;
+    }
     let document = Document {
         version: document::VERSION,
         tree: &tree,
@@ -80,10 +88,16 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
     let name = branch.object.to_string();
     let name = words::inline(&name);
     let used = first.chars().count() + name.chars().count() + 1;
-    let state = branch
-        .readiness
-        .as_ref()
-        .map(|readiness| state(readiness, used, columns));
+    let told = match (&branch.readiness, &branch.health) {
+        (Some(readiness), _) => Some(state(readiness)),
+        (None, Some(health)) => Some(condition(health)),
+        (None, None) => None,
+    };
+    let state = told.map(|(style, text)| {
+        let text = words::inline(&text);
+        let text = cut(&text, columns.map(|columns| columns.saturating_sub(used).max(10)));
+        format!(" {style}{text}{style:#}")
+    });
     let _ = writeln!(
         out,
         "{DIM}{first}{DIM:#}{BOLD}{name}{BOLD:#}{}",
@@ -106,7 +120,7 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
 }
 
 /// How an object stands; the reason where it is not well.
-fn state(readiness: &Readiness, used: usize, columns: Option<usize>) -> String {
+fn state(readiness: &Readiness) -> (Style, String) {
     let style = match readiness.state {
         State::Ready => GOOD,
         State::Stalled | State::Failed => BAD,
@@ -124,7 +138,16 @@ fn state(readiness: &Readiness, used: usize, columns: Option<usize>) -> String {
     if readiness.suspended {
         text = format!("suspended, {text}");
     }
-    let text = words::inline(&text);
-    let text = cut(&text, columns.map(|columns| columns.saturating_sub(used).max(10)));
-    format!(" {style}{text}{style:#}")
+    (style, text)
+}
+
+/// How an object is, as somebody has read it; the message where it is not well.
+fn condition(health: &Health) -> (Style, String) {
+    let style = match health.status.as_str() {
+        "Current" => return (GOOD, health.status.clone()),
+        "Failed" | "NotFound" => BAD,
+        Health::UNREAD => DIM,
+        _ => WARN,
+    };
+    (style, format!("{}: {}", health.status, first_line(&health.message)))
 }

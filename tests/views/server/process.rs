@@ -100,6 +100,7 @@ fn somebody_with_a_kubeconfig_sees_what_it_may_list() {
         "{text}"
     );
     assert!(own.page("/timeline").contains("okapi event"));
+    assert!(own.page("/kustomizations/okapi/okapi-apps").contains("2 Current"));
     assert!(
         own.page("/objects/core/ConfigMap/okapi/okapi-map")
             .contains("okapi-map")

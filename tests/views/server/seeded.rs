@@ -257,7 +257,7 @@ fn seed(cluster: &'static Cluster, namespace: &str, word: &str) {
 }
 
 /// Now, as objects have it.
-fn now() -> String {
+pub fn now() -> String {
     let since = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap();

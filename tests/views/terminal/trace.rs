@@ -74,6 +74,38 @@ fn a_tree_has_the_kustomizations_below() {
 }
 
 #[test]
+fn a_tree_tells_how_its_objects_are_if_asked() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = seeded(cluster, "tree-b");
+    workloads(&world);
+    let text = ok(&world, &["tree", "ks/root", "--health"]);
+    for line in [
+        "│   └── StatefulSet/tree-b/db NotFound: Resource not found\n",
+        "│   ├── Deployment/tree-b/web InProgress: ",
+        "│   └── Service/tree-b/web NotFound: Resource not found\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let at = "/tree/children/1/children/1";
+    let document = json(&world, &["tree", "ks/root", "--health"]);
+    let service = document.pointer(at).unwrap();
+    assert_eq!(
+        service["health"],
+        json!({"status": "NotFound", "message": "Resource not found"})
+    );
+    let document = json(&world, &["tree", "ks/root"]);
+    assert_eq!(document.pointer(at).unwrap().get("health"), None);
+    let elsewhere = json!({"spec": {"kubeConfig": {"secretRef": {"name": "other"}}}});
+    world.patch(KUSTOMIZATION, "apps", &elsewhere);
+    let ran = run(cluster, &["tree", "ks/apps", "--health", "-n", "tree-b"]);
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (0, "note: its objects are in another cluster, which is not asked\n")
+    );
+    assert!(!ran.out.contains("NotFound"), "{}", ran.out);
+}
+
+#[test]
 fn events_are_those_of_the_kinds_the_latest_last() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = seeded(cluster, "events-a");

@@ -45,7 +45,7 @@ pub struct Attention {
     pub id: Id,
     /// How urgent it is.
     pub severity: Severity,
-    /// The reason of a condition.
+    /// The reason of a condition; empty for what is suspended.
     pub reason: String,
     /// The message of that condition.
     pub message: String,
@@ -74,7 +74,11 @@ impl World {
                 Some(Attention {
                     id: id.clone(),
                     severity,
-                    reason: readiness.reason.clone(),
+                    // That of a suspended object is about the time before.
+                    reason: match severity {
+                        Severity::Paused => String::new(),
+                        _ => readiness.reason.clone(),
+                    },
                     message: match severity {
                         Severity::Paused => "reconciliation is suspended".to_owned(),
                         _ => readiness.message.clone(),

@@ -296,7 +296,13 @@ pub struct KustomizationSpec {
     pub suspend: bool,
     /// Whether it deletes what is not built any more.
     pub prune: bool,
+    /// The cluster that it applies to; none for its own.
+    pub kube_config: Option<OtherCluster>,
 }
+
+/// `spec.kubeConfig`: nothing is read of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct OtherCluster {}
 
 /// The status of a Kustomization.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

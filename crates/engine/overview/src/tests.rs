@@ -200,6 +200,9 @@ fn attention_is_for_causes_with_what_they_block() {
             "ImageUpdateAutomation/fs/auto"
         ]
     );
+    // Succeeded is about the time before somebody suspended it.
+    let paused = world.attention().remove(2);
+    assert_eq!((paused.severity, paused.reason.as_str()), (Severity::Paused, ""));
 }
 
 #[test]
@@ -303,4 +306,99 @@ fn a_tree_and_a_trace_of_an_applied_object() {
         .trace(&object, Some(&["ghcr.io/acme/other:1".to_owned()]))
         .remove(0);
     assert!(other.images.is_empty());
+}
+
+#[test]
+fn the_last_differences_are_those_of_events_and_of_the_status() {
+    let mut world = world();
+    let event = |about: &str, at: &str, reason: &str, message: &str| {
+        read::<EventFacts>(
+            json!({"metadata": meta("fs/e"), "type": about, "reason": reason, "message": message, "lastTimestamp": at,
+            "involvedObject": {"kind": "Kustomization", "namespace": "fs", "name": "apps"}}),
+        )
+    };
+    let (infra, apps) = (name("fs/infra"), name("fs/apps"));
+    world.events = vec![
+        event(
+            "Normal",
+            "2026-01-01T10:00:00Z",
+            "Progressing",
+            "Deployment/web/apps created",
+        ),
+        event(
+            "Normal",
+            "2026-01-01T11:00:00Z",
+            "Progressing",
+            "Deployment/web/apps configured\nService/web/a created",
+        ),
+        event(
+            "Normal",
+            "2026-01-01T11:00:02Z",
+            "Progressing",
+            "ConfigMap/web/old deleted",
+        ),
+        event(
+            "Normal",
+            "2026-01-01T11:30:00Z",
+            "Progressing",
+            "Health check passed in 3s",
+        ),
+        event(
+            "Warning",
+            "2026-01-01T11:40:00Z",
+            "DriftDetected",
+            "1 object differs\n~ ConfigMap web/a",
+        ),
+        event(
+            "Warning",
+            "2026-01-01T11:50:00Z",
+            "DriftDetected",
+            "2 objects differ\n~ ConfigMap web/b",
+        ),
+    ];
+    assert_eq!(world.differences(&infra), Differences::default());
+    let last = world.differences(&apps);
+    let (applied, drift) = (last.applied.unwrap(), last.drift.unwrap());
+    assert_eq!(
+        applied.message,
+        "Deployment/web/apps configured\nService/web/a created\nConfigMap/web/old deleted"
+    );
+    assert_eq!((applied.at, drift.at), (1_767_265_202, 1_767_268_200));
+    assert!(drift.message.starts_with("2 objects differ"), "{}", drift.message);
+    // What is not corrected stays in the status when events are gone.
+    world.events.clear();
+    let facts = world.kustomizations.get_mut(&apps).unwrap();
+    facts.status.conditions = read(ready("False", "DriftDetected", "3 objects differ\n~ ConfigMap web/c"));
+    let last = world.differences(&apps);
+    assert_eq!(
+        (last.applied, last.drift.map(|drift| drift.at)),
+        (None, Some(1_767_261_600))
+    );
+}
+
+#[test]
+fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
+    let mut world = world();
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    let own = json!({"entries": [{"id": "fs_apps_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"},
+        {"id": "fs_cm__ConfigMap", "v": "v1"}, {"id": "web_apps_apps_Deployment", "v": "v1"}]});
+    infra.status.inventory = read(own);
+    let silent = |world: &World| -> Vec<String> {
+        let tree = world.tree(&name("fs/infra")).unwrap();
+        world.silent(&tree).iter().map(Entry::to_string).collect()
+    };
+    assert_eq!(silent(&world), ["ConfigMap/fs/cm", "Deployment/web/apps"]);
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.status.inventory.entries.truncate(1);
+    assert_eq!(silent(&world), ["Deployment/web/apps"]);
+    let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
+    apps.spec = read(json!({"kubeConfig": {"secretRef": {"name": "other"}}}));
+    assert!(silent(&world).is_empty() && world.is_elsewhere(&name("fs/apps")));
+    let entry = Entry {
+        kind: "Kustomization".to_owned(),
+        ..Entry::default()
+    };
+    let mut tree = world.tree(&name("fs/infra")).unwrap();
+    tree.note(&[(entry, Health::unread("why"))].into());
+    assert!(tree.children[0].health.is_none());
 }

@@ -32,7 +32,7 @@ pub use action::Action;
 pub use assets::{SCRIPT, STYLE, script_path, style_path};
 pub use frame::Frame;
 pub use listing::Listing;
-pub use page::{Health, ObjectPage, Page, Run, TagRow};
+pub use page::{Health, Inventory, ObjectPage, Page, Run, TagRow};
 pub use render::{RenderError, render};
 pub use route::Route;
 pub use search::{Found, Hit, search};

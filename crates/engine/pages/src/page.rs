@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use bumpwright_api::Condition;
+pub use bumpwright_overview::Health;
 use bumpwright_overview::{
-    Attention, Automation, Branch, Change, Entry, Graph, Image, Kustomization, Overview, Readiness, Source, Trace,
+    Attention, Automation, Branch, Change, Differences, Entry, Graph, Image, Kustomization, Overview, Readiness,
+    Source, Trace,
 };
 
 use super::listing::Listing;
@@ -49,10 +51,10 @@ pub enum Page<'a> {
         kustomization: &'a Kustomization,
         /// Its objects.
         tree: &'a Branch,
-        /// How its objects are, as far as it is known.
-        health: &'a BTreeMap<Entry, Health>,
-        /// The difference of its last apply or of its drift, as text; where it is known.
-        diff: Option<&'a str>,
+        /// How its objects are.
+        inventory: &'a Inventory,
+        /// What it changed last, and how the cluster differed from it.
+        differences: &'a Differences,
         /// Which of the objects.
         listing: &'a Listing,
     },
@@ -115,13 +117,15 @@ pub struct Run {
     pub diff: Option<String>,
 }
 
-/// How an object is.
+/// How the objects of a Kustomization are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    /// In a word, as kstatus has it: `Current`, `InProgress`, `Failed`, `NotFound`, `Terminating`, `Unknown`.
-    pub status: String,
-    /// Why.
-    pub message: String,
+pub struct Inventory {
+    /// How each is, as far as somebody has looked.
+    pub health: BTreeMap<Entry, Health>,
+    /// When that was, in seconds since 1970-01-01 UTC; none where nobody has looked.
+    pub at: Option<i64>,
+    /// Why nobody has looked; empty where that is plain.
+    pub note: String,
 }
 
 /// An object.

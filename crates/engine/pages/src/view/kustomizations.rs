@@ -2,22 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_overview::{Applied, Branch, Entry, Graph, Kustomization};
+use bumpwright_overview::{Applied, Branch, Change, Differences, Entry, Graph, Kustomization};
 use serde::Serialize;
 
 use super::super::action::Action;
 use super::super::frame::Frame;
 use super::super::listing::Listing;
-use super::super::page::Health;
+use super::super::page::Inventory;
 use super::super::route::Route;
 use super::View;
 use super::automations::STATES;
 use super::graph;
-use super::list::List;
-use super::part::{Badge, Form, Object, Standing, When, cell, diff, revision};
+use super::list::{List, href};
+use super::part::{Badge, DiffLine, Form, Object, Standing, When, actions, cell, revision};
 
 /// The deepest indentation.
 const DEPTH: usize = 6;
+
+/// The objects that are not well and shown before all others.
+const SICK: usize = 20;
 
 #[derive(Serialize)]
 struct Row {
@@ -76,8 +79,8 @@ pub(super) fn list(frame: &Frame<'_>, all: &[Kustomization], graph: &Graph, list
 /// What the model does not have of a Kustomization.
 pub(super) struct Objects<'a> {
     pub tree: &'a Branch,
-    pub health: &'a BTreeMap<Entry, Health>,
-    pub diff: Option<&'a str>,
+    pub inventory: &'a Inventory,
+    pub differences: &'a Differences,
 }
 
 #[derive(Serialize)]
@@ -120,59 +123,146 @@ impl History {
     }
 }
 
+/// A difference: of drift the first line is the title.
+#[derive(Serialize)]
+struct Difference {
+    when: When,
+    title: String,
+    lines: Vec<DiffLine>,
+}
+
+impl Difference {
+    fn drift(now: i64, change: &Change) -> Self {
+        let (title, rest) = change.message.split_once('\n').unwrap_or((&change.message, ""));
+        Self {
+            when: When::new(now, change.at),
+            title: cell(title),
+            lines: actions(rest),
+        }
+    }
+
+    fn applied(now: i64, change: &Change) -> Self {
+        Self {
+            when: When::new(now, change.at),
+            title: String::new(),
+            lines: actions(&change.message),
+        }
+    }
+}
+
+/// How an object of a tree is, in a word and in words.
+fn state(inventory: &Inventory, branch: &Branch) -> Option<(Badge, String)> {
+    match (inventory.health.get(&branch.object), &branch.readiness) {
+        (Some(health), _) => Some((Badge::of_health(&health.status), health.message.clone())),
+        (None, Some(readiness)) => Some((Badge::of_readiness(readiness), readiness.message.clone())),
+        (None, None) => None,
+    }
+}
+
+impl Leaf {
+    fn new(inventory: &Inventory, branch: &Branch, depth: usize) -> Self {
+        let (state, message) = state(inventory, branch).unzip();
+        Self {
+            object: Object::of_entry(&branch.object),
+            group: branch.object.group.clone(),
+            depth,
+            indent: depth.min(DEPTH),
+            state,
+            message: cell(&message.unwrap_or_default()),
+        }
+    }
+}
+
+/// The objects that are not well, the worst first, each once; and how many there are.
+fn sick(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> (Vec<Leaf>, usize) {
+    let urgent = leaves
+        .iter()
+        .filter_map(|(branch, _)| Some((state(inventory, branch)?.0.urgency()?, *branch)));
+    let mut urgent: Vec<(u8, &Branch)> = urgent.collect();
+    urgent.sort_by_key(|(urgency, branch)| (*urgency, &branch.object));
+    urgent.dedup_by(|a, b| a.1.object == b.1.object);
+    let few = urgent.iter().take(SICK);
+    (
+        few.map(|(_, branch)| Leaf::new(inventory, branch, 0)).collect(),
+        urgent.len(),
+    )
+}
+
+/// How many objects there are in each state, in the order of urgency.
+fn tally(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> Vec<Badge> {
+    let mut counts = BTreeMap::<(u8, String), (usize, Badge)>::new();
+    let distinct: BTreeMap<&Entry, &Branch> = leaves.iter().map(|(branch, _)| (&branch.object, *branch)).collect();
+    for branch in distinct.into_values() {
+        let badge = state(inventory, branch).map(|(badge, _)| badge);
+        let badge = badge.unwrap_or_else(|| Badge::new("not looked at", "mute"));
+        let key = (badge.urgency().unwrap_or(u8::MAX), badge.word().to_owned());
+        counts.entry(key).or_insert((0, badge)).0 += 1;
+    }
+    let counts = counts.into_values();
+    counts.map(|(count, badge)| badge.counted(count)).collect()
+}
+
 pub(super) fn one(frame: &Frame<'_>, one: &Kustomization, more: &Objects<'_>, listing: &Listing) -> View {
+    let (now, inventory) = (frame.now, more.inventory);
     let mut leaves = Vec::new();
     for child in &more.tree.children {
         flat(child, 0, &mut leaves);
     }
     let at = Route::of(&one.id).to_string();
-    let badge = |branch: &Branch| match (&branch.readiness, more.health.get(&branch.object)) {
-        (_, Some(health)) => Some((Badge::of_health(&health.status), health.message.clone())),
-        (Some(readiness), None) => Some((Badge::of_readiness(readiness), readiness.message.clone())),
-        (None, None) => None,
-    };
-    let leaf = |(branch, depth): &(&Branch, usize)| {
-        let (state, message) = badge(branch).unzip();
-        Leaf {
-            object: Object::of_entry(&branch.object),
-            group: branch.object.group.clone(),
-            depth: *depth,
-            indent: (*depth).min(DEPTH),
-            state,
-            message: cell(&message.unwrap_or_default()),
-        }
-    };
     let list = List::new(
         &at,
         &leaves,
         listing,
         &["not healthy"],
-        |(branch, _), _| {
-            let is_fine = |badge: &Badge| badge.is("Current") || badge.is("ready");
-            badge(branch).is_some_and(|(badge, _)| !is_fine(&badge))
-        },
+        |(branch, _), _| state(inventory, branch).is_some_and(|(badge, _)| badge.urgency().is_some()),
         |(branch, _), words| branch.object.to_string().to_lowercase().contains(words),
-        leaf,
+        |(branch, depth)| Leaf::new(inventory, branch, *depth),
     );
-    let history: Vec<_> = one.history.iter().map(|entry| History::new(frame.now, entry)).collect();
+    let (sick, sick_all) = sick(inventory, &leaves);
+    let has_health = leaves.iter().any(|(branch, _)| state(inventory, branch).is_some());
+    let history: Vec<_> = one.history.iter().map(|entry| History::new(now, entry)).collect();
     let is_refused = one.readiness.reason == "PruneRefused";
     let approve: &[Action] = if is_refused { &[Action::ApprovePrune] } else { &[] };
+    let drift = more.differences.drift.as_ref();
     View::new(
         "kustomization.html",
         format!("Kustomization {}", one.id.name),
         "kustomizations",
     )
     .with("object", &Object::new(&one.id))
-    .with("standing", &Standing::new(frame, &one.readiness))
-    .with("row", &row(frame.now, one))
+    .with("standing", &standing(frame, one, drift))
+    .with("row", &row(now, one))
     .with("attempted", &revision(&one.attempted))
     .with("owner", &one.owner.as_ref().map(Object::new))
     .with("depends_on", &Object::all(&one.depends_on))
     .with("history", &history)
-    .with("diff", &more.diff.map(diff))
+    .with("drift", &drift.map(|change| Difference::drift(now, change)))
+    .with(
+        "applied",
+        &more
+            .differences
+            .applied
+            .as_ref()
+            .map(|change| Difference::applied(now, change)),
+    )
+    .with("sick", &sick)
+    .with("sick_all", &sick_all)
+    .with("sick_href", &href(&at, "", "not healthy", 0))
+    .with("tally", &tally(inventory, &leaves))
+    .with("looked", &When::maybe(now, inventory.at))
+    .with("note", &inventory.note)
     .with("list", &list)
-    .with("has_health", &list.rows().iter().any(|leaf| leaf.state.is_some()))
+    .with("has_health", &has_health)
     .with("form", &Form::new(frame, &one.id, one.readiness.suspended, approve))
+}
+
+/// How it stands; the lines of a drift have a part of their own on the page.
+fn standing(frame: &Frame<'_>, one: &Kustomization, drift: Option<&Change>) -> Standing {
+    let mut readiness = one.readiness.clone();
+    if drift.is_some_and(|drift| drift.message == readiness.message) {
+        readiness.message = readiness.message.lines().next().unwrap_or_default().to_owned();
+    }
+    Standing::new(frame, &readiness)
 }
 
 /// The branches from the top to the bottom with their depth.

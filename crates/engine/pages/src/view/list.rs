@@ -78,11 +78,6 @@ impl<T> List<T> {
             after: (page < last).then(|| link(page + 1)),
         }
     }
-
-    /// The rows of this page.
-    pub fn rows(&self) -> &[T] {
-        &self.rows
-    }
 }
 
 /// The path of a list with a query.

@@ -70,15 +70,17 @@ pub(crate) fn of(frame: &Frame<'_>, page: &Page<'_>) -> View {
         Page::Kustomization {
             kustomization,
             tree,
-            health,
-            diff,
+            inventory,
+            differences,
             listing,
-        } => kustomizations::one(
-            frame,
-            kustomization,
-            &kustomizations::Objects { tree, health, diff },
-            listing,
-        ),
+        } => {
+            let more = kustomizations::Objects {
+                tree,
+                inventory,
+                differences,
+            };
+            kustomizations::one(frame, kustomization, &more, listing)
+        }
         Page::Sources(all, listing) => sources::list(frame, all, listing),
         Page::Source {
             source,

@@ -1,6 +1,6 @@
 //! The first page, and what needs attention.
 
-use bumpwright_overview::{Attention, Image, Overview, Severity, Stage, Tally};
+use bumpwright_overview::{Attention, Image, Overview, Stage, Tally};
 use serde::Serialize;
 
 use super::super::frame::Frame;
@@ -35,16 +35,12 @@ impl Trouble {
         Self {
             object: Object::new(&one.id),
             severity: Badge::of_severity(one.severity),
-            // That of a suspended object is about the time before.
-            reason: match one.severity {
-                Severity::Paused => String::new(),
-                _ => one.reason.clone(),
-            },
+            reason: one.reason.clone(),
             message: cell(&one.message),
             since: When::maybe(frame.now, one.since),
             blocks: one.blocks.len(),
             blocked: one.blocks.iter().take(BLOCKED).map(Object::new).collect(),
-            todo: (frame.explain)(&one.reason).filter(|_| one.severity != Severity::Paused),
+            todo: (frame.explain)(&one.reason),
         }
     }
 }

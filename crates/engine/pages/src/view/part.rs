@@ -136,6 +136,28 @@ impl Badge {
     pub fn is(&self, word: &str) -> bool {
         self.word == word
     }
+
+    pub fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// How urgent it is that an object is so, from 0; none where it is well, or not known.
+    pub fn urgency(&self) -> Option<u8> {
+        match (self.tone, self.word.as_str()) {
+            ("bad", _) => Some(0),
+            ("busy", _) => Some(1),
+            (_, "Unknown" | "unknown") => Some(2),
+            _ => None,
+        }
+    }
+
+    /// `3 Failed`
+    pub fn counted(self, count: usize) -> Self {
+        Self {
+            word: format!("{count} {}", self.word),
+            ..self
+        }
+    }
 }
 
 /// An object and its page.
@@ -328,6 +350,22 @@ pub fn diff(text: &str) -> Vec<DiffLine> {
     let left = text.lines().count().saturating_sub(LINES);
     if left > 0 {
         lines.push(line(&format!("… and {left} lines more")));
+    }
+    lines
+}
+
+/// What was done to objects, or would be: lines as in `Deployment/apps/web created` and `+ Deployment apps/web`.
+pub fn actions(text: &str) -> Vec<DiffLine> {
+    let mut lines = diff(text);
+    for line in &mut lines {
+        let first = line.text.trim_start().as_bytes().first();
+        line.tone = match first {
+            Some(b'+') => "add",
+            Some(b'-') => "del",
+            _ if line.text.ends_with(" created") => "add",
+            _ if line.text.ends_with(" deleted") => "del",
+            _ => "",
+        };
     }
     lines
 }

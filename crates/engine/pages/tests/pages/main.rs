@@ -15,8 +15,8 @@ mod world;
 use std::collections::BTreeMap;
 
 use bumpwright_api::ObjectName;
-use bumpwright_overview::{Change, Entry, Image, World};
-use bumpwright_pages::{Frame, Health, Listing, ObjectPage, Page, Route, Run, TagRow, render, search};
+use bumpwright_overview::{Change, Differences, Entry, Image, World};
+use bumpwright_pages::{Frame, Health, Inventory, Listing, ObjectPage, Page, Route, Run, TagRow, render, search};
 use world::{HOSTILE, NOW};
 
 /// What the overview of a large cluster may have, in bytes.
@@ -156,12 +156,26 @@ fn of_objects(world: &World, name: &ObjectName, diff: &str) -> Made {
         automations: &all.automations.iter().collect::<Vec<_>>(),
         changes: &all.changes.iter().take(5).collect::<Vec<_>>(),
     };
-    let health = BTreeMap::from([(entry.clone(), sick.clone())]);
+    let inventory = Inventory {
+        health: BTreeMap::from([(entry.clone(), sick.clone())]),
+        at: Some(world.now - 7),
+        note: String::new(),
+    };
+    let change = |message: String| Change {
+        message,
+        ..all.changes[0].clone()
+    };
+    let differences = Differences {
+        applied: Some(change(format!("Deployment/apps/web created\n{HOSTILE}"))),
+        drift: Some(change(format!(
+            "1 object differs from revision {HOSTILE}\n~ Deployment apps/web\n{diff}"
+        ))),
+    };
     let kustomization = Page::Kustomization {
         kustomization,
         tree: &tree,
-        health: &health,
-        diff: Some(diff),
+        inventory: &inventory,
+        differences: &differences,
         listing: &Listing::default(),
     };
     vec![
@@ -272,6 +286,12 @@ fn pages_say_what_is_going_on() {
             "kustomization",
             &[
                 "Progress deadline exceeded",
+                "Not healthy <span class=\"count\">",
+                "1 Failed",
+                "not looked at</span>",
+                "7 s ago",
+                "class=\"add\">Deployment/apps/web created",
+                "1 object differs from revision",
                 "/objects/rbac.authorization.k8s.io/ClusterRole/-/",
                 "level 2: ",
             ],

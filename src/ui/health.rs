@@ -1,0 +1,208 @@
+//! How the objects of a Kustomization are: read when somebody opens its page, as far as that person may `get` them.
+//!
+//! What one look costs is bounded, and its result is kept for some seconds, so that loading a page again and again asks nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout_at};
+
+use super::auth::Person;
+use super::object::clear_text;
+use super::rights::Rights;
+use super::shares::Shares;
+use super::snapshot::now;
+use bumpwright_api::ObjectName;
+use bumpwright_apply::status_of;
+use bumpwright_gostd::Time;
+use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, User};
+use bumpwright_overview::{Entry, World};
+use bumpwright_pages::{Health, Inventory};
+
+/// How long what was found out is shown again.
+const KEPT: Duration = Duration::from_secs(10);
+
+/// How long a page waits for it; what was not looked at by then is left out.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The most objects that are looked at for a page, and those at once.
+const MOST: usize = 200;
+const AT_ONCE: usize = 16;
+
+/// The most pages that objects are looked at for at once, and those of one person.
+const LOOKS: usize = 4;
+const OF_ONE: usize = 2;
+
+/// The most results that are kept.
+const RESULTS: usize = 64;
+
+/// The longest message, in bytes.
+const MESSAGE: usize = 1024;
+
+/// A Kustomization as somebody sees it.
+type Key = (Option<User>, ObjectName);
+
+/// What was found out, and until when it counts. Locked by the one who looks: others wait for the same.
+type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Arc<Inventory>)>>>;
+
+/// A kind in a namespace, or why nobody may look there.
+type Place = OnceCell<Result<Arc<Resource>, Health>>;
+
+/// Looks at objects.
+pub(super) struct Healths {
+    cluster: Cluster,
+    rights: Arc<Rights>,
+    shares: Shares,
+    slots: Mutex<BTreeMap<Key, Slot>>,
+}
+
+impl Healths {
+    pub(super) fn new(cluster: Cluster, rights: Arc<Rights>) -> Self {
+        Self {
+            cluster,
+            rights,
+            shares: Shares::new(LOOKS, OF_ONE),
+            slots: Mutex::default(),
+        }
+    }
+
+    /// How the objects of a Kustomization are. `world` is what this person sees.
+    pub(super) async fn of(
+        self: &Arc<Self>,
+        person: &Person,
+        world: &Arc<World>,
+        kustomization: &ObjectName,
+    ) -> Arc<Inventory> {
+        let slot = self.slot((person.user.clone(), kustomization.clone()));
+        let (all, person, world) = (Arc::clone(self), person.clone(), Arc::clone(world));
+        let name = kustomization.clone();
+        // Not cut off with the page that waits for it: a page that is loaded again gets what the first one has asked for.
+        let looking = tokio::spawn(async move { all.kept(&slot, &person, &world, &name).await });
+        looking.await.unwrap_or_default()
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&self) {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn slot(&self, key: Key) -> Slot {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if !slots.contains_key(&key) && slots.len() >= RESULTS {
+            let now = Instant::now();
+            // Those in use are locked.
+            slots.retain(|_, slot| match slot.try_lock() {
+                Ok(kept) => kept.as_ref().is_some_and(|(until, _)| *until > now),
+                Err(_) => true,
+            });
+        }
+        if !slots.contains_key(&key) && slots.len() >= RESULTS {
+            slots.pop_first();
+        }
+        Arc::clone(slots.entry(key).or_default())
+    }
+
+    async fn kept(&self, slot: &Slot, person: &Person, world: &World, name: &ObjectName) -> Arc<Inventory> {
+        let mut kept = slot.lock().await;
+        if let Some((_, seen)) = kept.as_ref().filter(|(until, _)| *until > Instant::now()) {
+            return Arc::clone(seen);
+        }
+        let Some(_share) = self.shares.take(person.party()) else {
+            let note = "Many pages are looking at objects: load this one again in a moment.".to_owned();
+            return Arc::new(Inventory {
+                note,
+                ..Inventory::default()
+            });
+        };
+        let seen = Arc::new(self.look(person.user.as_ref(), world, name).await);
+        *kept = Some((Instant::now() + KEPT, Arc::clone(&seen)));
+        seen
+    }
+
+    async fn look(&self, user: Option<&User>, world: &World, name: &ObjectName) -> Inventory {
+        let objects = world.tree(name).map(|tree| world.silent(&tree)).unwrap_or_default();
+        let objects: Vec<Entry> = objects.into_iter().take(MOST).collect();
+        let places: BTreeMap<_, Place> = objects.iter().map(|object| (place(object), OnceCell::new())).collect();
+        let end = Instant::now() + PATIENCE;
+        let looks = objects.iter().zip(std::iter::repeat(&places)).map(|(object, places)| {
+            async move {
+                let place = places.get(&place(object))?;
+                Some((object, self.health(user, object, place).await))
+            }
+            .boxed()
+        });
+        let looks: Vec<BoxFuture<'_, Option<(&Entry, Health)>>> = looks.collect();
+        let mut looks = futures::stream::iter(looks).buffer_unordered(AT_ONCE);
+        let mut health = BTreeMap::new();
+        while let Ok(Some(seen)) = timeout_at(end, looks.next()).await {
+            health.extend(seen.map(|(object, one)| (object.clone(), one)));
+        }
+        let note = match world.is_elsewhere(name) {
+            true => "They are in another cluster, which is not asked.".to_owned(),
+            false => String::new(),
+        };
+        Inventory {
+            at: (!objects.is_empty()).then(now),
+            health,
+            note,
+        }
+    }
+
+    async fn health(&self, user: Option<&User>, object: &Entry, place: &Place) -> Health {
+        let resource = match place.get_or_init(|| self.resource(user, object)).await {
+            Ok(resource) => resource,
+            Err(why) => return why.clone(),
+        };
+        let name = ObjectName::new(&object.namespace, &object.name);
+        match status_of(&self.cluster, resource, &name, &Time::unix(now(), 0)).await {
+            Ok(health) => Health {
+                status: health.status.to_string(),
+                message: shown(health.message),
+            },
+            Err(error) if error.is_forbidden() => Health::unread("it may not be read"),
+            Err(_) => Health::unread("it could not be read"),
+        }
+    }
+
+    /// The kind of an object, if this person may get objects of it in the namespace.
+    async fn resource(&self, user: Option<&User>, object: &Entry) -> Result<Arc<Resource>, Health> {
+        let kind = GroupVersionKind {
+            group: object.group.clone(),
+            version: object.version.clone(),
+            kind: object.kind.clone(),
+        };
+        let resource = match self.cluster.resource_at_any_version(&kind).await {
+            Ok(Some(resource)) => resource,
+            Ok(None) => return Err(Health::unread("the cluster does not have this kind")),
+            Err(_) => return Err(Health::unread("it could not be read")),
+        };
+        let Some(user) = user else { return Ok(resource) };
+        let question = AccessQuestion {
+            verb: "get",
+            group: &resource.gvk.group,
+            resource: &resource.plural,
+            namespace: if resource.namespaced { &object.namespace } else { "" },
+            name: "",
+        };
+        match self.rights.may(user, &question).await {
+            true => Ok(resource),
+            false => Err(Health::unread("you may not read it")),
+        }
+    }
+}
+
+/// Objects of which the same question is asked.
+fn place(object: &Entry) -> (&str, &str, &str, &str) {
+    (&object.group, &object.version, &object.kind, &object.namespace)
+}
+
+/// A message without passwords, and not too long.
+fn shown(mut message: String) -> String {
+    clear_text(&mut message);
+    message.truncate(message.floor_char_boundary(MESSAGE));
+    message
+}
