@@ -50,7 +50,7 @@ pub(super) async fn browser(
         settings,
         cluster,
         watches,
-        tags: TagReader::new(Some(Arc::clone(&parts.tags))),
+        tags: TagReader::new(Some((Arc::clone(&parts.tags), Arc::clone(&parts.scanner)))),
         fields: parts
             .fields
             .clone()
