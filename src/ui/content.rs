@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use bumpwright_api::ObjectName;
 use bumpwright_overview::{Change, Entry, Id, Image, World};
-use bumpwright_pages::{Listing, ObjectPage, Page, Route, Run, TagRow, search};
+use bumpwright_pages::{Listing, ObjectPage, Page, Route, TagRow, search};
 
+use super::history::History;
 use super::object::Seen;
 use super::view::View;
 
@@ -14,6 +15,8 @@ use super::view::View;
 pub(super) struct Extra {
     /// The tags of a policy's repository.
     pub(super) tags: Vec<TagRow>,
+    /// The runs of an automation.
+    pub(super) history: History,
     /// The object of an object's page.
     pub(super) object: Option<(Entry, Seen)>,
 }
@@ -41,7 +44,7 @@ pub(super) fn page<T>(
             })
         }
         Route::Automations => show(&Page::Automations(&all.automations, listing)),
-        Route::Automation(name) => automation(view, name, show)?,
+        Route::Automation(name) => automation(view, name, &extra.history, show)?,
         Route::Kustomizations => show(&Page::Kustomizations(&all.kustomizations, &world.graph(), listing)),
         Route::Kustomization(name) => {
             let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name)?;
@@ -62,15 +65,9 @@ pub(super) fn page<T>(
     })
 }
 
-fn automation<T>(view: &View, name: &ObjectName, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
+fn automation<T>(view: &View, name: &ObjectName, history: &History, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
     let all = &view.overview;
     let automation = all.automations.iter().find(|one| one.id.name == *name)?;
-    let runs: Vec<Run> = of(&all.changes, &automation.id)
-        .map(|change| Run {
-            change: change.clone(),
-            diff: None,
-        })
-        .collect();
     let images: Vec<&Image> = all
         .images
         .iter()
@@ -78,7 +75,8 @@ fn automation<T>(view: &View, name: &ObjectName, show: impl FnOnce(&Page<'_>) ->
         .collect();
     Some(show(&Page::Automation {
         automation,
-        runs: &runs,
+        runs: &history.runs,
+        note: &history.note,
         images: &images,
     }))
 }

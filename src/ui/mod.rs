@@ -13,6 +13,7 @@ mod auth;
 mod call;
 mod content;
 mod doors;
+mod history;
 mod kinds;
 mod live;
 mod object;
@@ -27,6 +28,7 @@ mod view;
 mod watches;
 
 pub use auth::{Auth, ProxyAuth};
+pub(crate) use history::Differences;
 pub(crate) use server::{Start, serve};
 pub use settings::UiSettings;
 pub(crate) use snapshot::Fields;

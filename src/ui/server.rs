@@ -18,6 +18,7 @@ use super::actions;
 use super::auth::{Csrf, Gate, Person};
 use super::call::Call;
 use super::content::{self, Extra};
+use super::history::{Differences, History};
 use super::live;
 use super::object::{Reader, Unseen};
 use super::reply;
@@ -57,6 +58,8 @@ pub(crate) struct Start {
     pub(crate) tags: TagReader,
     /// Marked fields, where this process knows any.
     pub(crate) fields: Option<Fields>,
+    /// Differences of commits, where this process has mirrors of repositories.
+    pub(crate) differences: Option<Differences>,
     pub(crate) announce: Announce,
     pub(crate) log: Log,
 }
@@ -74,6 +77,7 @@ pub(super) struct Ui {
     rights: Arc<Rights>,
     views: Arc<Views>,
     tags: TagReader,
+    differences: Option<Differences>,
     pub(super) csrf: Csrf,
     pub(super) requests: Shares,
     turns: Semaphore,
@@ -106,6 +110,7 @@ impl Ui {
             watches,
             tags,
             fields,
+            differences,
             announce,
             log,
         } = start;
@@ -133,6 +138,7 @@ impl Ui {
             rights,
             views,
             tags,
+            differences,
         })
     }
 
@@ -233,6 +239,9 @@ impl Ui {
             extra.tags = image
                 .map(|image| self.tags.rows(&self.watches, image))
                 .unwrap_or_default();
+        }
+        if let Route::Automation(name) = route {
+            extra.history = History::read(view, name, self.differences.as_ref());
         }
         let done = call.parameter("done");
         let notice = match view.left_out.is_empty() {
