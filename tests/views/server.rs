@@ -4,6 +4,7 @@
 mod actions;
 mod bounds;
 mod cost;
+mod differences;
 mod people;
 mod process;
 mod routes;
