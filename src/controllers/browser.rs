@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::context::Parts;
+use super::images::differences::differences;
 use super::process::StartError;
 use crate::ui::{Auth, Fields, Start, TagReader, UiSettings, Watches, serve};
 use bumpwright_kube::{Cluster, Connect, Pace, Scope};
@@ -50,11 +51,12 @@ pub(super) async fn browser(
         settings,
         cluster,
         watches,
-        tags: TagReader::new(Some(Arc::clone(&parts.tags))),
+        tags: TagReader::new(Some((Arc::clone(&parts.tags), Arc::clone(&parts.scanner)))),
         fields: parts
             .fields
             .clone()
             .map(|fields| -> Fields { Box::new(move || fields.by_policy()) }),
+        differences: Some(differences(Arc::clone(&parts.mirrors))),
         announce: Box::new(move |event| recorder.record(event)),
         log,
     };

@@ -11,8 +11,10 @@ use super::request_metrics::{CountedTransport, GitCounters};
 use bumpwright_api::ObjectName;
 use bumpwright_budget::Budgets;
 use bumpwright_git::{
-    IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Remote, discard, mirrors_in, open, private_folder, size_on_disk,
+    Connection, IdentityKey, Mirror, MirrorAtRest, MirrorOptions, Objects, Protocol, Remote, Service, Transport,
+    TransportError, discard, mirrors_in, open, private_folder, size_on_disk,
 };
+use bumpwright_http::Deadline;
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Index, Lanes, Place};
 
@@ -99,27 +101,43 @@ impl Mirrors {
         let name = remote.mirror_name(self.key()?);
         // Recorded before it is opened, so that it is not removed meanwhile.
         locked(&self.uses).used(owner, &name, Instant::now());
-        let slot = self.slot(&name);
-        let mut opened = locked(&slot);
-        let (mirror, opened) = match opened.as_ref() {
-            Some(opened) => (opened.mirror.with_transport(transport), opened.clone()),
-            None => {
-                let mirror = Mirror::open(&self.folder, &name, transport, self.options).map_err(|e| e.to_string())?;
-                let fresh = Opened {
-                    mirror: mirror.at_rest(),
-                    index: Arc::new(Index::open(&self.folder.join(format!("{name}.index")))),
-                    lanes: Arc::default(),
-                };
-                *opened = Some(fresh.clone());
-                (mirror, fresh)
-            }
-        };
+        let opened = self.opened(&name)?;
+        let mirror = opened.mirror.with_transport(transport);
         Ok(Place {
             mirror: Arc::new(mirror.within(self.fetches.of(&owner.name.namespace))),
             index: opened.index,
             lanes: opened.lanes,
             now: || clock::now().unix_seconds(),
         })
+    }
+
+    /// What the mirrors have that an object has used, for a look at it: nothing is fetched, and what is missing stays missing.
+    pub(crate) fn look(&self, owner: &Owner, until: Deadline) -> Vec<Objects> {
+        let used = locked(&self.uses).of(owner);
+        let budget = self.fetches.of(&owner.name.namespace);
+        let there = used.iter().filter(|name| self.folder.join(name).is_dir());
+        let looked = there.filter_map(|name| {
+            let opened = self.opened(name).ok()?;
+            opened.mirror.look(&budget, until).ok()?
+        });
+        looked.collect()
+    }
+
+    /// The mirror of this name, opened unless it is open.
+    fn opened(&self, name: &str) -> Result<Opened, String> {
+        let slot = self.slot(name);
+        let mut opened = locked(&slot);
+        if let Some(opened) = opened.as_ref() {
+            return Ok(opened.clone());
+        }
+        let mirror = Mirror::open(&self.folder, name, Arc::new(Offline), self.options);
+        let fresh = Opened {
+            mirror: mirror.map_err(|error| error.to_string())?.at_rest(),
+            index: Arc::new(Index::open(&self.folder.join(format!("{name}.index")))),
+            lanes: Arc::default(),
+        };
+        *opened = Some(fresh.clone());
+        Ok(fresh)
     }
 
     /// Returns whether an object uses any mirror.
@@ -204,6 +222,18 @@ impl Mirrors {
     }
 }
 
+/// For mirrors at rest.
+struct Offline;
+
+impl Transport for Offline {
+    fn connect(&self, service: Service, _: Protocol) -> Result<Box<dyn Connection>, TransportError> {
+        Err(TransportError::Connect {
+            url: String::new(),
+            detail: format!("{} is asked with the transport of a run alone", service.name()),
+        })
+    }
+}
+
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -252,6 +282,19 @@ mod tests {
             mirrors.place(&remote(number), &owner(number)).unwrap();
         }
         assert!(!is_open(&mirrors, 0) && !is_open(&mirrors, 1));
+    }
+
+    #[test]
+    fn a_look_finds_what_was_fetched_and_makes_nothing() {
+        let storage = tempfile::tempdir().unwrap();
+        let mirrors = mirrors(storage.path());
+        let look = |number| mirrors.look(&owner(number), Deadline::after(std::time::Duration::from_secs(9)));
+        assert!(look(0).is_empty());
+        assert!(!storage.path().join("mirrors").exists());
+        // Its mirror has nothing before the first fetch.
+        drop(mirrors.place(&remote(0), &owner(0)).unwrap());
+        assert!(look(0).is_empty());
+        assert!(look(1).is_empty());
     }
 
     #[test]

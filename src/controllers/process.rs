@@ -141,6 +141,7 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
         accounts: Some(accounts.clone()),
         tokens: token_cache.clone(),
         sent: request_metrics::of_registries(&metrics),
+        looked_at: settings.ui.is_some(),
     };
     Parts {
         scanner: Arc::new(Scanner::within(Missing::Refused, options)),

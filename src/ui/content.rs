@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bumpwright_api::ObjectName;
 use bumpwright_overview::{Change, Entry, Id, Image, World};
-use bumpwright_pages::{Inventory, Listing, ObjectPage, Page, Route, Run, TagRow, search};
+use bumpwright_pages::{Inventory, Listing, ObjectPage, Page, Route, TagRow, search};
 
+use super::history::History;
 use super::object::Seen;
 use super::view::View;
 
@@ -16,6 +17,8 @@ pub(super) struct Extra {
     pub(super) tags: Vec<TagRow>,
     /// The objects of a Kustomization's page.
     pub(super) inventory: Arc<Inventory>,
+    /// The runs of an automation.
+    pub(super) history: History,
     /// The object of an object's page.
     pub(super) object: Option<(Entry, Seen)>,
 }
@@ -43,7 +46,7 @@ pub(super) fn page<T>(
             })
         }
         Route::Automations => show(&Page::Automations(&all.automations, listing)),
-        Route::Automation(name) => automation(view, name, show)?,
+        Route::Automation(name) => automation(view, name, &extra.history, show)?,
         Route::Kustomizations => show(&Page::Kustomizations(&all.kustomizations, &world.graph(), listing)),
         Route::Kustomization(name) => {
             let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name)?;
@@ -64,15 +67,9 @@ pub(super) fn page<T>(
     })
 }
 
-fn automation<T>(view: &View, name: &ObjectName, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
+fn automation<T>(view: &View, name: &ObjectName, history: &History, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
     let all = &view.overview;
     let automation = all.automations.iter().find(|one| one.id.name == *name)?;
-    let runs: Vec<Run> = of(&all.changes, &automation.id)
-        .map(|change| Run {
-            change: change.clone(),
-            diff: None,
-        })
-        .collect();
     let images: Vec<&Image> = all
         .images
         .iter()
@@ -80,7 +77,8 @@ fn automation<T>(view: &View, name: &ObjectName, show: impl FnOnce(&Page<'_>) ->
         .collect();
     Some(show(&Page::Automation {
         automation,
-        runs: &runs,
+        runs: &history.runs,
+        note: &history.note,
         images: &images,
     }))
 }

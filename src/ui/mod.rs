@@ -14,6 +14,7 @@ mod call;
 mod content;
 mod doors;
 mod health;
+mod history;
 mod kinds;
 mod live;
 mod object;
@@ -28,6 +29,7 @@ mod view;
 mod watches;
 
 pub use auth::{Auth, ProxyAuth};
+pub(crate) use history::Differences;
 pub(crate) use server::{Start, serve};
 pub use settings::UiSettings;
 pub(crate) use snapshot::Fields;

@@ -19,6 +19,7 @@ use super::auth::{Csrf, Gate, Person};
 use super::call::Call;
 use super::content::{self, Extra};
 use super::health::Healths;
+use super::history::{Differences, History};
 use super::live;
 use super::object::{Reader, Unseen};
 use super::reply;
@@ -58,6 +59,8 @@ pub(crate) struct Start {
     pub(crate) tags: TagReader,
     /// Marked fields, where this process knows any.
     pub(crate) fields: Option<Fields>,
+    /// Differences of commits, where this process has mirrors of repositories.
+    pub(crate) differences: Option<Differences>,
     pub(crate) announce: Announce,
     pub(crate) log: Log,
 }
@@ -76,6 +79,7 @@ pub(super) struct Ui {
     healths: Arc<Healths>,
     views: Arc<Views>,
     tags: TagReader,
+    differences: Option<Differences>,
     pub(super) csrf: Csrf,
     pub(super) requests: Shares,
     turns: Semaphore,
@@ -110,6 +114,7 @@ impl Ui {
             watches,
             tags,
             fields,
+            differences,
             announce,
             log,
         } = start;
@@ -140,6 +145,7 @@ impl Ui {
             healths,
             views,
             tags,
+            differences,
         })
     }
 
@@ -247,6 +253,9 @@ impl Ui {
             extra.tags = image
                 .map(|image| self.tags.rows(&self.watches, image))
                 .unwrap_or_default();
+        }
+        if let Route::Automation(name) = route {
+            extra.history = History::read(view, name, self.differences.as_ref());
         }
         let done = call.parameter("done");
         let notice = match view.left_out.is_empty() {

@@ -4,6 +4,7 @@
 mod actions;
 mod bounds;
 mod cost;
+mod differences;
 mod inventory;
 mod people;
 mod process;

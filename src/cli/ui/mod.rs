@@ -62,6 +62,7 @@ async fn look(args: &UiCommand, settings: UiSettings) -> Result<(), String> {
         watches: Watches::new(cluster.clone(), scopes(&args.namespace), Vec::new(), log.clone()),
         tags: TagReader::new(None),
         fields: None,
+        differences: None,
         announce: announce(cluster.clone(), log.clone()),
         cluster,
         log,

@@ -2,6 +2,7 @@
 
 pub(crate) mod automation;
 mod context;
+pub(crate) mod differences;
 pub(crate) mod fields;
 pub(crate) mod policy;
 pub(crate) mod readers;

@@ -212,7 +212,7 @@ fn seed(cluster: &'static Cluster, namespace: &str, word: &str) {
     world.patch_status(
         AUTOMATION,
         &name("all"),
-        &json!({"observedGeneration": 1, "lastPushCommit": "c".repeat(40),
+        &json!({"observedGeneration": 1, "lastPushCommit": "c".repeat(40), "lastPushTime": "2026-01-01T00:00:00Z",
         "observedPolicies": {name("web"): {"name": format!("ghcr.io/{word}/web"), "tag": "1.0.0"}},
         "conditions": ready("True", "Succeeded", "repository up-to-date".to_owned())}),
     );

@@ -1,5 +1,7 @@
 //! A unified diff for `git apply`, for any bytes.
 
+use std::ops::Range;
+
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
 /// Lines of context around a change, as in git.
@@ -8,14 +10,28 @@ const CONTEXT: u32 = 3;
 /// Appends the diff of one file whose mode does not change; `path` is relative to the repository's root.
 pub fn append(out: &mut Vec<u8>, path: &[u8], old: &[u8], new: &[u8]) {
     header(out, path);
-    let input = InternedInput::new(lines(old), lines(new));
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_no_heuristic(&input);
+    let diff = compared(old, new);
     let before: Vec<&[u8]> = lines(old).0.collect();
     let after: Vec<&[u8]> = lines(new).0.collect();
     for group in groups(&diff) {
         hunk(out, &group, &before, &after);
     }
+}
+
+/// The changed lines between two contents, as ranges of lines from 0: those of the old one, and those in their place.
+#[must_use]
+pub fn changed_lines(old: &[u8], new: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {
+    let range = |lines: Range<u32>| lines.start as usize..lines.end as usize;
+    let diff = compared(old, new);
+    let hunks = diff.hunks().map(|hunk| (range(hunk.before), range(hunk.after)));
+    hunks.collect()
+}
+
+fn compared(old: &[u8], new: &[u8]) -> Diff {
+    let input = InternedInput::new(lines(old), lines(new));
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_no_heuristic(&input);
+    diff
 }
 
 /// The three header lines; there is no `index` line, since a preview has no ids.
@@ -114,7 +130,7 @@ fn hunk(out: &mut Vec<u8>, group: &[Hunk], before: &[&[u8]], after: &[&[u8]]) {
 }
 
 /// A range as in git: from 1, without the length when it is 1, the line before when it is empty.
-fn range(lines: &std::ops::Range<u32>) -> String {
+fn range(lines: &Range<u32>) -> String {
     match lines.end - lines.start {
         0 => format!("{},0", lines.start),
         1 => format!("{}", lines.start + 1),
@@ -123,7 +139,7 @@ fn range(lines: &std::ops::Range<u32>) -> String {
 }
 
 /// Writes lines with their sign; a line without a line feed gets git's remark.
-fn emit(out: &mut Vec<u8>, sign: u8, lines: &[&[u8]], range: std::ops::Range<u32>) {
+fn emit(out: &mut Vec<u8>, sign: u8, lines: &[&[u8]], range: Range<u32>) {
     for line in lines.get(range.start as usize..range.end as usize).unwrap_or_default() {
         out.push(sign);
         out.extend_from_slice(line);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bumpwright_api::ObjectName;
 use serde::Serialize;
 
 use super::facts::EventFacts;
@@ -16,6 +17,9 @@ const DAY: i64 = 86_400;
 
 /// The most changes that are told.
 const CHANGES: usize = 500;
+
+/// The most that is told of one automation.
+const RUNS: usize = 100;
 
 /// What changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -76,6 +80,23 @@ impl World {
     /// What changed in the last day, the latest first. Events tell more than statuses, but are kept for an hour only.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
+        let mut told = self.all_changes();
+        told.retain(|change| self.now - change.at <= DAY);
+        told.truncate(CHANGES);
+        told
+    }
+
+    /// What an automation did, the latest first: in the last day, and the older commits that its status and record have.
+    #[must_use]
+    pub fn runs(&self, automation: &ObjectName) -> Vec<Change> {
+        let mut told = self.all_changes();
+        told.retain(|change| change.id.kind == AUTOMATION && change.id.name == *automation);
+        told.truncate(RUNS);
+        told
+    }
+
+    /// All that is known, the latest first.
+    fn all_changes(&self) -> Vec<Change> {
         let mut told: Vec<Change> = self.events.iter().filter_map(|event| self.told(event)).collect();
         let known: BTreeSet<(Id, String)> = told.iter().map(|one| (one.id.clone(), one.reason.clone())).collect();
         let texts: Vec<&str> = self.events.iter().map(|event| event.message.as_str()).collect();
@@ -89,9 +110,7 @@ impl World {
             .filter(|one| one.kind == ChangeKind::Applied || !known.contains(&(one.id.clone(), one.reason.clone())));
         let mut more: Vec<Change> = pushes.chain(applies).chain(self.holds()).collect();
         told.append(&mut more);
-        told.retain(|change| self.now - change.at <= DAY);
         told.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (a.kind, &a.id).cmp(&(b.kind, &b.id))));
-        told.truncate(CHANGES);
         told
     }
 
@@ -111,6 +130,10 @@ impl World {
         let times = [&event.last_timestamp, &event.event_time, &event.first_timestamp];
         let at = times.into_iter().flatten().find_map(|text| seconds(text))?;
         let is_push = id.kind == AUTOMATION && event.message.starts_with("pushed commit");
+        let (commit, link) = is_push
+            .then(|| self.commit_told(&id.name, &event.message))
+            .flatten()
+            .unwrap_or_default();
         Some(Change {
             at,
             kind: match event.kind.as_str() {
@@ -121,9 +144,26 @@ impl World {
             id,
             reason: event.reason.clone(),
             message: event.message.clone(),
-            commit: String::new(),
-            link: None,
+            commit,
+            link,
         })
+    }
+
+    /// The commit that an event of an automation tells of, whole if the automation still has it, and its page.
+    fn commit_told(&self, name: &ObjectName, message: &str) -> Option<(String, Option<String>)> {
+        let told = message.strip_prefix("pushed commit '")?.split('\'').next()?;
+        let is_id = (7..=64).contains(&told.len()) && told.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let automation = self.automations.get(name).filter(|_| is_id)?;
+        let record = automation.rollout().unwrap_or_default();
+        let put_back = record.put_back.as_ref().map(|put_back| &put_back.commit);
+        let mut known = record.commits.iter().map(|one| &one.commit).chain(put_back);
+        let whole = known.find(|commit| commit.starts_with(told));
+        let last = &automation.status.last_push_commit;
+        let whole = whole.or_else(|| Some(last).filter(|last| last.starts_with(told)));
+        let commit = whole.cloned().unwrap_or_else(|| told.to_owned());
+        let url = self.source_of(automation).1.map(|source| &source.spec.url);
+        let link = url.and_then(|url| Forge::of(url)).map(|forge| forge.commit(&commit));
+        Some((commit, link))
     }
 
     /// The commits that statuses and records of automations have.

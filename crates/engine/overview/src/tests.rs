@@ -234,8 +234,21 @@ fn changes_come_from_statuses_where_no_event_tells_them() {
         (changes[2].kind, changes[2].message.as_str()),
         (ChangeKind::Pushed, text)
     );
+    // The event has the short id: the status has the whole one.
+    assert_eq!(changes[2].commit, COMMIT);
+    assert!(changes[2].link.as_ref().is_some_and(|link| link.ends_with(COMMIT)));
+    assert_eq!(world.runs(&name("fs/auto")).len(), 1);
+    assert!(world.runs(&name("fs/other")).is_empty());
+    for text in ["pushed commit 'abcdef0' to", "pushed commit '../x' to", "pushed commit"] {
+        world.events = vec![event("auto", text)];
+        let runs = world.runs(&name("fs/auto"));
+        let told = runs.iter().find(|run| run.message == text).unwrap();
+        assert_eq!(told.commit, if text.contains("abc") { "abcdef0" } else { "" });
+    }
     world.now += 86_400;
     assert!(world.changes().is_empty());
+    // The last commit is told, however old.
+    assert!(world.runs(&name("fs/auto")).iter().any(|run| run.commit == COMMIT));
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub enum Page<'a> {
         automation: &'a Automation,
         /// What it did, the latest first.
         runs: &'a [Run],
+        /// Why no run has a difference; empty where they have.
+        note: &'a str,
         /// The images that it writes.
         images: &'a [&'a Image],
     },
@@ -115,6 +117,8 @@ pub struct Run {
     pub change: Change,
     /// The difference of its commit as text, where somebody has it.
     pub diff: Option<String>,
+    /// Why there is none; empty where that is plain.
+    pub why: String,
 }
 
 /// How the objects of a Kustomization are.

@@ -138,6 +138,9 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
             image: image.to_string(),
             error: Box::new(error),
         })?;
+        if let Some(book) = scanner.notes() {
+            book.made(&policy.metadata.object_name(), &image, created.as_ref());
+        }
         guards
             .check_age(created.as_ref(), now)
             .map_err(|refusal| NoImage::Refused {
@@ -207,6 +210,10 @@ fn verified(
     let most = if verification.fallback { MOST_TRIED } else { 1 };
     let mut passed_over = Vec::new();
     let mut first = None;
+    let noted = scanner.notes().map(|book| (book, asked.policy.metadata.object_name()));
+    if let Some((book, name)) = &noted {
+        book.verifying(name);
+    }
     let judged = |image: &LatestRef| {
         let digest = match asked.source(image)? {
             DigestSource::Known(digest) => digest,
@@ -217,6 +224,9 @@ fn verified(
             image: image.to_string(),
             error: Box::new(error),
         })?;
+        if let Some((book, name)) = &noted {
+            book.judged(name, image, &verdict);
+        }
         Ok::<_, NoImage>(verdict.map(|()| digest))
     };
     for tag in survey.ranked().take(most) {

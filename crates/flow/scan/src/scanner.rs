@@ -1,12 +1,14 @@
 //! Scans of image repositories. Connections, tokens and logins are reused.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use super::image::repository_reference;
+use super::known::{Book, Known};
 use super::verification::{Settings, Verified};
-use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
 use bumpwright_cloud::{Requester, ServiceAccounts, TokenCache};
 use bumpwright_connect::registry::{ImageRegistry, LoginSource, Registries};
 use bumpwright_connect::requester;
@@ -55,6 +57,7 @@ pub struct Scanner {
     registries: Registries,
     user: OnceLock<Result<UserKeychain, LoginError>>,
     verified: Mutex<Verified>,
+    known: Book,
 }
 
 /// Options of a scanner in a controller.
@@ -66,6 +69,8 @@ pub struct ScannerOptions {
     pub tokens: TokenCache,
     /// Callback for each request to a registry.
     pub sent: Sent,
+    /// Whether somebody may look at what it has come to know of tags ([`Scanner::known`]).
+    pub looked_at: bool,
 }
 
 /// A repository, and how its registry is reached.
@@ -90,6 +95,7 @@ impl Scanner {
             options,
             user: OnceLock::new(),
             verified: Mutex::default(),
+            known: Book::default(),
         }
     }
 
@@ -182,6 +188,17 @@ impl Scanner {
             self.verified().remember(key);
         }
         Ok(verdict)
+    }
+
+    /// What the policies' choices have come to know of the tags of an image, without a request.
+    #[must_use]
+    pub fn known(&self, policy: &ObjectName, image: &str) -> BTreeMap<String, Known> {
+        self.known.of(policy, image)
+    }
+
+    /// Where to note what a choice comes to know; none when nobody looks.
+    pub(super) fn notes(&self) -> Option<&Book> {
+        self.options.looked_at.then_some(&self.known)
     }
 
     fn verified(&self) -> MutexGuard<'_, Verified> {

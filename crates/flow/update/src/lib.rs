@@ -6,6 +6,7 @@ mod announce;
 mod commit;
 mod delivery;
 mod destination;
+mod difference;
 mod earlier;
 mod error;
 mod fetch;
@@ -50,6 +51,7 @@ mod worktree;
 
 pub use announce::{Announce, Announced};
 pub use destination::{DestinationError, Destinations, Refspec, Target, Value, destinations, full_branch, is_review};
+pub use difference::{NoDifference, difference};
 pub use error::{Failure, RunError};
 pub use folder::{Ahead, FolderJob, run as run_folder};
 pub use git_program::git_without_fetches;

@@ -94,6 +94,19 @@ impl MirrorAtRest {
         }
     }
 
+    /// The objects that the mirror has, for a look at them: nothing is fetched, and what it lacks is no damage. None before the first
+    /// fetch.
+    ///
+    /// # Errors
+    /// [`GitError::Storage`]
+    pub fn look(&self, budget: &Budget, until: Deadline) -> Result<Option<Objects>, GitError> {
+        let Some(found) = self.0.layout.identity() else {
+            return Ok(None);
+        };
+        let objects = self.0.objects(found.hash)?;
+        Ok(Some(objects.looked_at().within(budget, Some(until))))
+    }
+
     /// Whether there is a mirror with a transport, or another one at rest.
     #[must_use]
     pub fn is_used(&self) -> bool {

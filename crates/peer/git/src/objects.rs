@@ -101,6 +101,12 @@ impl Objects {
         Self { budget, until, ..self }
     }
 
+    /// The same objects; that some are missing is not remembered.
+    pub(super) fn looked_at(self) -> Self {
+        let damaged = Arc::default();
+        Self { damaged, ..self }
+    }
+
     /// The same objects and `new` ones, which stay in memory: a tree can be read before it is stored, or without being stored.
     /// They take the place of those of an earlier call.
     ///
@@ -150,6 +156,20 @@ impl Objects {
     #[must_use]
     pub fn contains(&self, id: ObjectId) -> bool {
         self.in_memory(id).is_some() || (id.kind() == self.hash() && self.odb.exists(&id))
+    }
+
+    /// The commit with this id, or the only object whose id begins with it if that is a commit.
+    #[must_use]
+    pub fn commit_named(&self, id: &str) -> Option<ObjectId> {
+        let found = match ObjectId::from_hex(id.as_bytes()) {
+            Ok(id) => id,
+            Err(_) => {
+                let prefix = gix::hash::Prefix::from_hex(id).ok()?;
+                self.odb.lookup_prefix(prefix, None).ok()??.ok()?
+            }
+        };
+        let is_commit = self.contains(found) && self.header(found).ok()?.kind() == Kind::Commit;
+        is_commit.then_some(found)
     }
 
     /// The size of an object in bytes, without inflating it.

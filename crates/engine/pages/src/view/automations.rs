@@ -69,12 +69,14 @@ pub(super) fn list(frame: &Frame<'_>, all: &[Automation], listing: &Listing) -> 
 struct History {
     event: Event,
     diff: Vec<DiffLine>,
+    why: String,
 }
 
-pub(super) fn one(frame: &Frame<'_>, one: &Automation, runs: &[Run], images: &[&Image]) -> View {
+pub(super) fn one(frame: &Frame<'_>, one: &Automation, (runs, note): (&[Run], &str), images: &[&Image]) -> View {
     let history = runs.iter().map(|run| History {
         event: Event::new(frame.now, &run.change),
         diff: run.diff.as_deref().map(diff).unwrap_or_default(),
+        why: run.why.clone(),
     });
     let images: Vec<_> = images.iter().map(|image| images::row(frame.now, image)).collect();
     let title = format!("ImageUpdateAutomation {}", one.id.name);
@@ -86,6 +88,7 @@ pub(super) fn one(frame: &Frame<'_>, one: &Automation, runs: &[Run], images: &[&
         .with("push", &one.push)
         .with("skipped", &one.skipped)
         .with("runs", &history.collect::<Vec<_>>())
+        .with("note", &note)
         .with("images", &images)
         .with("form", &Form::new(frame, &one.id, one.readiness.suspended, &[]))
 }

@@ -64,8 +64,9 @@ pub(crate) fn of(frame: &Frame<'_>, page: &Page<'_>) -> View {
         Page::Automation {
             automation,
             runs,
+            note,
             images,
-        } => automations::one(frame, automation, runs, images),
+        } => automations::one(frame, automation, (runs, note), images),
         Page::Kustomizations(all, graph, listing) => kustomizations::list(frame, all, graph, listing),
         Page::Kustomization {
             kustomization,

@@ -113,6 +113,7 @@ fn of_images(world: &World, name: &ObjectName, tags: &[TagRow], diff: &str) -> M
     let run = |change: &Change| Run {
         change: change.clone(),
         diff: Some(diff.to_owned()),
+        why: String::new(),
     };
     let runs: Vec<Run> = own.map(run).collect();
     let images = all.images.iter();
@@ -126,6 +127,7 @@ fn of_images(world: &World, name: &ObjectName, tags: &[TagRow], diff: &str) -> M
     let automation = Page::Automation {
         automation,
         runs: &runs,
+        note: "",
         images: &images,
     };
     vec![shown("policy", &policy), shown("automation", &automation)]
@@ -363,6 +365,7 @@ fn nothing_is_offered_that_is_not_allowed() {
     let page = Page::Automation {
         automation,
         runs: &[],
+        note: "",
         images: &[],
     };
     let html = |frame: &Frame<'_>| render(frame, &page).unwrap();
