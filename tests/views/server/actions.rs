@@ -137,6 +137,12 @@ fn somebody_with_rights_acts_by_name() {
     assert_eq!(ann.ask("suspend", "Secret", "okapi", "okapi-secret").status, 400);
 }
 
+/// A page without the tokens of its forms, which are others on each page.
+fn without_tokens(page: &str) -> String {
+    let is_token = |word: &&str| word.len() == 96 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    page.split('"').filter(|word| !is_token(word)).collect()
+}
+
 /// The controller itself may do everything here; a person who may not, does not.
 #[test]
 fn nobody_acts_with_the_rights_of_the_controller() {
@@ -158,7 +164,8 @@ fn nobody_acts_with_the_rights_of_the_controller() {
     let unseen = bob.ask("suspend", "Kustomization", "zebra", "zebra-apps");
     assert_eq!(unseen.status, 404, "{}", unseen.text());
     let nowhere = bob.ask("suspend", "Kustomization", "nobody", "nobody-apps");
-    assert_eq!(nowhere.text().replace("nobody", "zebra"), unseen.text());
+    let shown = |text: &str| without_tokens(text).replace("nobody", "zebra");
+    assert_eq!(shown(&nowhere.text()), shown(&unseen.text()));
     assert!(events_of(cluster, "okapi", "looks-bob").is_empty());
 }
 
