@@ -136,7 +136,7 @@ fn ages_and_signatures_are_those_that_choices_have_asked_for() {
         newest("app"),
     );
     let signed = json!({"bumpwright.dev/verify-provider": "cosign",
-        "bumpwright.dev/verify-identity": "https://issuer.example.com ^https://example.com/me$"});
+        "bumpwright.dev/verify-identity": "issuer=https://issuer.example.com subject~.*"});
     world.annotated(IMAGE_POLICY, "signed", &signed, newest("app"));
     let port = free_port();
     let flags = flags(port);
