@@ -42,16 +42,19 @@ pub(super) fn stream(ui: &Arc<Ui>, call: &Call, person: Person) -> Response<Body
     let stream = Stream {
         ui: Arc::clone(ui),
         headers: call.headers.clone(),
-        last: call
-            .headers
-            .get("last-event-id")
-            .and_then(|id| id.to_str().ok())
-            .map(str::to_owned),
+        last: last_seen(call),
         send,
         _share: share,
     };
     tokio::spawn(stream.run());
     reply::events(Body::streamed(receive))
+}
+
+/// What the client knows: the last message before the connection broke, else the page itself, after which something may have changed.
+fn last_seen(call: &Call) -> Option<String> {
+    let told = call.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let seen = told.map_or_else(|| call.parameter("seen"), str::to_owned);
+    (!seen.is_empty()).then_some(seen)
 }
 
 struct Stream {
@@ -97,7 +100,7 @@ impl Stream {
             return false;
         };
         let view = self.ui.view(&person).await;
-        let mark: String = view.mark.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let mark = view.seen();
         let text = match self.last.replace(mark.clone()) {
             None => format!("id: {mark}\n:\n\n"),
             Some(last) if last == mark => ":\n\n".to_owned(),

@@ -262,11 +262,11 @@ impl Ui {
             true => actions::notice(&done).map(str::to_owned),
             false => Some(view.left_out.join("\n")),
         };
-        let csrf = self.csrf.token(person);
+        let (csrf, seen) = (self.csrf.token(person), view.seen());
         let frame = Frame {
             csrf: Some(&csrf),
             now: view.world.now,
-            is_live: true,
+            live: Some(&seen),
             attention: view.overview.attention.len(),
             notice: notice.as_deref(),
             ..self.frame(call, Some(person))
@@ -286,7 +286,7 @@ impl Ui {
             cluster: &self.settings.cluster,
             csrf: None,
             has_actions: self.settings.actions,
-            is_live: false,
+            live: None,
             path: &call.target,
             attention: 0,
             notice: None,

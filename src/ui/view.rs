@@ -22,7 +22,7 @@ pub(super) struct View {
     pub(super) world: Arc<World>,
     pub(super) overview: Overview,
     /// Differs when what is told differs.
-    pub(super) mark: [u8; 32],
+    mark: [u8; 32],
     /// What is left out, and why.
     pub(super) left_out: Vec<String>,
 }
@@ -50,6 +50,11 @@ impl View {
             mark: Sha256::digest(told).into(),
             left_out,
         }
+    }
+
+    /// The mark in streams and pages.
+    pub(super) fn seen(&self) -> String {
+        self.mark.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

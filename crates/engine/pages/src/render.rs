@@ -76,7 +76,7 @@ pub fn render(frame: &Frame<'_>, page: &Page<'_>) -> Result<String, RenderError>
     context.insert("sign_out", &Route::SignOut.to_string());
     context.insert("version", frame.version);
     context.insert("cluster", frame.cluster);
-    context.insert("live", &frame.is_live.then(|| Route::Events.to_string()));
+    context.insert("live", &frame.live.map(|seen| format!("{}?seen={seen}", Route::Events)));
     context.insert("attention", &frame.attention);
     context.insert("attention_href", &Route::Attention.to_string());
     context.insert("notice", &frame.notice);

@@ -37,7 +37,7 @@ fn frame<'a>(path: &'a str) -> Frame<'a> {
         cluster: "production",
         csrf: Some("token"),
         has_actions: true,
-        is_live: true,
+        live: Some("0a1b"),
         path,
         attention: 3,
         notice: None,
@@ -381,7 +381,7 @@ fn nothing_is_offered_that_is_not_allowed() {
     };
     assert!(!html(&unknown).contains("<form method=\"post\"") && !html(&unknown).contains("action=\"/act\""));
     let dead = Frame {
-        is_live: false,
+        live: None,
         ..frame("/")
     };
     assert!(!html(&dead).contains("data-live"));
