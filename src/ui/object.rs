@@ -73,12 +73,7 @@ impl Reader<'_> {
             };
             return Ok((entry, seen(found.value(kind))));
         }
-        let traces = self.world.trace(object, None);
-        let entry = traces
-            .into_iter()
-            .map(|trace| trace.object)
-            .find(|entry| entry.group == object.group);
-        let entry = entry.ok_or(Unseen::NotFound)?;
+        let entry = self.world.applied(object).ok_or(Unseen::NotFound)?;
         if entry.kind == SECRET.kind && entry.group.is_empty() {
             return Ok((entry, Seen::default()));
         }

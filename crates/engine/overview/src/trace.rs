@@ -4,7 +4,7 @@ use bumpwright_api::ObjectName;
 use serde::Serialize;
 
 use super::automations::Automation;
-use super::facts::Entry;
+use super::facts::{Entry, InventoryEntry, KustomizationFacts};
 use super::images::{Image, Stage};
 use super::kustomizations::Kustomization;
 use super::sources::Source;
@@ -50,16 +50,8 @@ impl World {
     /// `name:tag`, where somebody has read it; else what is known of rollouts counts.
     #[must_use]
     pub fn trace(&self, object: &Entry, images: Option<&[String]>) -> Vec<Trace> {
-        let same = |one: &Entry| {
-            (one.kind == object.kind && one.name == object.name && one.namespace == object.namespace)
-                && (object.group.is_empty() || one.group == object.group)
-        };
         let mut found = Vec::new();
-        for (name, facts) in &self.kustomizations {
-            let entries = facts.status.inventory.entries.iter();
-            let Some(entry) = entries.filter_map(super::facts::InventoryEntry::entry).find(same) else {
-                continue;
-            };
+        for (name, facts, entry) in self.appliers(object) {
             let kustomization = self.kustomization(name, facts);
             let sources = self.sources().into_iter();
             let automations: Vec<Automation> = self
@@ -79,18 +71,31 @@ impl World {
         found
     }
 
+    /// The object as inventories have it, with its version; none when nobody has applied it.
+    #[must_use]
+    pub fn applied(&self, object: &Entry) -> Option<Entry> {
+        let mut entries = self.appliers(object).map(|(.., entry)| entry);
+        entries.find(|entry| entry.group == object.group)
+    }
+
+    /// The Kustomizations that have an object in their inventories, each with its entry. An empty group is any.
+    fn appliers(&self, object: &Entry) -> impl Iterator<Item = (&ObjectName, &KustomizationFacts, Entry)> {
+        let same = |one: &Entry| {
+            (one.kind == object.kind && one.name == object.name && one.namespace == object.namespace)
+                && (object.group.is_empty() || one.group == object.group)
+        };
+        self.kustomizations.iter().filter_map(move |(name, facts)| {
+            let mut entries = facts.status.inventory.entries.iter().filter_map(InventoryEntry::entry);
+            Some((name, facts, entries.find(same)?))
+        })
+    }
+
     /// The Kustomizations above one, the nearest first.
     fn owners(&self, name: &ObjectName) -> Vec<Id> {
         let mut found = Vec::<Id>::new();
-        let mut next = self
-            .kustomizations
-            .get(name)
-            .and_then(super::facts::KustomizationFacts::owner);
+        let mut next = self.kustomizations.get(name).and_then(KustomizationFacts::owner);
         while let Some(owner) = next.take().filter(|owner| !found.contains(owner)) {
-            next = self
-                .kustomizations
-                .get(&owner.name)
-                .and_then(super::facts::KustomizationFacts::owner);
+            next = self.kustomizations.get(&owner.name).and_then(KustomizationFacts::owner);
             found.push(owner);
         }
         found
