@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::automations::Automation;
 use super::readiness::{Readiness, State};
 use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
 
@@ -60,6 +61,10 @@ impl World {
     /// What needs attention, the most urgent first: by severity, then by what it blocks, then by age.
     #[must_use]
     pub fn attention(&self) -> Vec<Attention> {
+        self.attention_with(&self.automations())
+    }
+
+    pub(crate) fn attention_with(&self, automations: &[Automation]) -> Vec<Attention> {
         let all: BTreeMap<Id, Readiness> = self.all().collect();
         let waiting = self.waiting();
         let mut found: Vec<Attention> = all
@@ -88,7 +93,7 @@ impl World {
                 })
             })
             .collect();
-        found.extend(self.rollouts());
+        found.extend(rollouts(automations));
         found.sort_by(|a, b| {
             let key = |one: &Attention| {
                 (
@@ -119,27 +124,6 @@ impl World {
             return false;
         };
         readiness.reason == "DependencyNotReady" && one.dependencies().any(|dependency| fails(&dependency))
-    }
-
-    /// Commits that failed in a cluster, and fields that were left out.
-    fn rollouts(&self) -> impl Iterator<Item = Attention> {
-        self.automations().into_iter().flat_map(|automation| {
-            let note = |severity, reason: &str, message: String| Attention {
-                id: automation.id.clone(),
-                severity,
-                reason: reason.to_owned(),
-                message,
-                since: automation.pushed.as_ref().and_then(|pushed| pushed.at),
-                blocks: Vec::new(),
-            };
-            let failed = automation
-                .rollout_failed
-                .then(|| note(Severity::Broken, "RolloutFailed", automation.rollout.clone()));
-            let is_fine = automation.readiness.state == State::Ready;
-            let skipped = (is_fine && !automation.skipped.is_empty())
-                .then(|| note(Severity::Notice, "MarkersSkipped", automation.skipped.join("\n")));
-            [failed, skipped].into_iter().flatten()
-        })
     }
 
     /// The objects that wait for each object.
@@ -180,4 +164,25 @@ fn blocked(id: &Id, waiting: &BTreeMap<Id, Vec<Id>>) -> Vec<Id> {
         }
     }
     found.into_iter().collect()
+}
+
+/// Commits that failed in a cluster, and fields that were left out.
+fn rollouts(automations: &[Automation]) -> impl Iterator<Item = Attention> {
+    automations.iter().flat_map(|automation| {
+        let note = |severity, reason: &str, message: String| Attention {
+            id: automation.id.clone(),
+            severity,
+            reason: reason.to_owned(),
+            message,
+            since: automation.pushed.as_ref().and_then(|pushed| pushed.at),
+            blocks: Vec::new(),
+        };
+        let failed = automation
+            .rollout_failed
+            .then(|| note(Severity::Broken, "RolloutFailed", automation.rollout.clone()));
+        let is_fine = automation.readiness.state == State::Ready;
+        let skipped = (is_fine && !automation.skipped.is_empty())
+            .then(|| note(Severity::Notice, "MarkersSkipped", automation.skipped.join("\n")));
+        [failed, skipped].into_iter().flatten()
+    })
 }

@@ -82,11 +82,11 @@ impl World {
     /// What both views show.
     #[must_use]
     pub fn overview(&self) -> Overview {
-        let images = self.images();
+        let (images, automations) = (self.images(), self.automations());
         Overview {
             counts: self.counts(&images),
-            attention: self.attention(),
-            automations: self.automations(),
+            attention: self.attention_with(&automations),
+            automations,
             kustomizations: self.kustomizations(),
             sources: self.sources(),
             changes: self.changes(),
