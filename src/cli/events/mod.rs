@@ -16,7 +16,6 @@ use crate::cli::view::text::{WARN, age, columns};
 use crate::cli::view::{ViewError, at, document, end, kinds};
 use crate::cli::words;
 use args::{EventType, Events};
-use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_kube::Cluster;
 use bumpwright_overview::EventFacts;
 
@@ -105,12 +104,8 @@ fn name_of(kind: EventType) -> &'static str {
 impl Event {
     fn of(event: EventFacts) -> Self {
         let name = event.involved_object.from(&event.metadata.namespace);
-        let seconds = |text: &Option<String>| {
-            let time = Time::parse(RFC_3339, text.as_deref()?.as_bytes());
-            time.ok().map(|time| time.unix_seconds())
-        };
+        let (first, last) = (event.first(), event.at());
         let kind = event.involved_object.kind;
-        let last = [&event.last_timestamp, &event.event_time, &event.first_timestamp];
         Self {
             id: format!("{kind}/{name}"),
             object: format!("{}/{}", kind.to_lowercase(), name.name),
@@ -118,8 +113,8 @@ impl Event {
             kind: event.kind,
             reason: event.reason,
             message: event.message,
-            first: seconds(&event.first_timestamp).or_else(|| seconds(&event.event_time)),
-            last: last.into_iter().find_map(seconds),
+            first,
+            last,
             count: event.count.unwrap_or(1).max(1),
         }
     }

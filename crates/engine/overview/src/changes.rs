@@ -11,6 +11,7 @@ use super::kustomizations::{Applied, first_line};
 use super::readiness::seconds;
 use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, World};
 use bumpwright_policy::FailedVersions;
+use bumpwright_rollout::short;
 
 /// How far back, in seconds.
 const DAY: i64 = 86_400;
@@ -100,10 +101,7 @@ impl World {
         let mut told: Vec<Change> = self.events.iter().filter_map(|event| self.told(event)).collect();
         let known: BTreeSet<(Id, String)> = told.iter().map(|one| (one.id.clone(), one.reason.clone())).collect();
         let texts: Vec<&str> = self.events.iter().map(|event| event.message.as_str()).collect();
-        let is_told = |commit: &str| {
-            let short = commit.get(..7).unwrap_or(commit);
-            texts.iter().any(|text| text.contains(short))
-        };
+        let is_told = |commit: &str| texts.iter().any(|text| text.contains(short(commit)));
         let pushes = self.pushes().filter(|push| !is_told(&push.commit));
         let applies = self
             .applies()
@@ -127,8 +125,7 @@ impl World {
         if id.kind == KUSTOMIZATION && event.kind == "Normal" && event.reason == "ReconciliationSucceeded" {
             return None;
         }
-        let times = [&event.last_timestamp, &event.event_time, &event.first_timestamp];
-        let at = times.into_iter().flatten().find_map(|text| seconds(text))?;
+        let at = event.at()?;
         let is_push = id.kind == AUTOMATION && event.message.starts_with("pushed commit");
         let (commit, link) = is_push
             .then(|| self.commit_told(&id.name, &event.message))
@@ -260,8 +257,4 @@ impl World {
             all.collect::<Vec<_>>()
         })
     }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
 }

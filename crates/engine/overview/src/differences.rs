@@ -4,7 +4,6 @@ use bumpwright_api::ObjectName;
 
 use super::changes::{Change, ChangeKind};
 use super::facts::EventFacts;
-use super::readiness::seconds;
 use super::world::{Id, KUSTOMIZATION, World};
 
 /// The reason of reported drift.
@@ -32,7 +31,7 @@ impl World {
             .iter()
             .filter(|event| event.involved_object.kind == KUSTOMIZATION)
             .filter(|event| event.involved_object.from(&event.metadata.namespace) == *name)
-            .filter_map(|event| Some((at(event)?, event)))
+            .filter_map(|event| Some((event.at()?, event)))
             .collect();
         Differences {
             applied: applied(&id, &told),
@@ -83,9 +82,4 @@ fn change(id: &Id, at: i64, reason: &str, message: String) -> Change {
 fn is_action(line: &str) -> bool {
     line.split_once(' ')
         .is_some_and(|(object, action)| object.contains('/') && matches!(action, "created" | "configured" | "deleted"))
-}
-
-fn at(event: &EventFacts) -> Option<i64> {
-    let times = [&event.last_timestamp, &event.event_time, &event.first_timestamp];
-    times.into_iter().flatten().find_map(|text| seconds(text))
 }

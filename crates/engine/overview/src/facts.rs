@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use bumpwright_api::{Condition, ObjectName};
 use serde::{Deserialize, Serialize};
 
+use super::readiness::seconds;
+
 /// An object with its spec and status.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -465,6 +467,22 @@ pub struct EventFacts {
     pub event_time: Option<String>,
     /// How often.
     pub count: Option<i64>,
+}
+
+impl EventFacts {
+    /// When it happened last, in seconds since 1970-01-01 UTC.
+    #[must_use]
+    pub fn at(&self) -> Option<i64> {
+        let times = [&self.last_timestamp, &self.event_time, &self.first_timestamp];
+        times.into_iter().flatten().find_map(|text| seconds(text))
+    }
+
+    /// When it happened first, in seconds since 1970-01-01 UTC.
+    #[must_use]
+    pub fn first(&self) -> Option<i64> {
+        let times = [&self.first_timestamp, &self.event_time];
+        times.into_iter().flatten().find_map(|text| seconds(text))
+    }
 }
 
 /// A marked field.

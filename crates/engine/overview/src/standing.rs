@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
 use bumpwright_policy::{Guards, LatestRef};
+use bumpwright_rollout::short;
 
 use super::facts::{AutomationFacts, PolicyFacts};
 use super::images::{Stage, Users, Version};
@@ -127,7 +128,7 @@ impl<'a> Standings<'a> {
         if !is_newer || hash(&artifact.revision) == commit {
             return self.fed.get(&id)?.waits.clone();
         }
-        let short = commit.get(..7).unwrap_or(commit);
+        let short = short(commit);
         let (push, branch) = (&automation.spec.git.push.branch, &source.spec.reference.branch);
         Some(match !push.is_empty() && push != branch {
             true => format!("commit '{short}' is on branch '{push}', which nothing reconciles until it is merged"),

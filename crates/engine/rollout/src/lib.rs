@@ -22,4 +22,4 @@ pub use proven::{Inventory, MOST_PODS, Proof, Unproven, Version, Workload, runs}
 pub use record::{Failing, Follower, Handled, HeldImage, Pushed, PutBack, Record, Retry, TooLarge};
 pub use seen::{Holds, KustomizationState, Revisions, Seen};
 pub use step::{Failure, Limits, Stage, StageReached, Step};
-pub use told::{Phase, Summary};
+pub use told::{Phase, Summary, short};

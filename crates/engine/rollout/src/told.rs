@@ -155,6 +155,8 @@ fn counted(kustomizations: usize) -> String {
     }
 }
 
-fn short(commit: &str) -> &str {
+/// The first seven letters of a commit's id, as Git and Flux tell it.
+#[must_use]
+pub fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }

@@ -12,7 +12,7 @@ use bumpwright_api::{ConditionStatus, Conditions, GitRepository, ImageUpdateAuto
 use bumpwright_artifact::Revision;
 use bumpwright_git::{Checkout, GitError, ObjectId, Objects};
 use bumpwright_kube::{KUSTOMIZATION, Object};
-use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step};
+use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step, short};
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Ours, Place, settings};
 
@@ -295,8 +295,4 @@ impl<'a> GitView<'a> {
             *self.failed.borrow_mut() = Some(error);
         }
     }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
 }
