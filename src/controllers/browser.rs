@@ -67,7 +67,7 @@ pub(super) async fn browser(
 fn warn(settings: &UiSettings, log: &Log) {
     if matches!(settings.auth, Auth::None) && !settings.is_local() {
         log.info(&format!(
-            "--ui-auth=none: whoever can connect to {} sees what this process may see of all namespaces",
+            "--ui-auth=none: everybody who can connect to {} sees what this process may see of all namespaces",
             settings.address
         ));
     }

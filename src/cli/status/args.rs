@@ -12,7 +12,7 @@ pub struct Status {
     #[command(flatten)]
     pub places: Places,
 
-    /// Show it anew when something changes, until it is interrupted
+    /// Print it again when something changes, until it is interrupted
     #[arg(long, short = 'w', conflicts_with = "exit_code")]
     pub watch: bool,
 

@@ -31,7 +31,7 @@ pub struct UiCommand {
 
 const UI_HELP: &str = "\
 Prints the address, and serves until it is interrupted. Pages show what your kubeconfig may list; kinds that it may not are left out, and the
-pages say so. Whoever can connect to the address sees the same, and may do the same with --ui-actions: it is for a machine of your own.
+pages say so. Everybody who can connect to the address sees the same, and may do the same with --ui-actions: it is for a machine of your own.
 
 Examples:
   bumpwright ui
@@ -88,6 +88,6 @@ pub enum UiAuth {
     Token,
     /// By headers of a proxy that signs people in
     Header,
-    /// Not at all: whoever can connect sees everything
+    /// Not at all: everybody who can connect sees everything
     None,
 }

@@ -1,4 +1,4 @@
-//! Who looks: by a token of the cluster, by the headers of a proxy that signs people in, or whoever can connect.
+//! Who looks: by a token of the cluster, by the headers of a proxy that signs people in, or everybody who can connect.
 
 mod proxy;
 mod sessions;
@@ -27,7 +27,7 @@ pub enum Auth {
     Token,
     /// By headers of a proxy.
     Header(ProxyAuth),
-    /// Not at all: whoever can connect sees what this process may see.
+    /// Not at all: everybody who can connect sees what this process may see.
     None,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// The name; empty for whoever can connect.
+    /// The name; empty where everybody may look.
     pub(super) fn name(&self) -> &str {
         self.user.as_ref().map(|user| user.name.as_str()).unwrap_or_default()
     }
