@@ -76,7 +76,7 @@ class Kube:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         for is_last in (False, True):
             try:
-                self.connection.request(method, path, json.dumps(body) if body else None, headers)
+                self.connection.request(method, path, body if isinstance(body, (bytes, type(None))) else json.dumps(body), headers)
                 answer = self.connection.getresponse()
                 break
             except (OSError, http.client.HTTPException):

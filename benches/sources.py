@@ -82,6 +82,10 @@ class Git:
         done = subprocess.run(["git", "-C", str(folder), *COMMIT, *arguments], check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
+    def tried(self, folder, *arguments):
+        """Whether it succeeds."""
+        return subprocess.run(["git", "-C", str(folder), *COMMIT, *arguments], capture_output=True).returncode == 0
+
     def publish(self, work, name):
         self.run(work, "init", "--quiet", "--initial-branch=main")
         self.run(work, "add", "--all")
