@@ -81,7 +81,7 @@ impl<'a> Standings<'a> {
         }
         // The least advanced of its users counts.
         let each = users.iter().map(|(user, automation, observed)| {
-            let why = match observed == chosen {
+            let why = match chosen.is(observed) {
                 true => skipped(name, automation),
                 false => Some(not_written(user, automation)),
             };
