@@ -47,7 +47,11 @@ pub(super) fn page<T>(
         }
         Route::Automations => show(&Page::Automations(&all.automations, listing)),
         Route::Automation(name) => automation(view, name, &extra.history, show)?,
-        Route::Kustomizations => show(&Page::Kustomizations(&all.kustomizations, &world.graph(), listing)),
+        Route::Kustomizations => show(&Page::Kustomizations(
+            &all.kustomizations,
+            &world.graph(listing.boxes()),
+            listing,
+        )),
         Route::Kustomization(name) => {
             let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name)?;
             show(&Page::Kustomization {

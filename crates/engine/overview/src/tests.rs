@@ -269,7 +269,7 @@ fn nothing_of_other_namespaces_is_told() {
 #[test]
 fn dependencies_are_in_columns_also_in_a_cycle() {
     let mut world = world();
-    let graph = world.graph();
+    let graph = world.graph(9);
     let columns = |graph: &Graph| -> Vec<(String, usize)> {
         let mut all: Vec<_> = graph
             .nodes
@@ -283,7 +283,7 @@ fn dependencies_are_in_columns_also_in_a_cycle() {
     assert_eq!((graph.columns, graph.rows, graph.edges.len()), (2, 1, 1));
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
     infra.spec.depends_on = vec![read(json!({"name": "apps"})), read(json!({"name": "gone"}))];
-    let graph = world.graph();
+    let graph = world.graph(9);
     assert_eq!((graph.nodes.len(), graph.edges.len()), (3, 3));
     assert!(graph.columns <= 3 && graph.nodes.iter().any(|node| !node.exists));
 }
@@ -386,6 +386,50 @@ fn the_last_differences_are_those_of_events_and_of_the_status() {
     assert_eq!(
         (last.applied, last.drift.map(|drift| drift.at)),
         (None, Some(1_767_261_600))
+    );
+}
+
+#[test]
+fn of_many_kustomizations_those_around_what_is_not_ready_are_drawn() {
+    let mut world = world();
+    let like = world.kustomizations[&name("fs/apps")].clone();
+    for n in 0..40 {
+        let mut one = like.clone();
+        one.metadata.name = format!("n{n:02}");
+        one.spec.depends_on = match n % 10 {
+            0 => Vec::new(),
+            _ => vec![read(json!({"name": format!("n{:02}", n - 1)}))],
+        };
+        world.kustomizations.insert(one.metadata.id(), one);
+    }
+    let drawn = |graph: &Graph| -> Vec<String> {
+        let mut all: Vec<String> = graph.nodes.iter().map(|node| node.id.name.name.clone()).collect();
+        all.sort();
+        all
+    };
+    let left = |graph: &Graph| (graph.all, graph.left_out, graph.left_unready);
+    assert_eq!(left(&world.graph(42)), (42, 0, 0));
+    let none = world.graph(20);
+    assert_eq!((left(&none), none.nodes.len()), ((42, 42, 0), 0), "all are ready");
+    let break_it = |world: &mut World, one: &str, reason: &str| {
+        let one = world.kustomizations.get_mut(&name(one)).unwrap();
+        one.status.conditions = read(ready("False", reason, "why"));
+    };
+    break_it(&mut world, "fs/n25", "BuildFailed");
+    break_it(&mut world, "fs/n26", "DependencyNotReady");
+    let some = world.graph(20);
+    assert_eq!(drawn(&some), ["fleet", "n24", "n25", "n26", "n27"]);
+    assert_eq!((left(&some), some.edges.len()), ((42, 38, 0), 5));
+    let column = |name: &str| some.nodes.iter().find(|node| node.id.name.name == name).unwrap().column;
+    assert_eq!(
+        [column("fleet"), column("n24"), column("n25"), column("n27")],
+        [0, 0, 1, 3]
+    );
+    // The cause is drawn before what only waits for it.
+    let few = world.graph(2);
+    assert_eq!(
+        (drawn(&few), left(&few)),
+        (vec!["fleet".to_owned(), "n25".to_owned()], (42, 41, 1))
     );
 }
 

@@ -2,8 +2,10 @@
 
 use bumpwright_overview::{Entry, Id, Readiness, World};
 
-/// The most that is found.
-const HITS: usize = 200;
+use super::listing::ROWS;
+
+/// The most that is found: a page of rows.
+const HITS: usize = ROWS;
 
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::View;
 use super::automations::STATES;
 use super::graph;
 use super::list::{List, href};
-use super::part::{Badge, DiffLine, Form, Object, Standing, When, actions, cell, revision};
+use super::part::{Badge, DiffLine, Form, Head, Object, Standing, When, actions, cell, revision};
 
 /// The deepest indentation.
 const DEPTH: usize = 6;
@@ -24,10 +24,8 @@ const SICK: usize = 20;
 
 #[derive(Serialize)]
 struct Row {
-    object: Object,
-    state: Badge,
-    reason: String,
-    message: String,
+    #[serde(flatten)]
+    head: Head,
     source: Object,
     path: String,
     applied: String,
@@ -40,10 +38,7 @@ struct Row {
 
 fn row(now: i64, one: &Kustomization) -> Row {
     Row {
-        object: Object::new(&one.id),
-        state: Badge::of_readiness(&one.readiness),
-        reason: one.readiness.reason.clone(),
-        message: cell(one.readiness.message.lines().next().unwrap_or_default()),
+        head: Head::new(&one.id, &one.readiness),
         source: Object::new(&one.source),
         path: one.path.clone(),
         applied: revision(&one.applied),
@@ -70,10 +65,10 @@ pub(super) fn list(frame: &Frame<'_>, all: &[Kustomization], graph: &Graph, list
         },
         |one| row(frame.now, one),
     );
-    let is_whole = listing.words.is_empty() && listing.only.is_empty() && listing.page == 0;
     View::new("kustomizations.html", "Kustomizations", "kustomizations")
         .with("list", &list)
-        .with("graph", &graph::drawn(graph).filter(|_| is_whole))
+        .with("graph", &graph::drawn(graph).filter(|_| listing.is_plain()))
+        .with("whole_graph", &(listing.whole_graph && listing.is_plain()))
 }
 
 /// What the model does not have of a Kustomization.

@@ -4,7 +4,7 @@ use bumpwright_overview::Change;
 use serde::Serialize;
 
 use super::super::frame::Frame;
-use super::super::listing::Listing;
+use super::super::listing::{Listing, ROWS};
 use super::super::route::Route;
 use super::super::search::{Found, Hit};
 use super::View;
@@ -35,14 +35,10 @@ struct Result {
 }
 
 pub(super) fn search(hits: &[Hit], listing: &Listing) -> View {
-    let words = Listing {
-        words: String::new(),
-        ..listing.clone()
-    };
     let list = List::new(
         &Route::Search.to_string(),
         hits,
-        &words,
+        &Listing::default(),
         &[],
         |_, _| true,
         |_, _| true,
@@ -57,6 +53,7 @@ pub(super) fn search(hits: &[Hit], listing: &Listing) -> View {
     );
     View::new("search.html", "Search", "search")
         .with("list", &list)
+        .with("most", &ROWS)
         .with("words", &listing.words)
 }
 

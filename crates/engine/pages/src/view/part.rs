@@ -194,6 +194,26 @@ impl Object {
     }
 }
 
+/// What the rows of all lists of objects begin with.
+#[derive(Clone, Debug, Serialize)]
+pub struct Head {
+    object: Object,
+    state: Badge,
+    reason: String,
+    message: String,
+}
+
+impl Head {
+    pub fn new(id: &Id, readiness: &Readiness) -> Self {
+        Self {
+            object: Object::new(id),
+            state: Badge::of_readiness(readiness),
+            reason: readiness.reason.clone(),
+            message: cell(readiness.message.lines().next().unwrap_or_default()),
+        }
+    }
+}
+
 /// A commit and its page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Commit {
