@@ -389,6 +389,42 @@ fn the_last_differences_are_those_of_events_and_of_the_status() {
     );
 }
 
+/// The other cluster has a Kustomization of the same name as one of this cluster.
+fn apps_has_a_namesake(world: &mut World) {
+    let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
+    let own = json!({"entries": [{"id": "fs_infra_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}]});
+    apps.status.inventory = read(own);
+}
+
+#[test]
+fn expressions_for_health_are_those_of_the_kustomization_that_applied() {
+    let mut world = world();
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.spec.health_check_exprs = read(json!([
+        {"apiVersion": "acme.io/v1", "kind": "Widget", "current": "status.phase == 'Up'"},
+        {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "current": "true"},
+    ]));
+    let own = json!({"entries": [{"id": "fs_apps_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}, {"id": "fs_w_acme.io_Widget", "v": "v1"}]});
+    infra.status.inventory = read(own);
+    let tree = world.tree(&name("fs/infra")).unwrap();
+    let has_check = |(entry, checks): &(Entry, std::sync::Arc<bumpwright_cel::HealthChecks>)| {
+        let check = checks.find(&entry.api_version(), &entry.kind);
+        (entry.to_string(), check.is_some())
+    };
+    let silent: Vec<(String, bool)> = world.silent(&tree).iter().map(has_check).collect();
+    // What tells how it stands is looked at for the sake of the expression.
+    let expected = [
+        ("Kustomization/fs/apps", true),
+        ("Widget/fs/w", true),
+        ("Deployment/web/apps", false),
+    ];
+    assert_eq!(silent, expected.map(|(entry, has)| (entry.to_owned(), has)));
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.spec.health_check_exprs[0].current = "(".to_owned();
+    let checks = world.health_checks(&name("fs/infra"));
+    assert!(checks.find("acme.io/v1", "Widget").is_none(), "they are not valid");
+}
+
 #[test]
 fn of_many_kustomizations_those_around_what_is_not_ready_are_drawn() {
     let mut world = world();
@@ -442,7 +478,7 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     infra.status.inventory = read(own);
     let silent = |world: &World| -> Vec<String> {
         let tree = world.tree(&name("fs/infra")).unwrap();
-        world.silent(&tree).iter().map(Entry::to_string).collect()
+        world.silent(&tree).iter().map(|(entry, _)| entry.to_string()).collect()
     };
     assert_eq!(silent(&world), ["ConfigMap/fs/cm", "Deployment/web/apps"]);
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
@@ -451,6 +487,16 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
     apps.spec = read(json!({"kubeConfig": {"secretRef": {"name": "other"}}}));
     assert!(silent(&world).is_empty() && world.is_elsewhere(&name("fs/apps")));
+    // Nor does a namesake here tell anything of it.
+    apps_has_a_namesake(&mut world);
+    let tree = world.tree(&name("fs/infra")).unwrap();
+    let apps = &tree.children[0];
+    assert!(apps.readiness.is_some() && !apps.elsewhere);
+    let remote = &apps.children[0];
+    assert!(remote.elsewhere && remote.readiness.is_none() && remote.children.is_empty());
+    let (_, by) = world.applied(&remote.object).unwrap();
+    assert_eq!(*by, name("fs/apps"));
+    assert!(world.trace(&remote.object, None)[0].kustomization.elsewhere);
     let entry = Entry {
         kind: "Kustomization".to_owned(),
         ..Entry::default()

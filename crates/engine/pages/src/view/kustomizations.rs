@@ -147,6 +147,9 @@ impl Difference {
 
 /// How an object of a tree is, in a word and in words.
 fn state(inventory: &Inventory, branch: &Branch) -> Option<(Badge, String)> {
+    if branch.elsewhere {
+        return Some((Badge::elsewhere(), String::new()));
+    }
     match (inventory.health.get(&branch.object), &branch.readiness) {
         (Some(health), _) => Some((Badge::of_health(&health.status), health.message.clone())),
         (None, Some(readiness)) => Some((Badge::of_readiness(readiness), readiness.message.clone())),
@@ -158,7 +161,10 @@ impl Leaf {
     fn new(inventory: &Inventory, branch: &Branch, depth: usize) -> Self {
         let (state, message) = state(inventory, branch).unzip();
         Self {
-            object: Object::of_entry(&branch.object),
+            object: match branch.elsewhere {
+                true => Object::elsewhere(&branch.object),
+                false => Object::of_entry(&branch.object),
+            },
             group: branch.object.group.clone(),
             depth,
             indent: depth.min(DEPTH),
@@ -186,7 +192,8 @@ fn sick(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> (Vec<Leaf>, usize
 /// How many objects there are in each state, in the order of urgency.
 fn tally(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> Vec<Badge> {
     let mut counts = BTreeMap::<(u8, String), (usize, Badge)>::new();
-    let distinct: BTreeMap<&Entry, &Branch> = leaves.iter().map(|(branch, _)| (&branch.object, *branch)).collect();
+    let key = |branch: &'_ Branch| (branch.elsewhere, branch.object.clone());
+    let distinct: BTreeMap<(bool, Entry), &Branch> = leaves.iter().map(|(branch, _)| (key(branch), *branch)).collect();
     for branch in distinct.into_values() {
         let badge = state(inventory, branch).map(|(badge, _)| badge);
         let badge = badge.unwrap_or_else(|| Badge::new("not looked at", "mute"));

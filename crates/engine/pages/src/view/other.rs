@@ -46,8 +46,12 @@ pub(super) fn search(hits: &[Hit], listing: &Listing) -> View {
             object: match &hit.object {
                 Found::Known(id) => Object::new(id),
                 Found::Applied(entry) => Object::of_entry(entry),
+                Found::Elsewhere(entry) => Object::elsewhere(entry),
             },
-            state: hit.readiness.as_ref().map(Badge::of_readiness),
+            state: match &hit.object {
+                Found::Elsewhere(_) => Some(Badge::elsewhere()),
+                _ => hit.readiness.as_ref().map(Badge::of_readiness),
+            },
             why: super::part::cell(&hit.why),
         },
     );

@@ -133,6 +133,11 @@ impl Badge {
         Self::new(status, tone)
     }
 
+    /// Of an object of another cluster.
+    pub fn elsewhere() -> Self {
+        Self::new("in another cluster", "mute")
+    }
+
     pub fn is(&self, word: &str) -> bool {
         self.word == word
     }
@@ -167,6 +172,7 @@ pub struct Object {
     /// Empty for objects of the cluster.
     namespace: String,
     name: String,
+    /// Empty for objects of another cluster.
     href: String,
 }
 
@@ -186,6 +192,14 @@ impl Object {
             namespace: entry.namespace.clone(),
             name: entry.name.clone(),
             href: Route::of_entry(entry).to_string(),
+        }
+    }
+
+    /// In another cluster: a page would be about its namesake in this one.
+    pub fn elsewhere(entry: &Entry) -> Self {
+        Self {
+            href: String::new(),
+            ..Self::of_entry(entry)
         }
     }
 

@@ -154,6 +154,7 @@ fn of_objects(world: &World, name: &ObjectName, diff: &str) -> Made {
     let object = ObjectPage {
         object: &entry,
         readiness: Some(&kustomization.readiness),
+        elsewhere: false,
         health: Some(&sick),
         conditions: &world.kustomizations.values().next().unwrap().status.conditions,
         events: &all.changes[..3.min(all.changes.len())],
@@ -403,6 +404,62 @@ fn of_many_kustomizations_what_is_ready_is_not_drawn() {
 }
 
 #[test]
+fn what_is_in_another_cluster_is_not_its_namesake_here() {
+    let mut world = world::world(9, 3, 12);
+    let name = ObjectName::new("flux-system", "infra");
+    let infra = world.kustomizations.get_mut(&name).unwrap();
+    infra.spec.kube_config = Some(Default::default());
+    let all = world.overview();
+    let inventory = Inventory::default();
+    let page = Page::Kustomization {
+        kustomization: all.kustomizations.iter().find(|one| one.id.name == name).unwrap(),
+        tree: &world.tree(&name).unwrap(),
+        inventory: &inventory,
+        differences: &Differences::default(),
+        listing: &Listing::default(),
+    };
+    let page = rendered("/x", &page);
+    let objects = page
+        .split("id=\"objects\"")
+        .nth(1)
+        .unwrap()
+        .split("id=\"history\"")
+        .next()
+        .unwrap();
+    assert!(objects.contains("in another cluster</span>"), "{objects}");
+    assert!(
+        !objects.contains("class=\"badge good\"") && !objects.contains("<a class=\"object\""),
+        "{objects}"
+    );
+    let hits = search(&world, "infra-0 deployment");
+    assert!(matches!(hits[0].object, Found::Elsewhere(_)), "{hits:?}");
+    let page = rendered("/search?q=x", &Page::Search(&hits, &Listing::parse("q=infra-0")));
+    assert!(
+        page.contains("applied to another cluster by Kustomization flux-system/infra"),
+        "{page}"
+    );
+    assert!(!page.contains("href=\"/objects/"), "{page}");
+    let Found::Elsewhere(entry) = &hits[0].object else {
+        panic!()
+    };
+    let object = ObjectPage {
+        object: entry,
+        readiness: None,
+        elsewhere: true,
+        health: None,
+        conditions: &[],
+        events: &[],
+        trace: &world.trace(entry, None),
+        yaml: None,
+    };
+    let page = rendered("/x", &Page::Object(&object));
+    assert!(
+        page.contains("Nothing is known of it here") && !page.contains("id=\"yaml\""),
+        "{page}"
+    );
+}
+
+#[test]
 fn nothing_is_offered_that_is_not_allowed() {
     let world = world::world(3, 1, 3);
     let all = world.overview();
@@ -440,7 +497,7 @@ fn search_finds_names_first_and_then_what_else_has_the_words() {
     let found = |words: &str| -> Vec<String> {
         let text = |hit: bumpwright_pages::Hit| match hit.object {
             Found::Known(id) => format!("{id} {}", hit.why),
-            Found::Applied(entry) => {
+            Found::Applied(entry) | Found::Elsewhere(entry) => {
                 format!("{entry} {}", hit.why)
             }
         };
