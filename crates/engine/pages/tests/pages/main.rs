@@ -366,13 +366,14 @@ fn large_clusters_make_small_pages() {
     for link in ["101–200 of 200", "href=\"/automations?q=app\" rel=\"prev\""] {
         assert!(page.contains(link), "{link}: {page}");
     }
+    let listing = Listing::parse("q=team&page=2");
     let page = rendered(
         "/kustomizations",
         &Page::Kustomizations(&all.kustomizations, &world.graph(100), &listing),
     );
     for link in [
-        "/kustomizations?q=app&amp;page=3\" rel=\"next\"",
-        "/kustomizations?q=app\" rel=\"prev\"",
+        "/kustomizations?q=team&amp;page=3\" rel=\"next\"",
+        "/kustomizations?q=team\" rel=\"prev\"",
     ] {
         assert!(page.contains(link), "{link}: {page}");
     }
