@@ -47,7 +47,11 @@ pub(super) fn page<T>(
         }
         Route::Automations => show(&Page::Automations(&all.automations, listing)),
         Route::Automation(name) => automation(view, name, &extra.history, show)?,
-        Route::Kustomizations => show(&Page::Kustomizations(&all.kustomizations, &world.graph(), listing)),
+        Route::Kustomizations => show(&Page::Kustomizations(
+            &all.kustomizations,
+            &world.graph(listing.boxes()),
+            listing,
+        )),
         Route::Kustomization(name) => {
             let kustomization = all.kustomizations.iter().find(|one| one.id.name == *name)?;
             show(&Page::Kustomization {
@@ -98,7 +102,7 @@ fn source<T>(view: &View, id: &Id, show: impl FnOnce(&Page<'_>) -> T) -> Option<
 fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> Option<T> {
     let (object, seen) = extra.object.as_ref()?;
     let id = Id::new(&object.kind, ObjectName::new(&object.namespace, &object.name));
-    let is_ours = object.group.ends_with(".toolkit.fluxcd.io");
+    let is_ours = object.group.ends_with(".toolkit.fluxcd.io") && !seen.elsewhere;
     let readiness = view.world.readiness(&id).filter(|_| is_ours);
     let events: Vec<Change> = match is_ours {
         true => of(&view.overview.changes, &id).cloned().collect(),
@@ -109,6 +113,7 @@ fn object<T>(view: &View, extra: &Extra, show: impl FnOnce(&Page<'_>) -> T) -> O
         readiness: readiness.as_ref(),
         // What stands by its conditions tells more.
         health: seen.health.as_ref().filter(|_| readiness.is_none()),
+        elsewhere: seen.elsewhere,
         conditions: &seen.conditions,
         events: &events,
         trace: &view.world.trace(object, None),

@@ -18,6 +18,7 @@ use super::shares::Shares;
 use super::snapshot::now;
 use bumpwright_api::ObjectName;
 use bumpwright_apply::status_of;
+use bumpwright_cel::HealthChecks;
 use bumpwright_gostd::Time;
 use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, User};
 use bumpwright_overview::{Entry, World};
@@ -125,16 +126,20 @@ impl Healths {
 
     async fn look(&self, user: Option<&User>, world: &World, name: &ObjectName) -> Inventory {
         let objects = world.tree(name).map(|tree| world.silent(&tree)).unwrap_or_default();
-        let objects: Vec<Entry> = objects.into_iter().take(MOST).collect();
-        let places: BTreeMap<_, Place> = objects.iter().map(|object| (place(object), OnceCell::new())).collect();
+        let objects: Vec<_> = objects.into_iter().take(MOST).collect();
+        let places = objects.iter().map(|(object, _)| (place(object), OnceCell::new()));
+        let places: BTreeMap<_, Place> = places.collect();
         let end = Instant::now() + PATIENCE;
-        let looks = objects.iter().zip(std::iter::repeat(&places)).map(|(object, places)| {
-            async move {
-                let place = places.get(&place(object))?;
-                Some((object, self.health(user, object, place).await))
-            }
-            .boxed()
-        });
+        let looks = objects
+            .iter()
+            .zip(std::iter::repeat(&places))
+            .map(|((object, checks), places)| {
+                async move {
+                    let place = places.get(&place(object))?;
+                    Some((object, self.health(user, (object, checks.as_ref()), place).await))
+                }
+                .boxed()
+            });
         let looks: Vec<BoxFuture<'_, Option<(&Entry, Health)>>> = looks.collect();
         let mut looks = futures::stream::iter(looks).buffer_unordered(AT_ONCE);
         let mut health = BTreeMap::new();
@@ -152,13 +157,13 @@ impl Healths {
         }
     }
 
-    async fn health(&self, user: Option<&User>, object: &Entry, place: &Place) -> Health {
+    async fn health(&self, user: Option<&User>, (object, checks): (&Entry, &HealthChecks), place: &Place) -> Health {
         let resource = match place.get_or_init(|| self.resource(user, object)).await {
             Ok(resource) => resource,
             Err(why) => return why.clone(),
         };
         let name = ObjectName::new(&object.namespace, &object.name);
-        match status_of(&self.cluster, resource, &name, &Time::unix(now(), 0)).await {
+        match status_of(&self.cluster, resource, &name, checks, &Time::unix(now(), 0)).await {
             Ok(health) => Health {
                 status: health.status.to_string(),
                 message: shown(health.message),

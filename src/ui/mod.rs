@@ -18,6 +18,7 @@ mod history;
 mod kinds;
 mod live;
 mod object;
+mod page;
 mod reply;
 mod rights;
 mod server;

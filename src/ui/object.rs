@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use bumpwright_api::{Condition, ObjectName};
+use bumpwright_apply::status_in;
+use bumpwright_cel::HealthChecks;
 use bumpwright_gostd::Time;
-use bumpwright_health::compute;
 use bumpwright_kube::{AccessQuestion, Cluster, GroupVersionKind, Resource, SECRET};
 use bumpwright_overview::{Entry, World};
 use bumpwright_pages::Health;
@@ -31,8 +32,10 @@ const LONGEST: usize = 256 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) conditions: Vec<Condition>,
-    /// As kstatus has it.
+    /// By the health checks of its Kustomization, or as kstatus has it.
     pub(super) health: Option<Health>,
+    /// Whether it is in another cluster, which is not asked.
+    pub(super) elsewhere: bool,
     /// None where it may not be shown.
     pub(super) yaml: Option<String>,
 }
@@ -71,16 +74,23 @@ impl Reader<'_> {
                 version: kind.version.to_owned(),
                 ..object.clone()
             };
-            return Ok((entry, seen(found.value(kind))));
+            return Ok((entry, seen(found.value(kind), &HealthChecks::default())));
         }
-        let entry = self.world.applied(object).ok_or(Unseen::NotFound)?;
+        let (entry, by) = self.world.applied(object).ok_or(Unseen::NotFound)?;
+        if self.world.is_elsewhere(by) {
+            let seen = Seen {
+                elsewhere: true,
+                ..Seen::default()
+            };
+            return Ok((entry, seen));
+        }
         if entry.kind == SECRET.kind && entry.group.is_empty() {
             return Ok((entry, Seen::default()));
         }
         let resource = self.resource(&entry).await?;
         self.check(&resource, &name).await?;
         match self.cluster.fetch(&resource, &name).await {
-            Ok(found) => Ok((entry, seen(Value::clone(&found)))),
+            Ok(found) => Ok((entry, seen(Value::clone(&found), &self.world.health_checks(by)))),
             Err(error) if error.is_not_found() => Err(Unseen::NotFound),
             Err(_) => Err(Unseen::Unreadable),
         }
@@ -112,9 +122,11 @@ impl Reader<'_> {
     }
 }
 
-fn seen(mut object: Value) -> Seen {
+fn seen(mut object: Value, checks: &HealthChecks) -> Seen {
     let conditions = object.pointer("/status/conditions").cloned().unwrap_or_default();
-    let health = compute(&object, &Time::unix(now(), 0)).ok();
+    let kind = GroupVersionKind::of(&object);
+    let check = checks.find(&kind.api_version(), &kind.kind);
+    let health = status_in(&object, check, &Time::unix(now(), 0));
     clear(&mut object);
     let mut yaml = String::new();
     let written = write_sigs(&node_of_json(&object), &mut yaml);
@@ -123,10 +135,11 @@ fn seen(mut object: Value) -> Seen {
         yaml.push_str("\n# and so on: it is too long to be shown\n");
     }
     Seen {
-        health: health.map(|health| Health {
+        health: Some(Health {
             status: health.status.to_string(),
             message: health.message,
         }),
+        elsewhere: false,
         conditions: serde_json::from_value(conditions).unwrap_or_default(),
         yaml: written.is_ok().then_some(yaml),
     }
@@ -208,7 +221,7 @@ mod tests {
                 "plain": "mail me@acme.io", "several": "https://d/ https://u:hunter2@b, https://f:hunter2@g",
             },
         });
-        let yaml = seen(object).yaml.unwrap_or_default();
+        let yaml = seen(object, &HealthChecks::default()).yaml.unwrap_or_default();
         assert!(
             !yaml.contains("hunter2") && !yaml.contains("aHVudGVyMg") && !yaml.contains("managedFields"),
             "{yaml}"

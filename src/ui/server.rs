@@ -1,27 +1,22 @@
-//! The HTTP server of pages: who asks, what that person sees, and the answer.
+//! The HTTP server of pages: what it is made of, who asks, and what that person sees.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bumpwright_http_server::{self as http_server, Body, Limits};
 use bumpwright_kube::Cluster;
-use bumpwright_pages::{Frame, Listing, Page, Route, SCRIPT, STYLE, render, script_path, style_path};
+use bumpwright_pages::{Route, SCRIPT, STYLE, script_path, style_path};
 use bumpwright_runtime::{Event, Log};
 use bytes::Bytes;
 use http::header::ALLOW;
 use http::{Request, Response, StatusCode};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
-use super::actions;
 use super::auth::{Csrf, Gate, Person};
 use super::call::Call;
-use super::content::{self, Extra};
 use super::health::Healths;
-use super::history::{Differences, History};
+use super::history::Differences;
 use super::live;
-use super::object::{Reader, Unseen};
 use super::reply;
 use super::rights::{Rights, Sight};
 use super::settings::UiSettings;
@@ -37,9 +32,6 @@ const OF_ONE: usize = 12;
 
 /// Pages that are made at once: reconciliations have the same processors.
 const AT_ONCE: usize = 2;
-
-/// How long a page waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The largest body of a request: a form with a token.
 const BODY: usize = 16 << 10;
@@ -74,15 +66,15 @@ pub(super) struct Ui {
     pub(super) streams: Shares,
     pub(super) announce: Announce,
     pub(super) log: Log,
-    watches: Arc<Watches>,
-    rights: Arc<Rights>,
-    healths: Arc<Healths>,
+    pub(super) watches: Arc<Watches>,
+    pub(super) rights: Arc<Rights>,
+    pub(super) healths: Arc<Healths>,
     views: Arc<Views>,
-    tags: TagReader,
-    differences: Option<Differences>,
+    pub(super) tags: TagReader,
+    pub(super) differences: Option<Differences>,
     pub(super) csrf: Csrf,
     pub(super) requests: Shares,
-    turns: Semaphore,
+    pub(super) turns: Semaphore,
 }
 
 /// Serves pages until the process ends. Returns at once when the system has no random bytes.
@@ -184,152 +176,6 @@ impl Ui {
             Some(user) => self.rights.sight(user, &places(&snapshot.world)).await,
         };
         self.views.of(&snapshot, sight).await
-    }
-
-    async fn page(self: Arc<Self>, call: Call, person: Person) -> Response<Body> {
-        let Some(_share) = self.requests.take(person.party()) else {
-            return reply::text(StatusCode::TOO_MANY_REQUESTS, "too many requests at once");
-        };
-        let view = self.view(&person).await;
-        let extra = match self.extra(&call, &person, &view).await {
-            Ok(extra) => extra,
-            Err(Unseen::NotFound) => return self.missing(&call, &person).await,
-            Err(Unseen::Unreadable) => {
-                let why = "This object cannot be read: the rights of this server may not include it.";
-                return self.wrong(&call, Some(&person), StatusCode::BAD_GATEWAY, why).await;
-            }
-        };
-        let Ok(Ok(_turn)) = timeout(PATIENCE, self.turns.acquire()).await else {
-            return reply::text(StatusCode::SERVICE_UNAVAILABLE, "too many pages are made at once");
-        };
-        let made = tokio::task::spawn_blocking({
-            let ui = Arc::clone(&self);
-            move || {
-                let html = ui.html(&call, &person, &view, extra);
-                (call, person, html)
-            }
-        });
-        match made.await {
-            Ok((call, _, Some(Ok(html)))) => reply::page(&call, 200, html),
-            Ok((call, person, None)) => self.missing(&call, &person).await,
-            Ok((_, _, Some(Err(why)))) => self.broken(&why),
-            Err(error) => self.broken(&error.to_string()),
-        }
-    }
-
-    /// Reads what the model does not have.
-    async fn extra(&self, call: &Call, person: &Person, view: &View) -> Result<Extra, Unseen> {
-        let object = match &call.route {
-            Some(Route::Object(object)) => object,
-            Some(Route::Kustomization(name)) => {
-                return Ok(Extra {
-                    inventory: self.healths.of(person, &view.world, name).await,
-                    ..Extra::default()
-                });
-            }
-            _ => return Ok(Extra::default()),
-        };
-        let reader = Reader {
-            watches: &self.watches,
-            cluster: &self.cluster,
-            rights: &self.rights,
-            world: &view.world,
-            user: person.user.as_ref(),
-        };
-        Ok(Extra {
-            object: Some(reader.read(object).await?),
-            ..Extra::default()
-        })
-    }
-
-    /// The page as HTML; none where there is nothing to see. Blocks.
-    fn html(&self, call: &Call, person: &Person, view: &View, mut extra: Extra) -> Option<Result<String, String>> {
-        let route = call.route.as_ref()?;
-        if let Route::Policy(name) = route {
-            let mut images = view.overview.images.iter();
-            let image = images.find(|image| image.policy.name == *name);
-            // Tags belong to the repository.
-            let image = image.filter(|image| view.world.readiness(&image.repository).is_some());
-            extra.tags = image
-                .map(|image| self.tags.rows(&self.watches, image))
-                .unwrap_or_default();
-        }
-        if let Route::Automation(name) = route {
-            extra.history = History::read(view, name, self.differences.as_ref());
-        }
-        let done = call.parameter("done");
-        let notice = match view.left_out.is_empty() {
-            true => actions::notice(&done).map(str::to_owned),
-            false => Some(view.left_out.join("\n")),
-        };
-        let (csrf, seen) = (self.csrf.token(person), view.seen());
-        let frame = Frame {
-            csrf: Some(&csrf),
-            now: view.world.now,
-            live: Some(&seen),
-            attention: view.overview.attention.len(),
-            notice: notice.as_deref(),
-            ..self.frame(call, Some(person))
-        };
-        let listing = Listing::parse(&call.query);
-        content::page(route, view, &extra, &listing, |page| {
-            render(&frame, page).map_err(|error| error.to_string())
-        })
-    }
-
-    fn frame<'a>(&'a self, call: &'a Call, person: Option<&'a Person>) -> Frame<'a> {
-        Frame {
-            person: person.map(Person::name).filter(|name| !name.is_empty()),
-            can_sign_out: person.is_some_and(|person| person.session.is_some()),
-            now: super::snapshot::now(),
-            version: env!("CARGO_PKG_VERSION"),
-            cluster: &self.settings.cluster,
-            csrf: None,
-            has_actions: self.settings.actions,
-            live: None,
-            path: &call.target,
-            attention: 0,
-            notice: None,
-            explain: &self.settings.advice,
-        }
-    }
-
-    /// What is not there, and what a person may not see, look alike.
-    async fn missing(&self, call: &Call, person: &Person) -> Response<Body> {
-        let why = "There is no such object, or you may not see it.";
-        self.wrong(call, Some(person), StatusCode::NOT_FOUND, why).await
-    }
-
-    pub(super) async fn wrong(
-        &self,
-        call: &Call,
-        person: Option<&Person>,
-        status: StatusCode,
-        message: &str,
-    ) -> Response<Body> {
-        let status = status.as_u16();
-        self.small(call, person, status, &Page::Error { status, message })
-    }
-
-    /// A page that nothing is read for.
-    pub(super) fn small(&self, call: &Call, person: Option<&Person>, status: u16, page: &Page<'_>) -> Response<Body> {
-        let csrf = person.map(|person| self.csrf.token(person));
-        let frame = Frame {
-            csrf: csrf.as_deref(),
-            ..self.frame(call, person)
-        };
-        match render(&frame, page) {
-            Ok(html) => reply::page(call, status, html),
-            Err(error) => self.broken(&error.to_string()),
-        }
-    }
-
-    fn broken(&self, why: &str) -> Response<Body> {
-        self.log.error(&why, "a page cannot be made");
-        reply::text(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "this page cannot be made; the log says why",
-        )
     }
 }
 

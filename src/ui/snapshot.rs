@@ -1,4 +1,4 @@
-//! All objects at one time, made of the caches. It is made anew when something changed, at most once a second, and forgotten when
+//! All objects at one time, made of the caches. It is made again when something changed, at most once a second, and forgotten when
 //! nobody has looked for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +124,7 @@ impl Snapshots {
             builder.update(&caches, snapshots.fields.as_ref(), now());
             builder
         });
-        // After a panic everything is read anew.
+        // After a panic everything is read again.
         state.builder = built.await.unwrap_or_default();
         state.number += 1;
         let snapshot = Arc::new(Snapshot {
@@ -215,7 +215,7 @@ impl Builder {
     }
 }
 
-/// The events, read anew where they changed. `versions` are those that were read before.
+/// The events, read again where they changed. `versions` are those that were read before.
 fn read_events(
     before: Vec<EventFacts>,
     versions: &mut BTreeMap<ObjectName, String>,

@@ -69,7 +69,7 @@ fn watches_that_break_off_go_on_where_they_were() {
     world.settled();
     let (lists, watches) = (proxy.lists("imagerepositories"), proxy.watches("imagerepositories"));
     proxy.cut_watches();
-    until("the watch is begun anew", || {
+    until("the watch begins again", || {
         proxy.watches("imagerepositories") > watches
     });
     world.release("1.1.0");
@@ -118,7 +118,7 @@ struct Watching {
 }
 
 impl Watching {
-    /// A watch is begun anew after so many seconds of silence.
+    /// A watch begins again after so many seconds of silence.
     fn start(cluster: &Cluster, world: &ImageWorld<'_>, silence: u64) -> Self {
         let proxy = ApiProxy::start(cluster);
         let connect = Connect {

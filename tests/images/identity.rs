@@ -336,7 +336,7 @@ fn n_050_images_are_scanned_as_their_service_accounts_at_each_cloud() {
     ));
     assert!(posted.unwrap_or_default() >= 4.0, "a token for each");
 
-    // Asked again, nothing is fetched anew.
+    // Asked again, nothing is fetched.
     let before = world.internet.requests().len();
     world.request(IMAGE_REPOSITORY, "aws", "now");
     until("the request is handled", || {

@@ -438,7 +438,7 @@ fn what_the_controller_may_not_ask_is_said_and_pushed_only_if_that_is_wanted() {
     fleet.tells("note: the API server could not be asked about the changes of Kustomization server-rights/own");
 }
 
-/// Whoever writes the files does not choose the account.
+/// The author of the files does not choose the account.
 #[test]
 fn accounts_that_only_the_files_name_are_not_used() {
     let Some(cluster) = Cluster::shared() else { return };

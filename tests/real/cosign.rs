@@ -211,7 +211,7 @@ impl Expected {
             }
             let unsigned = world.artifact(host.clone(), "unsigned");
             self.add(format!("unsigned-{end}"), unsigned.spec(by("key")), false);
-            // Pushed anew after it was signed.
+            // Pushed again after it was signed.
             let moved = world.signed(host.clone(), "moved", (3, &ALONE));
             world.artifact(host.clone(), "late");
             let late = format!("{host}/app:late");

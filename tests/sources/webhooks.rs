@@ -104,7 +104,7 @@ fn a_push_makes_its_repositories_look_and_no_others() {
     assert!(served.asked(GIT_REPOSITORY, "other").is_null());
     let first = served.asked(GIT_REPOSITORY, "ours");
     assert_eq!(served.push("acme/fleet", TOKEN).0, 202);
-    assert_ne!(served.asked(GIT_REPOSITORY, "ours"), first, "each push asks anew");
+    assert_ne!(served.asked(GIT_REPOSITORY, "ours"), first, "each push asks again");
 }
 
 #[test]

@@ -394,7 +394,7 @@ fn google_gives_an_access_token_as_password() {
 
 const CODECOMMIT: &str = "git-codecommit.eu-west-1.amazonaws.com";
 
-/// As CodeCommit: makes the signature anew with the role's key.
+/// As CodeCommit: makes the signature again with the role's key.
 fn signed_for_codecommit(seen: &Seen) -> bool {
     let Some((username, password)) = seen.login() else {
         return false;

@@ -357,7 +357,7 @@ fn n_041_a_digest_in_git_is_kept_until_the_tag_changes() {
         bench.ok(&["update", "a.yaml", "-f", file.to_str().unwrap()]);
         bench.read("a.yaml")
     };
-    // The tag is pushed anew.
+    // The tag is pushed again.
     let second = images.image("team/app", Media::Oci, "linux/arm64", None);
     images.tag("team/app", "1.0.0", &second);
     assert_eq!(run("  digestReflectionPolicy: IfNotPresent\n"), fields("1.0.0", &first));

@@ -219,24 +219,34 @@ fn hostile_text_is_shown_as_text() {
 #[test]
 fn five_hundred_of_each_stay_small_and_can_be_reached_by_keyboard() {
     let Some((browser, cluster)) = parts() else { return };
-    World::new(cluster, "many");
+    let world = World::new(cluster, "many");
     Seed::new(cluster, "many").many(500);
     let (_running, url) = looking(cluster, "many");
-    // Lists have 200 rows; the first page is the one that is looked at.
-    let lists = [
+    let paths = [
+        "/",
         "/attention",
         "/images",
         "/automations",
         "/kustomizations",
+        "/kustomizations?graph=all",
+        "/kustomizations?page=2",
+        "/automations?page=5",
+        "/images?only=behind",
         "/sources",
         "/timeline",
+        "/timeline?page=2",
+        "/search?q=storefront",
     ];
-    let mut most: serde_json::Map<String, Json> = lists
-        .map(|path| (path.to_owned(), json!(400_000)))
-        .into_iter()
-        .collect();
-    most.insert("/".to_owned(), json!(150_000));
-    browser.play("many", json!({ "url": url, "paths": most }), nothing);
+    let live = json!({"path": "/kustomizations?q=storefront&page=2", "words": "changed on the second page",
+        "next": "/kustomizations?q=storefront&page=3", "before": "/kustomizations?q=storefront"});
+    let scene = json!({"url": url, "paths": paths, "most": 150_000, "live": live});
+    browser.play("many", scene, |what, _| {
+        assert_eq!(what, "change");
+        let ready = json!([{"type": "Ready", "status": "False", "reason": "BuildFailed", "message": "changed on the second page",
+            "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+        world.patch_status(KUSTOMIZATION, "team-151-storefront", &json!({ "conditions": ready }));
+        json!(null)
+    });
 }
 
 /// `BLESS=1` makes them again.

@@ -50,7 +50,7 @@ async fn show(args: &Status, cluster: &Cluster) -> Result<u8, ViewError> {
     Ok(u8::from(args.exit_code && is_found))
 }
 
-/// Shows it anew until the reader is gone. What was shown stays in sight where there is no screen to be cleared.
+/// Shows it again and again until the reader is gone. What was shown stays in sight where there is no screen to be cleared.
 async fn follow(args: &Status, cluster: &Cluster, mut seen: Seen, first: &Overview) -> Result<(), ViewError> {
     let namespace = args.places.namespace();
     let watch = Watch::start(cluster, &seen, namespace);

@@ -44,7 +44,7 @@ impl Subject {
             let is_there = entry.namespace.is_empty() || entry.namespace == namespace;
             entry.name == name && is_there && kind.is_of(entry)
         };
-        if let Some(entry) = entries(world).find(is_meant) {
+        if let Some(entry) = applied(world, is_meant) {
             subject.take(cluster, entry).await;
             return Ok(subject);
         }
@@ -81,7 +81,7 @@ impl Subject {
                 (&entry.kind, &entry.group, &entry.name) == (&gvk.kind, &gvk.group, &name.name)
                     && entry.namespace == namespace
             };
-            if let Some(entry) = entries(world).find(is_it) {
+            if let Some(entry) = applied(world, is_it).filter(|(_, elsewhere)| !elsewhere) {
                 self.take(cluster, entry).await;
                 return Ok(());
             }
@@ -94,7 +94,14 @@ impl Subject {
     }
 
     /// An object of an inventory. What it has is not known if it cannot be read.
-    async fn take(&mut self, cluster: &Cluster, entry: Entry) {
+    async fn take(&mut self, cluster: &Cluster, (entry, elsewhere): (Entry, bool)) {
+        if elsewhere {
+            self.chain.push(entry.to_string());
+            self.notes
+                .push(format!("{entry} is in another cluster, which is not asked"));
+            self.applied = Some(entry);
+            return;
+        }
         let gvk = GroupVersionKind {
             group: entry.group.clone(),
             version: entry.version.clone(),
@@ -112,13 +119,14 @@ impl Subject {
     }
 }
 
-/// The objects of all inventories.
-fn entries(world: &World) -> impl Iterator<Item = Entry> {
-    let all = world
-        .kustomizations
-        .values()
-        .flat_map(|one| &one.status.inventory.entries);
-    all.filter_map(|entry| entry.entry())
+/// An object of an inventory, and whether it is in another cluster; one of this cluster where there is one.
+fn applied(world: &World, is_meant: impl Fn(&Entry) -> bool) -> Option<(Entry, bool)> {
+    let all = world.kustomizations.values().flat_map(|one| {
+        let entries = one.status.inventory.entries.iter().filter_map(|entry| entry.entry());
+        entries.map(move |entry| (entry, one.is_elsewhere()))
+    });
+    let meant = all.filter(|(entry, _)| is_meant(entry));
+    meant.min_by_key(|(_, elsewhere)| *elsewhere)
 }
 
 /// Reads an object; none when it, or its kind, is not there.

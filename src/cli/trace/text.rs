@@ -66,6 +66,9 @@ impl Text {
         for owner in &trace.owners {
             self.field("Applied by", &owner.to_string());
         }
+        if trace.kustomization.elsewhere {
+            self.field("Cluster", "another one (spec.kubeConfig)");
+        }
         self.field("Path", path);
         self.field("Revision", applied);
         if !trace.kustomization.is_up_to_date() {

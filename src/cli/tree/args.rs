@@ -26,8 +26,8 @@ pub struct Tree {
 }
 
 const TREE_HELP: &str = "\
-The objects of its inventory, and those of the Kustomizations among them. Their health is what kstatus says of them, and takes a request
-for each.
+The objects of its inventory, and those of the Kustomizations among them. Their health is what spec.healthCheckExprs or else
+kstatus says of them, and takes a request for each. What was applied to another cluster is not asked for.
 
 Examples:
   bumpwright tree kustomization flux-system

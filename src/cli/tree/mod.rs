@@ -89,8 +89,9 @@ fn render(out: &mut String, branch: &Branch, first: &str, rest: &str, columns: O
     let name = words::inline(&name);
     let used = first.chars().count() + name.chars().count() + 1;
     let told = match (&branch.readiness, &branch.health) {
-        (Some(readiness), _) => Some(state(readiness)),
-        (None, Some(health)) => Some(condition(health)),
+        _ if branch.elsewhere => Some((DIM, "in another cluster".to_owned())),
+        (_, Some(health)) => Some(condition(health)),
+        (Some(readiness), None) => Some(state(readiness)),
         (None, None) => None,
     };
     let state = told.map(|(style, text)| {

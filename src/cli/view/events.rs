@@ -39,11 +39,11 @@ pub(in crate::cli) async fn of_object(
 }
 
 async fn by_fields(cluster: &Cluster, namespace: Option<&str>, fields: &str) -> Result<Vec<EventFacts>, ClusterError> {
-    let resource = Resource::of(&EVENT, true);
-    let mut list = cluster
-        .list_by_fields(&resource, namespace.unwrap_or_default(), fields)
-        .await?;
-    let read = std::mem::take(&mut *list).into_iter();
+    let (resource, mut events) = (Resource::of(&EVENT, true), Vec::new());
     // One that is not an event tells nothing.
-    Ok(read.filter_map(|event| serde_json::from_value(event).ok()).collect())
+    let keep = |event: Result<EventFacts, _>| events.extend(event.ok());
+    cluster
+        .list_each(&resource, (namespace.unwrap_or_default(), fields), keep)
+        .await?;
+    Ok(events)
 }

@@ -1,10 +1,10 @@
 //! All objects that are looked at, read from the cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::error::ViewError;
 use super::{events, kinds};
@@ -12,6 +12,9 @@ use crate::cli::images::now;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
 use bumpwright_overview::{Facts, Id, Overview, World};
+
+/// kubectl's annotation.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -29,7 +32,7 @@ pub(in crate::cli) struct Seen {
 /// How a kind was listed.
 enum Listed {
     /// At this version, and whether in all namespaces.
-    Objects(Vec<Value>, Resource, bool),
+    At(Resource, bool),
     /// The cluster does not have it.
     Absent,
     /// In the server's words.
@@ -57,17 +60,21 @@ pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> 
 /// # Errors
 /// As [`read`].
 pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) -> Result<Seen, ViewError> {
-    let lists =
-        kinds::all().map(|kind| async move { of_kind(cluster, kind, namespace).await.map(|list| (kind, list)) });
-    let mut seen = Seen::default();
-    let mut denied = Vec::new();
+    let read = RefCell::new(Seen::default());
+    let lists = kinds::all().map(|kind| {
+        let reader = Reader {
+            cluster,
+            kind,
+            seen: &read,
+        };
+        async move { reader.list(namespace).await.map(|list| (kind, list)) }
+    });
+    let lists = try_join_all(lists).await?;
+    let (mut seen, mut denied) = (read.into_inner(), Vec::new());
     seen.world.now = now().unix_seconds();
-    for (kind, list) in try_join_all(lists).await? {
+    for (kind, list) in lists {
         match list {
-            Listed::Objects(objects, resource, is_whole) => {
-                objects.into_iter().for_each(|object| seen.put(kind, object));
-                seen.listed.push((kind, resource, is_whole));
-            }
+            Listed::At(resource, is_whole) => seen.listed.push((kind, resource, is_whole)),
             Listed::Absent => seen.absent.push(kind),
             Listed::Denied(why) => denied.push((kind, why)),
         }
@@ -76,33 +83,93 @@ pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) 
     Ok(seen)
 }
 
-async fn of_kind(cluster: &Cluster, kind: &Kind, namespace: Option<&str>) -> Result<Listed, ClusterError> {
-    let resource = Resource::of(kind, true);
-    match list(cluster, &resource, namespace).await {
-        Err(error) if error.is_not_found() => {}
-        answer => return answer,
-    }
-    // Older installations of Flux serve older versions alone.
-    match cluster.resource_at_any_version(&resource.gvk).await? {
-        Some(resource) => list(cluster, &resource, namespace).await,
-        None => Ok(Listed::Absent),
-    }
+/// Lists a kind. Each object is made facts before the next page is read: a whole list of automations takes hundreds of megabytes.
+struct Reader<'a> {
+    cluster: &'a Cluster,
+    kind: &'static Kind,
+    seen: &'a RefCell<Seen>,
 }
 
-/// In all namespaces, or else in the one that is asked for.
-async fn list(cluster: &Cluster, resource: &Resource, namespace: Option<&str>) -> Result<Listed, ClusterError> {
-    let denied = match cluster.list(resource, "", "").await {
-        Ok(mut objects) => return Ok(Listed::Objects(std::mem::take(&mut *objects), resource.clone(), true)),
-        Err(error) if error.is_forbidden() => error.to_string(),
-        Err(error) => return Err(error),
-    };
-    let Some(namespace) = namespace else {
-        return Ok(Listed::Denied(denied));
-    };
-    match cluster.list(resource, namespace, "").await {
-        Ok(mut objects) => Ok(Listed::Objects(std::mem::take(&mut *objects), resource.clone(), false)),
-        Err(error) if error.is_forbidden() => Ok(Listed::Denied(error.to_string())),
-        Err(error) => Err(error),
+impl Reader<'_> {
+    async fn list(&self, namespace: Option<&str>) -> Result<Listed, ClusterError> {
+        let resource = Resource::of(self.kind, true);
+        match self.list_at(&resource, namespace).await {
+            Err(error) if error.is_not_found() => {}
+            answer => return answer,
+        }
+        // Older installations of Flux serve older versions alone.
+        match self.cluster.resource_at_any_version(&resource.gvk).await? {
+            Some(resource) => self.list_at(&resource, namespace).await,
+            None => Ok(Listed::Absent),
+        }
+    }
+
+    /// In all namespaces, or else in the one that is asked for.
+    async fn list_at(&self, resource: &Resource, namespace: Option<&str>) -> Result<Listed, ClusterError> {
+        let denied = match self.read(resource, "").await {
+            Ok(()) => return Ok(Listed::At(resource.clone(), true)),
+            Err(error) if error.is_forbidden() => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        let Some(namespace) = namespace else {
+            return Ok(Listed::Denied(denied));
+        };
+        match self.read(resource, namespace).await {
+            Ok(()) => Ok(Listed::At(resource.clone(), false)),
+            Err(error) if error.is_forbidden() => Ok(Listed::Denied(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn read(&self, resource: &Resource, namespace: &str) -> Result<(), ClusterError> {
+        let at = (resource, namespace);
+        match self.kind.kind {
+            "ImagePolicy" => {
+                self.each(at, |world, name, facts| drop(world.policies.insert(name, facts)))
+                    .await
+            }
+            "ImageRepository" => {
+                self.each(at, |world, name, facts| drop(world.repositories.insert(name, facts)))
+                    .await
+            }
+            "ImageUpdateAutomation" => {
+                self.each(at, |world, name, facts| drop(world.automations.insert(name, facts)))
+                    .await
+            }
+            "Kustomization" => {
+                self.each(at, |world, name, facts| drop(world.kustomizations.insert(name, facts)))
+                    .await
+            }
+            kind => {
+                self.each(at, |world, name, facts| {
+                    world.sources.insert(Id::new(kind, name), facts);
+                })
+                .await
+            }
+        }
+    }
+
+    async fn each<S, T>(
+        &self,
+        (resource, namespace): (&Resource, &str),
+        keep: impl Fn(&mut World, ObjectName, Facts<S, T>),
+    ) -> Result<(), ClusterError>
+    where
+        S: Default + DeserializeOwned,
+        T: Default + DeserializeOwned,
+    {
+        let put = |read: Result<Facts<S, T>, serde_json::Error>| {
+            let mut seen = self.seen.borrow_mut();
+            match read {
+                Ok(mut facts) => {
+                    // The whole object once more.
+                    facts.metadata.annotations.remove(LAST_APPLIED);
+                    keep(&mut seen.world, facts.metadata.id(), facts);
+                }
+                Err(error) => seen.notes.push(format!("a {} is left out: {error}", self.kind.kind)),
+            }
+        };
+        self.cluster.list_each(resource, (namespace, ""), put).await
     }
 }
 
@@ -129,20 +196,6 @@ pub(in crate::cli) async fn labelled(
 }
 
 impl Seen {
-    fn put(&mut self, kind: &'static Kind, object: Value) {
-        let world = &mut self.world;
-        let read = match kind.kind {
-            "ImagePolicy" => insert(&mut world.policies, object, |name| name),
-            "ImageRepository" => insert(&mut world.repositories, object, |name| name),
-            "ImageUpdateAutomation" => insert(&mut world.automations, object, |name| name),
-            "Kustomization" => insert(&mut world.kustomizations, object, |name| name),
-            _ => insert(&mut world.sources, object, |name| Id::new(kind.kind, name)),
-        };
-        if let Err(error) = read {
-            self.notes.push(format!("a {} is left out: {error}", kind.kind));
-        }
-    }
-
     /// Whether there is something to show, and what is left out.
     fn judge(&mut self, namespace: Option<&str>, denied: &[(&'static Kind, String)]) -> Result<(), ViewError> {
         if self.listed.is_empty() {
@@ -184,17 +237,7 @@ impl Seen {
         overview.kustomizations.retain(|one| is_here(&one.id));
         overview.sources.retain(|one| is_here(&one.id));
         overview.changes.retain(|one| is_here(&one.id));
-        overview.counts = self.world.clone().only(|one| one == namespace).counts(&overview.images);
+        overview.counts = self.world.counts(&overview.images, |one| one == namespace);
         overview
     }
-}
-
-fn insert<K: Ord, S: Default + DeserializeOwned, T: Default + DeserializeOwned>(
-    objects: &mut BTreeMap<K, Facts<S, T>>,
-    object: Value,
-    key: impl Fn(ObjectName) -> K,
-) -> Result<(), serde_json::Error> {
-    let facts: Facts<S, T> = serde_json::from_value(object)?;
-    objects.insert(key(facts.metadata.id()), facts);
-    Ok(())
 }

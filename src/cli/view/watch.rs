@@ -12,7 +12,7 @@ use bumpwright_kube::{Cache, Cluster, Resource, Scope};
 /// How long changes are gathered: a reconciliation has several, and each time all objects are read.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Ages are shown anew so often.
+/// Ages are shown again so often.
 const AGES: Duration = Duration::from_secs(10);
 
 /// Watches of the metadata of objects: their versions say that there is something to read.
@@ -49,7 +49,7 @@ impl Watch {
         }
     }
 
-    /// Waits until there is something to read, true, or to show anew.
+    /// Waits until there is something to read, true, or to show again.
     pub(in crate::cli) async fn next(&self) -> bool {
         match tokio::time::timeout(AGES, self.changed.notified()).await {
             Ok(()) => {

@@ -7,9 +7,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::controllers::context::Context;
-use bumpwright_api::{Kustomization, KustomizationSpec, ObjectId, ObjectName};
+use bumpwright_api::{HealthExpressions, Kustomization, KustomizationSpec, ObjectId, ObjectName};
 use bumpwright_apply::{Action, ChangeSet};
-use bumpwright_cel::{Health, HealthCheck, HealthChecks};
+use bumpwright_cel::{Health, HealthChecks};
 use bumpwright_health::{Observed, Progress, Status, Wait, assess, pod_owner};
 use bumpwright_kube::{Answered, Cluster, ClusterError, GroupVersionKind, POD};
 use bumpwright_overlay::Object;
@@ -37,14 +37,7 @@ pub(crate) enum Unhealthy {
 /// # Errors
 /// In Flux's words.
 pub(crate) fn checks(spec: &KustomizationSpec) -> Result<HealthChecks, String> {
-    let checks = spec.health_check_exprs.iter().map(|check| HealthCheck {
-        api_version: check.api_version.clone(),
-        kind: check.kind.clone(),
-        current: check.current.clone(),
-        in_progress: check.in_progress.clone(),
-        failed: check.failed.clone(),
-    });
-    HealthChecks::new(&checks.collect::<Vec<_>>()).map_err(|error| error.to_string())
+    HealthExpressions::compile(&spec.health_check_exprs).map_err(|error| error.to_string())
 }
 
 /// An object to wait for, at its known version.

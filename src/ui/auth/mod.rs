@@ -52,7 +52,7 @@ impl Person {
     }
 }
 
-/// Those who share one person's part of what is bounded: whoever can make ServiceAccounts in a namespace can make any number of them.
+/// Those who share one person's part of what is bounded: who can make ServiceAccounts in a namespace can make any number of them.
 fn party(name: &str) -> &str {
     match name.strip_prefix("system:serviceaccount:") {
         Some(_) => name.rsplit_once(':').map_or(name, |(namespace, _)| namespace),

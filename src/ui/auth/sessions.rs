@@ -50,7 +50,7 @@ impl Cookie {
         URL_SAFE_NO_PAD.encode(&*self.0)
     }
 
-    /// What the session is kept by: whoever reads the memory cannot make the cookie of it.
+    /// What the session is kept by: who reads the memory cannot make the cookie of it.
     pub(in crate::ui) fn session(&self) -> [u8; 32] {
         Sha256::digest(&*self.0).into()
     }

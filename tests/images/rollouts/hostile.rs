@@ -112,7 +112,7 @@ fn a_commit_that_cannot_be_recorded_is_not_pushed() {
     assert_eq!(fleet.commits(), 2);
 }
 
-/// A record is an annotation: whoever may change the automation may change it.
+/// A record is an annotation: who may change the automation may change it.
 #[test]
 fn a_record_that_others_wrote_reaches_no_further() {
     let Some(fleet) = Fleet::start("rollout-forged", Applier::Ours, &revert("1s")) else {

@@ -24,9 +24,7 @@ fn watches_that_break_off_mid_apply_lose_nothing() {
     publish(&stopped.world, 2);
     stopped.hold.release();
     is_whole(&stopped.world, 2);
-    bumpwright_testkit::waiting::until("they are begun anew", || {
-        stopped.proxy.watches("kustomizations") > watches
-    });
+    bumpwright_testkit::waiting::until("they begin again", || stopped.proxy.watches("kustomizations") > watches);
     publish(&stopped.world, 3);
     is_whole(&stopped.world, 3);
 }

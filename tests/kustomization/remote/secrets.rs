@@ -66,7 +66,7 @@ fn a_kubeconfig_may_come_after_the_kustomization() {
     assert!(remote.is_nowhere_here("fleet"));
 }
 
-/// K-108: each reconciliation reads the kubeconfig anew, so a new token is used and an old one is not. K-189: where the Secret has
+/// K-108: each reconciliation reads the kubeconfig again, so a new token is used and an old one is not. K-189: where the Secret has
 /// the label, at once, although the Kustomization itself would come back in an hour.
 #[test]
 fn a_kubeconfig_may_be_replaced() {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::cli::Bench;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::until;
@@ -13,8 +14,11 @@ use super::seeded::exchange;
 
 const NAMESPACE: &str = "many";
 
-/// Bytes of the first page before compression.
-const PAGE: usize = 150 << 10;
+/// Bytes of a page before compression.
+const PAGE: usize = 150_000;
+
+/// KiB that `bumpwright status` may have at its peak.
+const STATUS: u64 = 80 << 10;
 
 /// KiB that the process may have more while nobody looks.
 const AT_REST: u64 = 3 << 10;
@@ -143,11 +147,28 @@ fn pages_of_many_objects_are_small_and_quick_and_cost_nothing_at_rest() {
         (answer.body.len(), began.elapsed())
     };
     println!("first look: {:?}", get("/"));
-    let (size, _) = get("/");
-    assert!(size < PAGE, "{size} bytes");
-    for target in ["/", "/images", "/kustomizations", "/automations", "/search?q=app-499"] {
+    for target in [
+        "/",
+        "/images",
+        "/kustomizations",
+        "/automations",
+        "/sources",
+        "/timeline",
+        "/search?q=app-499",
+    ] {
         let best = (0..5).map(|_| get(target)).min_by_key(|(_, took)| *took).unwrap();
         println!("{target}: {best:?}; {} KiB", with.memory("RssAnon"));
+        assert!(best.0 <= PAGE, "{target}: {} bytes", best.0);
         assert!(best.1 < SOON, "{target}: {:?}", best.1);
     }
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    let (ran, peak) = Bench::new().weighed(&["status", "-A", &kubeconfig]);
+    println!("status: {peak} KiB at its peak");
+    assert!(
+        ran.code == 0 && ran.out.contains("Kustomizations"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    assert!(peak < STATUS, "{peak} KiB");
 }

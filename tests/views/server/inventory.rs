@@ -148,7 +148,55 @@ fn an_inventory_has_health_as_far_as_somebody_may_read_it() {
     assert!(!text.contains("Last change") && !text.contains("Current"), "{text}");
 }
 
-/// Whoever loads a page again and again asks the API server once in ten seconds.
+#[test]
+fn expressions_for_health_count_and_namesakes_of_other_clusters_do_not() {
+    let (Some(cluster), Some(pages)) = (seeded(), by_token()) else {
+        return;
+    };
+    let world = World::new(cluster, "judged");
+    stuck(&world, "web");
+    let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "judged"}});
+    world.apply(&account("good"));
+    world.apply(&account("bad"));
+    let entries = [
+        ("judged_web_apps_Deployment", "v1"),
+        ("judged_good__ServiceAccount", "v1"),
+        ("judged_bad__ServiceAccount", "v1"),
+    ];
+    kustomization(&world, "apps", &entries.map(|(id, version)| (id.to_owned(), version)));
+    let checks = json!([
+        {"apiVersion": "apps/v1", "kind": "Deployment", "current": "true"},
+        {"apiVersion": "v1", "kind": "ServiceAccount", "current": "true", "failed": "metadata.name == 'bad'"},
+    ]);
+    world.patch(KUSTOMIZATION, "apps", &json!({"spec": {"healthCheckExprs": checks}}));
+    let bearer = format!("Bearer {}", cluster.token());
+    let page = |path: &str, words: &str| {
+        let get = || pages.get(path, &[("Authorization", &bearer)]).text();
+        wait_for(|| Some(get()).filter(|text| text.contains(words)), get)
+    };
+    let (path, web) = ("/kustomizations/judged/apps", "/objects/apps/Deployment/judged/web");
+    let text = page(path, "2 Current");
+    let words = ["1 Failed", "by spec.healthCheckExprs of its Kustomization"];
+    assert!(words.iter().all(|words| text.contains(words)), "{text}");
+    assert!(!text.contains("Progress deadline"), "{text}");
+    let text = page(web, "by spec.healthCheckExprs of its Kustomization");
+    assert!(
+        text.contains(">Current</span>") && text.contains("kind: Deployment"),
+        "{text}"
+    );
+    let other = json!({"spec": {"kubeConfig": {"secretRef": {"name": "other"}}}});
+    world.patch(KUSTOMIZATION, "apps", &other);
+    let text = page(path, "3 in another cluster");
+    assert!(!text.contains("Current") && !text.contains("Failed"), "{text}");
+    assert!(!text.contains(web), "no link leads to a namesake: {text}");
+    let text = page(web, "Nothing is known of it here");
+    assert!(
+        !text.contains("kind: Deployment") && !text.contains("ProgressDeadline"),
+        "{text}"
+    );
+}
+
+/// Somebody who loads a page again and again asks the API server once in ten seconds.
 #[test]
 fn looks_are_bounded_and_kept() {
     let Some(cluster) = seeded() else { return };

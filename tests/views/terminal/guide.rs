@@ -1,4 +1,4 @@
-//! The guide shows what the commands print of the seeded namespace. `BLESS=1` writes it anew.
+//! The guide shows what the commands print of the seeded namespace. `BLESS=1` writes it again.
 
 use super::run;
 use crate::seed::{HOUR, event, seeded, workloads};

@@ -61,4 +61,5 @@ fn five_hundred_of_each() {
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     let (_, peak) = Bench::new().weighed(&["status", &kubeconfig]);
     println!("peak memory of status: {peak} KiB");
+    assert!(peak < 80 << 10, "{peak} KiB");
 }

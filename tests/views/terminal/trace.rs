@@ -95,6 +95,11 @@ fn a_tree_tells_how_its_objects_are_if_asked() {
     );
     let document = json(&world, &["tree", "ks/root"]);
     assert_eq!(document.pointer(at).unwrap().get("health"), None);
+    // An expression of the Kustomization counts more than kstatus.
+    let check = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "current": "spec.replicas == 1"}]);
+    world.patch(KUSTOMIZATION, "apps", &json!({"spec": {"healthCheckExprs": check}}));
+    let text = ok(&world, &["tree", "ks/root", "--health"]);
+    assert!(text.contains("│   ├── Deployment/tree-b/web Current\n"), "{text}");
     let elsewhere = json!({"spec": {"kubeConfig": {"secretRef": {"name": "other"}}}});
     world.patch(KUSTOMIZATION, "apps", &elsewhere);
     let ran = run(cluster, &["tree", "ks/apps", "--health", "-n", "tree-b"]);
@@ -102,7 +107,20 @@ fn a_tree_tells_how_its_objects_are_if_asked() {
         (ran.code, ran.err.as_str()),
         (0, "note: its objects are in another cluster, which is not asked\n")
     );
-    assert!(!ran.out.contains("NotFound"), "{}", ran.out);
+    let (web, service) = (
+        "── Deployment/tree-b/web in another cluster\n",
+        "── Service/tree-b/web in another cluster\n",
+    );
+    assert!(ran.out.contains(web) && ran.out.contains(service), "{}", ran.out);
+    let ran = run(cluster, &["trace", "deploy/web", "-n", "tree-b"]);
+    let note = "note: Deployment/tree-b/web is in another cluster, which is not asked\n";
+    assert_eq!((ran.code, ran.err.as_str()), (0, note));
+    let section = "Kustomization:   tree-b/apps\nApplied by:      Kustomization/tree-b/root\nCluster:         another one (spec.kubeConfig)\n";
+    assert!(
+        ran.out.contains(section) && !ran.out.contains("ghcr.io/acme/web:1.4.2"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

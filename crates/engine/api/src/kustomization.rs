@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata, ObjectName};
+use bumpwright_cel::{CompileError, HealthCheck, HealthChecks};
 
 /// Lower bound of the timeout for building, applying and waiting (K-061, docs/decisions.md C01).
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -268,6 +269,23 @@ pub struct HealthExpressions {
     /// True when it has failed.
     #[serde(default)]
     pub failed: String,
+}
+
+impl HealthExpressions {
+    /// Compiles the expressions of a Kustomization.
+    ///
+    /// # Errors
+    /// In Flux's words, when one is not valid or two are for the same kind.
+    pub fn compile(all: &[Self]) -> Result<HealthChecks, CompileError> {
+        let checks = all.iter().map(|check| HealthCheck {
+            api_version: check.api_version.clone(),
+            kind: check.kind.clone(),
+            current: check.current.clone(),
+            in_progress: check.in_progress.clone(),
+            failed: check.failed.clone(),
+        });
+        HealthChecks::new(&checks.collect::<Vec<_>>())
+    }
 }
 
 /// Connection to another cluster.

@@ -1,6 +1,7 @@
 //! What needs attention: what is broken, since when, and what it blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde::Serialize;
 
@@ -56,6 +57,9 @@ pub struct Attention {
     /// The objects that wait for it, directly or not.
     pub blocks: Vec<Id>,
 }
+
+/// The objects that wait for each object.
+type Waiting = BTreeMap<Id, Vec<Rc<Id>>>;
 
 impl World {
     /// What needs attention, the most urgent first: by severity, then by what it blocks, then by age.
@@ -126,26 +130,26 @@ impl World {
         readiness.reason == "DependencyNotReady" && one.dependencies().any(|dependency| fails(&dependency))
     }
 
-    /// The objects that wait for each object.
-    fn waiting(&self) -> BTreeMap<Id, Vec<Id>> {
-        let mut waiting = BTreeMap::<Id, Vec<Id>>::new();
-        let mut add = |on: Id, who: Id| waiting.entry(on).or_default().push(who);
+    /// The objects that wait for each object. There may be a hundred thousand pairs of automations and policies.
+    fn waiting(&self) -> Waiting {
+        let mut waiting = Waiting::new();
+        let mut add = |on: Id, who: &Rc<Id>| waiting.entry(on).or_default().push(Rc::clone(who));
         for (name, one) in &self.kustomizations {
-            let id = Id::new(KUSTOMIZATION, name.clone());
-            add(one.source(), id.clone());
+            let id = Rc::new(Id::new(KUSTOMIZATION, name.clone()));
+            add(one.source(), &id);
             for dependency in one.dependencies() {
-                add(dependency, id.clone());
+                add(dependency, &id);
             }
         }
         for (name, one) in &self.policies {
             let repository = one.spec.image_repository_ref.from(&one.metadata.namespace);
-            add(Id::new(REPOSITORY, repository), Id::new(POLICY, name.clone()));
+            add(Id::new(REPOSITORY, repository), &Rc::new(Id::new(POLICY, name.clone())));
         }
         for (name, one) in &self.automations {
-            let id = Id::new(AUTOMATION, name.clone());
-            add(self.source_of(one).0, id.clone());
+            let id = Rc::new(Id::new(AUTOMATION, name.clone()));
+            add(self.source_of(one).0, &id);
             for (policy, _) in one.observed() {
-                add(Id::new(POLICY, policy), id.clone());
+                add(Id::new(POLICY, policy), &id);
             }
         }
         waiting
@@ -153,12 +157,12 @@ impl World {
 }
 
 /// The objects that wait for one, directly or not.
-fn blocked(id: &Id, waiting: &BTreeMap<Id, Vec<Id>>) -> Vec<Id> {
+fn blocked(id: &Id, waiting: &Waiting) -> Vec<Id> {
     let mut found = BTreeSet::new();
     let mut open = vec![id];
     while let Some(next) = open.pop() {
         for one in waiting.get(next).into_iter().flatten() {
-            if one != id && found.insert(one.clone()) {
+            if **one != *id && found.insert(Id::clone(one)) {
                 open.push(one);
             }
         }

@@ -9,6 +9,7 @@ use super::facts::EventFacts;
 use super::forge::Forge;
 use super::kustomizations::{Applied, first_line};
 use super::readiness::seconds;
+use super::sources::commit;
 use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, World};
 use bumpwright_policy::FailedVersions;
 use bumpwright_rollout::short;
@@ -215,7 +216,7 @@ impl World {
             let forge = url.and_then(|url| Forge::of(&url));
             let id = Id::new(KUSTOMIZATION, name.clone());
             one.status.history.iter().map(Applied::from).filter_map(move |entry| {
-                let commit = super::sources::commit(&entry.revision).unwrap_or_default().to_owned();
+                let commit = commit(&entry.revision).unwrap_or_default();
                 let kind = if entry.succeeded() {
                     ChangeKind::Applied
                 } else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_api::{Condition, ObjectName};
+use bumpwright_api::{Condition, HealthExpressions, ObjectName};
 use serde::{Deserialize, Serialize};
 
 use super::readiness::seconds;
@@ -300,6 +300,8 @@ pub struct KustomizationSpec {
     pub prune: bool,
     /// The cluster that it applies to; none for its own.
     pub kube_config: Option<OtherCluster>,
+    /// Readiness of custom kinds.
+    pub health_check_exprs: Vec<HealthExpressions>,
 }
 
 /// `spec.kubeConfig`: nothing is read of it.
@@ -355,6 +357,17 @@ pub struct Entry {
     pub namespace: String,
     /// Name.
     pub name: String,
+}
+
+impl Entry {
+    /// `group/version`, or the version alone.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
 }
 
 impl InventoryEntry {

@@ -1,16 +1,17 @@
 //! Kustomizations by their dependencies, laid out in columns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::facts::KustomizationFacts;
 use super::readiness::State;
 use super::world::{Id, KUSTOMIZATION, World};
 
 /// How often rows are put in order.
 const SWEEPS: usize = 4;
 
-/// Kustomizations that depend on others, or on which others depend.
+/// Kustomizations that depend on others, or on which others depend; of many, those around what is not ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Graph {
@@ -22,13 +23,22 @@ pub struct Graph {
     pub columns: usize,
     /// Number of rows of the longest column.
     pub rows: usize,
+    /// Number of Kustomizations, also of those that are left out.
+    pub all: usize,
+    /// Number of Kustomizations that are left out.
+    pub left_out: usize,
+    /// Number of those that are not ready among them.
+    pub left_unready: usize,
 }
 
-/// A Kustomization at its place.
+/// What depends on what: the dependency first.
+type Link = (Id, Id);
+
+/// A Kustomization, or a source, at its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// The Kustomization.
+    /// The object.
     pub id: Id,
     /// How it stands; unknown when it is not there.
     pub state: State,
@@ -51,32 +61,92 @@ pub struct Edge {
 }
 
 impl World {
-    /// Kustomizations by their dependencies.
+    /// Kustomizations by their dependencies. Where they are more than `most`: those that are not ready, each with what is next to it (its
+    /// source, what it depends on, and what depends on it), as far as they are no more than that.
     #[must_use]
-    pub fn graph(&self) -> Graph {
-        let mut places = BTreeMap::<Id, usize>::new();
-        let mut links = Vec::<(Id, Id)>::new();
+    pub fn graph(&self, most: usize) -> Graph {
+        let mut links = Vec::<Link>::new();
         for (name, one) in &self.kustomizations {
             let id = Id::new(KUSTOMIZATION, name.clone());
             links.extend(one.dependencies().map(|dependency| (dependency, id.clone())));
         }
-        for id in links.iter().flat_map(|(from, to)| [from, to]) {
+        let all: BTreeSet<Id> = ends(&links).cloned().collect();
+        if all.len() <= most {
+            let graph = self.laid_out(&links, &[]);
+            return Graph {
+                all: all.len(),
+                ..graph
+            };
+        }
+        let unready = self.unready();
+        let (drawn, links) = self.around(&unready, links, most);
+        let graph = self.laid_out(&links, &drawn);
+        let all: BTreeSet<&Id> = all.iter().chain(&unready).collect();
+        let is_left = |id: &&Id| !drawn.contains(id);
+        Graph {
+            left_out: all.iter().copied().filter(is_left).count(),
+            left_unready: unready.iter().filter(is_left).count(),
+            all: all.len(),
+            ..graph
+        }
+    }
+
+    /// The Kustomizations that are not ready, the most urgent first; those that only wait for another one are the last.
+    fn unready(&self) -> Vec<Id> {
+        let all = self.kustomizations.iter().map(|(name, one)| (one.readiness(), name));
+        let mut unready: Vec<_> = all.filter(|(readiness, _)| readiness.state != State::Ready).collect();
+        unready.sort_by_key(|(readiness, name)| (readiness.reason == "DependencyNotReady", readiness.state, *name));
+        let ids = unready
+            .into_iter()
+            .map(|(_, name)| Id::new(KUSTOMIZATION, name.clone()));
+        ids.collect()
+    }
+
+    /// At most so many of these and of their neighbours, and the links between them.
+    fn around(&self, unready: &[Id], links: Vec<Link>, most: usize) -> (Vec<Id>, Vec<Link>) {
+        let mut next = BTreeMap::<&Id, Vec<&Id>>::new();
+        for (from, to) in &links {
+            next.entry(from).or_default().push(to);
+            next.entry(to).or_default().push(from);
+        }
+        let mut drawn = BTreeSet::<Id>::new();
+        let mut sources = Vec::<Link>::new();
+        for id in unready {
+            let source = self.kustomizations.get(&id.name).map(KustomizationFacts::source);
+            let source = source.filter(|source| self.sources.contains_key(source));
+            let near = next.get(id).into_iter().flatten().copied();
+            for one in [id].into_iter().chain(&source).chain(near) {
+                if drawn.len() < most {
+                    drawn.insert(one.clone());
+                }
+            }
+            sources.extend(source.map(|source| (source, id.clone())));
+        }
+        let links = links.into_iter().chain(sources);
+        let links = links
+            .filter(|(from, to)| drawn.contains(from) && drawn.contains(to))
+            .collect();
+        (drawn.into_iter().collect(), links)
+    }
+
+    /// The ends of links, and others without one, at their places.
+    fn laid_out(&self, links: &[Link], others: &[Id]) -> Graph {
+        let mut places = BTreeMap::<&Id, usize>::new();
+        for id in ends(links).chain(others) {
             let next = places.len();
-            places.entry(id.clone()).or_insert(next);
+            places.entry(id).or_insert(next);
         }
         let place = |id: &Id| places.get(id).copied().unwrap_or_default();
-        let mut edges: Vec<Edge> = links
-            .iter()
-            .map(|(from, to)| Edge {
-                from: place(from),
-                to: place(to),
-            })
-            .collect();
+        let edge = |(from, to): &Link| Edge {
+            from: place(from),
+            to: place(to),
+        };
+        let mut edges: Vec<Edge> = links.iter().map(edge).collect();
         edges.sort_by_key(|edge| (edge.from, edge.to));
         edges.dedup();
         let columns = columns(places.len(), &edges);
         let rows = rows(&columns, &edges);
-        let mut ids: Vec<(&Id, usize)> = places.iter().map(|(id, place)| (id, *place)).collect();
+        let mut ids: Vec<(&Id, usize)> = places.into_iter().collect();
         ids.sort_by_key(|(_, place)| *place);
         let at = |list: &[usize], place: usize| list.get(place).copied().unwrap_or_default();
         let nodes = ids.into_iter().map(|(id, place)| {
@@ -94,8 +164,13 @@ impl World {
             columns: columns.iter().max().map_or(0, |last| last + 1),
             rows: rows.iter().max().map_or(0, |last| last + 1),
             edges,
+            ..Graph::default()
         }
     }
+}
+
+fn ends(links: &[Link]) -> impl Iterator<Item = &Id> {
+    links.iter().flat_map(|(from, to)| [from, to])
 }
 
 /// The column of each: one after the last of its dependencies. Where they form a cycle, which never becomes ready, its first one is

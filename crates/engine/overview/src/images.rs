@@ -60,6 +60,13 @@ pub struct Version {
     pub digest: String,
 }
 
+impl Version {
+    /// Whether a status has this one.
+    pub(crate) fn is(&self, image: &ImageRef) -> bool {
+        (&self.name, &self.tag, &self.digest) == (&image.name, &image.tag, &image.digest)
+    }
+}
+
 impl From<&ImageRef> for Version {
     fn from(image: &ImageRef) -> Self {
         Self {
@@ -139,7 +146,7 @@ impl std::fmt::Display for Version {
 }
 
 /// The automations that have a policy, each with the image of its last run.
-pub(crate) type Users<'a> = Vec<(&'a ObjectName, &'a AutomationFacts, Version)>;
+pub(crate) type Users<'a> = Vec<(&'a ObjectName, &'a AutomationFacts, &'a ImageRef)>;
 
 impl PolicyFacts {
     /// The choice.
@@ -169,7 +176,7 @@ impl World {
         let mut users = BTreeMap::<ObjectName, Users<'_>>::new();
         for (name, automation) in &self.automations {
             for (policy, image) in automation.observed() {
-                users.entry(policy).or_default().push((name, automation, image.into()));
+                users.entry(policy).or_default().push((name, automation, image));
             }
         }
         let standings = Standings::new(self);
@@ -224,7 +231,7 @@ impl World {
                 return wrote.map(|commit| linked(&commit.commit, Some(commit.at)));
             }
             let commit = &automation.status.last_push_commit;
-            let is_written = Some(observed) == chosen && !commit.is_empty();
+            let is_written = chosen.is_some_and(|chosen| chosen.is(observed)) && !commit.is_empty();
             is_written.then(|| linked(commit, seconds(&automation.status.last_push_time)))
         })
     }

@@ -23,6 +23,9 @@ pub struct Kustomization {
     pub source: Id,
     /// The path in it.
     pub path: String,
+    /// Whether it applies its objects to another cluster.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
     /// The Kustomization that applied it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<Id>,
@@ -98,6 +101,12 @@ impl KustomizationFacts {
         (name != self.metadata.id()).then(|| Id::new(KUSTOMIZATION, name))
     }
 
+    /// Whether it applies its objects to another cluster (`spec.kubeConfig`).
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.spec.kube_config.is_some()
+    }
+
     /// What must be ready before.
     pub(crate) fn dependencies(&self) -> impl Iterator<Item = Id> {
         let own = &self.metadata.namespace;
@@ -129,6 +138,7 @@ impl World {
             readiness: facts.readiness(),
             source,
             path: facts.spec.path.clone(),
+            elsewhere: facts.is_elsewhere(),
             owner: facts.owner(),
             depends_on: facts.dependencies().collect(),
             applied: facts.status.last_applied_revision.clone(),

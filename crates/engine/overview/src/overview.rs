@@ -84,7 +84,7 @@ impl World {
     pub fn overview(&self) -> Overview {
         let (images, automations) = (self.images(), self.automations());
         Overview {
-            counts: self.counts(&images),
+            counts: self.counts(&images, |_| true),
             attention: self.attention_with(&automations),
             automations,
             kustomizations: self.kustomizations(),
@@ -94,11 +94,11 @@ impl World {
         }
     }
 
-    /// How many there are of each.
+    /// How many there are of each in the namespaces that count.
     #[must_use]
-    pub fn counts(&self, images: &[Image]) -> Counts {
+    pub fn counts(&self, images: &[Image], counts_in: impl Fn(&str) -> bool) -> Counts {
         let mut counts = Counts::default();
-        for (id, readiness) in self.all() {
+        for (id, readiness) in self.all().filter(|(id, _)| counts_in(&id.name.namespace)) {
             let tally = match id.kind.as_str() {
                 REPOSITORY => &mut counts.repositories,
                 POLICY => &mut counts.policies,

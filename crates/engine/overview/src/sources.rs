@@ -1,6 +1,7 @@
 //! Sources.
 
 use bumpwright_api::ObjectName;
+use bumpwright_artifact::{Algorithm, Revision};
 use serde::Serialize;
 
 use super::facts::{FieldPlace, RefFacts};
@@ -54,7 +55,7 @@ impl World {
                 readiness: facts.readiness(),
                 link: Forge::of(&url)
                     .zip(commit(&artifact.revision))
-                    .map(|(forge, commit)| forge.commit(commit)),
+                    .map(|(forge, commit)| forge.commit(&commit)),
                 url,
                 reference: reference(&facts.spec.reference),
                 revision: artifact.revision.clone(),
@@ -82,7 +83,7 @@ impl World {
             .sources
             .get(&Id::new(GIT_REPOSITORY, ObjectName::new(namespace, name)))?;
         let commit = commit(&source.status.artifact.revision)?;
-        Some(Forge::of(&source.spec.url)?.file(commit, &field.path, field.line))
+        Some(Forge::of(&source.spec.url)?.file(&commit, &field.path, field.line))
     }
 }
 
@@ -104,20 +105,14 @@ fn reference(spec: &RefFacts) -> String {
 }
 
 /// The commit of a revision such as `main@sha1:…`; none of a digest of contents.
-pub(crate) fn commit(revision: &str) -> Option<&str> {
-    let (_, hash) = revision.rsplit_once(':').or_else(|| revision.rsplit_once('/'))?;
-    let is_commit = matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_commit && !revision.starts_with("sha256:") && revision.contains('@')
-        || is_commit && revision.starts_with("sha1:"))
-    .then_some(hash)
-}
-
-/// The hash of a revision, whatever it is.
-pub(crate) fn hash(revision: &str) -> &str {
-    revision
-        .rsplit_once(':')
-        .or_else(|| revision.rsplit_once('/'))
-        .map_or(revision, |(_, hash)| hash)
+pub(crate) fn commit(revision: &str) -> Option<String> {
+    let revision = Revision::parse(revision)?;
+    let is_commit = match revision.algorithm {
+        Algorithm::Sha1 => true,
+        Algorithm::Sha256 => !revision.name.is_empty(),
+        _ => false,
+    };
+    is_commit.then_some(revision.hash)
 }
 
 /// The URL without what stands before `@` in its authority: user names are shown by nobody else either.
@@ -138,9 +133,9 @@ mod tests {
     #[test]
     fn commits_of_revisions() {
         let id = "a".repeat(40);
-        assert_eq!(commit(&format!("main@sha1:{id}")), Some(id.as_str()));
-        assert_eq!(commit(&format!("main/{id}")), None);
-        assert_eq!(commit(&format!("sha1:{id}")), Some(id.as_str()));
+        for revision in [format!("main@sha1:{id}"), format!("main/{id}"), format!("sha1:{id}")] {
+            assert_eq!(commit(&revision).as_deref(), Some(id.as_str()), "{revision}");
+        }
         assert_eq!(commit(&format!("sha256:{}", "b".repeat(64))), None);
         assert_eq!(without_credentials("https://user:secret@host/a@b"), "https://host/a@b");
     }

@@ -11,7 +11,7 @@ use super::facts::{AutomationFacts, PolicyFacts};
 use super::images::{Stage, Users, Version};
 use super::kustomizations::first_line;
 use super::readiness::seconds;
-use super::sources::hash;
+use super::sources;
 use super::world::{Id, KUSTOMIZATION, World};
 
 /// The most Kustomizations that are named for an image.
@@ -81,7 +81,7 @@ impl<'a> Standings<'a> {
         }
         // The least advanced of its users counts.
         let each = users.iter().map(|(user, automation, observed)| {
-            let why = match observed == chosen {
+            let why = match chosen.is(observed) {
                 true => skipped(name, automation),
                 false => Some(not_written(user, automation)),
             };
@@ -125,7 +125,7 @@ impl<'a> Standings<'a> {
         let (status, artifact) = (&automation.status, &source.status.artifact);
         let commit = status.last_push_commit.as_str();
         let is_newer = seconds(&status.last_push_time) > seconds(&artifact.last_update_time);
-        if !is_newer || hash(&artifact.revision) == commit {
+        if !is_newer || sources::commit(&artifact.revision).as_deref() == Some(commit) {
             return self.fed.get(&id)?.waits.clone();
         }
         let short = short(commit);

@@ -269,7 +269,7 @@ fn nothing_of_other_namespaces_is_told() {
 #[test]
 fn dependencies_are_in_columns_also_in_a_cycle() {
     let mut world = world();
-    let graph = world.graph();
+    let graph = world.graph(9);
     let columns = |graph: &Graph| -> Vec<(String, usize)> {
         let mut all: Vec<_> = graph
             .nodes
@@ -283,7 +283,7 @@ fn dependencies_are_in_columns_also_in_a_cycle() {
     assert_eq!((graph.columns, graph.rows, graph.edges.len()), (2, 1, 1));
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
     infra.spec.depends_on = vec![read(json!({"name": "apps"})), read(json!({"name": "gone"}))];
-    let graph = world.graph();
+    let graph = world.graph(9);
     assert_eq!((graph.nodes.len(), graph.edges.len()), (3, 3));
     assert!(graph.columns <= 3 && graph.nodes.iter().any(|node| !node.exists));
 }
@@ -389,6 +389,86 @@ fn the_last_differences_are_those_of_events_and_of_the_status() {
     );
 }
 
+/// The other cluster has a Kustomization of the same name as one of this cluster.
+fn apps_has_a_namesake(world: &mut World) {
+    let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
+    let own = json!({"entries": [{"id": "fs_infra_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}]});
+    apps.status.inventory = read(own);
+}
+
+#[test]
+fn expressions_for_health_are_those_of_the_kustomization_that_applied() {
+    let mut world = world();
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.spec.health_check_exprs = read(json!([
+        {"apiVersion": "acme.io/v1", "kind": "Widget", "current": "status.phase == 'Up'"},
+        {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "current": "true"},
+    ]));
+    let own = json!({"entries": [{"id": "fs_apps_kustomize.toolkit.fluxcd.io_Kustomization", "v": "v1"}, {"id": "fs_w_acme.io_Widget", "v": "v1"}]});
+    infra.status.inventory = read(own);
+    let tree = world.tree(&name("fs/infra")).unwrap();
+    let has_check = |(entry, checks): &(Entry, std::sync::Arc<bumpwright_cel::HealthChecks>)| {
+        let check = checks.find(&entry.api_version(), &entry.kind);
+        (entry.to_string(), check.is_some())
+    };
+    let silent: Vec<(String, bool)> = world.silent(&tree).iter().map(has_check).collect();
+    // What tells how it stands is looked at for the sake of the expression.
+    let expected = [
+        ("Kustomization/fs/apps", true),
+        ("Widget/fs/w", true),
+        ("Deployment/web/apps", false),
+    ];
+    assert_eq!(silent, expected.map(|(entry, has)| (entry.to_owned(), has)));
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.spec.health_check_exprs[0].current = "(".to_owned();
+    let checks = world.health_checks(&name("fs/infra"));
+    assert!(checks.find("acme.io/v1", "Widget").is_none(), "they are not valid");
+}
+
+#[test]
+fn of_many_kustomizations_those_around_what_is_not_ready_are_drawn() {
+    let mut world = world();
+    let like = world.kustomizations[&name("fs/apps")].clone();
+    for n in 0..40 {
+        let mut one = like.clone();
+        one.metadata.name = format!("n{n:02}");
+        one.spec.depends_on = match n % 10 {
+            0 => Vec::new(),
+            _ => vec![read(json!({"name": format!("n{:02}", n - 1)}))],
+        };
+        world.kustomizations.insert(one.metadata.id(), one);
+    }
+    let drawn = |graph: &Graph| -> Vec<String> {
+        let mut all: Vec<String> = graph.nodes.iter().map(|node| node.id.name.name.clone()).collect();
+        all.sort();
+        all
+    };
+    let left = |graph: &Graph| (graph.all, graph.left_out, graph.left_unready);
+    assert_eq!(left(&world.graph(42)), (42, 0, 0));
+    let none = world.graph(20);
+    assert_eq!((left(&none), none.nodes.len()), ((42, 42, 0), 0), "all are ready");
+    let break_it = |world: &mut World, one: &str, reason: &str| {
+        let one = world.kustomizations.get_mut(&name(one)).unwrap();
+        one.status.conditions = read(ready("False", reason, "why"));
+    };
+    break_it(&mut world, "fs/n25", "BuildFailed");
+    break_it(&mut world, "fs/n26", "DependencyNotReady");
+    let some = world.graph(20);
+    assert_eq!(drawn(&some), ["fleet", "n24", "n25", "n26", "n27"]);
+    assert_eq!((left(&some), some.edges.len()), ((42, 38, 0), 5));
+    let column = |name: &str| some.nodes.iter().find(|node| node.id.name.name == name).unwrap().column;
+    assert_eq!(
+        [column("fleet"), column("n24"), column("n25"), column("n27")],
+        [0, 0, 1, 3]
+    );
+    // The cause is drawn before what only waits for it.
+    let few = world.graph(2);
+    assert_eq!(
+        (drawn(&few), left(&few)),
+        (vec!["fleet".to_owned(), "n25".to_owned()], (42, 41, 1))
+    );
+}
+
 #[test]
 fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     let mut world = world();
@@ -398,7 +478,7 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     infra.status.inventory = read(own);
     let silent = |world: &World| -> Vec<String> {
         let tree = world.tree(&name("fs/infra")).unwrap();
-        world.silent(&tree).iter().map(Entry::to_string).collect()
+        world.silent(&tree).iter().map(|(entry, _)| entry.to_string()).collect()
     };
     assert_eq!(silent(&world), ["ConfigMap/fs/cm", "Deployment/web/apps"]);
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
@@ -407,6 +487,16 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
     apps.spec = read(json!({"kubeConfig": {"secretRef": {"name": "other"}}}));
     assert!(silent(&world).is_empty() && world.is_elsewhere(&name("fs/apps")));
+    // Nor does a namesake here tell anything of it.
+    apps_has_a_namesake(&mut world);
+    let tree = world.tree(&name("fs/infra")).unwrap();
+    let apps = &tree.children[0];
+    assert!(apps.readiness.is_some() && !apps.elsewhere);
+    let remote = &apps.children[0];
+    assert!(remote.elsewhere && remote.readiness.is_none() && remote.children.is_empty());
+    let (_, by) = world.applied(&remote.object).unwrap();
+    assert_eq!(*by, name("fs/apps"));
+    assert!(world.trace(&remote.object, None)[0].kustomization.elsewhere);
     let entry = Entry {
         kind: "Kustomization".to_owned(),
         ..Entry::default()

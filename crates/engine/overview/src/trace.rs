@@ -71,11 +71,13 @@ impl World {
         found
     }
 
-    /// The object as inventories have it, with its version; none when nobody has applied it.
+    /// The object as inventories have it, with its version, and the Kustomization that has it: one that applies to this cluster, if any
+    /// does. None when nobody has applied it.
     #[must_use]
-    pub fn applied(&self, object: &Entry) -> Option<Entry> {
-        let mut entries = self.appliers(object).map(|(.., entry)| entry);
-        entries.find(|entry| entry.group == object.group)
+    pub fn applied(&self, object: &Entry) -> Option<(Entry, &ObjectName)> {
+        let same = self.appliers(object).filter(|(.., entry)| entry.group == object.group);
+        let nearest = same.min_by_key(|(_, facts, _)| facts.is_elsewhere());
+        nearest.map(|(name, _, entry)| (entry, name))
     }
 
     /// The Kustomizations that have an object in their inventories, each with its entry. An empty group is any.

@@ -2,8 +2,12 @@
 
 use url::form_urlencoded;
 
-/// The rows of a page of a list.
-pub const ROWS: usize = 200;
+/// The rows of a page of a list: with long texts it stays below 150 kB.
+pub const ROWS: usize = 100;
+
+/// The most boxes of a graph beside rows, and alone on its page.
+const BOXES: usize = 100;
+const ALL_BOXES: usize = 500;
 
 /// The longest filter that is used, in bytes.
 const WORDS: usize = 200;
@@ -17,6 +21,8 @@ pub struct Listing {
     pub only: String,
     /// The page, from 0; from 1 in `page`.
     pub page: usize,
+    /// Whether all of the graph is asked for, without rows: `graph=all`.
+    pub whole_graph: bool,
 }
 
 impl Listing {
@@ -29,10 +35,26 @@ impl Listing {
                 "q" => found.words = cut(value.trim()).to_owned(),
                 "only" => found.only = cut(&value).to_owned(),
                 "page" => found.page = value.parse::<usize>().unwrap_or(1).clamp(1, 1_000_000) - 1,
+                "graph" => found.whole_graph = value == "all",
                 _ => {}
             }
         }
         found
+    }
+
+    /// Whether no rows are asked for in particular.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.words.is_empty() && self.only.is_empty() && self.page == 0
+    }
+
+    /// The most Kustomizations of the graph.
+    #[must_use]
+    pub fn boxes(&self) -> usize {
+        match self.whole_graph {
+            true => ALL_BOXES,
+            false => BOXES,
+        }
     }
 }
 
@@ -53,6 +75,7 @@ mod tests {
             (listing.words.as_str(), listing.only.as_str(), listing.page),
             ("a b", "on its way", 2)
         );
+        assert!(Listing::parse("graph=all").whole_graph && !Listing::parse("graph=x").whole_graph);
         for (query, page) in [
             ("page=0", 0),
             ("page=-1", 0),

@@ -139,6 +139,8 @@ pub struct ObjectPage<'a> {
     pub object: &'a Entry,
     /// How it stands, for objects of the model.
     pub readiness: Option<&'a Readiness>,
+    /// Whether it is in another cluster, and nothing is known of it.
+    pub elsewhere: bool,
     /// Its health, where it is known.
     pub health: Option<&'a Health>,
     /// Its conditions.

@@ -2,8 +2,10 @@
 
 use bumpwright_overview::{Entry, Id, Readiness, World};
 
-/// The most that is found.
-const HITS: usize = 200;
+use super::listing::ROWS;
+
+/// The most that is found: a page of rows.
+const HITS: usize = ROWS;
 
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +25,12 @@ pub enum Found {
     Known(Id),
     /// Of an inventory.
     Applied(Entry),
+    /// Of an inventory, in another cluster.
+    Elsewhere(Entry),
 }
 
 /// The objects whose name, image, URL, path, revision, reason or message contains each of the words: those that are looked at, by name
-/// first, then those of inventories. At most 200; none where nothing is looked for.
+/// first, then those of inventories. At most a page of them; none where nothing is looked for.
 #[must_use]
 pub fn search(world: &World, words: &str) -> Vec<Hit> {
     let words = Words::new(words);
@@ -77,14 +81,21 @@ fn applied<'a>(world: &'a World, words: &'a Words) -> impl Iterator<Item = Hit> 
         let entries = one.status.inventory.entries.iter();
         entries
             .filter_map(|entry| entry.entry())
-            .map(move |entry| (name, entry))
+            .map(move |entry| (name, one.is_elsewhere(), entry))
     });
-    entries.filter_map(move |(name, entry)| {
-        let is_known = entry.group.ends_with(".toolkit.fluxcd.io") && world.readiness(&id(&entry)).is_some();
+    entries.filter_map(move |(name, elsewhere, entry)| {
+        let is_ours = !elsewhere && entry.group.ends_with(".toolkit.fluxcd.io");
+        let is_known = is_ours && world.readiness(&id(&entry)).is_some();
         (!is_known && words.are_in(&[&entry.to_string()])).then(|| Hit {
-            object: Found::Applied(entry),
             readiness: None,
-            why: format!("applied by Kustomization {name}"),
+            why: match elsewhere {
+                true => format!("applied to another cluster by Kustomization {name}"),
+                false => format!("applied by Kustomization {name}"),
+            },
+            object: match elsewhere {
+                true => Found::Elsewhere(entry),
+                false => Found::Applied(entry),
+            },
         })
     })
 }

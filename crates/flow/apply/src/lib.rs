@@ -47,5 +47,5 @@ pub use preview::{Preview, as_applied, preview};
 pub use prune::{prune, terminated};
 pub use run::{Applied, InventoryStore, apply};
 pub use settings::Settings;
-pub use status::status_of;
+pub use status::{status_in, status_of};
 pub use takeover::{Snapshot, TakenOver};

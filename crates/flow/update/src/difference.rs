@@ -203,12 +203,18 @@ impl Shown {
     fn finish(self) -> String {
         let mut text = self.text;
         let rest = [
-            (self.more, "more lines"),
-            (self.other_lines, "lines that are not of marked fields"),
-            (self.other_files, "files without marked fields"),
+            (self.more, "more line", "more lines", ""),
+            (
+                self.other_lines,
+                "line that is not",
+                "lines that are not",
+                " of marked fields",
+            ),
+            (self.other_files, "file", "files", " without marked fields"),
         ];
-        for (count, what) in rest.into_iter().filter(|(count, _)| *count > 0) {
-            text.push_str(&format!("… and {count} {what}\n"));
+        for (count, one, many, end) in rest.into_iter().filter(|(count, ..)| *count > 0) {
+            let what = if count == 1 { one } else { many };
+            text.push_str(&format!("… and {count} {what}{end}\n"));
         }
         text
     }
@@ -309,6 +315,8 @@ mod tests {
             &format!("a: hunter2 {MARKER}\n"),
         );
         assert_eq!(text, "… and 2 lines that are not of marked fields\n");
+        let text = shown("a.txt", "a: 1\n", "a: 1\nb: 2\n");
+        assert_eq!(text, "… and 1 line that is not of marked fields\n");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use url::form_urlencoded::Serializer;
@@ -14,6 +15,7 @@ use super::client::Cluster;
 use super::discovery::Resource;
 use super::error::ClusterError;
 use bumpwright_api::ObjectName;
+use bumpwright_budget::Exceeded;
 
 /// Options of an apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,9 @@ pub struct Stamp {
 /// Objects per page of a list, as in kubectl.
 const PAGE: &str = "500";
 
+/// Objects per page where each is forgotten soon: a page is in memory as a whole, with managed fields.
+const SMALL_PAGE: &str = "100";
+
 /// The time limit of all pages of a list.
 const LONGEST: Duration = Duration::from_secs(300);
 
@@ -81,6 +86,24 @@ impl<T: Answer> Answer for List<T> {
     }
 }
 
+/// What `T` keeps of an object, or why it is none: one such object does not spoil its list.
+struct Kept<T>(Result<T, serde_json::Error>);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Kept<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // There is one tree at a time: those of a page would take ten times its text.
+        let object = Value::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_value(object)))
+    }
+}
+
+impl<T: DeserializeOwned> Answer for Kept<T> {
+    /// The caller has it before the next page is read.
+    fn weight(&self) -> u64 {
+        0
+    }
+}
+
 #[derive(Deserialize)]
 struct MetadataOnly {
     metadata: Stamp,
@@ -101,6 +124,8 @@ struct Wanted<'a> {
     labels: &'a str,
     /// A selector of fields; empty for all.
     fields: &'a str,
+    /// Objects per page.
+    page: &'a str,
 }
 
 impl<'a> Wanted<'a> {
@@ -109,6 +134,7 @@ impl<'a> Wanted<'a> {
             namespace,
             labels,
             fields: "",
+            page: PAGE,
         }
     }
 }
@@ -279,21 +305,28 @@ impl Cluster {
         self.list_as("", resource, wanted, |item: Value| item).await
     }
 
-    /// Lists the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace or in all.
+    /// Calls `each` for the objects of a kind with some fields, as in `involvedObject.kind=Pod`, in a namespace or in all: with what `T`
+    /// keeps of an object, or why it is none. Of what it does not keep, no more than a page is in memory.
     ///
     /// # Errors
     /// Whatever the server says.
-    pub async fn list_by_fields(
+    pub async fn list_each<T: DeserializeOwned>(
         &self,
         resource: &Resource,
-        namespace: &str,
-        fields: &str,
-    ) -> Result<Answered<Vec<Value>>, ClusterError> {
+        (namespace, fields): (&str, &str),
+        mut each: impl FnMut(Result<T, serde_json::Error>),
+    ) -> Result<(), ClusterError> {
         let wanted = Wanted {
             fields,
+            page: SMALL_PAGE,
             ..Wanted::labelled(namespace, "")
         };
-        self.list_as("", resource, wanted, |item: Value| item).await
+        let take = |page: Answered<List<Kept<T>>>| {
+            let items = page.into_value().items;
+            items.into_iter().flatten().for_each(|Kept(item)| each(item));
+            Ok(())
+        };
+        self.pages("", resource, wanted, take).await
     }
 
     /// Lists the objects of a kind with some labels in a namespace: one page, of one object more than `most` if there are more.
@@ -329,16 +362,33 @@ impl Cluster {
         take: impl Fn(T) -> U,
     ) -> Result<Answered<Vec<U>>, ClusterError> {
         let collection = resource.collection(wanted.namespace)?;
-        let call = ApiCall::get(&collection);
         let all = Answered::empty(Vec::new(), &self.budget.memory);
-        let mut all = all.map_err(|cause| self.too_much(call, cause))?;
-        let count = self.budget.entries.counter();
+        let mut all = all.map_err(|cause| self.too_much(ApiCall::get(&collection), cause))?;
+        let add = |page| {
+            all.take(page, |all, page: List<T>| {
+                all.extend(page.items.into_iter().flatten().map(&take));
+            })
+        };
+        self.pages(accept, resource, wanted, add).await?;
+        Ok(all)
+    }
+
+    /// Reads a list page by page.
+    async fn pages<T: Answer>(
+        &self,
+        accept: &str,
+        resource: &Resource,
+        wanted: Wanted<'_>,
+        mut take: impl FnMut(Answered<List<T>>) -> Result<(), Exceeded>,
+    ) -> Result<(), ClusterError> {
+        let collection = resource.collection(wanted.namespace)?;
+        let (count, mut seen) = (self.budget.entries.counter(), 0);
         let mut next = String::new();
         let end = Instant::now() + LONGEST;
         loop {
             let from = (!next.is_empty()).then_some(("continue", next.as_str()));
             let fields = (!wanted.fields.is_empty()).then_some(("fieldSelector", wanted.fields));
-            let query = [("labelSelector", wanted.labels), ("limit", PAGE)];
+            let query = [("labelSelector", wanted.labels), ("limit", wanted.page)];
             let path = with_query(&collection, query.into_iter().chain(fields).chain(from));
             let call = ApiCall {
                 accept,
@@ -347,17 +397,14 @@ impl Cluster {
             let mut page: Answered<List<T>> = self.answer(call).await?;
             let items = page.items.as_ref().map_or(0, Vec::len);
             next = std::mem::take(&mut page.metadata.next);
-            let taken = count.take(items as u64).and_then(|()| {
-                all.take(page, |all, page| {
-                    all.extend(page.items.into_iter().flatten().map(&take));
-                })
-            });
+            let taken = count.take(items as u64).and_then(|()| take(page));
             taken.map_err(|cause| self.too_much(call, cause))?;
+            seen += items;
             if next.is_empty() {
-                return Ok(all);
+                return Ok(());
             }
             if items == 0 || Instant::now() > end {
-                let why = format!("GET {collection}: the list has no end, after {} objects", all.len());
+                let why = format!("GET {collection}: the list has no end, after {seen} objects");
                 return Err(ClusterError::Unreachable(why));
             }
         }

@@ -20,7 +20,7 @@ use bumpwright_update::{NamespaceLabels, Policies};
 /// The meaning of annotations with this prefix may depend on the time.
 const TIMED: &str = "bumpwright.dev/";
 
-/// Those that runs judge anew, or that say the same at all times.
+/// Those that each run judges again, or that say the same at all times.
 const TIMELESS: [&str; 4] = [
     ALLOWS,
     "bumpwright.dev/window",
@@ -28,7 +28,7 @@ const TIMELESS: [&str; 4] = [
     "bumpwright.dev/release",
 ];
 
-/// How often policies with other ones are read anew for all namespaces: their owner must not make runs of others expensive.
+/// How often policies with other ones are read again for all namespaces: their owner must not make runs of others expensive.
 const SHARED_AGAIN: Duration = Duration::from_secs(30);
 
 /// A policy with this annotation may be used by automations of other namespaces.
@@ -53,7 +53,7 @@ struct Page {
     images: Arc<Map<String, Value>>,
     /// Decoded policies.
     read: HashMap<ObjectName, Arc<Object>>,
-    /// When those were read anew whose annotations depend on the time.
+    /// When those were read last whose annotations depend on the time.
     timed: Instant,
     /// When images were seen to change, in seconds since 1970-01-01 UTC.
     changed: HashMap<ObjectName, i64>,

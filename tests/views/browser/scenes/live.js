@@ -26,6 +26,6 @@ module.exports = async (stage) => {
   assert.equal(await page.evaluate(() => window.mark), "not loaded again");
   assert.deepEqual(await page.evaluate(() => [document.activeElement.getAttribute("href"), window.scrollY]), at);
   assert.equal(await search.inputValue(), "half a wo");
-  // Whoever reads with a screen reader is not told all of it again.
+  // A screen reader does not read all of it again.
   assert.equal(await page.locator("main [aria-live=assertive]").count(), 0);
 };

@@ -8,7 +8,7 @@ module.exports = async (stage) => {
   const say = (text) => console.log(JSON.stringify({ say: text }));
   // The first request waits for the watches.
   await stage.open(page, "/");
-  for (const [path, most] of Object.entries(stage.paths)) {
+  for (const path of stage.paths) {
     const answer = await page.request.get(path, { headers: { "accept-encoding": "identity" } });
     const size = (await answer.body()).length;
     await stage.open(page, path);
@@ -17,9 +17,22 @@ module.exports = async (stage) => {
       return entry.responseStart - entry.requestStart;
     });
     say(`${path} with many objects: ${Math.round(size / 1000)} kB, first byte after ${first.toFixed(1)} ms`);
-    stage.holds(size <= most, `${path} has ${size} bytes`);
+    stage.holds(size <= stage.most, `${path} has ${size} bytes`);
     await stage.is_fit(page, "many");
   }
+
+  // A page that is not the first one follows what happens, and stays where it is.
+  const { path, words, next, before } = stage.live;
+  await stage.open(page, path);
+  const main = page.getByRole("main");
+  assert.equal(await main.getByText(words).count(), 0);
+  await page.getByText("live", { exact: true }).waitFor();
+  await stage.ask("change");
+  await main.getByText(words).first().waitFor();
+  assert.equal(await page.evaluate(() => location.pathname + location.search), path);
+  assert.equal(await main.getByRole("link", { name: "Next page" }).getAttribute("href"), next);
+  assert.equal(await main.getByRole("link", { name: "Previous page" }).getAttribute("href"), before);
+  assert.equal(await main.getByRole("searchbox").inputValue(), "storefront");
 
   // By keyboard: the first stop leads past the head, each stop is seen, and Enter follows a link.
   await stage.open(page, "/");

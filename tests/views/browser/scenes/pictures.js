@@ -1,4 +1,4 @@
-// The pictures of the README: made anew, and compared with those that are kept. The browser itself encodes and compares them.
+// The pictures of the README: made again, and compared with those that are kept. The browser itself encodes and compares them.
 "use strict";
 
 const assert = require("node:assert/strict");

@@ -13,7 +13,7 @@ module.exports = async (stage) => {
   // What the browser itself says of the answers below.
   stage.faults.expected.push(/status of 40[134]/);
 
-  // Whoever is not known is asked, and brought to where they wanted to go.
+  // Somebody who is not known is asked, and brought to where they wanted to go.
   const wanted = `/kustomizations/${stage.own}/app`;
   await page.goto(wanted);
   await page.waitForURL(/\/sign-in/);

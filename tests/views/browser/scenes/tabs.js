@@ -7,7 +7,7 @@ const TABS = 9;
 
 module.exports = async (stage) => {
   const first = await stage.tab();
-  // Whoever goes from page to page has one stream, not one for each page.
+  // Somebody who goes from page to page has one stream, not one for each page.
   for (let page = 0; page < TABS; page += 1) await stage.open(first, page % 2 ? "/sources" : "/images");
   await first.getByText("live", { exact: true }).waitFor();
 

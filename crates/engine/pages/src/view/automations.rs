@@ -10,17 +10,15 @@ use super::super::route::Route;
 use super::View;
 use super::images;
 use super::list::List;
-use super::part::{Badge, Commit, DiffLine, Event, Form, Object, Standing, When, cell, diff};
+use super::part::{Badge, Commit, DiffLine, Event, Form, Head, Object, Standing, When, cell, diff};
 
 /// The states that lists of objects can be cut to.
 pub(super) const STATES: [&str; 6] = ["failed", "stalled", "progressing", "suspended", "unknown", "ready"];
 
 #[derive(Serialize)]
 pub(super) struct Row {
-    object: Object,
-    state: Badge,
-    reason: String,
-    message: String,
+    #[serde(flatten)]
+    head: Head,
     source: Object,
     ran: Option<When>,
     pushed: Option<When>,
@@ -33,10 +31,7 @@ pub(super) struct Row {
 
 pub(super) fn row(now: i64, one: &Automation) -> Row {
     Row {
-        object: Object::new(&one.id),
-        state: Badge::of_readiness(&one.readiness),
-        reason: one.readiness.reason.clone(),
-        message: cell(one.readiness.message.lines().next().unwrap_or_default()),
+        head: Head::new(&one.id, &one.readiness),
         source: Object::new(&one.source),
         ran: When::maybe(now, one.ran),
         pushed: When::maybe(now, one.pushed.as_ref().and_then(|pushed| pushed.at)),

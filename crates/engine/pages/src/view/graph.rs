@@ -14,10 +14,7 @@ const EDGE: usize = 4;
 
 /// The characters that fit into a box.
 const NAME: usize = 25;
-const NAMESPACE: usize = 30;
-
-/// More boxes are not drawn: nobody can read them.
-const NODES: usize = 500;
+const PLACE: usize = 30;
 
 /// The graph at its places.
 #[derive(Debug, Serialize)]
@@ -26,17 +23,25 @@ pub(super) struct Drawn {
     height: usize,
     boxes: Vec<Drawing>,
     lines: Vec<String>,
-    /// Of all that there are, where they are too many to be drawn.
-    too_many: Option<usize>,
+    /// The Kustomizations that there are, those that are not drawn, and how many of these are not ready.
+    all: usize,
+    left_out: usize,
+    left_unready: usize,
+    /// Where the whole graph is, and where only what is not ready.
+    whole_href: String,
+    href: String,
 }
 
+/// A box; whatever all boxes have is in the template and the stylesheet.
 #[derive(Debug, Serialize)]
 struct Drawing {
     x: usize,
     y: usize,
     name: String,
-    namespace: String,
-    whole: String,
+    /// The kind of what is not a Kustomization, and the namespace.
+    place: String,
+    /// All of it, where it is cut.
+    whole: Option<String>,
     href: String,
     tone: &'static str,
     word: &'static str,
@@ -48,17 +53,8 @@ fn corner(node: &Node) -> (usize, usize) {
 
 /// The graph; none where nothing depends on anything.
 pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
-    if graph.nodes.is_empty() {
+    if graph.all == 0 {
         return None;
-    }
-    if graph.nodes.len() > NODES {
-        return Some(Drawn {
-            width: 0,
-            height: 0,
-            boxes: Vec::new(),
-            lines: Vec::new(),
-            too_many: Some(graph.nodes.len()),
-        });
     }
     let boxes = graph.nodes.iter().map(|node| {
         let (x, y) = corner(node);
@@ -69,12 +65,18 @@ pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
             State::Unknown => ("mute", node.state.word()),
             State::Ready => ("good", node.state.word()),
         };
+        let place = match node.id.kind.as_str() {
+            "Kustomization" => node.id.name.namespace.clone(),
+            kind => format!("{kind} in {}", node.id.name.namespace),
+        };
+        let cut = (short(&node.id.name.name, NAME), short(&place, PLACE - word.len()));
+        let is_whole = (&cut.0, &cut.1) == (&node.id.name.name, &place);
         Drawing {
             x,
             y,
-            name: short(&node.id.name.name, NAME),
-            namespace: short(&node.id.name.namespace, NAMESPACE - word.len()),
-            whole: node.id.name.to_string(),
+            whole: (!is_whole).then(|| format!("{}: {word}", node.id)),
+            name: cut.0,
+            place: cut.1,
             href: Route::of(&node.id).to_string(),
             tone,
             word,
@@ -93,7 +95,11 @@ pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
         height: 2 * EDGE + graph.rows * HEIGHT + graph.rows.saturating_sub(1) * GAP_Y,
         boxes: boxes.collect(),
         lines: lines.collect(),
-        too_many: None,
+        all: graph.all,
+        left_out: graph.left_out,
+        left_unready: graph.left_unready,
+        whole_href: format!("{}?graph=all", Route::Kustomizations),
+        href: Route::Kustomizations.to_string(),
     })
 }
 

@@ -13,7 +13,7 @@ use super::list::{List, href};
 use super::part::{Badge, Commit, Form, Object, Standing, When, cell, is_safe};
 
 /// The cards of a column of the board.
-const CARDS: usize = 40;
+const CARDS: usize = 25;
 
 /// The columns of the board, in their order.
 const STAGES: [Stage; 6] = [
@@ -77,7 +77,7 @@ pub(super) fn board(frame: &Frame<'_>, images: &[Image], listing: &Listing) -> V
         contains,
         |image| row(frame.now, image),
     );
-    let is_board = listing.words.is_empty() && listing.only.is_empty() && listing.page == 0;
+    let is_board = listing.is_plain();
     let view = View::new("images.html", "Images", "images")
         .with("is_board", &is_board)
         .with("list", &list);

@@ -14,7 +14,7 @@ use super::View;
 use super::automations::STATES;
 use super::graph;
 use super::list::{List, href};
-use super::part::{Badge, DiffLine, Form, Object, Standing, When, actions, cell, revision};
+use super::part::{Badge, DiffLine, Form, Head, Object, Standing, When, actions, cell, revision};
 
 /// The deepest indentation.
 const DEPTH: usize = 6;
@@ -24,10 +24,8 @@ const SICK: usize = 20;
 
 #[derive(Serialize)]
 struct Row {
-    object: Object,
-    state: Badge,
-    reason: String,
-    message: String,
+    #[serde(flatten)]
+    head: Head,
     source: Object,
     path: String,
     applied: String,
@@ -40,10 +38,7 @@ struct Row {
 
 fn row(now: i64, one: &Kustomization) -> Row {
     Row {
-        object: Object::new(&one.id),
-        state: Badge::of_readiness(&one.readiness),
-        reason: one.readiness.reason.clone(),
-        message: cell(one.readiness.message.lines().next().unwrap_or_default()),
+        head: Head::new(&one.id, &one.readiness),
         source: Object::new(&one.source),
         path: one.path.clone(),
         applied: revision(&one.applied),
@@ -70,10 +65,10 @@ pub(super) fn list(frame: &Frame<'_>, all: &[Kustomization], graph: &Graph, list
         },
         |one| row(frame.now, one),
     );
-    let is_whole = listing.words.is_empty() && listing.only.is_empty() && listing.page == 0;
     View::new("kustomizations.html", "Kustomizations", "kustomizations")
         .with("list", &list)
-        .with("graph", &graph::drawn(graph).filter(|_| is_whole))
+        .with("graph", &graph::drawn(graph).filter(|_| listing.is_plain()))
+        .with("whole_graph", &(listing.whole_graph && listing.is_plain()))
 }
 
 /// What the model does not have of a Kustomization.
@@ -152,6 +147,9 @@ impl Difference {
 
 /// How an object of a tree is, in a word and in words.
 fn state(inventory: &Inventory, branch: &Branch) -> Option<(Badge, String)> {
+    if branch.elsewhere {
+        return Some((Badge::elsewhere(), String::new()));
+    }
     match (inventory.health.get(&branch.object), &branch.readiness) {
         (Some(health), _) => Some((Badge::of_health(&health.status), health.message.clone())),
         (None, Some(readiness)) => Some((Badge::of_readiness(readiness), readiness.message.clone())),
@@ -163,7 +161,10 @@ impl Leaf {
     fn new(inventory: &Inventory, branch: &Branch, depth: usize) -> Self {
         let (state, message) = state(inventory, branch).unzip();
         Self {
-            object: Object::of_entry(&branch.object),
+            object: match branch.elsewhere {
+                true => Object::elsewhere(&branch.object),
+                false => Object::of_entry(&branch.object),
+            },
             group: branch.object.group.clone(),
             depth,
             indent: depth.min(DEPTH),
@@ -191,7 +192,8 @@ fn sick(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> (Vec<Leaf>, usize
 /// How many objects there are in each state, in the order of urgency.
 fn tally(inventory: &Inventory, leaves: &[(&Branch, usize)]) -> Vec<Badge> {
     let mut counts = BTreeMap::<(u8, String), (usize, Badge)>::new();
-    let distinct: BTreeMap<&Entry, &Branch> = leaves.iter().map(|(branch, _)| (&branch.object, *branch)).collect();
+    let key = |branch: &'_ Branch| (branch.elsewhere, branch.object.clone());
+    let distinct: BTreeMap<(bool, Entry), &Branch> = leaves.iter().map(|(branch, _)| (key(branch), *branch)).collect();
     for branch in distinct.into_values() {
         let badge = state(inventory, branch).map(|(badge, _)| badge);
         let badge = badge.unwrap_or_else(|| Badge::new("not looked at", "mute"));

@@ -116,13 +116,13 @@ mod tests {
             )
         };
         let first = list(&Listing::default());
-        assert_eq!((first.found, first.from, first.to), (450, 1, 200));
+        assert_eq!((first.found, first.from, first.to), (450, 1, 100));
         assert_eq!(first.before, None);
         assert_eq!(first.after.as_deref(), Some("/x?page=2"));
         assert_eq!(first.choices.len(), 1);
         let last = list(&Listing::parse("page=99&q=+&x=y"));
         assert_eq!((last.from, last.to, last.rows.len()), (401, 450, 50));
-        assert_eq!(last.before.as_deref(), Some("/x?page=2"));
+        assert_eq!(last.before.as_deref(), Some("/x?page=4"));
         let odd = list(&Listing::parse("q=44&only=odd"));
         assert_eq!(
             odd.rows,

@@ -63,6 +63,8 @@ fn tone(kind: &str, status: &str) -> &'static str {
 struct Origin {
     kustomization: Object,
     state: Badge,
+    /// Where it applies to another cluster.
+    elsewhere: Option<Badge>,
     owners: Vec<Object>,
     source: Option<Object>,
     revision: String,
@@ -77,6 +79,7 @@ impl Origin {
         Self {
             kustomization: Object::new(&trace.kustomization.id),
             state: Badge::of_readiness(&trace.kustomization.readiness),
+            elsewhere: trace.kustomization.elsewhere.then(Badge::elsewhere),
             owners: Object::all(&trace.owners),
             automations_all: trace.automations.len(),
             source: trace.source.as_ref().map(|source| Object::new(&source.id)),
@@ -114,6 +117,7 @@ pub(super) fn one(frame: &Frame<'_>, page: &ObjectPage<'_>) -> View {
         .with("group", &object.group)
         .with("standing", &page.readiness.map(|one| Standing::new(frame, one)))
         .with("health", &health)
+        .with("elsewhere", &page.elsewhere.then(Badge::elsewhere))
         .with("conditions", &conditions)
         .with("events", &events)
         .with("origins", &page.trace.iter().map(Origin::new).collect::<Vec<_>>())

@@ -4,7 +4,7 @@ use bumpwright_overview::Change;
 use serde::Serialize;
 
 use super::super::frame::Frame;
-use super::super::listing::Listing;
+use super::super::listing::{Listing, ROWS};
 use super::super::route::Route;
 use super::super::search::{Found, Hit};
 use super::View;
@@ -35,14 +35,10 @@ struct Result {
 }
 
 pub(super) fn search(hits: &[Hit], listing: &Listing) -> View {
-    let words = Listing {
-        words: String::new(),
-        ..listing.clone()
-    };
     let list = List::new(
         &Route::Search.to_string(),
         hits,
-        &words,
+        &Listing::default(),
         &[],
         |_, _| true,
         |_, _| true,
@@ -50,13 +46,18 @@ pub(super) fn search(hits: &[Hit], listing: &Listing) -> View {
             object: match &hit.object {
                 Found::Known(id) => Object::new(id),
                 Found::Applied(entry) => Object::of_entry(entry),
+                Found::Elsewhere(entry) => Object::elsewhere(entry),
             },
-            state: hit.readiness.as_ref().map(Badge::of_readiness),
+            state: match &hit.object {
+                Found::Elsewhere(_) => Some(Badge::elsewhere()),
+                _ => hit.readiness.as_ref().map(Badge::of_readiness),
+            },
             why: super::part::cell(&hit.why),
         },
     );
     View::new("search.html", "Search", "search")
         .with("list", &list)
+        .with("most", &ROWS)
         .with("words", &listing.words)
 }
 

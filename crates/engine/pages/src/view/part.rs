@@ -133,6 +133,11 @@ impl Badge {
         Self::new(status, tone)
     }
 
+    /// Of an object of another cluster.
+    pub fn elsewhere() -> Self {
+        Self::new("in another cluster", "mute")
+    }
+
     pub fn is(&self, word: &str) -> bool {
         self.word == word
     }
@@ -167,6 +172,7 @@ pub struct Object {
     /// Empty for objects of the cluster.
     namespace: String,
     name: String,
+    /// Empty for objects of another cluster.
     href: String,
 }
 
@@ -189,8 +195,36 @@ impl Object {
         }
     }
 
+    /// In another cluster: a page would be about its namesake in this one.
+    pub fn elsewhere(entry: &Entry) -> Self {
+        Self {
+            href: String::new(),
+            ..Self::of_entry(entry)
+        }
+    }
+
     pub fn all(ids: &[Id]) -> Vec<Self> {
         ids.iter().map(Self::new).collect()
+    }
+}
+
+/// What the rows of all lists of objects begin with.
+#[derive(Clone, Debug, Serialize)]
+pub struct Head {
+    object: Object,
+    state: Badge,
+    reason: String,
+    message: String,
+}
+
+impl Head {
+    pub fn new(id: &Id, readiness: &Readiness) -> Self {
+        Self {
+            object: Object::new(id),
+            state: Badge::of_readiness(readiness),
+            reason: readiness.reason.clone(),
+            message: cell(readiness.message.lines().next().unwrap_or_default()),
+        }
     }
 }
 

@@ -9,17 +9,15 @@ use super::super::route::Route;
 use super::View;
 use super::automations::{self, STATES};
 use super::list::{List, href};
-use super::part::{Badge, Event, Form, Object, Standing, When, cell, is_safe, revision};
+use super::part::{Badge, Event, Form, Head, Object, Standing, When, is_safe, revision};
 
 /// The automations on the page of a source.
 const FEW: usize = 20;
 
 #[derive(Serialize)]
 struct Row {
-    object: Object,
-    state: Badge,
-    reason: String,
-    message: String,
+    #[serde(flatten)]
+    head: Head,
     url: String,
     reference: String,
     revision: String,
@@ -31,10 +29,7 @@ struct Row {
 
 fn row(now: i64, one: &Source) -> Row {
     Row {
-        object: Object::new(&one.id),
-        state: Badge::of_readiness(&one.readiness),
-        reason: one.readiness.reason.clone(),
-        message: cell(one.readiness.message.lines().next().unwrap_or_default()),
+        head: Head::new(&one.id, &one.readiness),
         url: one.url.clone(),
         reference: one.reference.clone(),
         revision: revision(&one.revision),
