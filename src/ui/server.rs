@@ -26,7 +26,7 @@ use super::reply;
 use super::rights::{Rights, Sight};
 use super::settings::UiSettings;
 use super::shares::Shares;
-use super::snapshot::{Fields, Snapshots};
+use super::snapshot::{Fields, IDLE, Snapshots};
 use super::tags::TagReader;
 use super::view::{View, Views, places};
 use super::watches::Watches;
@@ -74,7 +74,7 @@ pub(super) struct Ui {
     pub(super) streams: Shares,
     pub(super) announce: Announce,
     pub(super) log: Log,
-    watches: Arc<Watches>,
+    pub(super) watches: Arc<Watches>,
     rights: Arc<Rights>,
     healths: Arc<Healths>,
     views: Arc<Views>,
@@ -131,7 +131,7 @@ impl Ui {
         };
         Some(Self {
             gate: Gate::new(&settings.auth, &cluster),
-            snapshots: Snapshots::new(Arc::clone(&watches), fields, forgotten),
+            snapshots: Snapshots::new(Arc::clone(&watches), fields, IDLE, forgotten),
             streams: Shares::new(live::STREAMS, live::OF_ONE),
             requests: Shares::new(REQUESTS, OF_ONE),
             turns: Semaphore::new(AT_ONCE),
