@@ -82,6 +82,7 @@ pub(super) async fn act(ui: &Ui, call: &Call, person: &Person) -> Result<Respons
         Some(user) => ui.cluster.as_user(user)?,
         None => ui.cluster.clone(),
     };
+    let kind = ui.watches.find(kind).unwrap_or(kind);
     let object = change.make(&cluster, kind, &name, &call.field("version")).await?;
     tell(ui, person, kind, &object, action);
     let back = call.field("back");
@@ -139,7 +140,18 @@ impl Change {
             Self::PruneApproved => approved(&cluster.get(kind, name).await?)?,
             Self::Released => released(&cluster.get(kind, name).await?, version)?,
         };
-        Ok(cluster.patch(kind, name, MANAGER, &patch).await?)
+        let object = cluster.patch(kind, name, MANAGER, &patch).await?;
+        let is_suspended = || object.field("spec").get("suspend").and_then(Value::as_bool) == Some(true);
+        if matches!(self, Self::Suspended(true)) && !is_suspended() {
+            // Definitions of older versions drop the field.
+            let why = format!(
+                "the {} of this cluster, {}, has no spec.suspend",
+                kind.kind,
+                kind.api_version()
+            );
+            return Err(NotDone::new(StatusCode::CONFLICT, why));
+        }
+        Ok(object)
     }
 }
 

@@ -88,13 +88,16 @@ impl Call {
             .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
     }
 
-    /// Whether a page of ours has sent it, as far as the browser tells. What is no browser tells nothing.
+    /// Whether a page of ours has sent it, as far as the browser tells. What is no browser tells nothing. A proxy may send another `Host`
+    /// than its own, and says so; a page of another site can say nothing of that kind.
     pub(super) fn is_from_here(&self) -> bool {
+        let hosts = [HOST.as_str(), "x-forwarded-host"]
+            .into_iter()
+            .filter_map(|name| self.header(name));
+        let hosts: Vec<&str> = hosts.flat_map(|hosts| hosts.split(',')).map(str::trim).collect();
         let is_ours = |origin: &str| {
             let origin = origin.split_once("://").map(|(_, host)| host);
-            origin.is_some()
-                && origin.map(str::to_ascii_lowercase)
-                    == self.header(HOST.as_str()).map(|host| host.to_ascii_lowercase())
+            origin.is_some_and(|origin| hosts.iter().any(|host| host.eq_ignore_ascii_case(origin)))
         };
         let is_same_site = self.header("sec-fetch-site").is_none_or(|site| site == "same-origin");
         is_same_site && self.header(ORIGIN.as_str()).is_none_or(is_ours)
@@ -162,6 +165,23 @@ mod tests {
             (&[host, ("origin", "https://ui.acme.io")], false),
             (&[host, ("origin", "https://evil.io")], false),
             (&[host, ("origin", "null")], false),
+            (
+                &[
+                    ("host", "10.0.0.1"),
+                    ("x-forwarded-host", "ui.acme.io"),
+                    ("origin", "https://ui.acme.io"),
+                ],
+                true,
+            ),
+            (
+                &[
+                    host,
+                    ("x-forwarded-host", "a.io, other.acme.io"),
+                    ("origin", "https://evil.io"),
+                ],
+                false,
+            ),
+            (&[("origin", "https://")], false),
             (&[host, ("sec-fetch-site", "same-site")], false),
             (&[host, ("sec-fetch-site", "cross-site")], false),
         ] {

@@ -17,13 +17,6 @@ pub(super) static KINDS: [&Kind; 8] = [
     &EXTERNAL_ARTIFACT,
 ];
 
-/// The `apiVersion` of objects whose events are looked at: events of everything else are never asked for.
-pub(super) const EVENT_SOURCES: [&str; 3] = [
-    "image.toolkit.fluxcd.io/v1",
-    "kustomize.toolkit.fluxcd.io/v1",
-    "source.toolkit.fluxcd.io/v1",
-];
-
 /// The kind of a name, with that of events.
 pub(super) fn named(name: &str) -> Option<&'static Kind> {
     let all = KINDS.into_iter().chain([&EVENT]);

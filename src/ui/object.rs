@@ -69,7 +69,7 @@ impl Reader<'_> {
         {
             let id = bumpwright_overview::Id::new(kind.kind, name.clone());
             self.world.readiness(&id).ok_or(Unseen::NotFound)?;
-            let found = self.watches.get(kind, &name).ok_or(Unseen::NotFound)?;
+            let (kind, found) = self.watches.get(kind, &name).ok_or(Unseen::NotFound)?;
             let entry = Entry {
                 version: kind.version.to_owned(),
                 ..object.clone()

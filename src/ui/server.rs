@@ -21,7 +21,7 @@ use super::reply;
 use super::rights::{Rights, Sight};
 use super::settings::UiSettings;
 use super::shares::Shares;
-use super::snapshot::{Fields, Snapshots};
+use super::snapshot::{Fields, IDLE, Snapshots};
 use super::tags::TagReader;
 use super::view::{View, Views, places};
 use super::watches::Watches;
@@ -123,7 +123,7 @@ impl Ui {
         };
         Some(Self {
             gate: Gate::new(&settings.auth, &cluster),
-            snapshots: Snapshots::new(Arc::clone(&watches), fields, forgotten),
+            snapshots: Snapshots::new(Arc::clone(&watches), fields, IDLE, forgotten),
             streams: Shares::new(live::STREAMS, live::OF_ONE),
             requests: Shares::new(REQUESTS, OF_ONE),
             turns: Semaphore::new(AT_ONCE),

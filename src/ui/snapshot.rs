@@ -24,13 +24,13 @@ const LEAST: Duration = Duration::from_secs(1);
 const MOST: Duration = Duration::from_secs(30);
 
 /// How long after the last look everything is forgotten.
-const IDLE: Duration = Duration::from_secs(300);
+pub(super) const IDLE: Duration = Duration::from_secs(300);
 
 /// How long the first lists are waited for; what has not come by then is left out for now.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether nobody has looked.
-const ROUND: Duration = Duration::from_secs(20);
+/// How often in that time it is looked whether nobody has looked.
+const ROUNDS: u32 = 15;
 
 /// All objects at one time.
 #[derive(Clone, Debug)]
@@ -50,6 +50,7 @@ pub(super) struct Snapshots {
     watches: Arc<Watches>,
     fields: Option<Fields>,
     state: Mutex<State>,
+    idle: Duration,
     /// Called when everything is forgotten.
     forgotten: Box<dyn Fn() + Send + Sync>,
 }
@@ -79,15 +80,18 @@ impl Latest {
 }
 
 impl Snapshots {
+    /// `idle` is how long after the last look everything is forgotten.
     pub(super) fn new(
         watches: Arc<Watches>,
         fields: Option<Fields>,
+        idle: Duration,
         forgotten: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             watches,
             fields,
             state: Mutex::default(),
+            idle,
             forgotten: Box::new(forgotten),
         })
     }
@@ -101,19 +105,20 @@ impl Snapshots {
     pub(super) async fn current(self: &Arc<Self>) -> Arc<Snapshot> {
         let mut state = self.state.lock().await;
         if state.looked.replace(Instant::now()).is_none() {
-            tokio::spawn(forget_when_idle(Arc::downgrade(self)));
+            tokio::spawn(forget_when_idle(Arc::downgrade(self), self.idle));
         }
         let changes = *self.watches.changes().borrow();
         if let Some(latest) = state.latest.as_ref().filter(|latest| latest.is_fresh(changes)) {
             return Arc::clone(&latest.snapshot);
         }
-        let caches = self.watches.begin();
+        let (caches, unknown) = self.watches.begin().await;
         let patience = if state.number == state.begun {
             PATIENCE
         } else {
             Duration::ZERO
         };
-        let left_out = listed(&caches, patience).await;
+        let mut left_out = listed(&caches, patience).await;
+        left_out.extend(unknown);
         // What comes while it is built is for the next one.
         let changes = *self.watches.changes().borrow();
         let mut builder = std::mem::take(&mut state.builder);
@@ -141,12 +146,12 @@ impl Snapshots {
     }
 }
 
-async fn forget_when_idle(snapshots: Weak<Snapshots>) {
+async fn forget_when_idle(snapshots: Weak<Snapshots>, idle: Duration) {
     loop {
-        tokio::time::sleep(ROUND).await;
+        tokio::time::sleep(idle / ROUNDS).await;
         let Some(snapshots) = snapshots.upgrade() else { return };
         let mut state = snapshots.state.lock().await;
-        if state.looked.is_some_and(|looked| looked.elapsed() > IDLE) {
+        if state.looked.is_some_and(|looked| looked.elapsed() > idle) {
             *state = State {
                 number: state.number,
                 begun: state.number,
@@ -264,4 +269,123 @@ where
     facts.metadata.deletion_timestamp = object.deleting.then(String::new);
     objects.insert(key, facts);
     true
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::{self, Write as _};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use bumpwright_kube::{Cluster, Connect, Scope};
+    use bumpwright_runtime::{Log, LogOptions};
+    use bumpwright_testkit::http_server::{HttpServer, Out};
+    use bumpwright_testkit::reply::Reply;
+    use serde_json::json;
+
+    use super::super::kinds::KINDS;
+    use super::*;
+
+    /// An API server that has all kinds, each without objects, and counts the watches that are open.
+    fn server(open: Arc<AtomicUsize>) -> HttpServer {
+        HttpServer::start(None, move |request, out| {
+            if request.parameter("watch").is_some() {
+                open.fetch_add(1, Ordering::SeqCst);
+                let ended = bookmarks(out);
+                open.fetch_sub(1, Ordering::SeqCst);
+                return ended;
+            }
+            let kinds = KINDS
+                .iter()
+                .filter(|kind| request.path == format!("/apis/{}", kind.api_version()));
+            let kinds: Vec<_> = kinds
+                .map(|kind| json!({"name": kind.plural, "kind": kind.kind, "namespaced": true, "verbs": ["list"]}))
+                .collect();
+            let answer = match kinds.as_slice() {
+                [] => json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}),
+                kinds => json!({"kind": "APIResourceList", "apiVersion": "v1", "resources": kinds}),
+            };
+            Reply::json(&answer).send(request, out)
+        })
+    }
+
+    /// Until the client is gone.
+    fn bookmarks(out: &mut Out<'_>) -> io::Result<bool> {
+        write!(
+            out,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )?;
+        let version = json!({"apiVersion": "v1", "kind": "Any", "metadata": {"resourceVersion": "2"}});
+        let line = format!("{}\n", json!({"type": "BOOKMARK", "object": version}));
+        while !out.stopped() {
+            write!(out, "{:x}\r\n{line}\r\n", line.len())?;
+            out.flush()?;
+            out.sleep(Duration::from_millis(10));
+        }
+        Ok(false)
+    }
+
+    async fn watches(server: &HttpServer) -> Watches {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kubeconfig");
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "a",
+            "clusters": [{"name": "a", "cluster": {"server": server.url("").trim_end_matches('/')}}],
+            "users": [{"name": "a", "user": {}}],
+            "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        });
+        std::fs::write(&file, config.to_string()).unwrap();
+        let connect = Connect {
+            kubeconfig: Some(file),
+            ..Connect::default()
+        };
+        let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await.unwrap();
+        let log = Log::stderr(LogOptions::default()).unwrap();
+        Watches::new(cluster, vec![Scope::default()], Vec::new(), log)
+    }
+
+    /// Waits until so many watches are open. With `snapshots` somebody looks all the time.
+    async fn opened(open: &AtomicUsize, count: usize, snapshots: Option<&Arc<Snapshots>>) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while open.load(Ordering::SeqCst) != count {
+            let now = open.load(Ordering::SeqCst);
+            assert!(Instant::now() < end, "{now} watches are open in place of {count}");
+            if let Some(snapshots) = snapshots {
+                snapshots.current().await;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    #[test]
+    fn watches_end_when_nobody_has_looked_for_a_while_and_begin_again() {
+        const IDLE: Duration = Duration::from_millis(300);
+        // One for each kind, and one for the events of each group.
+        let all = KINDS.len() + 3;
+        let (open, forgotten) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let server = server(Arc::clone(&open));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let counted = Arc::clone(&forgotten);
+            let forgets = move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+            };
+            let snapshots = Snapshots::new(Arc::new(watches(&server).await), None, IDLE, forgets);
+            assert_eq!(server.connections(), 0, "nobody has looked");
+            for _ in 0..2 {
+                let before = forgotten.load(Ordering::SeqCst);
+                assert_eq!(snapshots.current().await.left_out, Vec::<String>::new());
+                opened(&open, all, Some(&snapshots)).await;
+                // Each look begins the time anew.
+                let last = Instant::now();
+                snapshots.current().await;
+                opened(&open, 0, None).await;
+                assert!(last.elapsed() >= IDLE, "they end after {:?}", last.elapsed());
+                assert!(forgotten.load(Ordering::SeqCst) > before);
+            }
+        });
+    }
 }

@@ -28,9 +28,9 @@ impl TagReader {
     pub(super) fn rows(&self, watches: &Watches, image: &Image) -> Vec<TagRow> {
         let policy = watches.get(&IMAGE_POLICY, &image.policy.name);
         let repository = watches.get(&IMAGE_REPOSITORY, &image.repository.name);
-        let tags = repository.and_then(|repository| self.scanned(&repository));
+        let tags = repository.and_then(|(_, repository)| self.scanned(&repository));
         let tags = tags.unwrap_or_else(|| image.tags.clone());
-        let policy = policy.and_then(|policy| policy.read::<ImagePolicy>(&IMAGE_POLICY).ok());
+        let policy = policy.and_then(|(kind, policy)| policy.read::<ImagePolicy>(kind).ok());
         let facts = policy
             .as_ref()
             .map(|policy| self.facts(policy, image))

@@ -1,19 +1,24 @@
 //! The caches that pages are made of: those that this process has anyway, and others that are filled while somebody looks.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::future::join_all;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use super::kinds::{EVENT_SOURCES, KINDS};
+use super::kinds::KINDS;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cache, Cluster, EVENT, Kind, Object, Scope};
 use bumpwright_runtime::Log;
 
 /// The pause between two looks at a list that has not come.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How long the server may take to say which version of a kind it has.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The most bytes of events of a group. Further ones are not kept.
 const EVENTS: usize = 4 << 20;
@@ -35,6 +40,8 @@ pub(crate) struct Watches {
 #[derive(Default)]
 struct Own {
     caches: Vec<Arc<Cache>>,
+    /// The `apiVersion` of objects whose events are watched: events of everything else are never asked for.
+    event_sources: BTreeSet<String>,
     tasks: JoinSet<()>,
 }
 
@@ -55,26 +62,51 @@ impl Watches {
         }
     }
 
-    /// All caches; begins the watches that do not run anyway.
-    pub(super) fn begin(&self) -> Vec<Arc<Cache>> {
-        let mut own = self.own();
-        if own.caches.is_empty() {
-            for scope in &self.scopes {
-                let missing = KINDS
-                    .iter()
-                    .filter(|kind| !self.lent.iter().any(|lent| lent.kind() == **kind));
-                missing.for_each(|kind| self.watch(&mut own, Cache::new(kind), scope.clone()));
-                for api_version in EVENT_SOURCES {
-                    let scope = Scope {
-                        namespace: scope.namespace.clone(),
-                        labels: None,
-                        fields: Some(format!("involvedObject.apiVersion={api_version}")),
-                    };
-                    self.watch(&mut own, Cache::with_room(&EVENT, EVENTS), scope);
-                }
+    /// All caches, and what is left out for now; begins the watches that do not run anyway. Older installations of Flux serve older
+    /// versions of their kinds alone, so the server is asked which it has.
+    pub(super) async fn begin(&self) -> (Vec<Arc<Cache>>, Vec<String>) {
+        let missing = KINDS.into_iter().filter(|kind| self.find(kind).is_none());
+        let asked = missing.map(|kind| async move { (kind, timeout(PATIENCE, self.cluster.served(kind)).await) });
+        let answers = join_all(asked).await;
+        let (mut own, mut left_out) = (self.own(), Vec::new());
+        for (kind, answer) in answers {
+            match answer {
+                Ok(Ok(served)) => self.begin_kind(&mut own, served),
+                // Watches can be allowed without it.
+                Ok(Err(error)) if error.is_forbidden() => self.begin_kind(&mut own, kind),
+                Ok(Err(error)) => left_out.push(format!("{} are left out: {error}", kind.plural)),
+                Err(_) => left_out.push(format!("{} are left out: the server does not answer", kind.plural)),
             }
         }
-        self.lent.iter().chain(&own.caches).map(Arc::clone).collect()
+        self.begin_events(&mut own);
+        let caches = self.lent.iter().chain(&own.caches).map(Arc::clone).collect();
+        (caches, left_out)
+    }
+
+    fn begin_kind(&self, own: &mut Own, kind: &'static Kind) {
+        for scope in &self.scopes {
+            self.watch(own, Cache::new(kind), scope.clone());
+        }
+    }
+
+    /// Events about the kinds that are watched, at their versions.
+    fn begin_events(&self, own: &mut Own) {
+        let watched = self.lent.iter().chain(&own.caches).map(|cache| cache.kind());
+        let watched = watched.filter(|kind| KINDS.iter().any(|known| known.is(kind)));
+        let sources: BTreeSet<String> = watched.map(Kind::api_version).collect();
+        for source in sources {
+            if !own.event_sources.insert(source.clone()) {
+                continue;
+            }
+            for scope in &self.scopes {
+                let scope = Scope {
+                    namespace: scope.namespace.clone(),
+                    labels: None,
+                    fields: Some(format!("involvedObject.apiVersion={source}")),
+                };
+                self.watch(own, Cache::with_room(&EVENT, EVENTS), scope);
+            }
+        }
     }
 
     /// Ends the watches that do not run anyway.
@@ -82,11 +114,22 @@ impl Watches {
         *self.own() = Own::default();
     }
 
-    /// The last seen state of an object.
-    pub(super) fn get(&self, kind: &Kind, name: &ObjectName) -> Option<Arc<Object>> {
+    /// The last seen state of an object, and its kind at the version that is watched.
+    pub(super) fn get(&self, kind: &Kind, name: &ObjectName) -> Option<(&'static Kind, Arc<Object>)> {
+        let own = self.own();
+        let mut caches = self
+            .lent
+            .iter()
+            .chain(&own.caches)
+            .filter(|cache| cache.kind().is(kind));
+        caches.find_map(|cache| Some((cache.kind(), cache.get(name)?)))
+    }
+
+    /// A kind at the version that is watched.
+    pub(super) fn find(&self, kind: &Kind) -> Option<&'static Kind> {
         let own = self.own();
         let mut caches = self.lent.iter().chain(&own.caches);
-        caches.find_map(|cache| cache.get(name).filter(|_| cache.kind() == kind))
+        caches.find(|cache| cache.kind().is(kind)).map(|cache| cache.kind())
     }
 
     /// The number of changes so far, and when there are more.

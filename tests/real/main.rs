@@ -26,8 +26,12 @@ mod notation;
 #[path = "../sources/observed.rs"]
 #[allow(dead_code)]
 mod observed;
+#[path = "../views/server/seeded.rs"]
+#[allow(dead_code)]
+mod pages;
 mod prometheus;
 mod registries;
+mod revoked;
 #[path = "../sources/rounds.rs"]
 #[allow(dead_code)]
 mod rounds;

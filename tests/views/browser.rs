@@ -1,7 +1,9 @@
 //! The pages in a real browser, with a real API server (`browser/scenes`). What a scene saw is in `target/test-output/browser`.
 
+mod facts;
 mod fleet;
 mod people;
+mod proxied;
 mod seed;
 
 use std::process::Command;

@@ -9,6 +9,7 @@
 )]
 
 mod browser;
+mod old_versions;
 mod seed;
 mod server;
 mod terminal;

@@ -26,11 +26,16 @@ pub fn ago(seconds: i64) -> String {
 pub fn seeded<'a>(cluster: &'a Cluster, namespace: &str) -> World<'a> {
     cluster.define();
     let world = World::new(cluster, namespace);
-    sources(&world);
-    images(&world);
-    automations(&world);
-    kustomizations(&world);
+    seed(&world);
     world
+}
+
+/// Seeds a namespace, whose kinds are defined at its version.
+pub fn seed(world: &World<'_>) {
+    sources(world);
+    images(world);
+    automations(world);
+    kustomizations(world);
 }
 
 /// Ready, in this condition for so many seconds.
@@ -221,7 +226,7 @@ pub fn event(
     let event = json!({
         "apiVersion": "v1", "kind": "Event", "type": about, "reason": reason, "message": message, "count": 3,
         "metadata": {"generateName": format!("{name}."), "name": format!("{name}.{}", reason.to_lowercase()), "namespace": namespace},
-        "involvedObject": {"apiVersion": kind.api_version, "kind": kind.kind, "name": name, "namespace": namespace},
+        "involvedObject": {"apiVersion": world.api_version(kind), "kind": kind.kind, "name": name, "namespace": namespace},
         "firstTimestamp": ago(20 * HOUR), "lastTimestamp": ago(seconds), "source": {"component": "test"},
     });
     world.cluster.create(&event, "").unwrap();

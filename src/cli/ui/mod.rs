@@ -147,6 +147,8 @@ fn proxy(args: &Ui) -> Result<ProxyAuth, String> {
     let proxy = ProxyAuth {
         user: header("--ui-user-header", &args.ui_user_header)?,
         groups: header("--ui-groups-header", &args.ui_groups_header)?,
+        user_prefix: args.ui_user_prefix.clone(),
+        groups_prefix: args.ui_groups_prefix.clone(),
         secret: header("--ui-secret-header", &args.ui_secret_header)?,
         secret_file: secret_file.ok_or("--ui-auth=header needs --ui-secret-file, by which the proxy proves itself")?,
     };

@@ -1,4 +1,4 @@
-//! Whose token it is: TokenReviews, cached for a minute by the token's SHA-256.
+//! Whose token it is: TokenReviews, cached by the token's SHA-256. What is revoked ends within a minute.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout};
 use bumpwright_kube::{Cluster, User};
 use bumpwright_secret::Secret;
 
-/// How long an answer counts: a person's, and that a token is nobody's.
-const KEPT: Duration = Duration::from_secs(60);
+/// How long an answer counts: a person's, and that a token is nobody's. With the beat of streams that is a minute.
+const KEPT: Duration = Duration::from_secs(45);
 const REFUSED: Duration = Duration::from_secs(10);
 
 /// The most answers of each sort.

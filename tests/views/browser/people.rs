@@ -2,7 +2,7 @@
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::waiting::until;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -19,6 +19,26 @@ pub fn person(cluster: &Cluster, namespace: &str, name: &str) -> String {
 
 /// The right to do this with what pages are made of, in the account's namespace.
 pub fn bind_role(cluster: &Cluster, namespace: &str, name: &str, verbs: &[&str]) {
+    let account = json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
+    let user = json!({ "user": format!("system:serviceaccount:{namespace}:{name}") });
+    bind(cluster, namespace, (name, verbs), &account, user);
+}
+
+/// The same for a group of the cluster.
+pub fn bind_role_to_group(cluster: &Cluster, namespace: &str, group: &str, verbs: &[&str]) {
+    let subject = json!({"kind": "Group", "name": group, "apiGroup": RBAC});
+    let name = group.replace(':', "-");
+    bind(
+        cluster,
+        namespace,
+        (name.as_str(), verbs),
+        &subject,
+        json!({"user": "anybody", "groups": [group]}),
+    );
+}
+
+/// `user` are the fields of a review that say who it is.
+fn bind(cluster: &Cluster, namespace: &str, (name, verbs): (&str, &[&str]), subject: &Json, user: Json) {
     let version = format!("{RBAC}/v1");
     let groups = [
         "image.toolkit.fluxcd.io",
@@ -34,20 +54,14 @@ pub fn bind_role(cluster: &Cluster, namespace: &str, name: &str, verbs: &[&str])
     cluster.apply(
         &json!({
             "apiVersion": version, "kind": "RoleBinding", "metadata": metadata,
-            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name}, "subjects": [subject],
         })
         .to_string(),
     );
-    let review = json!({
-        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {
-            "user": format!("system:serviceaccount:{namespace}:{name}"),
-            "resourceAttributes": {
-                "verb": verbs.last(), "group": groups[1], "resource": "kustomizations", "namespace": namespace,
-            },
-        },
-    });
+    let mut spec = user;
+    spec["resourceAttributes"] =
+        json!({"verb": verbs.last(), "group": groups[1], "resource": "kustomizations", "namespace": namespace});
+    let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
     until("the rights are in effect", || {
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
         cluster.request("POST", path, "", &review.to_string()).body["status"]["allowed"] == true

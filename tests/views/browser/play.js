@@ -111,6 +111,21 @@ class Stage {
     }
   }
 
+  // The same in both themes and on a phone; `look` is called in each.
+  async is_fit_everywhere(page, as, look = async () => {}) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      for (const [width, height] of [[1280, 800], [360, 740]]) {
+        await page.setViewportSize({ width, height });
+        const how = `${colorScheme} at ${width} px`;
+        await this.is_fit(page, `${as}, ${how}`);
+        await look(how);
+      }
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  }
+
   // A picture that is kept with what the tests printed.
   async picture(page, name) {
     await page.screenshot({ path: path.join(this.output, `${name}.png`), animations: "disabled", caret: "hide" });

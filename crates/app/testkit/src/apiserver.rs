@@ -43,6 +43,23 @@ pub struct Cluster {
     dir: tempfile::TempDir,
 }
 
+/// The definitions of `crds/`.
+fn definitions() -> Vec<Json> {
+    let files = std::fs::read_dir(crate::root().join("crds")).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    texts.map(|text| serde_saphyr::from_str(&text).unwrap()).collect()
+}
+
+/// A definition with one of its versions; none where it has not that one.
+fn at_version(mut definition: Json, version: &str) -> Option<Json> {
+    let versions = definition["spec"]["versions"].as_array_mut().unwrap();
+    versions.retain(|one| one["name"] == version);
+    let only = versions.first_mut()?;
+    only["storage"] = json!(true);
+    only["served"] = json!(true);
+    Some(definition)
+}
+
 /// Additional trust of a cluster.
 pub struct Trust<'a> {
     /// Trusts ServiceAccounts of this cluster, as `first:system:serviceaccount:NAMESPACE:NAME`, with tokens for the cluster's
@@ -286,15 +303,22 @@ impl Cluster {
 
     /// Applies all definitions of `crds/`, once for a cluster.
     pub fn define(&self) {
-        self.defined.call_once(|| {
-            let folder = crate::root().join("crds");
-            let files = std::fs::read_dir(folder).unwrap();
-            let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
-            let definitions: Vec<Json> = texts.map(|text| serde_saphyr::from_str(&text).unwrap()).collect();
-            // All of them first: the server prepares them concurrently.
-            definitions.iter().for_each(|definition| self.apply_one(definition));
-            definitions.iter().for_each(|definition| self.await_served(definition));
-        });
+        self.defined.call_once(|| self.define_all(&definitions()));
+    }
+
+    /// Applies the definitions of `crds/` with this version alone, and of what has no such version nothing: as an older installation of
+    /// Flux.
+    pub fn define_at(&self, version: &str) {
+        let older = definitions()
+            .into_iter()
+            .filter_map(|definition| at_version(definition, version));
+        self.define_all(&older.collect::<Vec<_>>());
+    }
+
+    fn define_all(&self, definitions: &[Json]) {
+        // All of them first: the server prepares them concurrently.
+        definitions.iter().for_each(|definition| self.apply_one(definition));
+        definitions.iter().for_each(|definition| self.await_served(definition));
     }
 
     /// Applies all documents server-side, and waits until kinds that they define are served.
@@ -316,7 +340,8 @@ impl Cluster {
     fn await_served(&self, definition: &Json) {
         let (group, plural) = (text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
         let end = Instant::now() + START;
-        for version in definition["spec"]["versions"].as_array().unwrap() {
+        let versions = definition["spec"]["versions"].as_array().unwrap();
+        for version in versions.iter().filter(|version| version["served"] == true) {
             let path = format!("/apis/{group}/{}/{plural}?limit=1", text(version, "/name"));
             while self.request("GET", &path, "", "").status != 200 {
                 assert!(Instant::now() < end, "{path} is not served");

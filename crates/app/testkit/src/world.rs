@@ -71,6 +71,8 @@ pub struct World<'a> {
     pub git: GitHttp,
     /// The labels of [`World::put`].
     labels: serde_json::Map<String, Json>,
+    /// The version of Flux's kinds.
+    version: &'static str,
 }
 
 impl<'a> World<'a> {
@@ -90,6 +92,21 @@ impl<'a> World<'a> {
             folder,
             git,
             labels: serde_json::Map::new(),
+            version: "v1",
+        }
+    }
+
+    /// The same, with Flux's kinds at an older version.
+    pub fn at_version(mut self, version: &'static str) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The `apiVersion` of a kind in this world.
+    pub fn api_version(&self, kind: ObjectKind) -> String {
+        match kind.api_version.split_once('/') {
+            Some((group, "v1")) if group.ends_with(".toolkit.fluxcd.io") => format!("{group}/{}", self.version),
+            _ => kind.api_version.to_owned(),
         }
     }
 
@@ -143,7 +160,7 @@ impl<'a> World<'a> {
 
     /// Applies an object with these fields, which may include metadata.
     pub fn put(&self, kind: ObjectKind, name: &str, mut fields: Json) {
-        fields["apiVersion"] = json!(kind.api_version);
+        fields["apiVersion"] = json!(self.api_version(kind));
         fields["kind"] = json!(kind.kind);
         fields["metadata"]["name"] = json!(name);
         fields["metadata"]["namespace"] = json!(self.namespace);
@@ -163,7 +180,9 @@ impl<'a> World<'a> {
         let root = if kind.api_version.contains('/') { "apis" } else { "api" };
         format!(
             "/{root}/{}/namespaces/{}/{}",
-            kind.api_version, self.namespace, kind.plural
+            self.api_version(kind),
+            self.namespace,
+            kind.plural
         )
     }
 

@@ -155,6 +155,8 @@ pub struct PolicyStatus {
     pub latest_image: String,
     /// The choice before.
     pub observed_previous_ref: Option<ImageRef>,
+    /// The choice before in older versions.
+    pub observed_previous_image: String,
     /// Conditions.
     pub conditions: Vec<Condition>,
     /// Observed generation.

@@ -145,6 +145,14 @@ impl std::fmt::Display for Version {
     }
 }
 
+/// An image as statuses have it, or as older versions do: in one text.
+fn version(image: Option<&ImageRef>, text: &str) -> Option<Version> {
+    match image {
+        Some(image) => Some(image.into()),
+        None => parse_latest_image(text).ok().map(Version::from),
+    }
+}
+
 /// The automations that have a policy, each with the image of its last run.
 pub(crate) type Users<'a> = Vec<(&'a ObjectName, &'a AutomationFacts, &'a ImageRef)>;
 
@@ -152,10 +160,15 @@ impl PolicyFacts {
     /// The choice.
     #[must_use]
     pub fn chosen(&self) -> Option<Version> {
-        match &self.status.latest_ref {
-            Some(latest) => Some(latest.into()),
-            None => parse_latest_image(&self.status.latest_image).ok().map(Version::from),
-        }
+        version(self.status.latest_ref.as_ref(), &self.status.latest_image)
+    }
+
+    /// The choice before.
+    fn previous(&self) -> Option<Version> {
+        version(
+            self.status.observed_previous_ref.as_ref(),
+            &self.status.observed_previous_image,
+        )
     }
 
     /// The versions that failed, with why.
@@ -189,7 +202,7 @@ impl World {
         let facts = self.repositories.get(&repository);
         let scan = facts.map(|facts| &facts.status.last_scan_result);
         let chosen = policy.chosen();
-        let previous = policy.status.observed_previous_ref.as_ref().map(Version::from);
+        let previous = policy.previous();
         let standing = standings.of(name, policy, chosen.as_ref(), users);
         let automations = users.iter().map(|(user, ..)| Id::new(AUTOMATION, (*user).clone()));
         Image {

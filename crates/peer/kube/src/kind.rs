@@ -18,6 +18,7 @@ pub struct Kind {
 }
 
 const IMAGE: &str = "image.toolkit.fluxcd.io";
+const SOURCE: &str = "source.toolkit.fluxcd.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CORE: &str = "";
 
@@ -28,15 +29,32 @@ pub const IMAGE_POLICY: Kind = v1(IMAGE, "ImagePolicy", "imagepolicies");
 /// `ImageUpdateAutomation`
 pub const IMAGE_UPDATE_AUTOMATION: Kind = v1(IMAGE, "ImageUpdateAutomation", "imageupdateautomations");
 /// `GitRepository`
-pub const GIT_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "GitRepository", "gitrepositories");
+pub const GIT_REPOSITORY: Kind = v1(SOURCE, "GitRepository", "gitrepositories");
 /// `OCIRepository`
-pub const OCI_REPOSITORY: Kind = v1("source.toolkit.fluxcd.io", "OCIRepository", "ocirepositories");
+pub const OCI_REPOSITORY: Kind = v1(SOURCE, "OCIRepository", "ocirepositories");
 /// `Bucket`
-pub const BUCKET: Kind = v1("source.toolkit.fluxcd.io", "Bucket", "buckets");
+pub const BUCKET: Kind = v1(SOURCE, "Bucket", "buckets");
 /// `ExternalArtifact`
-pub const EXTERNAL_ARTIFACT: Kind = v1("source.toolkit.fluxcd.io", "ExternalArtifact", "externalartifacts");
+pub const EXTERNAL_ARTIFACT: Kind = v1(SOURCE, "ExternalArtifact", "externalartifacts");
 /// `Kustomization`
 pub const KUSTOMIZATION: Kind = v1("kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations");
+
+/// Older versions of Flux's kinds, the only ones that its installations of before serve.
+static OLDER: [Kind; 13] = [
+    IMAGE_REPOSITORY.at("v1beta2"),
+    IMAGE_REPOSITORY.at("v1beta1"),
+    IMAGE_POLICY.at("v1beta2"),
+    IMAGE_POLICY.at("v1beta1"),
+    IMAGE_UPDATE_AUTOMATION.at("v1beta2"),
+    IMAGE_UPDATE_AUTOMATION.at("v1beta1"),
+    GIT_REPOSITORY.at("v1beta2"),
+    GIT_REPOSITORY.at("v1beta1"),
+    OCI_REPOSITORY.at("v1beta2"),
+    BUCKET.at("v1beta2"),
+    BUCKET.at("v1beta1"),
+    KUSTOMIZATION.at("v1beta2"),
+    KUSTOMIZATION.at("v1beta1"),
+];
 
 /// `Secret`
 pub const SECRET: Kind = v1(CORE, "Secret", "secrets");
@@ -89,6 +107,30 @@ const fn v1(group: &'static str, kind: &'static str, plural: &'static str) -> Ki
 }
 
 impl Kind {
+    const fn at(&self, version: &'static str) -> Self {
+        Self {
+            group: self.group,
+            version,
+            kind: self.kind,
+            plural: self.plural,
+        }
+    }
+
+    /// The same kind at another version; none where it is not known there.
+    #[must_use]
+    pub fn at_version(&'static self, version: &str) -> Option<&'static Self> {
+        if self.version == version {
+            return Some(self);
+        }
+        OLDER.iter().find(|kind| kind.is(self) && kind.version == version)
+    }
+
+    /// Whether it is the same kind, at whichever version.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        (self.group, self.kind) == (other.group, other.kind)
+    }
+
     /// `group/version`, or `v1`.
     #[must_use]
     pub fn api_version(&self) -> String {
