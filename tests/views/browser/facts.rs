@@ -97,7 +97,7 @@ impl Facts {
         let spec = json!({"image": self.image(), "interval": "1h", "insecure": true});
         world.add(IMAGE_REPOSITORY, "app", spec);
         let guards = json!({"bumpwright.dev/minimum-age": "72h", "bumpwright.dev/verify-provider": "cosign",
-            "bumpwright.dev/verify-secret": "keys"});
+            "bumpwright.dev/verify-secret": "keys", "bumpwright.dev/verify-fallback": "true"});
         world.annotated(IMAGE_POLICY, "app", &guards, newest("app"));
         world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
         world.add(AUTOMATION, "app", automation("app"));

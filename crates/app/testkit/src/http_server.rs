@@ -73,9 +73,21 @@ pub struct Out<'a> {
     stream: &'a mut dyn Write,
     stop: &'a AtomicBool,
     sent: &'a AtomicUsize,
+    socket: &'a TcpStream,
 }
 
 impl Out<'_> {
+    /// Whether the client has closed the connection.
+    pub fn is_left(&self) -> bool {
+        self.socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let peeked = self.socket.peek(&mut [0]);
+        self.socket.set_read_timeout(None).unwrap();
+        match peeked {
+            Ok(read) => read == 0,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut),
+        }
+    }
+
     /// Whether the test is over.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
@@ -208,6 +220,7 @@ impl Shared {
         // Without it each second answer on a kept connection waits 40 ms for the client's delayed ACK.
         tcp.set_nodelay(true).unwrap();
         let connection = self.connections.fetch_add(1, Ordering::SeqCst) + 1;
+        let socket = tcp.try_clone().unwrap();
         let stream: Box<dyn Stream> = match &self.tls {
             Some(config) => {
                 let session = rustls::ServerConnection::new(Arc::clone(config)).unwrap();
@@ -228,6 +241,7 @@ impl Shared {
                 stream,
                 stop: &self.stop,
                 sent: &self.sent,
+                socket: &socket,
             };
             match handler(&request, &mut out) {
                 Ok(true) if !self.stop.load(Ordering::SeqCst) => {}

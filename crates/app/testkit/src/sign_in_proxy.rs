@@ -5,6 +5,7 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::Deref;
+use std::time::Duration;
 
 use crate::http_server::{HttpServer, Out, Request};
 use crate::reply::Reply;
@@ -78,10 +79,18 @@ fn pass_on(server: SocketAddr, secret: &str, guest: &Guest, request: &Request, o
     ));
     let mut behind = TcpStream::connect(server)?;
     behind.write_all(&[head.as_bytes(), &request.body].concat())?;
+    behind.set_read_timeout(Some(Duration::from_millis(50)))?;
     let mut buffer = vec![0; 16 << 10];
-    while let read @ 1.. = behind.read(&mut buffer)? {
-        out.write_all(&buffer[..read])?;
-        out.flush()?;
+    loop {
+        match behind.read(&mut buffer) {
+            Ok(0) => return Ok(false),
+            Ok(read) => {
+                out.write_all(&buffer[..read])?;
+                out.flush()?;
+            }
+            // A client that leaves a stream ends it at the server, too.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && !out.is_left() && !out.stopped() => {}
+            Err(error) => return Err(error),
+        }
     }
-    Ok(false)
 }

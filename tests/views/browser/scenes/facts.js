@@ -11,10 +11,11 @@ async function sign_in(page, token) {
   await page.waitForURL((url) => url.pathname === "/");
 }
 
-// The text of a page with everything that can be unfolded.
+// The text of a page with everything that can be unfolded, and the times that its words stand for.
 async function text(page) {
   for (const summary of await page.locator("main details:not([open]) > summary").all()) await summary.click();
-  return page.getByRole("main").innerText();
+  const times = await page.locator("main time").evaluateAll((all) => all.map((one) => one.dateTime));
+  return `${await page.getByRole("main").innerText()}\n${times.join("\n")}`;
 }
 
 // A page once it shows all that it has to: what it knows of the cluster is a second old.
