@@ -76,12 +76,13 @@ impl Registered for Kustomizations {
 
     fn triggers(caches: &Caches, queue: &Arc<Queue>) {
         let kustomizations = caches.of(Watch::ours(Self::KIND));
-        triggers::own(&kustomizations, queue);
+        let referring = triggers::referring(&kustomizations);
+        triggers::own(&kustomizations, &referring, queue);
         for kind in SOURCES {
-            triggers::of_source(&caches.of(Watch::all(kind)), &kustomizations, queue);
+            triggers::of_source(&caches.of(Watch::all(kind)), &referring, queue);
         }
         for kind in CONFIGS {
-            triggers::of_config(&caches.of(Watch::configs(kind)), &kustomizations, queue);
+            triggers::of_config(&caches.of(Watch::configs(kind)), &referring, queue);
         }
     }
 
