@@ -9,6 +9,7 @@ import argparse
 import math
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -27,6 +28,7 @@ def main():
     parser.add_argument("what", choices=[*OURS], nargs="?", default="kustomizations")
     parser.add_argument("--binary", default=PROJECT / "target/dist/bumpwright")
     parser.add_argument("--flux", action="store_true", help="Flux's controller beside it, for Kustomizations and sources")
+    parser.add_argument("--only", help="one of the programs")
     parser.add_argument("--sizes", type=int, nargs="*", help="Kustomizations, automations or small repositories")
     parser.add_argument("--objects", type=int, default=20, help="applied by each Kustomization")
     parser.add_argument("--per-namespace", type=int, default=20, help="Kustomizations in a namespace")
@@ -36,6 +38,8 @@ def main():
     parser.add_argument("--flags", nargs="*", default=[], help="further flags of bumpwright, without their dashes")
     parser.add_argument("--quick", action="store_true", help="two small sizes, about a minute")
     options = parser.parse_args()
+    # Ended from outside, it ends what it has started all the same.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.quick:
         options.sizes, options.rest, options.tags = [10, 20], 1, 50
     options.sizes = options.sizes or {"kustomizations": [100, 500, 2000], "images": [100, 300, 1000], "one-branch": [50, 200],
@@ -59,7 +63,7 @@ def programs(options):
         found["kustomize-controller"] = ([str(tool("kustomize-controller"))], [])
     if options.flux and options.what == "sources":
         found["source-controller"] = ([str(tool("source-controller"))], ["--storage-path={storage}"])
-    return found
+    return {name: program for name, program in found.items() if options.only in (None, name)}
 
 
 def measured(folder, options, program, size):
