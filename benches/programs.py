@@ -16,8 +16,10 @@ def target():
 
 
 def binary(name="bumpwright"):
-    path = target() / "dist" / name
-    return str(path) if path.exists() else sys.exit(f"{path} is not there; run `make bench`")
+    """What `make bench` has built; the servers of a test build do as well."""
+    profiles = ["dist", "debug"] if name == "servers" else ["dist"]
+    found = [path for path in (target() / profile / name for profile in profiles) if path.exists()]
+    return str(found[0]) if found else sys.exit(f"{target() / 'dist' / name} is not there; run `make bench`")
 
 
 def bench(name):

@@ -26,7 +26,7 @@ class Servers:
         started = self.answer()
         self.git, self.registry = started["git"], started["registry"]
         if cluster := started["cluster"]:
-            self.kube, self.kubeconfig = Kube(cluster), cluster["kubeconfig"]
+            self.cluster, self.kube, self.kubeconfig = cluster, Kube(cluster), cluster["kubeconfig"]
 
     def __enter__(self):
         return self

@@ -10,6 +10,7 @@ use super::browser::browser;
 use super::configs::Configs;
 use super::context::{Context, Parts};
 use super::kinds::{self, Workers};
+use super::kustomizations::memories;
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
@@ -19,11 +20,12 @@ use super::watching::{Caches, Watch};
 use crate::controllers::images::repository::scanned;
 use crate::controllers::sources::server as artifact_server;
 use crate::controllers::webhooks::receiver::Webhooks;
+use bumpwright_apply::MemoryFolder;
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
-use bumpwright_kube::{Cache, Cluster, ClusterError, Connect, IMAGE_REPOSITORY};
+use bumpwright_kube::{Cache, Cluster, ClusterError, Connect, IMAGE_REPOSITORY, KUSTOMIZATION};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
     Checks, ClusterEvent, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
@@ -177,21 +179,32 @@ struct Tidied {
     tags: Arc<TagStore>,
     /// Stored scans, if repositories are scanned here.
     repositories: Option<Arc<Cache>>,
+    /// What was applied, if Kustomizations are reconciled here.
+    applied: Option<(Arc<MemoryFolder>, Arc<Cache>)>,
 }
 
 impl Tidied {
     fn of(parts: &Parts) -> Self {
+        let settings = &parts.shared.settings;
         let repositories = || parts.caches.of(Watch::ours(&IMAGE_REPOSITORY));
+        let applied = || {
+            let folder = Arc::new(memories::folder(&settings.storage));
+            (folder, parts.caches.of(Watch::ours(&KUSTOMIZATION)))
+        };
         Self {
             mirrors: Arc::clone(&parts.mirrors),
             tags: Arc::clone(&parts.tags),
-            repositories: parts.shared.settings.kinds.reflector.then(repositories),
+            repositories: settings.kinds.reflector.then(repositories),
+            applied: settings.kinds.kustomize.then(applied),
         }
     }
 
     /// Removes the state of deleted objects.
     fn tidy(&self) {
         self.mirrors.tidy();
+        if let Some((folder, kustomizations)) = &self.applied {
+            memories::tidy(folder, kustomizations);
+        }
         if let Some(repositories) = self.repositories.as_ref().filter(|all| all.is_listed().is_ok()) {
             let owners = repositories.list(|_| true);
             let owners = owners.iter().map(|object| scanned(object, "").owner().to_owned());

@@ -14,6 +14,7 @@ mod faults;
 mod key_services;
 mod objects;
 mod remote;
+mod restart;
 mod safety;
 mod takeover;
 mod tenants;

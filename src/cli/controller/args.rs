@@ -48,7 +48,7 @@ pub struct Controller {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
-    /// The folder for mirrors of Git repositories, scanned tags and artifacts
+    /// The folder for mirrors of Git repositories, scanned tags, artifacts and what was applied
     #[arg(long, value_name = "DIR", default_value = STORAGE_PATH, env = "STORAGE_PATH", value_parser = or_default(STORAGE_PATH).map(PathBuf::from))]
     pub storage_path: PathBuf,
 

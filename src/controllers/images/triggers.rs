@@ -9,7 +9,7 @@ use super::automation::RECORD;
 use super::policy::book::ALLOWS;
 use super::readers::Readers;
 use bumpwright_api::{AutomationAnnotations, Conditions, ObjectName, READY};
-use bumpwright_kube::{Cache, Change, Object};
+use bumpwright_kube::{Cache, Change, Index, Object};
 use bumpwright_policy::{FAILED_VERSIONS, PROMOTION_ANNOTATIONS};
 use bumpwright_runtime::Queue;
 
@@ -18,13 +18,14 @@ const WINDOW: &str = "bumpwright.dev/window";
 
 /// Policies are reconciled when the tags of their repository change.
 pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
+    let queue = Arc::clone(queue);
+    let policies = Index::of_specs(policies, |policy| repository_of(policy).into_iter().collect());
     let revision = |object: &Object| object.status().pointer("/lastScanResult/revision").cloned();
     repositories.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
         if revision(new).is_some() && revision(old) != revision(new) {
-            let names = policies.list(|policy| repository_of(policy).is_some_and(|name| name == new.name));
-            names.iter().for_each(|policy| queue.add(policy.name.clone()));
+            let policies = policies.get(&new.name);
+            policies.iter().for_each(|policy| queue.add(policy.name.clone()));
         }
     });
 }
@@ -63,7 +64,7 @@ pub(crate) fn automations_of_policy(
         let Change::Updated(old, new) = change else { return };
         let is_freed = held(old) != held(new) || window(old) != window(new);
         if image(new).is_some() && (image(old) != image(new) || is_freed) {
-            let names = automations.list(|automation| automation.name.namespace == new.name.namespace);
+            let names = automations.list_in(&new.name.namespace);
             names.iter().for_each(|automation| settle(automation, &queue));
         }
     });
@@ -76,16 +77,16 @@ fn held(policy: &Object) -> [Option<&String>; 2] {
 
 /// Policies look again when the Kustomization that they promote from gets further, or fails.
 pub(crate) fn policies_of_kustomization(kustomizations: &Cache, policies: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (policies, queue) = (Arc::clone(policies), Arc::clone(queue));
+    let queue = Arc::clone(queue);
+    let [from, kubeconfig] = PROMOTION_ANNOTATIONS;
+    let policies = Index::of(policies, move |policy| {
+        let annotations = &policy.annotations;
+        let from = annotations.get(from).filter(|_| !annotations.contains_key(kubeconfig));
+        from.cloned().into_iter().collect()
+    });
     kustomizations.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
-        let [from, kubeconfig] = PROMOTION_ANNOTATIONS;
-        let name = format!("Kustomization/{}", new.name);
-        let is_meant = |policy: &Object| {
-            let annotations = &policy.annotations;
-            annotations.get(from) == Some(&name) && !annotations.contains_key(kubeconfig)
-        };
-        let names = policies.list(is_meant);
+        let names = policies.get(&format!("Kustomization/{}", new.name));
         if !names.is_empty() && state(old) != state(new) {
             names.iter().for_each(|policy| queue.add(policy.name.clone()));
         }
@@ -104,11 +105,13 @@ fn state(object: &Object) -> impl PartialEq + use<> {
 
 /// Automations with an open rollout look again when one of its Kustomizations gets further, or fails.
 pub(crate) fn automations_of_kustomization(kustomizations: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    let queue = Arc::clone(queue);
+    let open = Index::of(automations, |one| rollout(one).map(|_| ()).into_iter().collect());
     kustomizations.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
         let key = format!("\"{}\":", new.name);
-        let names = automations.list(|one| rollout(one).is_some_and(|record| record.contains(&key)));
+        let mut names = open.get(&());
+        names.retain(|one| rollout(one).is_some_and(|record| record.contains(&key)));
         if !names.is_empty() && state(old) != state(new) {
             names.iter().for_each(|one| queue.add_after(one.name.clone(), TOGETHER));
         }
@@ -117,12 +120,13 @@ pub(crate) fn automations_of_kustomization(kustomizations: &Cache, automations: 
 
 /// Automations with an open rollout look again when their source has another revision.
 pub(crate) fn rollouts_of_source(sources: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
+    let queue = Arc::clone(queue);
+    let automations = Index::of_specs(automations, |one| source_of(one).into_iter().collect());
     let revision = |object: &Object| object.status().pointer("/artifact/revision").cloned();
     sources.listen(move |change| {
         let Change::Updated(old, new) = change else { return };
-        let is_due = |one: &Object| rollout(one).is_some() && source_of(one).is_some_and(|name| name == new.name);
-        let names = automations.list(is_due);
+        let mut names = automations.get(&new.name);
+        names.retain(|one| rollout(one).is_some());
         if !names.is_empty() && revision(old) != revision(new) {
             names.iter().for_each(|one| queue.add_after(one.name.clone(), TOGETHER));
         }

@@ -1,44 +1,15 @@
-//! Applying built objects: settings from a Kustomization and flags, and the memory between reconciliations.
+//! Applying built objects: settings from a Kustomization and flags, and reports of the result.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::collections::BTreeMap;
 
 use tokio::sync::Mutex;
 
 use super::deploy::Deployment;
 use crate::controllers::context::Context;
-use bumpwright_api::{Kustomization, ObjectName, Reason};
+use bumpwright_api::{Kustomization, Reason};
 use bumpwright_apply::{self as flow, Applied, ChangeSet, Desired, Dropped, Failed, InventoryStore, Memory, Settings};
-use bumpwright_kube::{Cache, Change};
 use bumpwright_overlay::Object;
 use bumpwright_runtime::ReconcileRequest;
-
-/// The memory of applied objects, by Kustomization.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Memories(Arc<StdMutex<HashMap<ObjectName, Arc<Mutex<Memory>>>>>);
-
-impl Memories {
-    /// Creates an empty memory; the entries of deleted Kustomizations are dropped.
-    pub(crate) fn forgetting(kustomizations: &Cache) -> Self {
-        let memories = Self::default();
-        let known = memories.clone();
-        kustomizations.listen(move |change| {
-            if let Change::Deleted(object) = change {
-                known.lock().remove(&object.name);
-            }
-        });
-        memories
-    }
-
-    /// The memory of one Kustomization.
-    pub(crate) fn of(&self, name: &ObjectName) -> Arc<Mutex<Memory>> {
-        Arc::clone(self.lock().entry(name.clone()).or_default())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ObjectName, Arc<Mutex<Memory>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The settings by which the objects of a Kustomization are applied and deleted.
 pub(crate) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {

@@ -77,9 +77,11 @@ impl Reconciliation<'_> {
 
     async fn apply(&mut self, deployment: &Deployment, objects: Vec<Desired>) -> Result<ChangeSet, Error> {
         let (shared, kustomization) = (self.shared, self.kustomization);
-        let memory = self.memories.of(&self.request.object.name);
+        let (object, log) = (self.request.object, self.request.log);
+        let memory = self.memories.of(object, log).await;
         let applying = apply::apply(shared, kustomization, deployment, objects, &memory, &self.progress);
         let applied = self.progress.shown(applying).await;
+        self.memories.keep(object, &memory, log).await;
         apply::report(shared, self.request, &applied);
         let changes = match applied {
             Ok(applied) => applied.changes,

@@ -14,6 +14,7 @@ mod dereference;
 mod error;
 mod finalize;
 pub(crate) mod health;
+pub(crate) mod memories;
 mod report;
 mod status;
 mod takeover;
@@ -28,7 +29,6 @@ use crate::controllers::context::{Context, Parts};
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
-use apply::Memories;
 use artifact_trees::{FetchError, Unpacked};
 use build::{BuildFailure, Built};
 use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, Reason};
@@ -42,6 +42,7 @@ use context::KustomizationsContext;
 use deploy::Deployment;
 use dereference::Source;
 use error::Error;
+use memories::Memories;
 use status::Progress;
 use target::Target;
 
@@ -75,19 +76,23 @@ impl Registered for Kustomizations {
 
     fn triggers(caches: &Caches, queue: &Arc<Queue>) {
         let kustomizations = caches.of(Watch::ours(Self::KIND));
-        triggers::own(&kustomizations, queue);
+        let referring = triggers::referring(&kustomizations);
+        triggers::own(&kustomizations, &referring, queue);
         for kind in SOURCES {
-            triggers::of_source(&caches.of(Watch::all(kind)), &kustomizations, queue);
+            triggers::of_source(&caches.of(Watch::all(kind)), &referring, queue);
         }
         for kind in CONFIGS {
-            triggers::of_config(&caches.of(Watch::configs(kind)), &kustomizations, queue);
+            triggers::of_config(&caches.of(Watch::configs(kind)), &referring, queue);
         }
     }
 
     fn reconciler(parts: &Parts) -> Option<Self> {
         Some(Self {
             context: KustomizationsContext::of(parts),
-            memories: Memories::forgetting(&parts.caches.of(Watch::ours(Self::KIND))),
+            memories: Memories::forgetting(
+                &parts.caches.of(Watch::ours(Self::KIND)),
+                &parts.shared.settings.storage,
+            ),
         })
     }
 }

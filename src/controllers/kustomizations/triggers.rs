@@ -10,12 +10,38 @@ use bumpwright_api::{
     ConditionStatus, Conditions, Decryption, Dependency, KubeConfigRef, KustomizationSource, ObjectName, PostBuild,
     RECONCILING,
 };
-use bumpwright_kube::{Cache, Change, Object};
+use bumpwright_kube::{Cache, Change, Index, KUSTOMIZATION, Object};
 use bumpwright_runtime::{Queue, triggers};
 
+/// Kustomizations by the kind and name of each object that their specs refer to.
+pub(crate) type Referring = Index<(String, ObjectName)>;
+
+/// An index of the Kustomizations.
+pub(crate) fn referring(kustomizations: &Arc<Cache>) -> Arc<Referring> {
+    Index::of_specs(kustomizations, referred)
+}
+
+/// All objects that a Kustomization's spec refers to.
+fn referred(one: &Object) -> Vec<(String, ObjectName)> {
+    let own = &one.name.namespace;
+    let references = References::of(one);
+    let name = |namespace: Option<&str>, name: &str| ObjectName::referred_from(own, namespace, name);
+    let source = &references.source_ref;
+    let source = (source.kind.clone(), name(source.namespace.as_deref(), &source.name));
+    let dependencies = references.depends_on.iter().map(|dependency| {
+        let dependency = name(dependency.namespace.as_deref(), &dependency.name);
+        (KUSTOMIZATION.kind.to_owned(), dependency)
+    });
+    let configs = ["ConfigMap", "Secret"].into_iter().flat_map(|kind| {
+        let configs = references.configs(kind).into_iter();
+        configs.map(move |config| (kind.to_owned(), ObjectName::new(own, config)))
+    });
+    dependencies.chain([source]).chain(configs).collect()
+}
+
 /// Kustomizations: new ones, changed specs, reconcile requests. Dependents of a changed one are triggered too.
-pub(crate) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (all, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
+pub(crate) fn own(kustomizations: &Cache, referring: &Arc<Referring>, queue: &Arc<Queue>) {
+    let (all, queue) = (Arc::clone(referring), Arc::clone(queue));
     kustomizations.listen(move |change| match change {
         Change::Added(object) => {
             queue.add(object.name.clone());
@@ -38,14 +64,15 @@ pub(crate) fn own(kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
 }
 
 /// Dependents are reconciled at once and not after their pause.
-fn wake(all: &Cache, name: &ObjectName, queue: &Queue) {
-    let waiting = all.list(|other| waits_for(other, name));
-    waiting.iter().for_each(|other| queue.add(other.name.clone()));
+fn wake(all: &Referring, name: &ObjectName, queue: &Queue) {
+    let dependents = all.get(&(KUSTOMIZATION.kind.to_owned(), name.clone()));
+    let waiting = dependents.iter().filter(|other| waits_for(other, name));
+    waiting.for_each(|other| queue.add(other.name.clone()));
 }
 
 /// Sources: new revisions of their artifacts.
-pub(crate) fn of_source(sources: &Arc<Cache>, kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (kustomizations, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
+pub(crate) fn of_source(sources: &Arc<Cache>, referring: &Arc<Referring>, queue: &Arc<Queue>) {
+    let (referring, queue) = (Arc::clone(referring), Arc::clone(queue));
     let kind = sources.kind().kind;
     sources.listen(move |change| {
         let (Change::Added(source) | Change::Updated(_, source)) = change else {
@@ -57,20 +84,22 @@ pub(crate) fn of_source(sources: &Arc<Cache>, kustomizations: &Arc<Cache>, queue
         {
             return;
         }
-        let users = kustomizations.list(|one| uses(one, kind, &source.name) && !is_settled(one, &revision));
-        for user in users {
+        let users = referring.get(&(kind.to_owned(), source.name.clone()));
+        let is_due = |one: &&Arc<Object>| uses(one, kind, &source.name) && !is_settled(one, &revision);
+        for user in users.iter().filter(is_due) {
             queue.add_for_revision(user.name.clone(), &revision, || format!("{kind}/{}", source.name));
         }
     });
 }
 
 /// Watched ConfigMaps and Secrets.
-pub(crate) fn of_config(configs: &Arc<Cache>, kustomizations: &Arc<Cache>, queue: &Arc<Queue>) {
-    let (kustomizations, queue) = (Arc::clone(kustomizations), Arc::clone(queue));
+pub(crate) fn of_config(configs: &Arc<Cache>, referring: &Arc<Referring>, queue: &Arc<Queue>) {
+    let (referring, queue) = (Arc::clone(referring), Arc::clone(queue));
     let kind = configs.kind().kind;
     configs.listen(move |change| {
         let (Change::Added(config) | Change::Updated(_, config) | Change::Deleted(config)) = change;
-        for user in kustomizations.list(|one| reads(one, kind, &config.name)) {
+        let users = referring.get(&(kind.to_owned(), config.name.clone()));
+        for user in users.iter().filter(|one| reads(one, kind, &config.name)) {
             queue.add_because(user.name.clone(), || format!("{kind}/{}", config.name));
         }
     });
@@ -96,6 +125,26 @@ struct References {
 impl References {
     fn of(one: &Object) -> Self {
         one.spec().unwrap_or_default()
+    }
+
+    /// The names of ConfigMaps or Secrets.
+    fn configs(&self, kind: &str) -> Vec<String> {
+        let clusters = self.kube_config.as_ref();
+        let named = match kind {
+            "ConfigMap" => vec![clusters.and_then(|one| Some(&one.config_map_ref.as_ref()?.name))],
+            _ => vec![
+                clusters.and_then(|one| Some(&one.secret_ref.as_ref()?.name)),
+                self.decryption
+                    .as_ref()
+                    .and_then(|one| Some(&one.secret_ref.as_ref()?.name)),
+            ],
+        };
+        let substitutes = self
+            .post_build
+            .iter()
+            .flat_map(|post_build| &post_build.substitute_from);
+        let substitutes = substitutes.filter(|from| from.kind == kind).map(|from| &from.name);
+        named.into_iter().flatten().chain(substitutes).cloned().collect()
     }
 }
 
@@ -123,22 +172,7 @@ fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
     if one.name.namespace != config.namespace {
         return false;
     }
-    let references = References::of(one);
-    let substitutes = references.post_build.map(|post_build| post_build.substitute_from);
-    let mut substitutes = substitutes.into_iter().flatten();
-    let clusters = references.kube_config.as_ref();
-    let named = match kind {
-        "ConfigMap" => vec![clusters.and_then(|one| Some(&one.config_map_ref.as_ref()?.name))],
-        _ => vec![
-            clusters.and_then(|one| Some(&one.secret_ref.as_ref()?.name)),
-            references
-                .decryption
-                .as_ref()
-                .and_then(|one| Some(&one.secret_ref.as_ref()?.name)),
-        ],
-    };
-    named.into_iter().flatten().any(|name| *name == config.name)
-        || substitutes.any(|from| from.kind == kind && from.name == config.name)
+    References::of(one).configs(kind).contains(&config.name)
 }
 
 /// Returns whether a Kustomization may be waiting for another one.

@@ -23,7 +23,7 @@ impl Looker<'_> {
     pub(super) async fn recall(&self, items: &[Item], memory: &Memory) -> Vec<Option<Change>> {
         let known: Vec<_> = items
             .iter()
-            .map(|item| Some((item.resource.as_ref()?, memory.recall(&item.id, &item.digest)?)))
+            .map(|item| Some((item.resource.as_ref()?, memory.recall(item)?)))
             .collect();
         let mut kinds = BTreeMap::<_, (Arc<Resource>, BTreeSet<String>)>::new();
         for (item, (resource, _)) in items
@@ -48,8 +48,7 @@ impl Looker<'_> {
                     namespace(item, resource).to_owned(),
                     item.id.name.name.clone(),
                 ))?;
-                let is_same = stamp.uid == known.uid && stamp.resource_version == known.resource_version;
-                is_same.then(|| known.change.clone())
+                memory.is_at(known, stamp).then(|| known.change(item))
             })
             .collect()
     }

@@ -13,7 +13,6 @@ use super::memory::{Memory, fingerprint};
 use super::order::{STAGES, Stage};
 use super::settings::Settings;
 use super::stage::Progress;
-use bumpwright_api::ObjectId;
 use bumpwright_kube::Cluster;
 
 /// Stores the inventory of a Kustomization before new objects are written.
@@ -57,8 +56,7 @@ pub async fn apply(
     memory.agree(fingerprint(&[&settings.as_value(), &target]));
     let items = objects.into_iter().map(|desired| Item::of(desired, settings));
     let items: Vec<Item> = items.collect::<Result<_, _>>().map_err(failed)?;
-    let wanted: BTreeSet<ObjectId> = items.iter().map(|item| item.id.clone()).collect();
-    memory.retain(|id| wanted.contains(id));
+    memory.retain(&items);
     let mut progress = Progress {
         looker: Looker::new(cluster, settings).map_err(failed)?,
         memory,

@@ -12,7 +12,7 @@ use super::error::{ApplyError, Cause, Refusal, Refusals};
 use super::inventory::{Entry, Inventory};
 use super::item::{Dropped, Item};
 use super::look::{Looker, PAUSE, SERVED, Verdict, Version, refusal};
-use super::memory::{Known, Memory};
+use super::memory::Memory;
 use super::order::{self, Stage};
 use super::readiness;
 use super::run::InventoryStore;
@@ -193,10 +193,7 @@ impl Progress<'_> {
             seen,
         } = written;
         match &seen {
-            Seen::Version(version) => {
-                let known = Known::new(item.digest, version, &change);
-                self.memory.keep(item.id.clone(), known);
-            }
+            Seen::Version(version) => self.memory.keep(&item, version, &change),
             Seen::Same => {}
             Seen::Nothing => self.memory.forget_object(&item.id),
         }

@@ -128,6 +128,14 @@ impl Cache {
             .collect()
     }
 
+    /// All objects of a namespace, by name; others are not looked at.
+    pub fn list_in(&self, namespace: &str) -> Vec<Arc<Object>> {
+        let objects = self.read();
+        let from = objects.by_name.range(ObjectName::new(namespace, "")..);
+        let own = from.take_while(|(name, _)| name.namespace == namespace);
+        own.map(|(_, object)| Arc::clone(object)).collect()
+    }
+
     /// Stores the result of a write of our own to the version `before`, unless the watch has seen a newer one
     /// meanwhile.
     pub fn wrote(&self, before: &str, after: Object) {
@@ -423,5 +431,21 @@ mod tests {
         cache.take(Event::Delete(map("two", 1, 900)), &mut BTreeSet::new());
         cache.take(Event::Delete(map("three", 2, 900)), &mut BTreeSet::new());
         assert_eq!(cache.read().bytes, 0);
+    }
+
+    #[test]
+    fn a_namespace_is_listed_without_its_neighbours() {
+        let cache = Cache::new(&CONFIG_MAP);
+        for namespace in ["app", "apps", "apps-b", "appsx", "b"] {
+            for name in ["two", "one"] {
+                let mut object = map(name, 1, 10);
+                object.metadata.namespace = Some(namespace.to_owned());
+                cache.take(Event::Apply(object), &mut BTreeSet::new());
+            }
+        }
+        let listed = cache.list_in("apps");
+        let names: Vec<_> = listed.iter().map(|object| object.name.to_string()).collect();
+        assert_eq!(names, ["apps/one", "apps/two"]);
+        assert!(cache.list_in("none").is_empty());
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::labels::ClusterLabels;
 use crate::controllers::context::Context;
 use bumpwright_api::{ImagePolicy, LabelSelector, ObjectName};
-use bumpwright_kube::{Cache, IMAGE_POLICY, Object};
+use bumpwright_kube::{Cache, IMAGE_POLICY, Index, Object};
 use bumpwright_policy::PolicyName;
 use bumpwright_runtime::clock;
 use bumpwright_update::{NamespaceLabels, Policies};
@@ -38,6 +38,8 @@ pub(crate) const ALLOWS: &str = "bumpwright.dev/allow-automations-from";
 #[derive(Debug)]
 pub(crate) struct PolicyBook {
     cache: Arc<Cache>,
+    /// Those that may allow automations of other namespaces to use them.
+    sharing: Arc<Index<()>>,
     /// Judges namespaces for policies that allow automations by labels; none with `--no-cross-namespace-refs`.
     labels: Option<Arc<dyn NamespaceLabels>>,
     pages: Mutex<HashMap<String, Page>>,
@@ -62,7 +64,9 @@ struct Page {
 impl PolicyBook {
     pub(crate) fn new(context: &Arc<Context>, cache: Arc<Cache>) -> Self {
         let crosses = !context.settings.no_cross_namespace_refs;
+        let shares = |object: &Object| object.annotations.get(ALLOWS).map(|_| ()).into_iter().collect();
         Self {
+            sharing: Index::of(&cache, shares),
             cache,
             labels: crosses.then(|| Arc::new(ClusterLabels::new(context)) as Arc<dyn NamespaceLabels>),
             pages: Mutex::default(),
@@ -73,11 +77,13 @@ impl PolicyBook {
     /// The policies of a namespace together with those of others that may allow it to use them, and the images of those of its own that
     /// match the selector, by name.
     pub(crate) fn of(&self, namespace: &str, selector: Option<&LabelSelector>) -> (Arc<Policies>, Value) {
-        let is_own = |object: &Object| object.name.namespace == namespace;
-        let is_shared = |object: &Object| self.labels.is_some() && object.annotations.contains_key(ALLOWS);
-        let all = self.cache.list(|object| is_own(object) || is_shared(object));
-        let others: Vec<Arc<Object>> = all.iter().filter(|object| is_shared(object)).cloned().collect();
-        let own: Vec<Arc<Object>> = all.into_iter().filter(|object| is_own(object)).collect();
+        let own = self.cache.list_in(namespace);
+        let mut others = match &self.labels {
+            Some(_) => self.sharing.get(&()),
+            None => Vec::new(),
+        };
+        // What was found may have changed since.
+        others.retain(|object| object.annotations.contains_key(ALLOWS));
         let others = self.others(&others);
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         let page = pages

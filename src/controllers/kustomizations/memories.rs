@@ -1,0 +1,97 @@
+//! The memories of applied objects, by Kustomization: in the process, and on its disk for the next one.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+
+use tokio::sync::Mutex;
+
+use bumpwright_api::ObjectName;
+use bumpwright_apply::{Memory, MemoryFolder, MemoryOwner};
+use bumpwright_kube::{Cache, Change, Object};
+use bumpwright_runtime::{Log, blocking};
+
+/// The memory of applied objects, by Kustomization.
+#[derive(Debug, Clone)]
+pub(crate) struct Memories {
+    known: Arc<StdMutex<HashMap<ObjectName, Arc<Mutex<Memory>>>>>,
+    folder: Arc<MemoryFolder>,
+}
+
+/// Those below the storage folder.
+pub(crate) fn folder(storage: &Path) -> MemoryFolder {
+    MemoryFolder::new(storage.join("applied"), env!("CARGO_PKG_VERSION"))
+}
+
+/// Removes the memories of Kustomizations that are gone; what fails is tried again by the next cleanup.
+pub(crate) fn tidy(folder: &MemoryFolder, kustomizations: &Cache) {
+    if kustomizations.is_listed().is_ok() {
+        let owners = kustomizations.list(|_| true);
+        let owners: Vec<MemoryOwner> = owners.iter().map(|object| owner(object)).collect();
+        let _ = folder.retain(&owners);
+    }
+}
+
+fn owner(object: &Object) -> MemoryOwner {
+    MemoryOwner {
+        name: object.name.clone(),
+        uid: object.uid.clone(),
+    }
+}
+
+impl Memories {
+    /// Those of a folder; deleted Kustomizations are dropped, from the folder too.
+    pub(crate) fn forgetting(kustomizations: &Cache, storage: &Path) -> Self {
+        let memories = Self {
+            known: Arc::default(),
+            folder: Arc::new(folder(storage)),
+        };
+        let dropped = memories.clone();
+        kustomizations.listen(move |change| {
+            if let Change::Deleted(object) = change {
+                dropped.lock().remove(&object.name);
+                let (folder, owner) = (Arc::clone(&dropped.folder), owner(object));
+                // What is left is removed by the next cleanup.
+                tokio::task::spawn_blocking(move || folder.remove(&owner));
+            }
+        });
+        memories
+    }
+
+    /// The memory of one Kustomization.
+    pub(crate) async fn of(&self, object: &Object, log: &Log) -> Arc<Mutex<Memory>> {
+        if let Some(memory) = self.lock().get(&object.name) {
+            return Arc::clone(memory);
+        }
+        let (folder, owner) = (Arc::clone(&self.folder), owner(object));
+        let read = blocking::run(move || folder.read(&owner)).await;
+        let memory = match read {
+            Ok(Ok(memory)) => memory,
+            Ok(Err((memory, error))) => {
+                log.error(&error, "what was applied is not known from the disk");
+                memory
+            }
+            Err(_) => Memory::default(),
+        };
+        let mut known = self.lock();
+        let memory = || Arc::new(Mutex::new(memory));
+        Arc::clone(known.entry(object.name.clone()).or_insert_with(memory))
+    }
+
+    /// Keeps the memory of one Kustomization on the disk, if it has changed.
+    pub(crate) async fn keep(&self, object: &Object, memory: &Arc<Mutex<Memory>>, log: &Log) {
+        let mut memory = Arc::clone(memory).lock_owned().await;
+        let (folder, owner) = (Arc::clone(&self.folder), owner(object));
+        let kept = blocking::run(move || folder.write(&owner, &mut memory)).await;
+        if let Ok(Err(error)) = kept {
+            log.error(
+                &error,
+                "what was applied is not kept on the disk: a restart compares all objects",
+            );
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<ObjectName, Arc<Mutex<Memory>>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
