@@ -12,6 +12,7 @@ import random
 import shutil
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -94,7 +95,8 @@ class Storm:
         self.audit = Audit(self.cluster.audit, self.fleet, self.branches, self.report)
         self.settled = Settled(self.fleet, self.cluster, self.report)
         self.secrets = Secrets(self.fleet, self.cluster, self.replicas, self.report)
-        self.tending, self.is_cluster_down, self.checked, self.settles = [], False, 0.0, []
+        self.tending, self.retries, self.checked, self.settles, self.is_over = [], [], 0.0, [], False
+        threading.Thread(target=self.work, daemon=True).start()
 
     def run(self):
         self.cluster.start()
@@ -164,14 +166,21 @@ class Storm:
             replica.memory()
         if "cluster" not in subjects:
             self.cluster.tend()
-        for act in list(self.tending):
-            act()
+
+    def work(self):
+        """What asks the API server, which may not answer: in a thread of its own, so that faults keep their times."""
+        while not self.is_over:
+            for act in list(self.tending):
+                act()
+            for act in list(self.retries):
+                if act():
+                    self.retries.remove(act)
             self.fleet.work()
+            time.sleep(0.2)
 
     def again(self, act):
-        """Does what the cluster has to take, as soon as it does."""
-        if not act():
-            self.fleet.later(act)
+        """Does something as soon as that is possible."""
+        self.retries.append(act)
 
     def leading(self):
         """The replica with the most leases, if one has any."""
@@ -189,7 +198,7 @@ class Storm:
         self.cluster.wait(300)
         self.people.mend()
         end = time.time() + 60
-        while self.fleet.pending and time.time() < end:
+        while (self.fleet.pending or self.retries) and time.time() < end:
             self.tend()
             time.sleep(0.2)
         began, told = time.time(), 0.0
@@ -228,6 +237,7 @@ class Storm:
             time.sleep(2)
 
     def end(self):
+        self.is_over = True
         for program in [*(replica.program for replica in self.replicas), self.cluster.server, self.cluster.etcd, self.registry.program]:
             if program and program.process:
                 program.kill()

@@ -92,7 +92,7 @@ class Cluster:
         connection = getattr(self.local, "connection", None)
         for is_last in (False, True):
             if connection is None:
-                connection = http.client.HTTPSConnection("localhost", self.port, context=self.trust, timeout=20)
+                connection = http.client.HTTPSConnection("localhost", self.port, context=self.trust, timeout=10)
             try:
                 text = body and (body if isinstance(body, str) else json.dumps(body)).encode()
                 connection.request(method, path, text, {"Authorization": f"Bearer {ADMIN}", "Content-Type": kind})
@@ -128,7 +128,7 @@ class Cluster:
 
     def alarm(self, action):
         """etcd's alarm NOSPACE, which it raises when its quota is used up."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.client, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.client, timeout=5)
         try:
             connection.request("POST", "/v3/maintenance/alarm", json.dumps({"action": action, "memberID": "0", "alarm": "NOSPACE"}))
             connection.getresponse().read()

@@ -121,10 +121,15 @@ class EtcdQuota(Fault):
     weight, seconds, subject = 2, (10, 30), "cluster"
 
     def begin(self):
-        return {"done": self.world.cluster.alarm("ACTIVATE")}
+        self.action = "ACTIVATE"
+        self.world.again(self.write)
+
+    def write(self):
+        return self.world.cluster.alarm(self.action)
 
     def end(self):
-        self.world.again(lambda: self.world.cluster.alarm("DEACTIVATE"))
+        self.action = "DEACTIVATE"
+        self.world.again(self.write)
 
 
 class EtcdDisk(Fault):
@@ -289,7 +294,7 @@ class Rotate(Fault):
     def begin(self):
         self.server, self.is_authority = self.random.choice(["git", "registry"]), self.random.random() < 0.4
         (self.world.fleet.rotate_authority if self.is_authority else self.world.fleet.rotate)(self.server)
-        return {"server": self.server, "what": "authority" if self.is_authority else "password"}
+        return {"server": self.server, "changed": "authority" if self.is_authority else "password"}
 
     def end(self):
         self.world.fleet.share_secrets("registry-ca" if self.server == "registry" and self.is_authority else self.server)
@@ -301,7 +306,6 @@ class LeaseTaken(Fault):
 
     def begin(self):
         self.leases, self.is_over, self.wrote = self.random.sample(LEASES, self.random.randrange(1, 5)), False, 0
-        self.renew()
         self.world.tending.append(self.renew)
         return {"leases": self.leases}
 
@@ -342,10 +346,12 @@ class Versions(Fault):
     def begin(self):
         self.name, change = self.random.choice(self.NAMES), self.random.choice(["storage", "served", "served"])
         version = self.random.choice(["v1beta1", "v1beta2"]) if change == "storage" else "v1"
-        self.world.again(lambda: self.write(change, version))
+        self.wanted = (change, version)
+        self.world.again(self.write)
         return {"definition": self.name, "change": change, "version": version}
 
-    def write(self, change, version):
+    def write(self):
+        change, version = self.wanted
         try:
             found = self.world.cluster.done("GET", path("CustomResourceDefinition", None, self.name))
             for entry in found["spec"]["versions"]:
@@ -357,7 +363,8 @@ class Versions(Fault):
             return False
 
     def end(self):
-        self.world.again(lambda: self.write("none", "v1"))
+        self.wanted = ("none", "v1")
+        self.world.again(self.write)
 
 
 def kinds():

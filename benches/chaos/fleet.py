@@ -242,7 +242,8 @@ class Fleet:
                 if self.pending[0]() is False:
                     self.pending.append(self.pending.pop(0))
                     return
-            except Unavailable:
+            except Unavailable as error:
+                self.report.say("later", error=str(error))
                 return
             self.pending.pop(0)
 
