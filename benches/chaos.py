@@ -217,6 +217,8 @@ class Storm:
         if took > limit:
             self.report.breach("settles", f"{what}: {took:.0f} s of {limit}; {missing[:5]}")
         self.settles.append(took)
+        if found := self.secrets.memory():
+            self.report.say("in memory", found=found)
         self.look()
         self.branches.look()
         self.audit.look()
@@ -226,12 +228,12 @@ class Storm:
                          deleted=self.audit.deleted, pending=len(self.fleet.pending), memory=[replica.memory() for replica in self.replicas])
 
     def rest(self):
-        """Memory that is freed is wiped: looked for until it is, for two intervals."""
-        end = time.time() + 2 * self.options.interval
+        """Memory that is freed is wiped, and idle connections, whose buffers have what came last, are closed after 90 seconds."""
+        end = time.time() + max(150, 2 * self.options.interval)
         while found := self.secrets.memory():
             if time.time() > end:
-                for place in sorted(found):
-                    self.report.breach("memory", place)
+                for what, place in sorted(found.items()):
+                    self.report.breach("memory", f"{what}: {place}")
                 return
             self.tend()
             time.sleep(2)

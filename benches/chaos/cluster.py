@@ -109,7 +109,8 @@ class Cluster:
     def done(self, method, path, body=None, kind="application/json", fine=()):
         """The body of an answer that is a success or has one of the `fine` statuses."""
         status, answer = self.call(method, path, body, kind)
-        if status >= 300 and status not in fine:
+        # A text with a 404 says that the kind is not served.
+        if status >= 300 and (status not in fine or isinstance(answer, str)):
             raise Unavailable(f"{method} {path}: {status} {str(answer)[:300]}")
         return answer
 

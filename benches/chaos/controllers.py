@@ -114,8 +114,8 @@ class Replica:
             return 0
 
     def found_in_memory(self, texts):
-        """Those of some texts that are in the memory that the process has written to."""
-        found = set()
+        """Those of some texts that are in the memory that the process has written to, each with what is around it."""
+        found = {}
         with open(f"/proc/{self.program.process.pid}/maps") as maps, open(f"/proc/{self.program.process.pid}/mem", "rb", 0) as memory:
             for line in maps:
                 bounds, access = line.split()[:2]
@@ -126,5 +126,7 @@ class Replica:
                         region = memory.read(end - begin)
                     except (OSError, ValueError, OverflowError):
                         continue
-                    found.update(text for text in texts if text.encode() in region)
+                    for text in texts:
+                        if (at := region.find(text.encode())) >= 0:
+                            found[text] = f"{begin + at:x} {line.split()[-1]} {region[max(0, at - 120):at + len(text) + 60]!r}"
         return found

@@ -147,7 +147,7 @@ class Secrets:
         values = {what: value for what, value in self.fleet.canaries.items() if what == "age" or what.startswith("sops")}
         values.update(self.fleet.old_canaries)
         texts = {text: what for what, value in values.items() for text in (value, encoded(value), encoded(f"bot:{value}"))}
-        return {f"{texts[text]} in {replica.process}" for replica in self.replicas for text in replica.found_in_memory(texts)}
+        return {f"{texts[text]} in {replica.process}": place for replica in self.replicas for text, place in replica.found_in_memory(texts).items()}
 
 
 def encoded(text):
