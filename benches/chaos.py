@@ -105,6 +105,8 @@ class Storm:
         self.cluster.define(PROJECT / "crds")
         self.fleet.fill()
         self.create()
+        if not self.replicas[0].faketime:
+            self.report.show("clocks do not jump: libfaketime is not there (Debian: faketime)")
         self.report.show("created", repositories=self.fleet.repositories, apps=len(self.fleet.apps))
         for replica in self.replicas:
             replica.start()
