@@ -51,6 +51,7 @@ def read_options():
     parser.add_argument("--deeds", type=float, default=1, help="seconds between what people do, on average")
     parser.add_argument("--only", nargs="*", metavar="FAULT", help="draw from these faults")
     parser.add_argument("--faults", action="store_true", help="print the faults and end")
+    parser.add_argument("--sabotage", action="store_true", help="break rules in place of a storm, and see that each is told")
     parser.add_argument("--work", help="the folder of the run")
     parser.add_argument("--keep", action="store_true", help="keep the folder also when all rules hold")
     options = parser.parse_args()
@@ -111,13 +112,24 @@ class Storm:
         for replica in self.replicas:
             replica.start()
         self.settle("start", patience=20)
+        if self.options.sabotage:
+            return self.prove()
         source, people, done = random.Random(self.options.seed), random.Random(self.options.seed + 1), 0
         while done < self.options.seconds:
             length = min(self.options.storm, self.options.seconds - done)
             self.storm(source.getrandbits(64), length, people)
             self.settle(f"storm until {done + length} s", patience=3)
             done += length
-        self.rest()
+        return self.rest()
+
+    def prove(self):
+        """Each rule that is broken is told."""
+        from chaos.sabotage import sabotage
+        wanted = sabotage(self)
+        self.settle("sabotage", patience=3)
+        told = {rule for rule, _ in self.report.breaches}
+        self.report.show("proved", not_told=sorted(wanted - told))
+        self.report.breaches = [("not told", rule) for rule in wanted - told]
 
     def create(self):
         """Kinds that were just defined are served after a moment."""

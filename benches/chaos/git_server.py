@@ -71,7 +71,7 @@ class Repository:
         except FileNotFoundError:
             return None
 
-    def commit(self, changes, message, base="main"):
+    def commit(self, changes, message, base="main", author="people@chaos.test"):
         """Commits files (None: removed) on top of a commit or branch; gives its id, on no branch yet. A lost race is the caller's."""
         index = {"GIT_INDEX_FILE": str(self.folder / f"index-{time.time_ns()}")}
         try:
@@ -90,7 +90,7 @@ class Repository:
             tree = self.git("write-tree", env=index).decode().strip()
         finally:
             pathlib.Path(index["GIT_INDEX_FILE"]).unlink(missing_ok=True)
-        commit = self.git("commit-tree", tree, *parent, "-m", message).decode().strip()
+        commit = self.git("commit-tree", tree, *parent, "-m", message, env={"GIT_AUTHOR_EMAIL": author}).decode().strip()
         if base is None:
             self.move("main", commit, "0" * 40, "people: first")
         return commit
