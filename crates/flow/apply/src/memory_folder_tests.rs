@@ -92,13 +92,8 @@ fn nobody_else_gets_it() {
     let folder = tempfile::tempdir().unwrap();
     let (opened, path) = kept(folder.path());
     let newer = MemoryFolder::new(folder.path().join("applied"), "0.2.0");
-    assert!(
-        !newer
-            .read(&owner("app", "1"))
-            .unwrap()
-            .recall(&item("one", "a"))
-            .is_some()
-    );
+    let memory = newer.read(&owner("app", "1")).unwrap();
+    assert!(memory.recall(&item("one", "a")).is_none());
     for other in [owner("app", "2"), owner("ap", "1"), owner("other", "1")] {
         assert!(!known(&opened, &other), "{other:?}");
         // Its file under the other's name.
