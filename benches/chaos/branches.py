@@ -14,6 +14,8 @@ class Branches:
         self.fleet, self.report, self.offsets, self.commits = fleet, report, {}, 0
         #: Of each repository, the commits that `main` was at: when, commit, paths.
         self.heads = {name: [] for name in fleet.names()}
+        #: Of each app, the highest version that we have written. People write newer ones before they are scanned.
+        self.highest = {}
 
     def look(self):
         """Checks what has moved since."""
@@ -91,13 +93,14 @@ class Branches:
     def value(self, app, path, was, is_, is_tag):
         image = "" if is_tag else f"{self.fleet.registry.address}/{app.image}:"
         tag, _, digest = is_.removeprefix(image).partition("@")
-        old_tag = was.removeprefix(image).partition("@")[0]
         if not is_.startswith(image) or tag not in self.fleet.images[app.image] or not app.allows(tag):
             yield "value", f"{path}: {is_} is not allowed"
         elif bool(digest) != (app.digests and not is_tag) or digest and digest not in self.fleet.past_digests[app.image, tag] | self.fleet.false_digests:
             yield "digest", f"{path}: {is_} never was"
-        elif version(tag) < version(old_tag):
-            yield "downgrade", f"{path}: {was} became {is_}"
+        elif version(tag) < self.highest.setdefault(app.name, version(tag)):
+            yield "downgrade", f"{path}: {was} became {is_}, after {self.highest[app.name]}"
+        else:
+            self.highest[app.name] = version(tag)
 
     def was_absent(self, app, path, when):
         """Whether some head of `main` of the last minutes before `when` did not have a file; also one that the server lied about."""

@@ -40,8 +40,9 @@ class Kill(Fault):
 
 
 class KillLeader(Kill):
+    """kill -9 of the process with the most leases."""
+
     def begin(self):
-        """Of the one with more leases, if that is known."""
         replica = self.world.leading() or replica_of(self)
         replica.kill()
         return {"replica": replica.number}
@@ -71,6 +72,7 @@ class Stop(Fault):
 
 
 class ClockJump(Fault):
+    """The clock of a process is another one, and then the right one again."""
     weight, seconds, subject = 2, (10, 30), "clock"
 
     def begin(self):
@@ -107,6 +109,7 @@ class ServerRestart(Fault):
 
 
 class EtcdRestart(Fault):
+    """etcd is killed, and is away for a while."""
     weight, seconds, subject = 2, (1, 15), "cluster"
 
     def begin(self):
@@ -174,19 +177,20 @@ class AtServer(Fault):
 
 
 class GitRefuses(AtServer):
-    weight = 1
+    """Connections are reset before an answer."""
 
     def spoil(self):
         return front.Refuse(self.share(), self.random)
 
 
 class GitErrors(AtServer):
+    """429 and 5xx, some with Retry-After."""
     def spoil(self):
         return front.Status(self.share(), self.random)
 
 
 class GitStalls(AtServer):
-    """In the middle of a pack."""
+    """Answers stop in the middle of a pack, or of the report of a push."""
     weight, seconds = 2, (15, 35)
 
     def spoil(self):
@@ -194,6 +198,7 @@ class GitStalls(AtServer):
 
 
 class GitResets(AtServer):
+    """Half of an answer, and a reset."""
     weight = 2
 
     def spoil(self):
@@ -201,6 +206,7 @@ class GitResets(AtServer):
 
 
 class GitTruncates(AtServer):
+    """Half of an answer that says that it is whole."""
     def spoil(self):
         return front.Truncate(self.share(), self.random)
 
@@ -214,6 +220,7 @@ class GitLosesAnswers(AtServer):
 
 
 class GitLies(AtServer):
+    """`main` is said to be at an older commit, or at one that nobody has."""
     weight = 3
 
     def spoil(self):
@@ -221,6 +228,7 @@ class GitLies(AtServer):
 
 
 class GitRaces(AtServer):
+    """Somebody else pushes between look and push."""
     weight, seconds = 3, (10, 30)
 
     def spoil(self):
@@ -228,6 +236,7 @@ class GitRaces(AtServer):
 
 
 class GitSlow(AtServer):
+    """Each answer takes some seconds."""
     def spoil(self):
         return front.Slow(self.share(), self.random)
 
@@ -249,6 +258,7 @@ class GitDeclines(Fault):
 
 
 class RegistryErrors(AtServer):
+    """429 and 5xx, some with Retry-After."""
     weight, subject = 3, "registry"
 
     def spoil(self):
@@ -256,6 +266,7 @@ class RegistryErrors(AtServer):
 
 
 class RegistryTruncates(AtServer):
+    """Half of an answer, with a reset or as if it were whole."""
     weight, subject = 2, "registry"
 
     def spoil(self):
@@ -263,6 +274,7 @@ class RegistryTruncates(AtServer):
 
 
 class RegistryStalls(AtServer):
+    """Answers stop in the middle."""
     subject, seconds = "registry", (15, 35)
 
     def spoil(self):
@@ -270,6 +282,7 @@ class RegistryStalls(AtServer):
 
 
 class RegistryLies(AtServer):
+    """Manifests are said to have another digest."""
     weight, subject = 2, "registry"
 
     def spoil(self):

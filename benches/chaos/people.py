@@ -88,7 +88,7 @@ class People:
 
     def unrelated(self, app, random):
         text = f"{random.getrandbits(64):016x}\n".encode()
-        return self.push(app, random, "unrelated", lambda files: {f"docs/{random.randrange(5)}.md": text})
+        return self.push(app, random, "unrelated", lambda files: {f"notes/{random.randrange(5)}.md": text})
 
     def break_(self, app, random):
         """A file that no builder can read, until `mend`."""
@@ -109,7 +109,7 @@ class People:
         repository, back = self.repository(app), random.randrange(1, 4)
         head = repository.head()
         behind = repository.git("rev-list", "--first-parent", f"--max-count={back + 1}", head).decode().split()[-1]
-        commit = repository.commit({"docs/force.md": f"{random.getrandbits(64):016x}\n".encode()}, f"force -{back}", behind)
+        commit = repository.commit({"notes/force.md": f"{random.getrandbits(64):016x}\n".encode()}, f"force -{back}", behind)
         return repository.move("main", commit, head, "people: force") and commit
 
     def merge(self, app, random):

@@ -108,6 +108,30 @@ fn a_full_disk_is_told_and_waited_for() {
     assert!(!controller.log().contains("panicked"), "{}", controller.log());
 }
 
+/// Replicas with a storage each take turns. The one that scanned before the other did has older tags, of which its policies would choose
+/// an older image.
+#[test]
+fn a_process_with_the_tags_of_an_older_scan_scans_again() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "turns", "1h");
+    let first = world.starter("first").start();
+    world.settled();
+    first.stop();
+    let second = world.starter("second").start();
+    world.release("1.1.0");
+    world.committed("1.1.0", 2);
+    world.settled();
+    second.stop();
+    let _first = world.starter("first").start();
+    world.request(IMAGE_POLICY, "app", "again");
+    until("the policy has chosen again", || {
+        world.get(IMAGE_POLICY, "app")["status"]["lastHandledReconcileAt"] == "again"
+    });
+    world.ready(IMAGE_POLICY, "app", "True", |_, _| true);
+    let chosen = world.get(IMAGE_POLICY, "app")["status"]["latestRef"]["tag"].clone();
+    assert_eq!(chosen, "1.1.0");
+}
+
 /// Writes until nothing fits any more.
 fn fill(file: &std::path::Path) {
     use std::io::Write;

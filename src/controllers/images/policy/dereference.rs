@@ -8,7 +8,8 @@ use super::error::Error;
 use crate::controllers::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository};
 use bumpwright_kube::{IMAGE_REPOSITORY, Object};
-use bumpwright_scan::{Scanned, Tags};
+use bumpwright_scan::{Scanned, Tags, checksum};
+use serde_json::Value;
 
 /// The number of attempts to read the tags before the policy waits for another reconciliation.
 const ATTEMPTS: u32 = 4;
@@ -51,18 +52,22 @@ pub(super) async fn repository(
     Ok((object, repository))
 }
 
-/// The tags of the last scan. Right after a requested scan they may not be stored yet.
+/// The tags of the last scan, which the status of the repository names. Right after a requested scan they may not be stored yet; a
+/// process that begins to lead may have those of an older scan, from which a policy would choose an older image.
 pub(super) async fn tags(
     context: &ImagesContext,
-    repository: &ImageRepository,
+    (object, repository): (&Arc<Object>, &ImageRepository),
     canonical: String,
     scanned: &Scanned,
 ) -> Result<Tags, Error> {
     let mut pause = Duration::from_secs(1);
+    let mut is_empty = true;
     for attempt in 1..=ATTEMPTS {
         let tags = context.tags.tags(scanned);
         let tags = tags.map_err(|error| Error::Failure(format!("failed to read tags from database: {error}")))?;
-        if !tags.is_empty() {
+        let now = context.repositories.get(&object.name);
+        is_empty = tags.is_empty();
+        if !is_empty && is_last_scan(now.as_ref().unwrap_or(object), &tags) {
             return Ok(Tags {
                 image: repository.spec.image.clone(),
                 canonical,
@@ -76,5 +81,16 @@ pub(super) async fn tags(
             pause = pause.mul_f64(1.5);
         }
     }
-    Err(Error::DependencyNotScanned(context.shared.settings.requeue_dependency))
+    let after = context.shared.settings.requeue_dependency;
+    Err(match is_empty {
+        true => Error::DependencyNotScanned(after),
+        false => Error::DependencyNotScannedHere(after),
+    })
+}
+
+/// Whether these are the tags of the scan that the status tells of, if it does.
+fn is_last_scan(repository: &Object, tags: &[String]) -> bool {
+    let status = repository.status();
+    let revision = status.pointer("/lastScanResult/revision").and_then(Value::as_str);
+    revision.is_none_or(|revision| revision == checksum(tags))
 }

@@ -31,6 +31,9 @@ pub(super) enum Error {
     /// The repository has not been scanned yet.
     #[error("retrying in {} error: no tags in database", duration(*.0))]
     DependencyNotScanned(Duration),
+    /// Another process has scanned it since, with a database of its own.
+    #[error("retrying in {} error: the tags in database are not those of the last scan", duration(*.0))]
+    DependencyNotScannedHere(Duration),
     /// A guard refuses the image, and there is no previous one.
     #[error("{message}")]
     ImageRefused { message: String, retry: Duration },
@@ -50,7 +53,9 @@ impl Error {
             Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
             Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::AccessDenied(_) | Self::PromotionDenied(_) => Reason::AccessDenied,
-            Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) => Reason::DependencyNotReady,
+            Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) | Self::DependencyNotScannedHere(_) => {
+                Reason::DependencyNotReady
+            }
             Self::ImageRefused { .. } => Reason::ImageRefused,
             Self::Failed(_) => Reason::Failed,
             Self::Failure(_) => Reason::Failure,
@@ -68,9 +73,9 @@ impl From<Error> for Outcome {
             | Error::InvalidPolicy(_)
             | Error::ImageUrlInvalid(_)
             | Error::FeatureGateDisabled(_) => Self::Stalled { reason, message },
-            Error::DependencyNotScanned(after) | Error::ImageRefused { retry: after, .. } => {
-                Self::RequeueAfter { reason, message, after }
-            }
+            Error::DependencyNotScanned(after)
+            | Error::DependencyNotScannedHere(after)
+            | Error::ImageRefused { retry: after, .. } => Self::RequeueAfter { reason, message, after },
             Error::AccessDenied(_)
             | Error::PromotionDenied(_)
             | Error::DependencyNotReady(_)

@@ -1,7 +1,8 @@
 //! Flux's checksum of a list of tags (image-reflector-controller, `status.lastScanResult.revision`).
 
 /// Adler-32 over the list as Go's `encoding/json` writes it, in decimal.
-pub(super) fn checksum(tags: &[String]) -> String {
+#[must_use]
+pub fn checksum(tags: &[String]) -> String {
     let mut adler = adler2::Adler32::new();
     adler.write_slice(b"[");
     for (n, tag) in tags.iter().enumerate() {

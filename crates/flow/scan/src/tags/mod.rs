@@ -3,4 +3,5 @@
 mod checksum;
 mod store;
 
+pub use checksum::checksum;
 pub use store::{Scanned, TagStore, TagsError};

@@ -100,23 +100,10 @@ impl TagStore {
     /// # Errors
     /// The file cannot be read. The next call opens it again.
     pub fn tags(&self, scanned: &Scanned) -> Result<Vec<String>, TagsError> {
-        self.read(scanned, split)
-    }
-
-    /// Returns whether there are tags, without parsing them.
-    ///
-    /// # Errors
-    /// As [`TagStore::tags`].
-    pub fn has_tags(&self, scanned: &Scanned) -> Result<bool, TagsError> {
-        self.read(scanned, |tags| !tags.is_empty())
-    }
-
-    /// `taken` of a list; its default when there is none.
-    fn read<T: Default>(&self, scanned: &Scanned, taken: impl Fn(&[u8]) -> T) -> Result<T, TagsError> {
         self.with(|database| {
             let table = match database.begin_read()?.open_table(TAGS) {
                 Ok(table) => table,
-                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(T::default()),
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
                 Err(error) => return Err(error.into()),
             };
             let found = table.get(scanned.owner.as_str())?;
@@ -124,7 +111,7 @@ impl TagStore {
             let tags = found
                 .as_ref()
                 .and_then(|found| of_image(found.value(), &scanned.canonical));
-            Ok(tags.map(&taken).unwrap_or_default())
+            Ok(tags.map(split).unwrap_or_default())
         })
     }
 
@@ -328,7 +315,7 @@ mod tests {
         drop(store);
         let store = open(folder.path()).unwrap();
         assert_eq!(store.tags(&of("ghcr.io/o/app")).unwrap(), ["2", "1"]);
-        assert!(store.tags(&none).unwrap().is_empty() && !store.has_tags(&none).unwrap());
+        assert!(store.tags(&none).unwrap().is_empty());
     }
 
     #[test]
@@ -345,7 +332,7 @@ mod tests {
             of("ghcr.io/o/ap"),
             of("ghcr.io/o/app\n1"),
         ] {
-            assert!(!store.has_tags(&other).unwrap(), "{other:?}");
+            assert!(store.tags(&other).unwrap().is_empty(), "{other:?}");
         }
         assert_eq!(store.tags(&of("ghcr.io/o/app")).unwrap(), ["1"]);
     }
@@ -377,7 +364,7 @@ mod tests {
             transaction.commit().unwrap();
         }
         let store = open(folder.path()).unwrap();
-        assert!(!store.has_tags(&of("app")).unwrap());
+        assert!(store.tags(&of("app")).unwrap().is_empty());
         store.set(&of("app"), &list(&["3"])).unwrap();
         drop(store);
         let database = Database::create(folder.path().join(FILE)).unwrap();
