@@ -14,6 +14,7 @@ mod discovery;
 mod dynamic;
 mod error;
 mod fence;
+mod group;
 mod kind;
 mod lease;
 mod limit;
@@ -34,6 +35,7 @@ pub use client::{Cluster, Connect, Scope};
 pub use discovery::{GroupVersionKind, Resource};
 pub use dynamic::{Apply, Deletion, Stamp};
 pub use error::ClusterError;
+pub use group::GroupLease;
 pub use kind::{
     BUCKET, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DAEMON_SET, DEPLOYMENT, EVENT,
     EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,
