@@ -50,6 +50,7 @@ pub mod reply;
 pub mod repo;
 pub mod rsa;
 pub mod running;
+pub mod shards;
 pub mod signatures;
 pub mod sigstore;
 pub mod sshd;
