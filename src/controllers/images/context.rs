@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::watching::Watch;
-use bumpwright_kube::{Cache, IMAGE_REPOSITORY, KUSTOMIZATION};
-use bumpwright_scan::{Scanner, TagStore};
+use bumpwright_kube::{Cache, IMAGE_REPOSITORY, KUSTOMIZATION, Object};
+use bumpwright_scan::{Scanned, Scanner, TagStore, TagsError};
 
 /// For the reconcilers of both kinds.
 #[derive(Debug)]
@@ -19,6 +21,20 @@ pub(crate) struct ImagesContext {
 }
 
 impl ImagesContext {
+    /// Whether the stored tags are those of the last scan. With `--shards` that may have been another process'.
+    ///
+    /// # Errors
+    /// When the database of tags cannot be read.
+    pub(crate) fn has_last_scan(&self, repository: &Object, scanned: &Scanned) -> Result<bool, TagsError> {
+        if self.shared.settings.shards.is_none() {
+            return Ok(true);
+        }
+        let now = self.repositories.get(&repository.name);
+        let status = now.as_deref().unwrap_or(repository).status();
+        let revision = status.pointer("/lastScanResult/revision").and_then(Value::as_str);
+        self.tags.is_of(scanned, revision.unwrap_or_default())
+    }
+
     pub(crate) fn of(parts: &Parts) -> Arc<Self> {
         Arc::new(Self {
             shared: Arc::clone(&parts.shared),

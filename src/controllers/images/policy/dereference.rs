@@ -56,13 +56,13 @@ pub(super) async fn tags(
     context: &ImagesContext,
     repository: &ImageRepository,
     canonical: String,
-    scanned: &Scanned,
+    (object, scanned): (&Object, &Scanned),
 ) -> Result<Tags, Error> {
     let mut pause = Duration::from_secs(1);
     for attempt in 1..=ATTEMPTS {
-        let tags = context.tags.tags(scanned);
-        let tags = tags.map_err(|error| Error::Failure(format!("failed to read tags from database: {error}")))?;
-        if !tags.is_empty() {
+        let failed = |error| Error::Failure(format!("failed to read tags from database: {error}"));
+        let tags = context.tags.tags(scanned).map_err(failed)?;
+        if !tags.is_empty() && context.has_last_scan(object, scanned).map_err(failed)? {
             return Ok(Tags {
                 image: repository.spec.image.clone(),
                 canonical,

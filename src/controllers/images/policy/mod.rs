@@ -139,7 +139,7 @@ impl ImagePolicies {
         let rule = valid.policy.chooser();
         rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
         let scanned = scanned(&object, &canonical);
-        let tags = dereference::tags(context, &repository, canonical, &scanned).await?;
+        let tags = dereference::tags(context, &repository, canonical, (&object, &scanned)).await?;
         let before = valid.policy.latest_ref().ok().flatten();
         let candidates = Candidates {
             repository,

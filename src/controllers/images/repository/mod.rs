@@ -91,8 +91,11 @@ impl ImageRepositories {
         let objects = self.dereference(request, &repository).await?;
         let scanned = scanned(request.object, &canonical);
         let names = (canonical.as_str(), &scanned);
-        let schedule = Schedule::of(&repository, status, &self.0.tags, names, request.now)
-            .map_err(|error| Error::Failure(format!("failed to determine if it's scan time: {error}")))?;
+        let failed = |error| Error::Failure(format!("failed to determine if it's scan time: {error}"));
+        let mut schedule = Schedule::of(&repository, status, &self.0.tags, names, request.now).map_err(failed)?;
+        if schedule.due.is_none() && !self.0.has_last_scan(request.object, &scanned).map_err(failed)? {
+            schedule = schedule.at_once(schedule::OTHER_TAGS, &repository);
+        }
         Ok(Plan {
             repository,
             canonical,

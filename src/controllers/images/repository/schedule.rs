@@ -13,6 +13,9 @@ use bumpwright_scan::{Scanned, TagStore, TagsError};
 /// No scan of this repository is stored, or the stored one is lost.
 pub(super) const NO_TAGS: &str = "no tags in database";
 
+/// The stored scan is older than one of another process.
+pub(super) const OTHER_TAGS: &str = "other tags in database";
+
 /// Whether a scan is due, and how long its result is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
@@ -65,6 +68,16 @@ impl Schedule {
         match left {
             Some(left) if left >= Duration::from_secs(1) => Ok(Self { due: None, next: left }),
             _ => at_once("triggered by interval"),
+        }
+    }
+}
+
+impl Schedule {
+    /// A scan is due for this reason.
+    pub(super) fn at_once(self, why: &'static str, repository: &ImageRepository) -> Self {
+        Self {
+            due: Some(why),
+            next: repository.interval(),
         }
     }
 }

@@ -128,6 +128,14 @@ impl TagStore {
         })
     }
 
+    /// Whether the stored tags of a scan have this checksum.
+    ///
+    /// # Errors
+    /// As [`TagStore::tags`].
+    pub fn is_of(&self, scanned: &Scanned, revision: &str) -> Result<bool, TagsError> {
+        Ok(checksum(&self.tags(scanned)?) == revision)
+    }
+
     /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing file is
     /// recreated.
     ///
