@@ -20,6 +20,7 @@ mod older_keys;
 mod process;
 mod request_metrics;
 mod settings;
+mod shards;
 mod sources;
 mod tokens;
 mod watching;
@@ -30,5 +31,5 @@ pub use bumpwright_runtime::{Backoff, threads};
 pub use process::{StartError, run};
 pub use settings::{
     ArtifactHosts, ArtifactSettings, Election, GateDescription, Gates, InvalidGate, Kinds, KustomizeSettings, Settings,
-    WebhookSettings,
+    ShardSettings, WebhookSettings,
 };

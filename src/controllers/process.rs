@@ -9,12 +9,13 @@ use tokio::task::JoinSet;
 use super::browser::browser;
 use super::configs::Configs;
 use super::context::{Context, Parts};
-use super::kinds::{self, Workers};
+use super::kinds::{self, Queued, Workers};
 use super::kustomizations::memories;
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
+use super::shards::{self, DealtKind, Shards};
 use super::tokens;
 use super::watching::{Caches, Watch};
 use crate::controllers::images::repository::scanned;
@@ -25,10 +26,10 @@ use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
-use bumpwright_kube::{Cache, Cluster, ClusterError, Connect, IMAGE_REPOSITORY, KUSTOMIZATION};
+use bumpwright_kube::{Cache, Cluster, ClusterError, Connect, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
+    Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
     Services, SinkOptions, blocking, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
@@ -87,7 +88,9 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
     let elected = Arc::new(Notify::new());
     artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
+    let shards = settings.shards.map(|_| Arc::new(Shards::new()));
     let services = Arc::new(Services {
+        dealt: shards.clone().map(|shards| shards as Arc<dyn Dealt>),
         cluster,
         recorder,
         metrics,
@@ -100,14 +103,19 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let context = &parts.shared;
     webhooks(&parts, &mut background).await?;
     browser(&parts, connect, &services.recorder, &mut background).await?;
-    background.spawn(tidy(Tidied::of(&parts)));
     let queued = kinds::queues(&context.settings, &services);
+    let dealt = shards.map(|shards| (Arc::clone(&shards), shards.follow(&parts.caches, &queued)));
+    background.spawn(tidy(Tidied::of(
+        &parts,
+        dealt.as_ref().map(|(shards, _)| Arc::clone(shards)),
+        &queued,
+    )));
     // Reconcilers subscribe to caches, so they are created before the watches begin.
     let controllers = kinds::controllers(&parts, &services, &queued);
     parts.caches.wire(&queued);
     parts.caches.watch(context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
-    let mut groups = lead_all(context, controllers, &elected, &ended);
+    let mut groups = lead_all((context, dealt), controllers, &elected, &ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
@@ -181,21 +189,28 @@ struct Tidied {
     repositories: Option<Arc<Cache>>,
     /// What was applied, if Kustomizations are reconciled here.
     applied: Option<(Arc<MemoryFolder>, Arc<Cache>)>,
+    /// Where other processes have some of the objects.
+    shards: Option<Arc<Shards>>,
+    /// The objects, for those that others have.
+    queues: Vec<(Arc<Cache>, Arc<Queue>)>,
 }
 
 impl Tidied {
-    fn of(parts: &Parts) -> Self {
+    fn of(parts: &Parts, shards: Option<Arc<Shards>>, queued: &[Queued]) -> Self {
         let settings = &parts.shared.settings;
         let repositories = || parts.caches.of(Watch::ours(&IMAGE_REPOSITORY));
         let applied = || {
             let folder = Arc::new(memories::folder(&settings.storage));
             (folder, parts.caches.of(Watch::ours(&KUSTOMIZATION)))
         };
+        let cache_and_queue = |(kind, queue): &Queued| (parts.caches.of(Watch::ours(kind.kind)), Arc::clone(queue));
         Self {
             mirrors: Arc::clone(&parts.mirrors),
             tags: Arc::clone(&parts.tags),
             repositories: settings.kinds.reflector.then(repositories),
             applied: settings.kinds.kustomize.then(applied),
+            queues: shards.iter().flat_map(|_| queued).map(cache_and_queue).collect(),
+            shards,
         }
     }
 
@@ -206,11 +221,23 @@ impl Tidied {
             memories::tidy(folder, kustomizations);
         }
         if let Some(repositories) = self.repositories.as_ref().filter(|all| all.is_listed().is_ok()) {
-            let owners = repositories.list(|_| true);
+            let is_elsewhere = |object: &Object| self.has_moved(&IMAGE_REPOSITORY, object);
+            let owners = repositories.list(|object| !is_elsewhere(object));
             let owners = owners.iter().map(|object| scanned(object, "").owner().to_owned());
             // Failures are retried by the next cleanup.
             let _ = self.tags.keep(&owners.collect());
         }
+        // Drivers drop the rest of what is kept for objects of other processes, when nobody needs it any more.
+        for (cache, queue) in &self.queues {
+            let others = cache.list(|object| self.has_moved(cache.kind(), object));
+            others.iter().for_each(|object| queue.add(object.name.clone()));
+        }
+    }
+
+    fn has_moved(&self, kind: &'static Kind, object: &Object) -> bool {
+        self.shards
+            .as_ref()
+            .is_some_and(|shards| shards.is_others(kind, object))
     }
 }
 
@@ -274,7 +301,7 @@ type Recording = (Recorder, Option<EventSink>, mpsc::Receiver<ClusterEvent>);
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(crate) enum End {
     NotYet,
     /// Work in progress is finished.
     InOrder,
@@ -312,15 +339,29 @@ fn warn(settings: &Settings, setup: &Log) {
     }
 }
 
-/// Each controller waits for its lease and works; one that ends with a name has lost it. `elected` is notified when the
-/// sources' controller has its lease.
+/// Each controller waits for its lease and works, or all of them as a member of a group; one that ends with a name has lost it.
+/// `elected` is notified when the sources' controller has its lease.
 fn lead_all(
-    context: &Arc<Context>,
+    (context, dealt): (&Arc<Context>, Option<(Arc<Shards>, Vec<DealtKind>)>),
     controllers: Vec<(&'static str, Vec<Workers>)>,
     elected: &Arc<Notify>,
     ended: &watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
     let mut groups = JoinSet::new();
+    let settings = &context.settings;
+    if let Some((dealt, (election, shards))) = dealt.zip(settings.election.clone().zip(settings.shards)) {
+        let expected = shards.expected;
+        let (context, elected, ended) = (Arc::clone(context), Arc::clone(elected), ended.clone());
+        groups.spawn(shards::lead(
+            context,
+            dealt,
+            (election, expected),
+            controllers,
+            elected,
+            ended,
+        ));
+        return groups;
+    }
     for (controller, workers) in controllers {
         let elected = (controller == artifact_server::CONTROLLER).then(|| Arc::clone(elected));
         groups.spawn(lead(Arc::clone(context), controller, workers, elected, ended.clone()));
@@ -424,7 +465,7 @@ async fn lead(
 }
 
 /// Waits for the end of the process, and then for work in progress.
-async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running: &mut JoinSet<()>) {
+pub(crate) async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running: &mut JoinSet<()>) {
     let _ = ended.wait_for(|end| *end != End::NotYet).await;
     queues.iter().for_each(|queue| queue.close());
     while running.join_next().await.is_some() {}

@@ -39,6 +39,8 @@ pub struct Settings {
     pub tokens: TokenCacheLimits,
     /// Leader election; without it this process acts at once.
     pub election: Option<Election>,
+    /// Several processes share the objects, if enabled; only with leader election.
+    pub shards: Option<ShardSettings>,
     /// Log level and format.
     pub log: LogOptions,
     /// The address of metrics.
@@ -175,6 +177,13 @@ impl Election {
             retry: self.retry,
         }
     }
+}
+
+/// Several processes that share the objects (`--shards`).
+#[derive(Clone, Copy, Debug)]
+pub struct ShardSettings {
+    /// How many of them the first deal waits for, for a lease's time.
+    pub expected: usize,
 }
 
 /// Which kinds are reconciled (`--controllers`).

@@ -21,6 +21,7 @@ mod observe;
 mod promotion;
 mod reverts;
 mod rollouts;
+mod shards;
 mod signatures;
 mod storage_faults;
 mod verify;

@@ -229,6 +229,10 @@ const COMPONENTS: &[(&[&str], &str)] = &[
         "resources: [DEPLOY]\ncomponents: [DEPLOY/webhooks]\n",
     ),
     (
+        &["shards.replicas=3"],
+        "resources: [DEPLOY]\ncomponents: [DEPLOY/shards]\n",
+    ),
+    (
         &[
             "controllers.source=true",
             "controllers.kustomize=true",
@@ -425,6 +429,10 @@ fn values_that_are_none_are_refused() {
         (
             "controllers.source=true,replicas=2",
             "replicas: with controllers.source there can only be one, since only the leader serves artifacts",
+        ),
+        (
+            "shards.replicas=2,storage.claim.existing=mine",
+            "shards.replicas: each pod has a volume of its own; take storage.claim.existing away",
         ),
         (
             "controllers.kustomize=true",

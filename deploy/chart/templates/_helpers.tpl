@@ -50,7 +50,13 @@
 {{- end }}
 {{- if .Values.controllers.source }}
 - --controllers=source
+{{- if not .Values.shards.replicas }}
 - --storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.{{ .Values.clusterDomain }}.
+{{- end }}
+{{- end }}
+{{- if .Values.shards.replicas }}
+- --shards
+- --storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.{{ .Values.clusterDomain }}:9090
 {{- end }}
 {{- if .Values.controllers.kustomize }}
 - --controllers=kustomize

@@ -11,6 +11,9 @@ use bumpwright_api::ObjectName;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_kube::{Cluster, ClusterError, LEASE, Resource, lease_name};
 
+/// What the identity of processes with `--shards` begins with.
+const GROUP: &str = "bumpwright-shards-";
+
 /// The holder of a lease.
 enum Holder {
     None,
@@ -76,6 +79,9 @@ pub(super) async fn after(
                     "{holder} holds the lease {lease} and has not renewed it in time: the kinds of {controller} are not reconciled"
                 ),
             ),
+            Ok(Holder::Active(holder)) if holder.starts_with(GROUP) => {
+                findings.ok("leases", format!("processes with --shards hold the lease {lease} together"));
+            }
             Ok(Holder::Active(holder)) => {
                 let pod = holder.split('_').next().unwrap_or_default();
                 match pods.iter().any(|one| one == pod) {

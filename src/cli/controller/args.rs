@@ -56,8 +56,14 @@ pub struct Controller {
     #[arg(long, value_name = "ADDR", default_value = STORAGE_ADDRESS, env = "STORAGE_ADDRESS", value_parser = or_default(STORAGE_ADDRESS))]
     pub storage_addr: String,
 
-    /// The host and port in the URLs of artifacts
-    #[arg(long, value_name = "HOST:PORT", default_value = "", env = "STORAGE_ADV_ADDR")]
+    /// The host and port in the URLs of artifacts; of several the last one counts
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        default_value = "",
+        env = "STORAGE_ADV_ADDR",
+        overrides_with = "storage_adv_addr"
+    )]
     pub storage_adv_addr: String,
 
     /// How long old artifacts are kept
@@ -130,6 +136,11 @@ pub struct Controller {
     /// Only reconcile objects with these labels
     #[arg(long, value_name = "SELECTOR", default_value = "")]
     pub watch_label_selector: String,
+
+    /// Share the objects with the other processes that have this flag, by leases; needs --enable-leader-election. N: how many are
+    /// expected, which the first deal waits for
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    pub shards: Option<usize>,
 
     /// Refuse references to objects of other namespaces
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]

@@ -10,7 +10,7 @@ use crate::cli::confined;
 use crate::cli::console;
 use crate::cli::ui;
 use crate::controllers::{
-    self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings,
+    self, ArtifactHosts, ArtifactSettings, Backoff, Election, Gates, Kinds, KustomizeSettings, Settings, ShardSettings,
     TokenCacheLimits, WebhookSettings,
 };
 use args::{Bounds, Controller, Kustomize};
@@ -99,6 +99,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
             duration: args.token_cache_max_duration.as_std(),
         },
         election: election(args)?,
+        shards: shards(args)?,
         log: LogOptions {
             level: args
                 .log_level
@@ -321,6 +322,15 @@ fn election(args: &Controller) -> Result<Option<Election>, String> {
         retry: given.leader_election_retry_period.as_std(),
         release: given.leader_election_release_on_cancel,
     }))
+}
+
+fn shards(args: &Controller) -> Result<Option<ShardSettings>, String> {
+    match args.shards {
+        None => Ok(None),
+        Some(_) if !args.election.enable_leader_election => Err("--shards needs --enable-leader-election".to_owned()),
+        Some(0) => Err("--shards=0: give the number of processes, or none".to_owned()),
+        Some(expected) => Ok(Some(ShardSettings { expected })),
+    }
 }
 
 #[cfg(test)]

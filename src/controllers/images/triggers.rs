@@ -165,7 +165,7 @@ pub(crate) fn automations_of_source(sources: &Cache, automations: &Arc<Cache>, q
 }
 
 /// The repository whose tags a policy chooses from.
-fn repository_of(policy: &Object) -> Option<ObjectName> {
+pub(crate) fn repository_of(policy: &Object) -> Option<ObjectName> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Spec {
@@ -176,7 +176,7 @@ fn repository_of(policy: &Object) -> Option<ObjectName> {
 }
 
 /// The repository that an automation writes to.
-fn source_of(automation: &Object) -> Option<ObjectName> {
+pub(crate) fn source_of(automation: &Object) -> Option<ObjectName> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Spec {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::status;
 use bumpwright_api::{Artifact, ObjectName, Reason};
 use bumpwright_artifact::revision;
-use bumpwright_kube::Kind;
+use bumpwright_kube::{Kind, Object};
 use bumpwright_runtime::{EventType, ReconcileRequest, Status, blocking};
 use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
 
@@ -130,6 +130,17 @@ pub(crate) async fn remove_all(
         );
     }
     Ok(())
+}
+
+/// Removes the artifacts of an object of another process, once its status names one that is served elsewhere. Failures are
+/// retried by the next cleanup.
+pub(crate) async fn remove_moved(kind: &'static Kind, object: &Object, storage: &Storage) {
+    let artifact = object.status().get("artifact").and_then(read);
+    let is_elsewhere = artifact.is_some_and(|artifact| artifact.url != storage.url(&artifact.path));
+    if let (true, Ok(folder)) = (is_elsewhere, folder(kind, &object.name)) {
+        let storage = storage.clone();
+        let _ = blocking::run(move || storage.remove_all(&folder)).await;
+    }
 }
 
 /// The annotations of events about an artifact.

@@ -23,7 +23,7 @@ use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{Artifact, GoDuration, ObjectName, Reason};
-use bumpwright_kube::Kind;
+use bumpwright_kube::{Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 
@@ -134,6 +134,11 @@ impl<S: Source> Reconcile for Sources<S> {
 
     async fn forgotten(&self, name: &ObjectName) {
         self.sources.mirrors.forget(Self::KIND.kind, name).await;
+    }
+
+    async fn moved(&self, object: &Object) {
+        self.forgotten(&object.name).await;
+        artifacts::remove_moved(S::KIND, object, &self.sources.storage).await;
     }
 }
 

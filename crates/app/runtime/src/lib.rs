@@ -10,6 +10,7 @@ mod reconcile;
 mod work;
 
 pub use observe::*;
+pub use reconcile::dealt::Dealt;
 pub use reconcile::driver::{Driver, Reconcile, ReconcileRequest};
 pub use reconcile::services::Services;
 pub use reconcile::status::{NewEvent, Outcome, REQUESTED_AT, Status};

@@ -50,6 +50,7 @@ pub mod reply;
 pub mod repo;
 pub mod rsa;
 pub mod running;
+pub mod shards;
 pub mod sign_in_proxy;
 pub mod signatures;
 pub mod sigstore;

@@ -288,7 +288,7 @@ impl Cluster {
 
     /// Sends a request about the objects of a kind in a namespace, or in none. Repeated once with settings read again from disk
     /// after a 401.
-    async fn request<K, T, Response>(
+    pub(super) async fn request<K, T, Response>(
         &self,
         kind: &Kind,
         namespace: &str,

@@ -106,28 +106,24 @@ impl Lease {
         if text(&object, "holderIdentity") != self.identity {
             return Ok(());
         }
-        let mut spec = self.spec(&object, false);
+        self.write_released(cluster, &object).await
+    }
+
+    /// Writes the lease without a holder.
+    pub(super) async fn write_released(&self, cluster: &Cluster, object: &Object) -> Result<(), ClusterError> {
+        let mut spec = self.spec(object, false);
         if let Some(spec) = spec.as_object_mut() {
             spec.insert("holderIdentity".to_owned(), json!(""));
             spec.insert("leaseDurationSeconds".to_owned(), json!(1));
         }
-        self.write(cluster, &object, &spec).await
+        self.write(cluster, object, &spec).await
     }
 
     /// Acquires or renews the lease, unless another process holds it.
     async fn attempt(&self, cluster: &Cluster, seen: &mut SeenLease) -> Result<Holder, ClusterError> {
         let object = match cluster.get(&LEASE, &self.name).await {
             Ok(object) => object,
-            Err(error) if error.is_not_found() => {
-                let spec = self.fresh();
-                let lease = json!({
-                    "apiVersion": LEASE.api_version(),
-                    "kind": LEASE.kind,
-                    "metadata": { "name": self.name.name, "namespace": self.name.namespace },
-                    "spec": spec,
-                });
-                return held(cluster.create(&LEASE, &self.name.namespace, &lease).await);
-            }
+            Err(error) if error.is_not_found() => return held(self.make(cluster).await),
             Err(error) => return Err(error),
         };
         let holder = text(&object, "holderIdentity");
@@ -142,8 +138,25 @@ impl Lease {
         if !holder.is_empty() && holder != self.identity && alive {
             return Ok(Holder::Others);
         }
-        let spec = self.spec(&object, holder != self.identity);
-        held(self.write(cluster, &object, &spec).await)
+        held(self.take_over(cluster, &object).await)
+    }
+
+    /// Creates the lease.
+    pub(super) async fn make(&self, cluster: &Cluster) -> Result<(), ClusterError> {
+        let spec = self.fresh();
+        let lease = json!({
+            "apiVersion": LEASE.api_version(),
+            "kind": LEASE.kind,
+            "metadata": { "name": self.name.name, "namespace": self.name.namespace },
+            "spec": spec,
+        });
+        cluster.create(&LEASE, &self.name.namespace, &lease).await
+    }
+
+    /// Acquires or renews the lease that was read.
+    pub(super) async fn take_over(&self, cluster: &Cluster, object: &Object) -> Result<(), ClusterError> {
+        let spec = self.spec(object, text(object, "holderIdentity") != self.identity);
+        self.write(cluster, object, &spec).await
     }
 
     /// Writes only to the version that was read: of two candidates one loses.
@@ -204,7 +217,7 @@ fn text(object: &Object, field: &str) -> String {
 }
 
 /// `metav1.MicroTime`
-fn micro_time() -> String {
+pub(super) fn micro_time() -> String {
     Time::from(SystemTime::now()).written(b"2006-01-02T15:04:05.000000Z07:00")
 }
 

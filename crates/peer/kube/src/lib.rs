@@ -14,6 +14,7 @@ mod discovery;
 mod dynamic;
 mod error;
 mod fence;
+mod group;
 mod index;
 mod kind;
 mod lease;
@@ -35,6 +36,7 @@ pub use client::{Cluster, Connect, Scope};
 pub use discovery::{GroupVersionKind, Resource};
 pub use dynamic::{Apply, Deletion, Stamp};
 pub use error::ClusterError;
+pub use group::GroupLease;
 pub use index::Index;
 pub use kind::{
     BUCKET, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DAEMON_SET, DEPLOYMENT, EVENT,

@@ -54,6 +54,8 @@ pub(super) struct Families {
     token_evictions: Family<Counter>,
     kubernetes_requests: Family<Counter>,
     leader: Family<Gauge>,
+    shard_epoch: Family<Gauge>,
+    shard_objects: Family<Gauge>,
     object_status: Family<Gauge>,
     skipped_markers: Family<Gauge>,
     drift_corrections: Family<Counter>,
@@ -105,6 +107,16 @@ impl Families {
                 &["code", "host", "method"],
             ),
             leader: gauge("leader_election_master_status", LEADER, &["name"]),
+            shard_epoch: gauge(
+                "bumpwright_shard_epoch",
+                "The number of the deal of objects to processes that this process follows.",
+                &[],
+            ),
+            shard_objects: gauge(
+                "bumpwright_shard_objects",
+                "Number of objects that this process reconciles, by kind.",
+                &["kind"],
+            ),
             object_status: gauge(
                 "bumpwright_object_status",
                 "How the last reconciliation left an object: 1 for its status and the reason of its Ready condition.",
@@ -176,6 +188,8 @@ impl Families {
             &self.token_evictions,
             &self.kubernetes_requests,
             &self.leader,
+            &self.shard_epoch,
+            &self.shard_objects,
             &self.object_status,
             &self.skipped_markers,
             &self.drift_corrections,
@@ -316,6 +330,16 @@ impl Metrics {
     /// Sets whether this process holds a lease.
     pub fn leader(&self, lease: &str, leads: bool) {
         self.0.families.leader.with(&[lease]).set(f64::from(u8::from(leads)));
+    }
+
+    /// Sets the epoch of the deal of objects to processes.
+    pub fn shard_epoch(&self, epoch: u64) {
+        self.0.families.shard_epoch.with(&[]).set(epoch as f64);
+    }
+
+    /// Sets the number of objects of a kind that are dealt to this process.
+    pub fn shard_objects(&self, kind: &str, count: usize) {
+        self.0.families.shard_objects.with(&[kind]).set(count as f64);
     }
 
     /// Observes a stage of a rollout (`bumpwright_rollout_seconds`).

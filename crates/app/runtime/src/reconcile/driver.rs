@@ -77,6 +77,11 @@ pub trait Reconcile: Send + Sync + 'static {
     fn forgotten(&self, _name: &ObjectName) -> impl Future<Output = ()> + Send {
         async {}
     }
+
+    /// Called when another process owns the object, possibly often, to drop what is kept for it here.
+    fn moved(&self, object: &Object) -> impl Future<Output = ()> + Send {
+        self.forgotten(&object.name)
+    }
 }
 
 /// One reconciliation of one object.
@@ -137,9 +142,12 @@ impl ReconcileRequest<'_> {
         self.permit.release();
     }
 
-    /// Waits until the reconciliation is cancelled, since the object is deleted.
+    /// Waits until the reconciliation is cancelled, since the object is deleted or another process' own.
     pub async fn cancelled(&self) {
-        self.permit.cancelled().await;
+        tokio::select! {
+            () = self.permit.cancelled() => {}
+            () = self.permit.moved() => {}
+        }
     }
 
     /// Reconciles the object again after exactly this pause, and not after its interval.
@@ -254,6 +262,13 @@ impl<R: Reconcile> Driver<R> {
 
     /// Reconciles one object under a permit.
     async fn take(&self, name: &ObjectName, working: Working, permit: Arc<WorkerPermit>, log: &Log) {
+        // Whoever gives objects away sees this one in work by now, or the verdict is the new one already.
+        if let Some(dealt) = &self.services.dealt
+            && !self.may_begin(&**dealt, name).await
+        {
+            drop(working);
+            return self.queue.done(name);
+        }
         let moving = tokio::spawn(Arc::clone(&permit).park_when_slow());
         // A panic is retried later; others are not affected.
         let request = AssertUnwindSafe(self.request(name, &permit, log)).catch_unwind();
@@ -276,6 +291,9 @@ impl<R: Reconcile> Driver<R> {
             moving.abort();
         }
         working.finish(finish);
+        if self.services.dealt.is_some() {
+            permit.threads_ended().await;
+        }
         self.queue.done(name);
     }
 
@@ -298,6 +316,9 @@ impl<R: Reconcile> Driver<R> {
             self.queue.begun(name, permit);
             if self.cache.get(name).is_none_or(|now| now.deleting) {
                 self.queue.cancel(name);
+            }
+            if self.has_moved(name) {
+                permit.move_away();
             }
         }
         let log = log.reconciliation(R::KIND.kind, &name.namespace, &name.name);

@@ -1,6 +1,7 @@
 //! The frame of a reconciliation, the same for all kinds: from the queue to status, event and requeue.
 
 pub mod clock;
+pub mod dealt;
 pub mod driver;
 pub mod events;
 pub mod services;

@@ -1,7 +1,9 @@
 //! Services shared by the drivers of all kinds.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::dealt::Dealt;
 use crate::observe::{Log, Metrics, Recorder};
 use crate::work::permits::ParkedRequests;
 use bumpwright_http::pause_between;
@@ -22,6 +24,8 @@ pub struct Services {
     pub parked: ParkedRequests,
     /// How many objects of a kind are reconciled at once.
     pub workers: usize,
+    /// Which objects are this process' own, where several share them; all without.
+    pub dealt: Option<Arc<dyn Dealt>>,
     /// The jitter of intervals, in percent; 99 at most.
     pub jitter: u8,
 }

@@ -18,6 +18,9 @@ const PARK_AFTER: Duration = Duration::from_secs(3);
 /// The interval of attempts while too many are parked.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The interval of looks at threads.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// How long a reconciliation may go on after its object was deleted.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -61,6 +64,8 @@ pub struct WorkerPermit {
     /// The job of its threads, for cancellation.
     pub job: Job,
     is_cancelled: watch::Sender<bool>,
+    /// Whether another process is to go on with the object.
+    is_moved: watch::Sender<bool>,
     parked: ParkedRequests,
     held: Mutex<Option<HeldPermit>>,
     /// Cloned by threads whose work has side effects.
@@ -97,6 +102,7 @@ impl WorkerPermit {
         Self {
             job: Job::new(),
             is_cancelled: watch::Sender::new(false),
+            is_moved: watch::Sender::new(false),
             parked: parked.clone(),
             held: Mutex::new(Some(held)),
             keeping: Arc::default(),
@@ -135,6 +141,26 @@ impl WorkerPermit {
         let mut is_cancelled = self.is_cancelled.subscribe();
         if is_cancelled.wait_for(|is_cancelled| *is_cancelled).await.is_err() {
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Asks the reconciliation to wait for nothing any more, since another process goes on with its object. What it is doing is finished.
+    pub fn move_away(&self) {
+        self.is_moved.send_replace(true);
+    }
+
+    /// Waits until the reconciliation is asked to wait for nothing any more.
+    pub async fn moved(&self) {
+        let mut is_moved = self.is_moved.subscribe();
+        if is_moved.wait_for(|is_moved| *is_moved).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits for threads with side effects that outlive the reconciliation.
+    pub async fn threads_ended(&self) {
+        while Arc::strong_count(&self.keeping) > 1 {
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -219,6 +245,35 @@ mod tests {
         drop(thread);
         assert_eq!(room.0.available_permits(), MAX_PARKED);
         permit(&queue, &workers, &room).await;
+    }
+
+    #[tokio::test]
+    async fn what_moves_away_is_finished() {
+        let room = ParkedRequests::default();
+        let backoff = Backoff {
+            least: RETRY,
+            most: RETRY,
+        };
+        let share = Share {
+            most: 1,
+            room: room.clone(),
+        };
+        let queue = Arc::new(Queue::new(backoff, share, Metrics::new().controller("test", 1)));
+        let name = ObjectName::new("apps", "a");
+        queue.add(name.clone());
+        let permit = permit(&queue, &Arc::new(Semaphore::new(1)), &room).await;
+        queue.begun(&name, &permit);
+        assert_eq!(queue.in_work(), std::slice::from_ref(&name));
+        let thread = permit.keep();
+        queue.move_away(&name);
+        permit.moved().await;
+        assert!(!permit.job.is_cancelled());
+        let ended = tokio::time::timeout(LOOK, permit.threads_ended()).await;
+        assert!(ended.is_err(), "a thread has side effects");
+        drop(thread);
+        permit.threads_ended().await;
+        queue.done(&name);
+        assert!(queue.in_work().is_empty());
     }
 
     #[tokio::test]

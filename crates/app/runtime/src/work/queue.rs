@@ -307,6 +307,20 @@ impl Queue {
         }
     }
 
+    /// The objects in work, from the moment when they are taken.
+    #[must_use]
+    pub fn in_work(&self) -> Vec<ObjectName> {
+        self.lock().working.iter().cloned().collect()
+    }
+
+    /// Asks the running reconciliation of an object that another process owns by now to wait for nothing any more.
+    pub fn move_away(&self, name: &ObjectName) {
+        let permit = self.lock().permits.get(name).and_then(Weak::upgrade);
+        if let Some(permit) = permit {
+            permit.move_away();
+        }
+    }
+
     /// A reconciliation of the namespace is parked, or over.
     pub fn parked(&self, namespace: &str) {
         self.lock().ready.parked(namespace);

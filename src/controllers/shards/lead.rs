@@ -1,0 +1,67 @@
+//! The work of a process that is a member of a group: begins with the group's leases, and ends with its own.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use super::member::{Lost, Process};
+use super::{DealtKind, Shards};
+use crate::controllers::context::Context;
+use crate::controllers::kinds::Workers;
+use crate::controllers::process::{End, finish};
+use crate::controllers::settings::Election;
+use crate::controllers::sources::server as artifact_server;
+
+/// Runs the workers of all controllers while the process is a member; returns the name of a lease that was lost.
+pub(crate) async fn lead(
+    context: Arc<Context>,
+    dealt: (Arc<Shards>, Vec<DealtKind>),
+    settings: (Election, usize),
+    controllers: Vec<(&'static str, Vec<Workers>)>,
+    elected: Arc<Notify>,
+    ended: watch::Receiver<End>,
+) -> Option<String> {
+    let names: Vec<&'static str> = controllers.iter().map(|(name, _)| *name).collect();
+    let (shards, kinds) = dealt;
+    let (mut process, held) = Process::new(&context, (&shards, kinds), (&settings.0, settings.1), &names);
+    let mut working = JoinSet::new();
+    for ((name, workers), held) in controllers.into_iter().zip(held) {
+        let elected = (name == artifact_server::CONTROLLER).then(|| Arc::clone(&elected));
+        working.spawn(work(workers, held, elected, ended.clone()));
+    }
+    let mut at_once = ended.clone();
+    let lost = tokio::select! {
+        Lost(name) = process.run(ended.clone()) => Some(name),
+        _ = at_once.wait_for(|end| *end == End::AtOnce) => Some(String::new()),
+        () = async { while working.join_next().await.is_some() {} } => None,
+    };
+    // Dropping the workers cancels them at their next await.
+    if lost.is_none() && settings.0.release {
+        process.release().await;
+    }
+    lost
+}
+
+/// Runs the workers of a controller from the time when the group has its lease.
+async fn work(
+    workers: Vec<Workers>,
+    mut held: watch::Receiver<bool>,
+    elected: Option<Arc<Notify>>,
+    mut ended: watch::Receiver<End>,
+) {
+    tokio::select! {
+        _ = held.wait_for(|held| *held) => {}
+        _ = ended.wait_for(|end| *end != End::NotYet) => return,
+    }
+    let mut running = JoinSet::new();
+    let mut queues = Vec::new();
+    for one in workers {
+        queues.push(one.queue);
+        (one.start)(&mut running);
+    }
+    if let Some(elected) = elected {
+        elected.notify_one();
+    }
+    finish(&mut ended, &queues, &mut running).await;
+}
