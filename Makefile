@@ -1,5 +1,5 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test test-real built check prepare fmt formatted lint unit bench deny dist package image book
+.PHONY: test test-real test-long fuzz fuzz-corpus built check prepare fmt formatted lint unit bench deny dist package image book
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
@@ -37,6 +37,17 @@ prepare:
 test-real: prepare
 	@sh tests/tools/prepare-real
 	@bash tests/tools/cargo-test --test real
+
+# What takes long and finds what nobody thought of.
+test-long: fuzz
+
+# All fuzz targets, two at a time: fuzz/README.md. SECONDS=600 runs each for ten minutes.
+fuzz:
+	@fuzz/run all $(or $(SECONDS),30)
+
+# The stored inputs of the targets, anew.
+fuzz-corpus:
+	@fuzz/run corpus
 
 # Rewrites the source as rustfmt has it.
 fmt:
