@@ -1,5 +1,5 @@
 # `make test` is the definition of done; `.ci/run` calls it. Everything runs in one profile (dev, lightly optimised).
-.PHONY: test test-real test-long built check prepare fmt formatted lint unit bench deny dist package image book
+.PHONY: test test-real test-long fuzz fuzz-corpus built check prepare fmt formatted lint unit bench deny dist package image book
 
 # The suites of crates. Targets are chosen by name, so none has the name of one in tests/ (tests/architecture.rs).
 CRATE_SUITES = $(sort $(basename $(notdir $(wildcard crates/*/*/tests/*.rs))))
@@ -38,10 +38,18 @@ test-real: prepare
 	@sh tests/tools/prepare-real
 	@bash tests/tools/cargo-test --test real
 
-# Long runs with fixed seeds: a fleet under ten minutes of faults (benches/README.md).
-test-long: prepare
+# Long runs: all fuzz targets, and a fleet under ten minutes of faults (benches/README.md).
+test-long: prepare fuzz
 	@cargo build --locked --features bumpwright/jemalloc --quiet --bin bumpwright
 	python3 -B benches/chaos.py --seed 1 --seconds 600
+
+# All fuzz targets, two at a time: fuzz/README.md. SECONDS=600 runs each for ten minutes.
+fuzz:
+	@fuzz/run all $(or $(SECONDS),30)
+
+# Makes the stored inputs of the targets again.
+fuzz-corpus:
+	@fuzz/run corpus
 
 # Rewrites the source as rustfmt has it.
 fmt:

@@ -242,6 +242,10 @@ impl RemoteUrl {
             Some((user, host)) => (Some(user).filter(|u| !u.is_empty()).map(str::to_owned), host),
             None => (None, login),
         };
+        // With its brackets, so that what is shown can be read again.
+        let shown = text
+            .strip_prefix(login)
+            .map_or_else(String::new, |rest| format!("{host}{rest}"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() || path.is_empty() {
             return Err(config(
@@ -249,9 +253,6 @@ impl RemoteUrl {
                 "an address of the form user@host:path needs a host and a path",
             ));
         }
-        let shown = text
-            .strip_prefix(login)
-            .map_or_else(String::new, |rest| format!("{host}{rest}"));
         let location = Location::Ssh {
             host: host.to_ascii_lowercase(),
             port: None,
@@ -338,6 +339,7 @@ mod tests {
         );
         assert_eq!(ssh("host:/a b"), (None, path("host"), None, path("/a b")));
         assert_eq!(ssh("me@[::1]:r"), (some("me"), path("::1"), None, path("r")));
+        assert_eq!(RemoteUrl::parse("me@[::1]:r").unwrap().to_string(), "[::1]:r");
         assert_eq!(
             ssh("ssh://u@Host:2222/a%20b"),
             (some("u"), path("host"), Some(2222), path("/a b"))

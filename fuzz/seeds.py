@@ -1,0 +1,269 @@
+"""Inputs from the fixtures of the tests, a folder for each target: seeds.py FOLDER. `run corpus` makes the stored ones of them."""
+
+import base64
+import collections
+import hashlib
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIXTURES = ROOT / "fixtures"
+OUT = pathlib.Path(sys.argv[1])
+BETWEEN = b"\n%%\n"
+
+
+def add(target, *parts):
+    parts = [part.encode() if isinstance(part, str) else part for part in parts]
+    data = BETWEEN.join(parts)
+    if len(data) <= 32 << 10:
+        compared = ["peer_" + target] if target in ("regex", "template", "text", "yaml") else []
+        for name in [target, *compared]:
+            folder = OUT / name
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / hashlib.sha1(data).hexdigest()[:16]).write_bytes(data)
+
+
+def rows(path):
+    for line in (FIXTURES / path).read_text().strip("\n").split("\n"):
+        yield collections.defaultdict(str, json.loads(line))
+
+
+def yaml_targets(text):
+    for target in ("yaml", "manifests", "migrate", "schemas", "substitute"):
+        add(target, text)
+
+
+def tree(files):
+    return "".join(f"-- {path} --\n{text}" + ("" if text.endswith("\n") else "\n") for path, text in files.items())
+
+
+def of_yaml():
+    for name in ("blocks", "documents", "scalars", "strings"):
+        for row in rows(f"yaml/{name}.jsonl"):
+            add("yaml", row["in"])
+    for row in rows("yaml/comments.jsonl"):
+        add("yaml", row["text"])
+        add("edit", row["text"])
+    marker = '# {"$imagepolicy": "apps:app%s"}'
+    for value in ("o/app:1", "'o/app:1'", '"o/app:1"', "|\n  o/app:1\n", ">-\n  o/app:1", "!!str 1.0", "&a 1.0", "~", ""):
+        for part in ("", ":tag", ":name", ":digest"):
+            head, _, rest = value.partition("\n")
+            add("edit", f"kind: A\nmetadata: {{name: a}}\nimage: {head} {marker % part}\n{rest}\nend: 1\n")
+    add("edit", "a: [o/app:1, # {\"$imagepolicy\": \"apps:app\"}\n  b]\n---\r\n- x: {image: o/app:1 # {\"$imagepolicy\":\"a:b\"}\r\n}\r\n")
+    for folder in (ROOT / "crds", ROOT / "fixtures", ROOT / "deploy", ROOT / "tests", ROOT / "docs"):
+        for path in folder.rglob("*.y*ml"):
+            yaml_targets(path.read_bytes())
+            if b"$imagepolicy" in path.read_bytes():
+                add("edit", path.read_bytes())
+    old = "apiVersion: image.toolkit.fluxcd.io/v1beta1\nkind: ImageUpdateAutomation\nmetadata: {name: a, namespace: b}\nspec:\n" \
+        "  interval: 1m\n  checkout: {branch: main, gitImplementation: go-git}\n  git: {commit: {messageTemplate: '{{range .Updated.Images}}{{.}}{{end}}'}}\n"
+    add("migrate", old)
+    add("manifests", old)
+    add("migrate", "apiVersion: kustomize.toolkit.fluxcd.io/v1beta1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  path: ./\n  validation: client\n"
+        "  healthChecks: [{kind: Deployment, name: x, namespace: y}]\n  patchesStrategicMerge:\n  - kind: A\n  images: []\n")
+    for row in rows("health/compute.jsonl"):
+        add("schemas", json.dumps(row["object"]))
+
+
+def of_builds():
+    for name in ("worlds", "twice", "blocks"):
+        for row in rows(f"kustomize/{name}.jsonl"):
+            add("kustomize", tree({path.removeprefix("top/"): text for path, text in row["files"].items()}))
+    for row in rows("overlay/cases.jsonl"):
+        if all(isinstance(text, str) for text in row.get("files", {"a": 0}).values()):
+            add("kustomize", "resources: [app]\n" + tree(row["files"]))
+    for row in rows("kustomize/merge.jsonl"):
+        add("kustomize", tree({"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n", "a.yaml": row["object"], "p.yaml": row["patch"]}))
+    for row in rows("kustomize/jsonpatch.jsonl"):
+        head = "resources: [a.yaml]\npatches: [{path: p.yaml, target: {kind: A}}]\n"
+        add("kustomize", tree({"kustomization.yaml": head, "a.yaml": "kind: A\napiVersion: v1\n" + row["object"], "p.yaml": row["patch"]}))
+
+
+def of_texts():
+    for row in rows("cel/cases.jsonl"):
+        add("cel", row["expr"])
+    for row in rows("substitute/eval.jsonl"):
+        add("substitute", row["input"])
+    for row in rows("substitute/objects.jsonl"):
+        add("substitute", row["manifest"])
+    for row in rows("keys/texts.jsonl"):
+        add("yaml", row["text"])
+    for path in (ROOT / "crates/go").rglob("*.rs"):
+        for line in path.read_text().splitlines():
+            for text in line.split('"')[1::2]:
+                if "{{" in text:
+                    add("template", text.replace("\\n", "\n"))
+    for word in (FIXTURES / "sprig/functions.txt").read_text().splitlines()[1:]:
+        word = word.split("(")[0]
+        add("template", '{{ %s "a" 2 }}{{ 3 | %s }}' % (word, word))
+    for name in ("regexReplaceAll", "regexFindAll", "regexSplit", "regexMatch", "mustRegexFind"):
+        add("template", '{{ %s "(a+)(b?)" "aab" %s }}' % (name, {"regexReplaceAll": '"$1-$2"', "regexFindAll": "-1", "regexSplit": "-1"}.get(name, "")))
+    for text in ('{{ now | date "2006-01-02" }}', '{{ toDate "2006-01-02" "2026-11-26" | dateModify "-36h" | unixEpoch }}',
+                 '{{ range $i, $x := .Changed.Changes }}{{ $i }}: {{ $x.OldValue | trunc 3 | quote }}{{ else }}no{{ end }}',
+                 '{{ with dict "a" (list 1 2.5 "x") }}{{ toJson . }}{{ . | toPrettyJson | indent 2 }}{{ end }}',
+                 '{{ define "t" }}{{ printf "%05.2f|%-8q|%x|%v" 3.14159 "a" "b" . }}{{ end }}{{ template "t" .Values }}',
+                 '{{ htmlDateInZone (now) "UTC" }} {{ ago (now) }} {{ duration 3661 }} {{ durationRound "2400h" }}',
+                 '{{ semverCompare ">=1.2 <2" "1.3.0" }} {{ (semver "1.2.3-rc.1+b").Prerelease }} {{ fromJson "[1,{\\"a\\":null}]" }}',
+                 '{{ b64enc "a" | b64dec }} {{ sha256sum "a" }} {{ urlParse "http://u:p@h:1/p?q#f" }} {{ untilStep 0 10 3 }}'):
+        add("template", text)
+    for pattern, text, template in (("^v?(?P<major>[0-9]+)\\.([0-9]+)$", "v1.20", "$major-$2"), ("(?i)a|b*c{2,3}?", "ABcc", "${1}"),
+                                    ("\\bx\\B[^a-z\\d]+$", "x y\nz", "$0"), ("[[:alpha:]]\\pL\\x{10FFFF}|(?s:.)*?", "é\xff", "$$"),
+                                    ("^main-[a-f0-9]+-(?P<ts>\\d+)", "main-0a1b-1700000000", "$ts")):
+        add("regex", pattern, text, template)
+    for layout, text in (("2006-01-02T15:04:05Z07:00", "2026-11-26T10:00:00+01:00"), ("Mon Jan _2 15:04:05 MST 2006", "Thu Nov 26 10:00:00 CET 2026"),
+                         ("02.01.06 3:04pm .000", "26.11.26 3:04pm .123"), ("Monday, 02-Jan-06 -0700", "Thursday, 26-Nov-26 +0530"),
+                         (">=1.0.0-0 <2 || ~3.1", "1.0.0\nv3.1.2-rc.1+x\n3"), ("1h2m3.5s", "-1h2m3.5s"), ("^1.x", "1.2.3\n01.2.3\n1"),
+                         ("http://u:p%40@[::1%25en0]:80/a%2fb?q=1#f", "1ns"), ("002 __2 2006", "330 330 2026"), ("\\u00e9\\x00\\101'", "x")):
+        add("text", layout, text)
+    for rule in (">=1.0", "Mon-Fri 09:00-16:00 Europe/Berlin; Sat 22:00-02:00", "docker.io/library/app:1@sha256:" + "a" * 64, "ghcr.io:443/o/app", "^1.2.x-0"):
+        add("policy", rule, "^v(?P<v>[0-9.]+)$", "$v", "v1.0\nv2.0.0\n1.2.3\nlatest\n007\nv1.10\n1.0.0+a")
+
+
+def of_sources():
+    for row in rows("artifact/untar.jsonl"):
+        data = bytes.fromhex(row["archive"])
+        add("tar", data)
+        try:
+            import gzip
+            add("tar", gzip.decompress(data)[:8192])
+        except Exception:
+            pass
+    names = "\n".join(next(rows("artifact/ignore.jsonl"))["tree"])
+    for row in rows("artifact/ignore.jsonl"):
+        texts = [file["text"] for file in row["files"] or []] + [row.get("spec") or "", "*.md\n/a/**/b\n!c[!x-z]\\ \n"]
+        add("ignore", texts[0], texts[1], texts[-2], names)
+    for row in rows("storage/http.jsonl"):
+        add("http_head", row["request"].replace("FILE", "/gitrepository/a/b/c.tar.gz") + "\r\n")
+    add("http_head", "GET /gitrepository/a/b/c.tar.gz HTTP/1.1\r\nHost: h\r\nRange: bytes=0-9,20-\r\nIf-Range: \"x\"\r\n\r\nGET / HTTP/1.0\r\n\r\n")
+    add("http_head", "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
+
+
+def packet(data):
+    data = data.encode() if isinstance(data, str) else data
+    return b"%04x" % (len(data) + 4) + data
+
+
+def of_git():
+    with tempfile.TemporaryDirectory() as folder:
+        def git(*arguments, given=None):
+            return subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments], input=given, check=True, capture_output=True).stdout
+        git("init", "-q", "-b", "main")
+        for n in range(3):
+            (pathlib.Path(folder) / "a.yaml").write_text("".join(f"line {i}\n" for i in range(60)) + str(n))
+            git("add", "."), git("commit", "-qm", f"c{n}")
+        git("tag", "-am", "t", "v1")
+        tip = git("rev-parse", "HEAD").decode().strip()
+        tag = git("rev-parse", "v1").decode().strip()
+        pack = git("pack-objects", "--stdout", "--all", "-q", given=b"")
+        refs = f"{tip} HEAD symref-target:refs/heads/main\n", f"{tip} refs/heads/main\n", f"{tag} refs/tags/v1 peeled:{tip}\n"
+        greeting = packet("version 2\n") + packet("agent=git/2\n") + packet("ls-refs=unborn\n") + packet("fetch=shallow\n") + packet("object-format=sha1\n") + b"0000"
+        listed = b"".join(map(packet, refs)) + b"0000"
+        packed = packet("packfile\n") + packet(b"\x02Enumerating: 5\r") + packet(b"\x01" + pack) + b"0000"
+        shallow = packet("shallow-info\n") + packet(f"shallow {tip}\n") + b"0001" + packed
+        for answer in (packed, shallow, packet("acknowledgments\n") + packet("NAK\n") + b"0000"):
+            add("git_fetch", greeting, listed, answer, answer)
+        add("git_fetch", greeting + listed + shallow)
+        caps = "\0multi_ack thin-pack side-band-64k ofs-delta shallow symref=HEAD:refs/heads/main agent=git/2"
+        old = packet(f"{tip} HEAD{caps}\n") + packet(f"{tip} refs/heads/main\n") + packet(f"{tag} refs/tags/v1\n") + packet(f"{tip} refs/tags/v1^{{}}\n") + b"0000"
+        add("git_fetch", old + packet("NAK\n") + packet(b"\x01" + pack) + b"0000")
+        add("git_fetch", packet("version 1\n") + old + packet(f"shallow {tip}\n") + b"0000" + packet("NAK\n") + packet(b"\x03fatal: no\n"))
+        add("git_fetch", packet("ERR access denied\n"))
+        contents = [(0, git("cat-file", "commit", "HEAD")), (1, git("cat-file", "tree", "HEAD^{tree}")), (2, git("cat-file", "blob", "HEAD:a.yaml")), (3, git("cat-file", "tag", "v1"))]
+    ones = "1" * 40
+    caps = "\0report-status report-status-v2 delete-refs side-band-64k push-options ofs-delta agent=x"
+    report = packet("unpack ok\n") + packet("ok refs/heads/a\n") + packet("option refname refs/changes/1\n") + packet("option new-oid " + "3" * 40 + "\n") + packet("ng refs/heads/b non-fast-forward\n") + b"0000"
+    for end in (report, packet(b"\x02remote: see https://h/1\n") + packet(b"\x01" + report) + b"0000"):
+        add("git_push", packet(f"{ones} refs/heads/a{caps}\n") + packet(f"{ones} refs/heads/b\n") + b"0000" + end)
+        add("git_push", packet(f"{ones} refs/heads/a{caps}\n") + packet(f"{ones} refs/heads/b\n") + b"0000", end)
+    def entry(how, base, content):
+        content = content[:4000]
+        return bytes([how, base, len(content) >> 4, len(content) & 15]) + content[: len(content) >> 4 << 4 | len(content) & 15]
+    all_of = b"".join(entry(how, 0, content) for how, content in contents)
+    add("pack", bytes([3]) + all_of)
+    blob = b"0123456789" * 3
+    add("pack", bytes([4]) + entry(2, 0, blob) + entry(4, 0, bytes([30, 9, 0x91, 5, 8, 1, 33])) + entry(5, 0, bytes([30, 4, 4]) + b"abcd") + entry(4, 1, bytes([9, 9, 0x90, 9])) + entry(2, 0, b""))
+    commit = b"tree " + hashlib.sha1(b"tree 33\0100644 a\0" + hashlib.sha1(b"blob 30\0" + blob).digest()[:20]).hexdigest().encode()
+    tree_entry = b"100644 a\0" + hashlib.sha1(b"blob 30\0" + blob).digest()
+    commit = b"tree " + hashlib.sha1(b"tree %d\0" % len(tree_entry) + tree_entry).hexdigest().encode() + b"\nauthor a <a@b.c> 1 +0000\ncommitter a <a@b.c> 1 +0000\n\nm\n"
+    add("pack", bytes([2]) + entry(0, 0, commit) + entry(1, 0, tree_entry) + entry(2, 0, blob))
+    add("pack", bytes([3]) + entry(0, 0, commit) + entry(1, 0, tree_entry) + entry(2, 0, b"x" * 40) + entry(4, 2, bytes([40, 30, 30]) + blob))
+    for text in ("https://u:p@h:8443/o/r.git?a#b", "git@h:o/r.git", "ssh://git@h:22/~/r", "file:///a/b", "/a/b", "refs/heads/a.lock", "../x.git", "[::1]:o/r"):
+        add("git_text", text, "../../y.git")
+    add("git_text", '[submodule "a"]\n\tpath = a/b ; c\n\turl = "../x \\t.git" # d\n\tbranch = .\n[submodule.b]\npath=\\\nc\n')
+
+
+def of_images():
+    for row in rows("registry/keychain.jsonl"):
+        for secret in row["secrets"]:
+            for text in secret.get("data", {}).values():
+                add("login", text, row["image"])
+    digest = "sha256:" + "a" * 64
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest, "size": 2},
+                           "layers": [{"mediaType": "application/vnd.cncf.flux.content.v1.tar+gzip", "digest": digest, "size": 3, "annotations": {"org.opencontainers.image.title": "a"}}], "annotations": {"org.opencontainers.image.created": "2026-01-02T03:04:05Z"}})
+    index = json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 9, "artifactType": "x", "platform": {"os": "linux", "architecture": "amd64"}}]})
+    challenge = 'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm="http://127.0.0.1:1/token",service="r",scope="repository:o/app:pull"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
+    ok = "{}"
+    typed = lambda body, kind: f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nDocker-Content-Digest: {digest}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    add("registry", ok, json.dumps({"name": "o/app", "tags": ["1", "2.0"]}))
+    add("registry", ok, 'HTTP/1.1 200 OK\r\nLink: </v2/o/app/tags/list?last=b&n=2>; rel="next"\r\nConnection: close\r\n\r\n{"tags":["a","b"]}', '{"tags":["c"]}')
+    add("registry", ok, typed(manifest, "application/vnd.oci.image.manifest.v1+json"), '{"created":"2026-01-02T03:04:05Z"}')
+    add("registry", ok, typed(index, "application/vnd.oci.image.index.v1+json"), typed(manifest, "application/vnd.oci.image.manifest.v1+json"))
+    add("registry", challenge, '{"token":"t","expires_in":60,"issued_at":"2026-01-02T03:04:05Z"}', '{"tags":[]}')
+    add("registry", 'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm="r"\r\nConnection: close\r\n\r\n', ok)
+    add("registry", 'HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n{"errors":[{"code":"MANIFEST_UNKNOWN","message":"m","detail":{"Tag":"1"}}]}')
+    add("registry", "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n\r\nslow", "HTTP/1.1 307 T\r\nLocation: /v2/x\r\nConnection: close\r\n\r\n")
+    for row in rows("verify/cosign.jsonl"):
+        key = "".join(row["entries"].values())
+        for manifest in list(row["manifests"].values()) + [row["referrers"]]:
+            for blob in list(row["blobs"].values())[:2]:
+                add("signatures", manifest, key, base64.b64decode(blob))
+        for blob in row["blobs"].values():
+            add("signatures", base64.b64decode(blob), key, b"{}")
+    for row in rows("verify/git.jsonl"):
+        key = "".join(row["entries"].values())
+        add("signatures", base64.b64decode(row["raw"]), key)
+        add("armour", row.get("signature", ""), key)
+        add("armour", key, row.get("signature", ""))
+    for path in (FIXTURES / "signing").iterdir():
+        add("armour", path.read_bytes(), b"")
+    for key in json.loads((FIXTURES / "sops/keys.json").read_text()).values():
+        add("armour", key["private"], key["public"])
+    for row in rows("sops/files.jsonl"):
+        add("sops", row["file"])
+        for line in row["file"].splitlines():
+            if "BEGIN" in line and "AGE ENCRYPTED" in line and "\\n" in line:
+                add("armour", json.loads('"' + line.split('"')[-2] + '"') if line.count('"') > 1 else line, "")
+
+
+def of_servers():
+    fixtures = ROOT / "crates/engine/webhook/tests/fixtures"
+    for path in fixtures.glob("*.json"):
+        for kind in ("push", "package", "registry_package", "create", "repo:push", "repo:refs_changed", "ping", "Push Hook"):
+            if kind == "push" or path.name.split("-")[0] in ("github", "gitea", "bitbucket", "gitlab"):
+                add("webhook", kind + "\napplication/json", path.read_bytes())
+    add("webhook", "push\napplication/x-www-form-urlencoded", "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%7D")
+    metadata = {"name": "b", "namespace": "a", "uid": "u", "resourceVersion": "7", "generation": 2, "labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["f"],
+                "deletionTimestamp": "2026-01-02T03:04:05Z", "managedFields": [{"manager": "m", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]}
+    one = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": metadata,
+           "spec": {"interval": "1m", "path": "./", "prune": True, "sourceRef": {"kind": "GitRepository", "name": "x"}}, "status": {"observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z", "reason": "R", "message": "m" * 1100}]}}
+    many = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "9", "continue": "t", "remainingItemCount": 1}, "items": [one, one]}
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "m", "reason": "NotFound", "details": {"name": "b", "kind": "k", "causes": [{"reason": "FieldValueInvalid", "field": "spec", "message": "x"}], "retryAfterSeconds": 1}, "code": 404}
+    groups = {"kind": "APIResourceList", "groupVersion": "kustomize.toolkit.fluxcd.io/v1", "resources": [{"name": "kustomizations", "singularName": "", "namespaced": True, "kind": "Kustomization", "verbs": ["get", "list"]}]}
+    text = json.dumps
+    add("kube_answer", text(one), text(many), text(groups))
+    add("kube_answer", text(many))
+    body = text(status)
+    add("kube_answer", f"HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}", text(one))
+    add("kube_answer", "HTTP/1.1 429 T\r\nRetry-After: 1\r\nConnection: close\r\n\r\n", "HTTP/1.1 500 T\r\nWarning: 299 - \"deprecated\"\r\nConnection: close\r\n\r\nno")
+    add("kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts:\n- name: a\n  context: {cluster: c, user: u, namespace: n}\nclusters:\n- name: c\n  cluster: {server: 'https://h:6443', certificate-authority-data: " + base64.b64encode(b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n").decode() + ", tls-server-name: x, proxy-url: 'http://u:p@h:1'}\nusers:\n- name: u\n  user: {token: t, exec: {command: x, apiVersion: client.authentication.k8s.io/v1, args: [a], env: [{name: a, value: b}]}}\n")
+    add("kubeconfig", '{"apiVersion":"v1","clusters":[{"name":"c","cluster":{"server":"http://h","insecure-skip-tls-verify":true}}],"contexts":[{"name":"a","context":{"cluster":"c","user":"u"}}],"current-context":"a","users":[{"name":"u","user":{"username":"a","password":"b","client-certificate-data":"QQ==","client-key-data":"QQ==","as":"x"}}]}')
+    key = (FIXTURES / "signing/p256.pem").read_bytes()
+    add("kubeconfig", b"apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: https://h}}]\nusers: [{name: u, user: {client-key-data: " + base64.b64encode(key) + b"}}]\n")
+
+
+for make in (of_yaml, of_builds, of_texts, of_sources, of_git, of_images, of_servers):
+    make()
