@@ -31,5 +31,6 @@ mod registries;
 #[path = "../sources/rounds.rs"]
 #[allow(dead_code)]
 mod rounds;
+mod shards;
 mod signed_images;
 mod vault;
