@@ -35,5 +35,6 @@ mod revoked;
 #[path = "../sources/rounds.rs"]
 #[allow(dead_code)]
 mod rounds;
+mod shards;
 mod signed_images;
 mod vault;

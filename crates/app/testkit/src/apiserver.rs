@@ -84,27 +84,46 @@ impl Cluster {
 
     /// Starts a separate cluster. None when a program is missing.
     pub fn start() -> Option<Self> {
-        Self::start_with(None, None)
+        Self::start_with(None, None, &[])
+    }
+
+    /// Starts a separate cluster that logs writes, for [`Cluster::audit`], with a token for each of these administrators. None when a program
+    /// is missing.
+    pub fn audited(users: &[&str]) -> Option<Self> {
+        Self::start_with(None, None, users)
+    }
+
+    /// The token of a user of [`Cluster::audited`].
+    pub fn token_of(user: &str) -> String {
+        format!("{TOKEN}-{user}")
+    }
+
+    /// The audit events of successful writes so far.
+    pub fn audit(&self) -> Vec<Json> {
+        let log = std::fs::read_to_string(self.dir.path().join(AUDIT_LOG)).unwrap();
+        let events = log.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        let is_done = |event: &Json| event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 400);
+        events.filter(is_done).collect()
     }
 
     /// Starts a separate cluster with another API server of the tools folder. None when a program is missing.
     pub fn served_by(apiserver: &str) -> Option<Self> {
-        Self::start_with(Some(apiserver), None)
+        Self::start_with(Some(apiserver), None, &[])
     }
 
     /// Starts a cluster with additional trust. None when a program is missing.
     pub fn trusting(trust: &Trust<'_>) -> Option<Self> {
-        Self::start_with(None, Some(trust))
+        Self::start_with(None, Some(trust), &[])
     }
 
-    fn start_with(apiserver: Option<&str>, trust: Option<&Trust<'_>>) -> Option<Self> {
+    fn start_with(apiserver: Option<&str>, trust: Option<&Trust<'_>>, audited: &[&str]) -> Option<Self> {
         let etcd = crate::tool("etcd")?;
         let chosen = std::env::var(APISERVER);
         let usual = chosen.as_deref().unwrap_or("kube-apiserver");
         let apiserver = crate::tool(apiserver.unwrap_or(usual))?;
         let certificates = Certificates::make()?;
         // A free port can be taken by another process before the server listens on it.
-        let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates, trust));
+        let tried = (0..3).find_map(|_| Self::try_start(&etcd, &apiserver, &certificates, (trust, audited)));
         Some(tried.expect("the API server does not start; its output is above"))
     }
 
@@ -112,7 +131,7 @@ impl Cluster {
         etcd: &Path,
         apiserver: &Path,
         certificates: &Certificates,
-        trust: Option<&Trust<'_>>,
+        (trust, audited): (Option<&Trust<'_>>, &[&str]),
     ) -> Option<Self> {
         // In memory where possible: etcd syncs every write.
         let dir = tempfile::tempdir_in("/dev/shm")
@@ -122,6 +141,9 @@ impl Cluster {
         let url = format!("https://localhost:{secure}");
         let mut arguments = apiserver_arguments(dir.path(), client, secure, certificates);
         arguments.extend(trust.iter().flat_map(|trust| trust.arguments(dir.path(), &url)));
+        if !audited.is_empty() {
+            arguments.extend(audit_arguments(dir.path(), audited));
+        }
         let cluster = Self {
             url,
             etcd_url: format!("http://127.0.0.1:{client}"),
@@ -504,6 +526,37 @@ fn apiserver_arguments(dir: &Path, etcd: u16, port: u16, certificates: &Certific
         "--endpoint-reconciler-type=none".to_owned(),
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--allow-privileged=true".to_owned(),
+    ]
+}
+
+/// The log of writes, and what is in it: the bodies of Leases, and who wrote what of the rest.
+const AUDIT_LOG: &str = "audit.log";
+const AUDIT_POLICY: &str = "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: None, verbs: [get, list, watch]}
+- {level: Request, resources: [{group: coordination.k8s.io}]}
+- level: Metadata
+  resources:
+  - {group: image.toolkit.fluxcd.io}
+  - {group: source.toolkit.fluxcd.io}
+  - {group: kustomize.toolkit.fluxcd.io}
+  - {group: \"\", resources: [configmaps]}
+- {level: None}
+";
+
+fn audit_arguments(dir: &Path, users: &[&str]) -> [String; 2] {
+    use std::fmt::Write as _;
+    let mut tokens = std::fs::read_to_string(dir.join("tokens.csv")).unwrap();
+    for user in users {
+        writeln!(tokens, "{},{user},{user},system:masters", Cluster::token_of(user)).unwrap();
+    }
+    std::fs::write(dir.join("tokens.csv"), tokens).unwrap();
+    std::fs::write(dir.join("audit.yaml"), AUDIT_POLICY).unwrap();
+    [
+        "--audit-policy-file=audit.yaml".to_owned(),
+        format!("--audit-log-path={AUDIT_LOG}"),
     ]
 }
 

@@ -1,0 +1,84 @@
+//! A fleet that several processes share, while they are killed, paused, added and taken away during commits. The audit log of the API server
+//! proves that each object had one owner at every moment.
+
+mod proof;
+
+use std::path::PathBuf;
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::shards::{Fleet, ShardWorld};
+use bumpwright_testkit::waiting::until;
+
+/// Leases as they are by default: a shorter one is lost on a busy machine.
+const FLAGS: [&str; 2] = ["--shards=3", "--leader-election-retry-period=1s"];
+
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+const FLEET: Fleet = Fleet {
+    repositories: 12,
+    kustomizations: 300,
+    automations: 60,
+};
+
+/// A process whose writes the log can tell from those of others.
+fn start(world: &ShardWorld<'_>, name: &str) -> Controller {
+    let kubeconfig: PathBuf = world.folder.path().join(format!("{name}.kubeconfig"));
+    let text = world.cluster.kubeconfig_with(&Cluster::token_of(name));
+    std::fs::write(&kubeconfig, text).unwrap();
+    world.shard(name, &kubeconfig, &FLAGS)
+}
+
+fn change(world: &ShardWorld<'_>, number: u32) {
+    world.commit_all(&number.to_string());
+    world.release_all(&format!("1.{number}.0"));
+}
+
+fn changed(world: &ShardWorld<'_>, number: u32) {
+    world.all_applied(&number.to_string());
+    world.all_in_git(&format!("1.{number}.0"));
+}
+
+#[test]
+fn each_object_has_one_owner_whatever_happens_to_processes() {
+    let Some(cluster) = Cluster::audited(&NAMES) else {
+        return;
+    };
+    let world = ShardWorld::new(&cluster, "shards", FLEET);
+    let [a, b, c] = [0, 1, 2].map(|number| start(&world, NAMES[number]));
+    world.shared(&[&a, &b, &c]);
+    changed(&world, 0);
+
+    // One is killed in the middle of its work, and comes back.
+    change(&world, 1);
+    until("it is at work", || c.log().contains("pushed commit"));
+    c.kill();
+    let c = start(&world, "c");
+    changed(&world, 1);
+    world.shared(&[&a, &b, &c]);
+
+    // Two more come while there is work.
+    change(&world, 2);
+    let (d, e) = (start(&world, "d"), start(&world, "e"));
+    changed(&world, 2);
+    world.shared(&[&a, &b, &c, &d, &e]);
+
+    // One is paused for longer than its lease, and two go.
+    b.signal("STOP");
+    change(&world, 3);
+    assert_eq!([d.stop(), e.stop()], [Some(0), Some(0)]);
+    changed(&world, 3);
+    world.shared(&[&a, &c]);
+    b.signal("CONT");
+    assert_eq!(b.ended(), Some(2), "its lease is another's");
+
+    assert_eq!(world.bumps(), 3 * FLEET.automations, "each change is committed once");
+    world.repos_are_sound();
+    assert_eq!([a.stop(), c.stop()], [Some(0), Some(0)]);
+    let proof = proof::check(&cluster.audit(), &world.namespace, FLEET.repositories);
+    println!("{proof:?}");
+    assert!(
+        proof.deals >= 5 && proof.moves > 100 && proof.writes > 2000,
+        "{proof:?}"
+    );
+}
