@@ -14,6 +14,7 @@ use openpgp::parse::stream::{DecryptionHelper, DecryptorBuilder, MessageStructur
 use openpgp::policy::StandardPolicy;
 use openpgp::types::{PublicKeyAlgorithm, SymmetricAlgorithm};
 use std::io::Read as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::UNIX_EPOCH;
 use zeroize::Zeroizing;
 
@@ -76,7 +77,9 @@ impl PgpKeys {
             locked: false,
             opened: false,
         };
-        match attempt.open(message) {
+        // Sequoia 2.4 panics at some messages whose packets end too early.
+        let opened = catch_unwind(AssertUnwindSafe(|| attempt.open(message)));
+        match opened.unwrap_or_default() {
             Some(plain) if plain.is_empty() => Err(failed("zero bytes returned")),
             Some(plain) => Ok(plain),
             None => Err(failed(&attempt.problem())),

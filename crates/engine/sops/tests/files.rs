@@ -8,7 +8,7 @@ mod support;
 
 use bumpwright_sops::{Integrity, LocalKeys, decrypt};
 use std::collections::HashMap;
-use support::{Case, cases, keys};
+use support::{Case, case_named, cases, keys};
 
 /// Both errors without details of the file that only upstream includes, and without gpg's folder.
 fn told(error: &str) -> String {
@@ -99,5 +99,21 @@ fn shown(outcome: &Result<Vec<u8>, String>) -> String {
     match outcome {
         Ok(plain) => format!("{:?}", String::from_utf8_lossy(plain)),
         Err(error) => format!("error {error:?}"),
+    }
+}
+
+/// A character that is none of base64 ends the message there, within a packet: the library for OpenPGP panics at some of these.
+#[test]
+fn a_message_for_pgp_that_ends_too_early_is_an_error() {
+    let case = case_named("keys pgp-ecc json");
+    let text = String::from_utf8(case.file.clone()).unwrap();
+    let keys = keys(&case.keys);
+    let begin = text.find("-----BEGIN PGP MESSAGE-----\\n\\n").unwrap();
+    let end = text.find("-----END PGP MESSAGE-----").unwrap();
+    for at in (begin + 31..end).filter(|at| text.as_bytes()[*at].is_ascii_alphanumeric()) {
+        let damaged = format!("{}]{}", &text[..at], &text[at + 1..]);
+        // The letter of an escaped line end makes a file that is no JSON.
+        let result = decrypt(damaged.as_bytes(), case.from, case.to, &keys, Integrity::Checked);
+        assert!(result.is_err(), "{at}");
     }
 }
