@@ -339,10 +339,13 @@ fn warn(settings: &Settings, setup: &Log) {
     }
 }
 
+/// What is shared with other processes, and the kinds that are.
+type Shared = (Arc<Shards>, Vec<DealtKind>);
+
 /// Each controller waits for its lease and works, or all of them as a member of a group; one that ends with a name has lost it.
 /// `elected` is notified when the sources' controller has its lease.
 fn lead_all(
-    (context, dealt): (&Arc<Context>, Option<(Arc<Shards>, Vec<DealtKind>)>),
+    (context, dealt): (&Arc<Context>, Option<Shared>),
     controllers: Vec<(&'static str, Vec<Workers>)>,
     elected: &Arc<Notify>,
     ended: &watch::Receiver<End>,

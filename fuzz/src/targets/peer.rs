@@ -31,11 +31,11 @@ impl Peer {
             .stdout(Stdio::piped())
             .spawn();
         let mut child = command.expect("the peer starts");
-        let (into, out) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let (into, out) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
         Some(Self {
             _child: child,
-            into,
-            out,
+            into: into.expect("its input is a pipe"),
+            out: out.expect("its output is a pipe"),
         })
     }
 
