@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from programs import tool
+from programs import memory, tool
 from servers import Servers
 from sources import PROJECT, Git, free_port, is_ready
 
@@ -194,8 +194,7 @@ class Round:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self, field):
-        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
+        return memory(self.process.pid, field)
 
     def wait(self, is_done):
         end = time.time() + 600

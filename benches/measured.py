@@ -15,6 +15,7 @@ import threading
 import time
 import urllib.parse
 
+from programs import memory
 from servers import Kube
 from sources import free_port, is_ready
 
@@ -58,9 +59,7 @@ class Process:
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self, field):
-        """MiB"""
-        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(text.split(f"{field}:")[1].split()[0]) / 1024
+        return memory(self.process.pid, field)
 
     def forget_peak(self):
         """The peak from now on; without rights it is the one since the start."""

@@ -37,6 +37,12 @@ def tool(name):
     return str(found) if found else sys.exit(f"{name} is missing; run `make prepare`")
 
 
+def memory(pid, field):
+    """MiB of a running program, such as VmRSS."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(text.split(f"{field}:")[1].split()[0]) / 1024
+
+
 @contextlib.contextmanager
 def scratch_folder():
     """A folder on tmpfs when it has 4 GB left: on a disk the figures measure the disk."""

@@ -19,7 +19,7 @@ import time
 import urllib.request
 
 import fleet
-from programs import tool
+from programs import memory, tool
 from servers import Servers
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -191,9 +191,7 @@ class Round:
             time.sleep(0.02)
 
     def memory(self, field):
-        """MiB"""
-        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(text.split(f"{field}:")[1].split()[0]) / 1024
+        return memory(self.process.pid, field)
 
     def cpu(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
