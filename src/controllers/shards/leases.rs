@@ -1,13 +1,12 @@
 //! How a group is written down: the names of its Leases, and what they say.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::controllers::settings::Election;
 use bumpwright_api::ObjectName;
+use bumpwright_kube::lease::{duration, holder};
 use bumpwright_kube::{GroupLease, Lease, Object};
 use bumpwright_shards::{Ack, Deal, SeenDeal, SeenMember, Snapshot};
 
@@ -114,27 +113,4 @@ impl Group {
         }
         Snapshot { deal, members }
     }
-}
-
-/// The holder of a lease; empty for none.
-pub(super) fn holder(lease: &Object) -> String {
-    text(lease, "holderIdentity")
-}
-
-/// When a lease was renewed last.
-pub(super) fn renewed(lease: &Object) -> String {
-    text(lease, "renewTime")
-}
-
-/// How long a lease is good for.
-pub(super) fn duration(lease: &Object) -> Option<Duration> {
-    let spec = lease.field("spec");
-    spec.get("leaseDurationSeconds")
-        .and_then(Value::as_u64)
-        .map(Duration::from_secs)
-}
-
-fn text(lease: &Object, field: &str) -> String {
-    let spec = lease.field("spec");
-    spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

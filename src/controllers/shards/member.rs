@@ -9,11 +9,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::leases::{Group, holder};
+use super::leases::Group;
 use super::{DealtKind, Moved, Shards};
 use crate::controllers::context::Context;
 use crate::controllers::process::End;
 use crate::controllers::settings::Election;
+use bumpwright_kube::lease::holder;
 use bumpwright_kube::{ClusterError, Object};
 use bumpwright_runtime::Log;
 use bumpwright_shards::{Action, BUCKETS, Joining, Member, Rules, Snapshot};

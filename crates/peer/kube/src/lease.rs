@@ -103,7 +103,7 @@ impl Lease {
     pub async fn release(&self, cluster: &Cluster) -> Result<(), ClusterError> {
         let object = cluster.get(&LEASE, &self.name).await?;
         cluster.fence.release(&self.name);
-        if text(&object, "holderIdentity") != self.identity {
+        if holder(&object) != self.identity {
             return Ok(());
         }
         self.write_released(cluster, &object).await
@@ -126,14 +126,13 @@ impl Lease {
             Err(error) if error.is_not_found() => return held(self.make(cluster).await),
             Err(error) => return Err(error),
         };
-        let holder = text(&object, "holderIdentity");
-        let record = (holder.clone(), text(&object, "renewTime"));
+        let holder = holder(&object);
+        let record = (holder.clone(), renewed(&object));
         if seen.record.as_ref() != Some(&record) {
             seen.record = Some(record);
             seen.at = Some(Instant::now());
         }
-        let duration = object.field("spec").get("leaseDurationSeconds").and_then(Value::as_u64);
-        let duration = duration.map_or(self.duration, Duration::from_secs);
+        let duration = duration(&object).unwrap_or(self.duration);
         let alive = seen.at.is_some_and(|at| at.elapsed() < duration);
         if !holder.is_empty() && holder != self.identity && alive {
             return Ok(Holder::Others);
@@ -155,7 +154,7 @@ impl Lease {
 
     /// Acquires or renews the lease that was read.
     pub(super) async fn take_over(&self, cluster: &Cluster, object: &Object) -> Result<(), ClusterError> {
-        let spec = self.spec(object, text(object, "holderIdentity") != self.identity);
+        let spec = self.spec(object, holder(object) != self.identity);
         self.write(cluster, object, &spec).await
     }
 
@@ -209,6 +208,25 @@ pub fn lease_name(controller: &str, labels: Option<&str>) -> String {
             format!("{base}-{hex}")
         }
     }
+}
+
+/// The holder of a lease; empty for none.
+#[must_use]
+pub fn holder(lease: &Object) -> String {
+    text(lease, "holderIdentity")
+}
+
+/// When a lease was renewed last, as its holder wrote it.
+#[must_use]
+pub fn renewed(lease: &Object) -> String {
+    text(lease, "renewTime")
+}
+
+/// How long a lease is good for after it was renewed.
+#[must_use]
+pub fn duration(lease: &Object) -> Option<Duration> {
+    let seconds = lease.field("spec").get("leaseDurationSeconds").and_then(Value::as_u64);
+    seconds.map(Duration::from_secs)
 }
 
 fn text(object: &Object, field: &str) -> String {

@@ -17,7 +17,7 @@ mod fence;
 mod group;
 mod index;
 mod kind;
-mod lease;
+pub mod lease;
 mod limit;
 mod login;
 mod object;

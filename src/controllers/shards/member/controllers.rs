@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::controllers::shards::leases;
-use bumpwright_kube::{Lease, Object};
+use bumpwright_kube::{Lease, Object, lease};
 
 /// The lease of a controller, as a member sees it.
 pub(super) struct ControllerLease {
@@ -51,7 +50,7 @@ impl ControllerLease {
     pub(super) fn look(&mut self, seen: Option<&Object>, before: Instant, retry: Duration) -> Result<bool, Taken> {
         let now = Instant::now();
         let Some(object) = seen else { return Ok(true) };
-        let record = (leases::holder(object), leases::renewed(object));
+        let record = (lease::holder(object), lease::renewed(object));
         let since = match &self.seen {
             Some((known, since)) if *known == record => *since,
             known => {
@@ -67,7 +66,7 @@ impl ControllerLease {
             }
             return Ok(self.until.is_none() || age >= retry);
         }
-        let duration = leases::duration(object).unwrap_or(self.lease.duration);
+        let duration = lease::duration(object).unwrap_or(self.lease.duration);
         match holder.is_empty() || age >= duration {
             true => Ok(true),
             false if self.until.is_some() => Err(Taken),

@@ -61,8 +61,10 @@ impl<R: Reconcile> Driver<R> {
 
     /// Whether an object in work is another process' own by now, so that its reconciliation should wait for nothing.
     pub(super) fn has_moved(&self, name: &ObjectName) -> bool {
-        let (dealt, object) = (self.services.dealt.as_ref(), self.cache.get(name));
-        let verdict = dealt.zip(object).map(|(dealt, object)| dealt.verdict(R::KIND, &object));
-        verdict == Some(Verdict::Others)
+        let is_others = |dealt: &Arc<dyn Dealt>| {
+            let object = self.cache.get(name);
+            object.is_some_and(|object| dealt.verdict(R::KIND, &object) == Verdict::Others)
+        };
+        self.services.dealt.as_ref().is_some_and(is_others)
     }
 }
