@@ -80,7 +80,8 @@ func ofText(input []byte) ([]byte, error) {
 	} else {
 		fmt.Fprintln(&out, "url", parsed.String())
 	}
-	if unquoted, err := strconv.Unquote(layout); err != nil {
+	// Character literals are read by UnquoteChar there, and have no use here.
+	if unquoted, err := strconv.Unquote(layout); err != nil || layout[0] == '\'' {
 		fmt.Fprintln(&out, "unquote -")
 	} else {
 		fmt.Fprintf(&out, "unquote %x\n", unquoted)

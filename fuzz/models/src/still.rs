@@ -68,4 +68,6 @@ pub struct WorkerPermit;
 
 impl WorkerPermit {
     pub fn cancel(&self) {}
+
+    pub fn move_away(&self) {}
 }
