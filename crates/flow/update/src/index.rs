@@ -1,8 +1,9 @@
 //! Facts about blobs and trees by their ids: an object is read once in its life.
 //!
 //! A known tree is not read again, however much is below it, so a run costs what changed and not the size of the repository.
-//! Ids name content, so entries never become wrong, only unused. Most files have nothing to report: so many of them are known one by
-//! one, and of a larger repository their folders only.
+//! Ids name content, so entries never become wrong, only unused: an index that has doubled forgets what surveys do not use while it grows
+//! by an eighth more. Most files have nothing to report: so many of them are known one by one, and of a larger repository their folders
+//! only.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,9 @@ use bumpwright_git::{GitError, ObjectId, Walk};
 
 /// A larger index is cleared when the run that it belongs to has ended; objects still in use are read again. In bytes.
 const MOST_KEPT: u64 = 16 << 20;
+
+/// A smaller index keeps what is unused. In bytes.
+const LEAST_SWEPT: u64 = 256 << 10;
 
 /// So many files with nothing to report are known: half of [`MOST_KEPT`]. Others are read again once their folder has changed.
 const MOST_PLAIN: usize = (MOST_KEPT / 2 / PLAIN) as usize;
@@ -92,6 +96,13 @@ pub(super) enum Fact {
     Tree(Key, Vec<(Vec<u8>, Key, Option<FileKind>)>),
 }
 
+impl Fact {
+    fn tree(id: ObjectId, children: &[Child]) -> Self {
+        let kept = |child: &Child| (child.name.clone(), child.id.as_bytes().to_vec(), child.file);
+        Self::Tree(id.as_bytes().to_vec(), children.iter().map(kept).collect())
+    }
+}
+
 /// The facts of one mirror. One value serves several threads.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -105,14 +116,34 @@ pub struct Index {
 struct IndexState {
     file: Option<PathBuf>,
     /// Files with something to report.
-    blobs: HashMap<(ObjectId, FileKind), BlobFacts>,
+    blobs: HashMap<(ObjectId, FileKind), Used<BlobFacts>>,
     /// Folders with such files somewhere below.
-    trees: HashMap<ObjectId, Vec<Child>>,
+    trees: HashMap<ObjectId, Used<Arc<[Child]>>>,
     /// Other files and folders.
     plain: HashSet<(ObjectId, Option<FileKind>)>,
     unsaved: Vec<Fact>,
     /// Approximate memory of all facts, in bytes.
     cost: u64,
+    /// What it was after the last sweep.
+    swept: u64,
+    /// What it is to be at the next one: uses are noted until then.
+    sweep_at: Option<u64>,
+    /// The number of times that noting them began.
+    era: u32,
+}
+
+/// A fact, and the era of the last survey that used it. A folder is listed after all that is below it, so what was listed in an era
+/// can be forgotten without its parents, never the other way round.
+#[derive(Debug)]
+struct Used<T> {
+    fact: T,
+    era: Option<u32>,
+}
+
+impl<T> Used<T> {
+    fn new(fact: T) -> Self {
+        Self { fact, era: None }
+    }
 }
 
 impl Index {
@@ -131,6 +162,7 @@ impl Index {
                 break;
             }
         }
+        state.swept = state.cost;
         Self {
             state: Mutex::new(state),
             surveys: RwLock::default(),
@@ -145,27 +177,40 @@ impl Index {
 
     /// Appends new facts to the file. A failure costs the next process time, nothing else.
     pub fn save(&self) {
-        self.forget_much();
-        let (file, facts) = {
-            let mut state = self.lock();
-            (state.file.clone(), std::mem::take(&mut state.unsaved))
-        };
-        if let Some(file) = file.filter(|_| !facts.is_empty()) {
+        let is_swept = self.forget();
+        let mut state = self.lock();
+        let facts = std::mem::take(&mut state.unsaved);
+        let Some(file) = state.file.clone() else { return };
+        if is_swept {
+            let facts = state.facts();
+            drop(state);
+            super::index_file::replace(&file, &facts);
+        } else if !facts.is_empty() {
+            drop(state);
             super::index_file::append(&file, &facts);
         }
     }
 
-    /// Clears a large index, unless others are using it.
-    fn forget_much(&self) {
-        let Ok(_alone) = self.surveys.try_write() else { return };
+    /// Forgets what is unused once the index has doubled, and all of a large one, unless others are using it. Returns whether what is
+    /// known is less than what was saved.
+    fn forget(&self) -> bool {
+        let Ok(_alone) = self.surveys.try_write() else {
+            return false;
+        };
         let mut state = self.lock();
+        let is_due = state.is_sweep_due();
+        if is_due {
+            state.sweep();
+        }
         if state.cost > MOST_KEPT {
             *state = IndexState {
                 file: state.file.take(),
                 unsaved: std::mem::take(&mut state.unsaved),
                 ..IndexState::default()
             };
+            return false;
         }
+        is_due
     }
 
     /// What earlier runs have found in the history of fields.
@@ -181,10 +226,9 @@ impl Index {
 
     /// The facts about a file's content; none for unknown files, such as those with nothing to report that there was no room for.
     pub(super) fn blob(&self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
-        let state = self.lock();
-        let is_plain = || state.plain.contains(&(id, Some(kind)));
-        let known = state.blobs.get(&(id, kind)).cloned();
-        known.or_else(|| is_plain().then(BlobFacts::default))
+        let mut state = self.lock();
+        let known = state.use_blob(id, kind);
+        known.or_else(|| state.plain.contains(&(id, Some(kind))).then(BlobFacts::default))
     }
 
     /// Adds scanned files.
@@ -203,9 +247,7 @@ impl Index {
         let mut state = self.lock();
         children.retain(|child| state.matters(child));
         if state.file.is_some() {
-            let kept = |child: &Child| (child.name.clone(), child.id.as_bytes().to_vec(), child.file);
-            let fact = Fact::Tree(id.as_bytes().to_vec(), children.iter().map(kept).collect());
-            state.unsaved.push(fact);
+            state.unsaved.push(Fact::tree(id, &children));
         }
         state.learn_tree(id, children);
     }
@@ -229,7 +271,8 @@ impl Index {
 }
 
 impl IndexState {
-    /// Converts a fact from disk; none when an id in it is not valid.
+    /// Converts a fact from disk; none when an id in it is not valid, or when what it depends on is not known: another process may have
+    /// replaced the file since.
     fn restore(&mut self, fact: Fact) -> Option<()> {
         let object = |key: &Key| ObjectId::try_from(key.as_slice()).ok();
         match fact {
@@ -239,6 +282,9 @@ impl IndexState {
             Fact::Tree(id, children) => {
                 let child = |(name, id, file)| object(&id).map(|id| Child { name, id, file });
                 let children = children.into_iter().map(child).collect::<Option<Vec<_>>>()?;
+                if !children.iter().all(|child| self.matters(child)) {
+                    return None;
+                }
                 self.learn_tree(object(&id)?, children);
             }
         }
@@ -248,8 +294,9 @@ impl IndexState {
     /// Returns whether it is known now.
     fn learn_blob(&mut self, id: ObjectId, kind: FileKind, facts: &BlobFacts) -> bool {
         if facts.matters() {
-            self.cost += facts.cost();
-            self.blobs.insert((id, kind), facts.clone());
+            if self.blobs.insert((id, kind), Used::new(facts.clone())).is_none() {
+                self.cost += facts.cost();
+            }
             return true;
         }
         let has_room = self.plain.len() < MOST_PLAIN;
@@ -261,8 +308,10 @@ impl IndexState {
 
     fn learn_tree(&mut self, id: ObjectId, children: Vec<Child>) {
         if !children.is_empty() {
-            self.cost += FACT + children.iter().map(Child::cost).sum::<u64>();
-            self.trees.insert(id, children);
+            let cost = tree_cost(&children);
+            if self.trees.insert(id, Used::new(children.into())).is_none() {
+                self.cost += cost;
+            }
         } else if self.plain.insert((id, None)) {
             self.cost += PLAIN;
         }
@@ -275,8 +324,60 @@ impl IndexState {
         }
     }
 
+    /// Returns whether it has doubled and uses were noted for long enough since then. They are not noted from one sweep to the next:
+    /// all that was new in between would count as used.
+    fn is_sweep_due(&mut self) -> bool {
+        if let Some(at) = self.sweep_at {
+            return self.cost > at;
+        }
+        if self.cost > LEAST_SWEPT.max(2 * self.swept) {
+            self.sweep_at = Some(self.cost + self.cost / 8);
+            self.era += 1;
+        }
+        false
+    }
+
+    /// Forgets what no survey has used in this era. Files with nothing to report are cheap, and stay.
+    fn sweep(&mut self) {
+        let era = Some(self.era);
+        self.blobs.retain(|_, known| known.era == era);
+        self.trees.retain(|_, known| known.era == era);
+        let blobs = self.blobs.values().map(|known| known.fact.cost());
+        let trees = self.trees.values().map(|known| tree_cost(&known.fact));
+        self.cost = blobs.chain(trees).sum::<u64>() + self.plain.len() as u64 * PLAIN;
+        self.swept = self.cost;
+        self.sweep_at = None;
+    }
+
+    /// All facts, each after those that it depends on.
+    fn facts(&self) -> Vec<Fact> {
+        let key = |id: &ObjectId| id.as_bytes().to_vec();
+        let mut facts: Vec<Fact> = Vec::with_capacity(self.blobs.len() + self.trees.len() + self.plain.len());
+        let blobs = self.blobs.iter();
+        facts.extend(blobs.map(|((id, kind), known)| Fact::Blob(key(id), *kind, known.fact.clone())));
+        facts.extend(self.plain.iter().map(|(id, kind)| match kind {
+            Some(kind) => Fact::Blob(key(id), *kind, BlobFacts::default()),
+            None => Fact::tree(*id, &[]),
+        }));
+        let mut seen = HashSet::new();
+        for id in self.trees.keys() {
+            self.add_trees(*id, &mut seen, &mut facts);
+        }
+        facts
+    }
+
+    fn add_trees(&self, id: ObjectId, seen: &mut HashSet<ObjectId>, facts: &mut Vec<Fact>) {
+        let Some(known) = self.trees.get(&id).filter(|_| seen.insert(id)) else {
+            return;
+        };
+        for child in known.fact.iter().filter(|child| child.file.is_none()) {
+            self.add_trees(child.id, seen, facts);
+        }
+        facts.push(Fact::tree(id, &known.fact));
+    }
+
     fn list(
-        &self,
+        &mut self,
         tree: ObjectId,
         path: &mut Vec<u8>,
         found: &mut Vec<Marked>,
@@ -287,7 +388,8 @@ impl IndexState {
         }
         let above = path.len();
         let unread = || GitError::Invalid(format!("tree {tree} was not read"));
-        for child in self.trees.get(&tree).ok_or_else(unread)? {
+        let children = Arc::clone(&self.trees.get(&tree).ok_or_else(unread)?.fact);
+        for child in children.iter() {
             if above > 0 {
                 path.push(b'/');
             }
@@ -298,7 +400,7 @@ impl IndexState {
                     self.list(child.id, path, found, walk)?;
                 }
                 Some(kind) => {
-                    let facts = self.blobs.get(&(child.id, kind)).cloned().unwrap_or_default();
+                    let facts = self.use_blob(child.id, kind).unwrap_or_default();
                     walk.step(facts.cost_at(path.len()))?;
                     found.push(Marked {
                         path: path.clone(),
@@ -310,8 +412,23 @@ impl IndexState {
             }
             path.truncate(above);
         }
+        if let Some(known) = self.trees.get_mut(&tree) {
+            known.era = Some(self.era);
+        }
         Ok(())
     }
+
+    /// The facts about a file with something to report, which is in use.
+    fn use_blob(&mut self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
+        let known = self.blobs.get_mut(&(id, kind))?;
+        known.era = Some(self.era);
+        Some(known.fact.clone())
+    }
+}
+
+/// Memory used by a folder with these children, in bytes.
+fn tree_cost(children: &[Child]) -> u64 {
+    FACT + children.iter().map(Child::cost).sum::<u64>()
 }
 
 #[cfg(test)]
@@ -366,6 +483,7 @@ mod tests {
             file: None,
         });
         index.learn_tree(id(2, 99), folders.collect());
+        assert_eq!(listed(&index, id(2, 99)), 1);
         index.save();
         for index in [&index, &Index::open(&path)] {
             let state = index.lock();
@@ -385,6 +503,78 @@ mod tests {
                     .is_some_and(|facts| facts.manifests)
             );
         }
+    }
+
+    /// A root of this number over one folder with one file of many markers; listed as a survey does.
+    fn survey_one(index: &Index, number: usize) {
+        let facts = BlobFacts {
+            scan: Some(Arc::new(Scan {
+                sites: Vec::new(),
+                skips: vec![bumpwright_edit::LocalSkip {
+                    line: 1,
+                    column: 1,
+                    reason: bumpwright_edit::Reason::TooLarge,
+                    message: "x".repeat(10_000),
+                }],
+            })),
+            manifests: false,
+        };
+        let child = |kind, file| Child {
+            name: b"a".to_vec(),
+            id: id(kind, number),
+            file,
+        };
+        index.learn_blobs(vec![(id(1, number), FileKind::Yaml, facts)]);
+        index.learn_tree(id(2, number), vec![child(1, Some(FileKind::Yaml))]);
+        index.learn_tree(id(3, number), vec![child(2, None)]);
+        assert_eq!(listed(index, id(3, number)), 1);
+    }
+
+    fn listed(index: &Index, root: ObjectId) -> usize {
+        let git = tempfile::tempdir().unwrap();
+        let objects = bumpwright_git::Objects::of_repository(git.path(), root.kind()).unwrap();
+        let mut walk = Walk::new("the test", &objects);
+        index.files(root, b"", &mut walk).unwrap().len()
+    }
+
+    /// What branches had once does not add up, neither in memory nor on disk; what one still has is not read again.
+    #[test]
+    fn what_no_branch_has_any_more_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        let index = Index::open(&path);
+        survey_one(&index, 0);
+        for number in 1..1_000 {
+            survey_one(&index, number);
+            assert_eq!(listed(&index, id(3, 0)), 1, "still in use");
+            index.save();
+            assert!(index.lock().cost <= LEAST_SWEPT / 4 * 5, "{}", index.lock().cost);
+        }
+        for index in [&index, &Index::open(&path)] {
+            assert!(index.knows_tree(id(3, 0)) && index.knows_tree(id(3, 999)));
+            assert!(!index.knows_tree(id(3, 1)) && !index.knows_tree(id(2, 1)));
+            assert_eq!((listed(index, id(3, 0)), listed(index, id(3, 999))), (1, 1));
+        }
+        assert!(path.metadata().unwrap().len() < 2 * LEAST_SWEPT);
+    }
+
+    /// Another process may replace the file, and this one appends what depends on facts that are gone.
+    #[test]
+    fn a_folder_whose_files_are_not_known_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("index");
+        let index = Index::open(&path);
+        learn(&index, 1, 1, true);
+        index.save();
+        super::super::index_file::replace(&path, &[]);
+        let child = Child {
+            name: b"a".to_vec(),
+            id: id(2, 1),
+            file: None,
+        };
+        index.learn_tree(id(2, 2), vec![child]);
+        index.save();
+        assert!(index.knows_tree(id(2, 2)) && !Index::open(&path).knows_tree(id(2, 2)));
     }
 
     #[test]

@@ -56,10 +56,16 @@ fn next_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Appends facts in one write, under a lock. Failures are ignored: the facts can be computed again.
 pub(super) fn append(path: &Path, facts: &[Fact]) {
-    let _ = try_append(path, facts);
+    let _ = write(path, facts, MAX_BYTES);
 }
 
-fn try_append(path: &Path, facts: &[Fact]) -> std::io::Result<()> {
+/// Writes these facts in the place of all others. Failures are ignored as well.
+pub(super) fn replace(path: &Path, facts: &[Fact]) {
+    let _ = write(path, facts, 0);
+}
+
+/// Appends to a file of at most so many bytes, and replaces what is in a longer one.
+fn write(path: &Path, facts: &[Fact], most: u64) -> std::io::Result<()> {
     let frame = postcard::to_stdvec(facts).map_err(std::io::Error::other)?;
     let length = u32::try_from(frame.len()).map_err(std::io::Error::other)?;
     let mut options = OpenOptions::new();
@@ -72,7 +78,7 @@ fn try_append(path: &Path, facts: &[Fact]) -> std::io::Result<()> {
     let mut magic = vec![0; MAGIC.len()];
     let known = file.read_exact(&mut magic).is_ok() && magic == MAGIC;
     let mut bytes = Vec::with_capacity(MAGIC.len() + HEAD + frame.len());
-    if !known || file.metadata()?.len() > MAX_BYTES {
+    if !known || file.metadata()?.len() > most {
         file.set_len(0)?;
         bytes.extend_from_slice(MAGIC);
     }
