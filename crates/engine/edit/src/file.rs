@@ -1,4 +1,7 @@
-//! The files to read, by name and size.
+//! The files to read, by name and size, and the formats in which markers are read.
+
+use std::fmt;
+use std::str::FromStr;
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -10,23 +13,165 @@ pub const OTHER_LIMIT: usize = 1024 * 1024;
 pub const YAML_LIMIT: usize = 32 * 1024 * 1024;
 
 /// The treatment of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FileKind {
     /// Marked fields are edited.
     Yaml,
     /// Markers are only reported.
     Other,
+    /// Marked fields are edited in a format that is not YAML.
+    Text(Format),
+    /// YAML, or else a template of YAML.
+    YamlTemplate,
+}
+
+/// A format beside YAML (`--formats`).
+///
+/// New ones go to the end: indexes on disk know them by their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Format {
+    /// Dockerfile, Containerfile.
+    Docker,
+    /// `.env`.
+    Env,
+    /// HCL: Terraform, OpenTofu, Packer, Nomad.
+    Hcl,
+    /// INI and its kin.
+    Ini,
+    /// JSON, with markers in neighbour keys.
+    Json,
+    /// Makefiles.
+    Make,
+    /// Java's properties.
+    Properties,
+    /// Shell scripts.
+    Shell,
+    /// Go templates, such as those of Helm charts.
+    Template,
+    /// TOML.
+    Toml,
+}
+
+impl Format {
+    /// All formats, by their names.
+    pub const ALL: [(Self, &'static str); 10] = [
+        (Self::Docker, "docker"),
+        (Self::Env, "env"),
+        (Self::Hcl, "hcl"),
+        (Self::Ini, "ini"),
+        (Self::Json, "json"),
+        (Self::Make, "make"),
+        (Self::Properties, "properties"),
+        (Self::Shell, "shell"),
+        (Self::Template, "template"),
+        (Self::Toml, "toml"),
+    ];
+
+    fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+/// The formats beside YAML that are edited; none by default, as in Flux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Formats(u16);
+
+impl Formats {
+    /// All formats.
+    #[must_use]
+    pub fn all() -> Self {
+        Self(Format::ALL.iter().fold(0, |bits, (format, _)| bits | format.bit()))
+    }
+
+    /// Whether a format is among them.
+    #[must_use]
+    pub fn has(self, format: Format) -> bool {
+        self.0 & format.bit() != 0
+    }
+}
+
+/// A list of names, or `all`.
+impl FromStr for Formats {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        let mut formats = Self::default();
+        for name in text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty() && *name != "yaml")
+        {
+            if name == "all" {
+                formats = Self::all();
+                continue;
+            }
+            let known = Format::ALL.iter().find(|(_, known)| *known == name);
+            let (format, _) = known.ok_or_else(|| UnknownFormat(name.to_owned()))?;
+            formats.0 |= format.bit();
+        }
+        Ok(formats)
+    }
+}
+
+/// A name that is no format's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct UnknownFormat(String);
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Format::ALL.iter().map(|(_, name)| *name).collect();
+        write!(f, "{:?} is no format; they are {}, or all", self.0, names.join(", "))
+    }
 }
 
 /// The kind of the file at `path` (with `/`), by its name as in Flux: `*.yaml`, `*.yml` and the base name `Kustomization`,
 /// including hidden files, case-sensitive (docs/behaviour/image-automation-controller.md, *Files and markers*).
 pub fn file_kind(path: &str) -> FileKind {
+    kind_of(path, Formats::default())
+}
+
+/// The kind of the file at `path` where these formats are edited too.
+pub fn kind_of(path: &str, formats: Formats) -> FileKind {
     let base = path.rsplit('/').next().unwrap_or(path);
     let extension = base.rsplit_once('.').map(|(_, extension)| extension);
     match extension {
+        Some("yaml" | "yml") if formats.has(Format::Template) => FileKind::YamlTemplate,
         Some("yaml" | "yml") => FileKind::Yaml,
         _ if base == "Kustomization" => FileKind::Yaml,
-        _ => FileKind::Other,
+        _ if formats == Formats::default() => FileKind::Other,
+        _ => match format_of(base, extension).filter(|format| formats.has(*format)) {
+            Some(format) => FileKind::Text(format),
+            None => FileKind::Other,
+        },
+    }
+}
+
+/// The format of a file by its name: the narrowest that it says.
+fn format_of(base: &str, extension: Option<&str>) -> Option<Format> {
+    let stem = base.split_once('.').map_or(base, |(stem, _)| stem);
+    Some(match (stem, extension) {
+        ("Dockerfile" | "Containerfile", _) => Format::Docker,
+        (_, Some("dockerfile" | "Dockerfile" | "containerfile" | "Containerfile")) => Format::Docker,
+        ("Makefile" | "makefile" | "GNUmakefile", _) | (_, Some("mk" | "mak")) => Format::Make,
+        (_, Some("tf" | "tofu" | "tfvars" | "hcl" | "nomad")) => Format::Hcl,
+        (_, Some("tpl" | "tmpl" | "gotmpl")) => Format::Template,
+        (_, Some("toml")) => Format::Toml,
+        (_, Some("json")) => Format::Json,
+        (_, Some("properties")) => Format::Properties,
+        (_, Some("ini" | "cfg" | "conf")) => Format::Ini,
+        (_, Some("sh" | "bash" | "zsh" | "ksh")) => Format::Shell,
+        (_, Some("env")) => Format::Env,
+        _ if base == ".env" || base.starts_with(".env.") => Format::Env,
+        _ => return None,
+    })
+}
+
+/// Whether a file of this kind may contain a marker.
+pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
+    match kind {
+        // Its quotes are escaped there.
+        FileKind::Text(Format::Json) => memmem::find(bytes, b"$imagepolicy").is_some(),
+        _ => looks_marked(bytes),
     }
 }
 

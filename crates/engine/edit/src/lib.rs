@@ -12,6 +12,7 @@
 mod block;
 mod commented;
 mod file;
+mod formats;
 mod gap;
 mod lines;
 mod marker;
@@ -30,7 +31,9 @@ mod strict;
 pub mod unified;
 mod walk;
 
-pub use file::{FileKind, OTHER_LIMIT, YAML_LIMIT, file_kind, looks_marked};
+pub use file::{
+    FileKind, Format, Formats, OTHER_LIMIT, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked, may_be_marked,
+};
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
 pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};

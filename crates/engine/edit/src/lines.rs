@@ -21,9 +21,28 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The number of the line of an offset, from 1.
+    pub(super) fn number(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| start <= offset)
+    }
+
+    /// Whether there are only blanks before the offset in its line.
+    pub(super) fn is_first_on_its_line(&self, offset: usize) -> bool {
+        let start = self
+            .starts
+            .get(self.number(offset).saturating_sub(1))
+            .copied()
+            .unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        before
+            .trim_start_matches('\u{feff}')
+            .trim_matches([' ', '\t'])
+            .is_empty()
+    }
+
     /// Line and column (in characters, a byte order mark not counted), both from 1.
     pub(super) fn place(&self, offset: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|&start| start <= offset);
+        let line = self.number(offset);
         let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
         let before = self.text.get(start..offset).unwrap_or_default();
         (line, before.trim_start_matches('\u{feff}').chars().count() + 1)

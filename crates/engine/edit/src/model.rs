@@ -137,6 +137,8 @@ pub enum Reason {
     Failed,
     /// The image has no signature that the policy accepts.
     Unsigned,
+    /// The value is computed from others.
+    Interpolated,
 }
 
 impl Reason {

@@ -134,7 +134,10 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Op
         return Ok(None);
     }
     if !fits(site, &new) {
-        let message = format!("{new:?} cannot be written in a block scalar; put the field in quotes");
+        let message = match site.spelling {
+            Spelling::Verbatim => format!("{new:?} has characters that are not written outside of YAML"),
+            _ => format!("{new:?} cannot be written in a block scalar; put the field in quotes"),
+        };
         return Err((Reason::PolicyNotReady, message));
     }
     images.closed(&site.setter.policy).map_or(Ok(Some(new)), Err)
@@ -168,11 +171,21 @@ pub(super) fn rewritten(site: &Site, new: &str) -> Option<Vec<Edit>> {
 }
 
 fn fits(site: &Site, value: &str) -> bool {
-    !matches!(site.spelling, Spelling::Block(_)) || fits_block(value)
+    match site.spelling {
+        Spelling::Block(_) => fits_block(value),
+        Spelling::Verbatim => fits_verbatim(value),
+        _ => true,
+    }
 }
 
 fn fits_block(value: &str) -> bool {
     !value.is_empty() && !value.starts_with([' ', '\t']) && !value.chars().any(spell::needs_escape)
+}
+
+/// No format has to quote or escape these.
+fn fits_verbatim(value: &str) -> bool {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "._:/@-+".contains(c);
+    !value.is_empty() && value.chars().all(is_safe)
 }
 
 fn change(path: &str, site: &Site, new: String) -> Change {
@@ -201,6 +214,7 @@ fn edits(site: &Site, new: &str) -> Vec<Edit> {
         Spelling::Plain { flow } => spell::as_plain(new, *flow, site.typed),
         Spelling::Single => spell::as_single(new),
         Spelling::Double => spell::as_double(new),
+        Spelling::Verbatim => new.to_owned(),
         Spelling::Block(shape) => {
             edits.extend(strip(shape));
             format!("{}{}{new}", shape.lead, " ".repeat(shape.indent))

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{FileKind, OTHER_LIMIT, YAML_LIMIT, keys, looks_marked};
+use super::file::{FileKind, Format, OTHER_LIMIT, YAML_LIMIT, keys, may_be_marked};
+use super::formats;
 use super::model::Reason;
 use super::site::Site;
 use super::walk;
@@ -31,7 +32,7 @@ pub struct LocalSkip {
 
 /// Finds the marked scalars of a file. A file without markers costs one search of its bytes.
 pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
-    if !looks_marked(bytes) {
+    if !may_be_marked(kind, bytes) {
         return Scan::default();
     }
     match kind {
@@ -40,6 +41,40 @@ pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
             skips: scan_other(bytes),
         },
         FileKind::Yaml => scan_yaml(bytes),
+        FileKind::Text(format) => scan_text(format, bytes),
+        FileKind::YamlTemplate => match scan_yaml(bytes) {
+            refused if refused.sites.is_empty() && is_template(bytes) && is_refused(&refused) => {
+                scan_text(Format::Template, bytes)
+            }
+            scan => scan,
+        },
+    }
+}
+
+fn is_template(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, b"{{").is_some()
+}
+
+fn is_refused(scan: &Scan) -> bool {
+    scan.skips.iter().any(|skip| skip.reason == Reason::Unparsable)
+}
+
+fn scan_text(format: Format, bytes: &[u8]) -> Scan {
+    let refused = |at, reason, message| Scan {
+        sites: Vec::new(),
+        skips: vec![skip_at(bytes, at, reason, message)],
+    };
+    if bytes.len() > OTHER_LIMIT {
+        let size = bytes.len();
+        let message = format!("the file has {size} bytes, more than the {OTHER_LIMIT} that are read; split it");
+        return refused(0, Reason::TooLarge, message);
+    }
+    match std::str::from_utf8(bytes) {
+        Err(error) => {
+            let message = "there is a byte that is not UTF-8; save the file as UTF-8".to_owned();
+            refused(error.valid_up_to(), Reason::Unparsable, message)
+        }
+        Ok(text) => formats::scan(format, text),
     }
 }
 

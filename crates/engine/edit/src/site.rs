@@ -47,6 +47,8 @@ pub enum Spelling {
     Double,
     /// `|` or `>`.
     Block(BlockShape),
+    /// Outside of YAML: the value as it is, between quotes if there are any.
+    Verbatim,
 }
 
 /// The layout of a block scalar.

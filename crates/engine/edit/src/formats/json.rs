@@ -1,0 +1,264 @@
+//! JSON (RFC 8259), which has no comments: a member `"//name"` beside `"name"` holds its marker.
+
+use std::ops::Range;
+
+use super::super::lines::Lines;
+use super::super::marker;
+use super::super::model::{DocumentId, Reason, Setter};
+use super::super::scan::{LocalSkip, Scan};
+use super::super::site::{Site, Spelling};
+
+const KEY: &str = "$imagepolicy";
+
+/// Nesting deeper than this is refused.
+const DEEPEST: usize = 1_000;
+
+pub(super) fn scan(text: &str) -> Scan {
+    let lines = Lines::of(text);
+    let mut reader = Reader {
+        text,
+        at: 0,
+        open: Vec::new(),
+        found: Vec::new(),
+    };
+    if let Err(why) = reader.read() {
+        let (line, column) = lines.place(reader.at);
+        let message = format!("the JSON does not parse: {why}; correct it, none of the file's markers was read");
+        return Scan {
+            sites: Vec::new(),
+            skips: vec![LocalSkip {
+                line,
+                column,
+                reason: Reason::Unparsable,
+                message,
+            }],
+        };
+    }
+    let mut scan = Scan::default();
+    for found in reader.found {
+        let place = |at| lines.place(at);
+        match found {
+            Found::Site(setter, value) => scan.sites.push(site(text, setter, &value, place(value.start))),
+            Found::Skip(at, reason, message) => {
+                let (line, column) = place(at);
+                scan.skips.push(LocalSkip {
+                    line,
+                    column,
+                    reason,
+                    message,
+                });
+            }
+        }
+    }
+    scan.sites.sort_by_key(|site| site.span.start);
+    scan.skips.sort_by_key(|skip| (skip.line, skip.column));
+    scan
+}
+
+/// The site of a text whose quotes are at the bounds of `value`.
+fn site(text: &str, setter: Setter, value: &Range<usize>, (line, column): (usize, usize)) -> Site {
+    let span = value.start + 1..value.end - 1;
+    let text = text.get(span.clone()).unwrap_or_default().to_owned();
+    Site {
+        setter,
+        span,
+        line,
+        column,
+        value: text.clone(),
+        text,
+        spelling: Spelling::Verbatim,
+        untag: None,
+        typed: true,
+        object: DocumentId::default(),
+    }
+}
+
+enum Found {
+    Site(Setter, Range<usize>),
+    Skip(usize, Reason, String),
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    open: Vec<Frame>,
+    found: Vec<Found>,
+}
+
+/// An object or a list around.
+#[derive(Default)]
+struct Frame {
+    is_object: bool,
+    key: Option<Range<usize>>,
+    /// The members of an object that are texts: key and value, with quotes; other values as none.
+    members: Vec<(Range<usize>, Option<Range<usize>>)>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads all values; texts in them are looked at as their objects end.
+    fn read(&mut self) -> Result<(), &'static str> {
+        let mut is_value_next = true;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                b'"' => {
+                    let text = self.quoted()?;
+                    self.text_found(text, is_value_next)?;
+                    is_value_next = false;
+                }
+                b'{' | b'[' => {
+                    self.open(byte)?;
+                    is_value_next = true;
+                }
+                b'}' | b']' => {
+                    self.close(byte)?;
+                    is_value_next = false;
+                }
+                b':' | b',' => {
+                    self.at += 1;
+                    is_value_next = true;
+                }
+                _ => {
+                    self.other()?;
+                    self.value(None);
+                }
+            }
+        }
+        if self.open.is_empty() {
+            Ok(())
+        } else {
+            Err("it ends within an object or a list")
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn open(&mut self, byte: u8) -> Result<(), &'static str> {
+        if self.open.len() >= DEEPEST {
+            return Err("it nests too deep");
+        }
+        self.at += 1;
+        self.open.push(Frame {
+            is_object: byte == b'{',
+            ..Frame::default()
+        });
+        Ok(())
+    }
+
+    fn close(&mut self, byte: u8) -> Result<(), &'static str> {
+        let frame = self.open.pop().filter(|frame| frame.is_object == (byte == b'}'));
+        let frame = frame.ok_or("a bracket closes what is not open")?;
+        self.at += 1;
+        self.members(&frame);
+        self.value(None);
+        Ok(())
+    }
+
+    fn other(&mut self) -> Result<(), &'static str> {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'))
+        {
+            self.at += 1;
+        }
+        let word = self.text.get(start..self.at).unwrap_or_default();
+        if serde_json::from_str::<serde_json::Number>(word).is_ok() || matches!(word, "true" | "false" | "null") {
+            return Ok(());
+        }
+        self.at = start;
+        Err("there is something that is no value")
+    }
+
+    /// A text with its quotes.
+    fn quoted(&mut self) -> Result<Range<usize>, &'static str> {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(start..self.at);
+                }
+                b'\\' => self.at += 2,
+                0..0x20 => return Err("a text has a control character"),
+                _ => self.at += 1,
+            }
+        }
+        self.at = start;
+        Err("a text does not end")
+    }
+
+    fn text_found(&mut self, text: Range<usize>, is_expected: bool) -> Result<(), &'static str> {
+        if !is_expected {
+            self.at = text.start;
+            return Err("there is no comma or colon before a text");
+        }
+        match self.open.last_mut() {
+            Some(frame) if frame.is_object && frame.key.is_none() => frame.key = Some(text),
+            Some(frame) if frame.is_object => self.value(Some(text)),
+            _ => self.lonely(&text),
+        }
+        Ok(())
+    }
+
+    /// A value of the object around, if there is one.
+    fn value(&mut self, text: Option<Range<usize>>) {
+        if let Some(frame) = self.open.last_mut()
+            && let Some(key) = frame.key.take()
+        {
+            frame.members.push((key, text));
+        }
+    }
+
+    fn read_text(&self, text: &Range<usize>) -> String {
+        let raw = self.text.get(text.clone()).unwrap_or_default();
+        serde_json::from_str(raw).unwrap_or_default()
+    }
+
+    fn has_marker(&self, text: &Range<usize>) -> bool {
+        self.text.get(text.clone()).is_some_and(|raw| raw.contains(KEY)) && marker::mentions(&self.read_text(text))
+    }
+
+    fn lonely(&mut self, text: &Range<usize>) {
+        if self.has_marker(text) {
+            let message = "a marker is a member \"//name\" beside the member \"name\" that it marks".to_owned();
+            self.found.push(Found::Skip(text.start, Reason::NotAScalar, message));
+        }
+    }
+
+    fn members(&mut self, frame: &Frame) {
+        for (key, value) in &frame.members {
+            self.lonely(key);
+            let Some(value) = value.as_ref().filter(|value| self.has_marker(value)) else {
+                continue;
+            };
+            let name = self.read_text(key);
+            match name.strip_prefix("//") {
+                Some(name) => match self.marked(frame, name, value) {
+                    Ok(found) => self.found.push(found),
+                    Err((reason, message)) => self.found.push(Found::Skip(value.start, reason, message)),
+                },
+                None => self.lonely(value),
+            }
+        }
+    }
+
+    fn marked(&self, frame: &Frame, name: &str, text: &Range<usize>) -> Result<Found, (Reason, String)> {
+        let setter = marker::parse(&self.read_text(text)).map_err(|why| (Reason::MalformedMarker, why))?;
+        let mut named = frame.members.iter().filter(|(key, _)| self.read_text(key) == name);
+        let refused = |why: &str| Err((Reason::NotAScalar, format!("the marker {setter} {why}")));
+        let value = match (named.next(), named.next()) {
+            (Some((_, Some(value))), None) => value,
+            (Some((_, None)), None) => return refused("is on a value that is no text"),
+            (None, _) => return refused(&format!("has no member {name:?} beside it")),
+            _ => return refused(&format!("is beside several members {name:?}")),
+        };
+        if self.text.get(value.clone()).is_some_and(|raw| raw.contains('\\')) {
+            return refused("is on a text with escapes; write it without");
+        }
+        Ok(Found::Site(setter, value.clone()))
+    }
+}

@@ -1,0 +1,204 @@
+//! Markers in files that are not YAML: the comments and values of each format, and which marker is on which value.
+//!
+//! A reader of a format (`hcl`, `docker`, …) finds comments and values by the format's own lexical rules; here they are put together. A
+//! marker is on the only value of its line, or, alone on a line, on the only value of the next one.
+
+mod assignments;
+mod docker;
+mod hcl;
+mod json;
+mod properties;
+mod reader;
+mod shell;
+mod template;
+mod toml;
+
+use std::collections::BTreeSet;
+
+use super::file::{Format, keys};
+use super::lines::Lines;
+use super::marker;
+use super::model::{DocumentId, Reason, Setter};
+use super::scan::{LocalSkip, Scan};
+use super::site::{Site, Spelling};
+use reader::{Comment, Found, State, Value};
+
+/// The markers of a file in this format.
+pub(super) fn scan(format: Format, text: &str) -> Scan {
+    match format {
+        Format::Json => json::scan(text),
+        _ => Binder::new(format, text, &read(format, text)).bind(),
+    }
+}
+
+fn read(format: Format, text: &str) -> Found {
+    match format {
+        Format::Docker => docker::read(text),
+        Format::Env => assignments::read(text, assignments::Dialect::Env),
+        Format::Hcl => hcl::read(text),
+        Format::Ini => assignments::read(text, assignments::Dialect::Ini),
+        Format::Make => assignments::read(text, assignments::Dialect::Make),
+        Format::Properties => properties::read(text),
+        Format::Shell => shell::read(text),
+        Format::Template => template::read(text),
+        Format::Toml => toml::read(text),
+        Format::Json => Found::default(),
+    }
+}
+
+/// Whether comments of the format are on lines of their own only.
+fn is_above_only(format: Format) -> bool {
+    matches!(format, Format::Docker | Format::Properties)
+}
+
+/// The text of a comment, without what it may begin with several times.
+fn body<'a>(text: &'a str, comment: &Comment) -> &'a str {
+    let body = text.get(comment.body.clone()).unwrap_or_default();
+    body.trim_start_matches(['#', '/', ';', '!', '*'])
+}
+
+struct Binder<'a> {
+    format: Format,
+    text: &'a str,
+    lines: Lines<'a>,
+    found: &'a Found,
+    marked: BTreeSet<usize>,
+    scan: Scan,
+}
+
+impl<'a> Binder<'a> {
+    fn new(format: Format, text: &'a str, found: &'a Found) -> Self {
+        Self {
+            format,
+            text,
+            lines: Lines::of(text),
+            found,
+            marked: BTreeSet::new(),
+            scan: Scan::default(),
+        }
+    }
+
+    fn bind(mut self) -> Scan {
+        let comments = &self.found.comments;
+        let text = self.text;
+        for comment in comments.iter().filter(|comment| marker::mentions(body(text, comment))) {
+            if let Err((reason, message)) = self.comment(comment) {
+                self.skip(comment.span.start, reason, message);
+            }
+        }
+        for at in keys(self.text.as_bytes(), b"\"'") {
+            if !comments.iter().any(|comment| comment.span.contains(&at)) {
+                let message = format!("there is no comment here; {}", self.way_out());
+                self.skip(at, Reason::NotAScalar, message);
+            }
+        }
+        self.scan.sites.sort_by_key(|site| site.span.start);
+        self.scan.skips.sort_by_key(|skip| (skip.line, skip.column));
+        self.scan.sites.shrink_to_fit();
+        self.scan.skips.shrink_to_fit();
+        self.scan
+    }
+
+    fn comment(&mut self, comment: &Comment) -> Result<(), (Reason, String)> {
+        let body = body(self.text, comment);
+        let setter = match marker::parse(body) {
+            Ok(setter) => setter,
+            Err(_) if self.is_commented_out(body) => {
+                let message = "the field is commented out with its marker".to_owned();
+                return Err((Reason::Commented, message));
+            }
+            Err(why) => return Err((Reason::MalformedMarker, why)),
+        };
+        let value = self.value_of(comment, &setter)?;
+        self.check(value, &setter)?;
+        let site = self.site(value, setter);
+        self.scan.sites.push(site);
+        Ok(())
+    }
+
+    /// Whether the text of a comment is a field with a marker, were it none.
+    fn is_commented_out(&self, body: &str) -> bool {
+        let body = body.trim();
+        let found = read(self.format, body);
+        let is_marker = |comment: &Comment| {
+            (comment.span.start > 0 || is_above_only(self.format)) && marker::parse(self::body(body, comment)).is_ok()
+        };
+        found.comments.iter().any(is_marker)
+    }
+
+    fn value_of(&self, comment: &Comment, setter: &Setter) -> Result<&'a Value, (Reason, String)> {
+        let is_above = self.lines.is_first_on_its_line(comment.span.start);
+        let line = match is_above {
+            true => self.lines.number(comment.span.end) + 1,
+            false => self.lines.number(comment.span.start),
+        };
+        let is_there = |value: &&Value| {
+            let before = is_above || value.span.end <= comment.span.start;
+            before && self.lines.number(value.span.start) == line
+        };
+        let mut values = self.found.values.iter().filter(is_there);
+        match (values.next(), values.next()) {
+            (Some(value), None) => Ok(value),
+            (None, _) => {
+                let message = format!("the marker {setter} is not on a value; {}", self.way_out());
+                Err((Reason::NotAScalar, message))
+            }
+            (Some(_), Some(_)) => {
+                let message =
+                    format!("the marker {setter} is on a line with several values; put each on a line of its own");
+                Err((Reason::NotAScalar, message))
+            }
+        }
+    }
+
+    fn check(&mut self, value: &Value, setter: &Setter) -> Result<(), (Reason, String)> {
+        match value.state {
+            State::Whole => {}
+            State::Interpolated => {
+                let message =
+                    format!("the value of the marker {setter} is computed; put the marker where its parts are written");
+                return Err((Reason::Interpolated, message));
+            }
+            State::Other(why) => return Err((Reason::NotAScalar, format!("the marker {setter} is on {why}"))),
+        }
+        if self.marked.insert(value.span.start) {
+            return Ok(());
+        }
+        let message = format!("the marker {setter} is the second one of its value; leave one");
+        Err((Reason::MalformedMarker, message))
+    }
+
+    fn site(&self, value: &Value, setter: Setter) -> Site {
+        let text = self.text.get(value.span.clone()).unwrap_or_default().to_owned();
+        let (line, column) = self.lines.place(value.at);
+        Site {
+            setter,
+            span: value.span.clone(),
+            line,
+            column,
+            value: text.clone(),
+            text,
+            spelling: Spelling::Verbatim,
+            untag: None,
+            typed: true,
+            object: DocumentId::default(),
+        }
+    }
+
+    fn way_out(&self) -> &'static str {
+        match is_above_only(self.format) {
+            true => "put it alone on the line above the value",
+            false => "put it behind the value, on the same line, or alone on the line above",
+        }
+    }
+
+    fn skip(&mut self, at: usize, reason: Reason, message: String) {
+        let (line, column) = self.lines.place(at);
+        self.scan.skips.push(LocalSkip {
+            line,
+            column,
+            reason,
+            message,
+        });
+    }
+}

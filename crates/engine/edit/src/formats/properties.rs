@@ -1,0 +1,52 @@
+//! Java's properties (java.util.Properties, *load*): comments are lines of their own, a line may go on behind a backslash.
+
+use super::reader::{Cursor, Found, State, Value, is_break};
+
+pub(super) fn read(text: &str) -> Found {
+    let mut cursor = Cursor::new(text);
+    let mut found = Found::default();
+    while cursor.peek().is_some() {
+        cursor.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0c') || is_break(byte));
+        match cursor.peek() {
+            Some(b'#' | b'!') => found.comments.push(cursor.line_comment(1)),
+            Some(_) => found.values.extend(value(&mut cursor)),
+            None => {}
+        }
+    }
+    found
+}
+
+/// Passes a key and its value, with the lines on which they go on.
+fn value(cursor: &mut Cursor<'_>) -> Option<Value> {
+    let is_end = |byte: u8| matches!(byte, b'=' | b':' | b' ' | b'\t' | b'\x0c') || is_break(byte);
+    while let Some(byte) = cursor.peek().filter(|byte| !is_end(*byte)) {
+        cursor.at += 1;
+        if byte == b'\\' {
+            cursor.pass("\r");
+            cursor.at += usize::from(cursor.peek().is_some());
+        }
+    }
+    cursor.skip_blanks();
+    if matches!(cursor.peek(), Some(b'=' | b':')) {
+        cursor.at += 1;
+        cursor.skip_blanks();
+    }
+    let at = cursor.at;
+    let mut state = State::Whole;
+    while let Some(byte) = cursor.peek().filter(|byte| !is_break(*byte)) {
+        cursor.at += 1;
+        if byte == b'\\' {
+            state = State::ESCAPED;
+            cursor.pass("\r");
+            cursor.at += usize::from(cursor.peek().is_some());
+        }
+    }
+    let span = at..cursor.at;
+    let text = cursor.from(at).until(span.end);
+    if state == State::Whole && text.contains("${") {
+        state = State::Interpolated;
+    } else if state == State::Whole && text.contains([' ', '\t']) {
+        state = State::BLANKS;
+    }
+    Some(Value { at, span, state })
+}

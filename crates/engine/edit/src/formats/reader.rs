@@ -1,0 +1,141 @@
+//! What readers of formats find, and a cursor over the bytes of a text.
+
+use std::ops::Range;
+
+/// The values and comments of a text, each in their order.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) values: Vec<Value>,
+    pub(super) comments: Vec<Comment>,
+}
+
+/// A comment.
+#[derive(Debug)]
+pub(super) struct Comment {
+    /// All of it, with what begins and ends it, without its line break.
+    pub(super) span: Range<usize>,
+    /// Its text.
+    pub(super) body: Range<usize>,
+}
+
+/// Something that a marker may be on.
+#[derive(Debug)]
+pub(super) struct Value {
+    /// Where it begins, with quotes.
+    pub(super) at: usize,
+    /// Its text, without quotes.
+    pub(super) span: Range<usize>,
+    pub(super) state: State,
+}
+
+/// Whether the text of a value is what the value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Whole,
+    /// It has variables or other templates in it.
+    Interpolated,
+    /// It is not edited, since it is …
+    Other(&'static str),
+}
+
+impl State {
+    pub(super) const ESCAPED: Self = Self::Other("a text with escapes; write it without");
+    pub(super) const BLANKS: Self = Self::Other("a text of several words; give the version a field of its own");
+    pub(super) const LINES: Self = Self::Other("a text of several lines; give the version a field of its own");
+}
+
+/// A place in a text. What it looks for is ASCII, so it stops at the bounds of characters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    text: &'a [u8],
+    pub(super) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text: text.as_bytes(),
+            at: 0,
+        }
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// The byte before.
+    pub(super) fn before(&self) -> Option<u8> {
+        self.text.get(self.at.checked_sub(1)?).copied()
+    }
+
+    pub(super) fn is_at(&self, words: &str) -> bool {
+        self.text
+            .get(self.at..)
+            .is_some_and(|rest| rest.starts_with(words.as_bytes()))
+    }
+
+    /// Passes these words if they are next.
+    pub(super) fn pass(&mut self, words: &str) -> bool {
+        let is_at = self.is_at(words);
+        self.at += if is_at { words.len() } else { 0 };
+        is_at
+    }
+
+    pub(super) fn skip_while(&mut self, wanted: impl Fn(u8) -> bool) {
+        while self.peek().is_some_and(&wanted) {
+            self.at += 1;
+        }
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        self.skip_while(|byte| matches!(byte, b' ' | b'\t'));
+    }
+
+    /// To the line break, or the end.
+    pub(super) fn skip_line(&mut self) {
+        self.skip_while(|byte| !is_break(byte));
+    }
+
+    /// Behind the next line break, or to the end.
+    pub(super) fn next_line(&mut self) {
+        self.skip_line();
+        if !self.pass("\r\n") && self.peek().is_some() {
+            self.at += 1;
+        }
+    }
+
+    /// A comment from here to the end of the line, which begins with so many bytes.
+    pub(super) fn line_comment(&mut self, start: usize) -> Comment {
+        let begin = self.at;
+        self.skip_line();
+        Comment {
+            span: begin..self.at,
+            body: (begin + start).min(self.at)..self.at,
+        }
+    }
+
+    /// The line from here, without its break.
+    pub(super) fn line(&self) -> &'a str {
+        let mut end = *self;
+        end.skip_line();
+        self.until(end.at)
+    }
+
+    /// The same text from another place.
+    pub(super) fn from(self, at: usize) -> Self {
+        Self { at, ..self }
+    }
+
+    pub(super) fn until(&self, end: usize) -> &'a str {
+        let bytes = self.text.get(self.at..end).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+pub(super) fn is_break(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

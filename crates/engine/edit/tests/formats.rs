@@ -1,0 +1,348 @@
+//! Markers outside of YAML: what is edited, and what is told and left alone.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use bumpwright_edit::{Formats, Images, Reason, Scan, Verdict, kind_of, plan, scan, splice};
+use bumpwright_policy::{LatestRef, PolicyName};
+
+struct Newest(LatestRef);
+
+impl Images for Newest {
+    fn verdict(&self, _: &PolicyName) -> Verdict<'_> {
+        Verdict::Image(&self.0)
+    }
+}
+
+fn newest() -> Newest {
+    Newest(LatestRef {
+        name: "ghcr.io/acme/web".to_owned(),
+        tag: "2.0.0".to_owned(),
+        digest: Some(format!("sha256:{}", "0a".repeat(32))),
+    })
+}
+
+/// `@` stands for a marker of the whole reference, `@tag` for one of its tag.
+fn written(text: &str) -> String {
+    text.replace("@tag", r#"{"$imagepolicy": "fs:web:tag"}"#)
+        .replace("@digest", r#"{"$imagepolicy": "fs:web:digest"}"#)
+        .replace("@json", r#""{\"$imagepolicy\": \"fs:web:tag\"}""#)
+        .replace('@', r#"{"$imagepolicy": "fs:web"}"#)
+}
+
+fn scanned(name: &str, text: &str) -> Scan {
+    scan(kind_of(name, Formats::all()), text.as_bytes())
+}
+
+fn edited(name: &str, text: &str) -> String {
+    let plan = plan(name, &scanned(name, text), &newest());
+    assert_eq!(plan.skips, [], "{name}: {text}");
+    String::from_utf8(splice(text.as_bytes(), &plan).unwrap()).unwrap()
+}
+
+/// Each `OLD` of the text becomes the new tag or reference, and nothing else changes; a second run changes nothing.
+#[track_caller]
+fn edits(name: &str, text: &str) {
+    let has_old = text.contains("OLD") || text.contains("REF");
+    assert!(has_old, "{text}");
+    let before = written(text)
+        .replace("OLD", "1.0.0")
+        .replace("REF", "ghcr.io/acme/web:1.0.0");
+    let reference = format!("ghcr.io/acme/web:2.0.0@sha256:{}", "0a".repeat(32));
+    let after = written(text).replace("OLD", "2.0.0").replace("REF", &reference);
+    assert_eq!(edited(name, &before), after, "{name}");
+    assert_eq!(edited(name, &after), after, "{name}, again");
+}
+
+#[track_caller]
+fn skips(name: &str, text: &str, reason: Reason) {
+    let found = scanned(name, &written(text));
+    assert_eq!(found.sites, [], "{name}: {text}");
+    let reasons: Vec<Reason> = found.skips.iter().map(|skip| skip.reason).collect();
+    assert_eq!(reasons, [reason], "{name}: {text}");
+}
+
+#[test]
+fn hcl() {
+    for text in [
+        "tag = \"OLD\" # @tag\n",
+        "tag = \"OLD\" // @tag",
+        "tag = \"OLD\" /* @tag */\nother = \"1.0.0\"\n",
+        "# @tag\ntag = \"OLD\"\n",
+        "module \"web\" {\n  source = \"./web\"\n  tag    = \"OLD\" # @tag\n}\n",
+        "module \"web\" { tag = \"OLD\" } # @tag\n",
+        "images = {\n  \"web\" = \"REF\" # @\n  api : \"x\"\n}\n",
+        "images = [\n  \"REF\", # @\n  \"b\",\n]\n",
+        "images = [\"REF\"] # @\n",
+        "a = <<-EOT\n  tag = \"1.0.0\" \n  EOT\ntag = \"OLD\" # @tag\n",
+        "a = \"${lookup(var.a, \"b\")}\"\ntag = \"OLD\" # @tag\r\n",
+        "x = \"a # b\" \ntag = \"OLD\" # @tag\n",
+        "on = var.a == \"b\" ? 1 : 2\ntag = \"OLD\" # @tag\n",
+        "m = { for k, v in x : k => v }\ntag = \"OLD\" # @tag\n",
+    ] {
+        edits("main.tf", text);
+    }
+    for text in [
+        "tag = \"1.0.0-${var.suffix}\" # @tag\n",
+        "tag = \"%{ if x }1%{ endif }\" # @tag\n",
+    ] {
+        skips("main.tf", text, Reason::Interpolated);
+    }
+    for text in [
+        "tag = var.tag # @tag\n",
+        "tag = lower(\"1.0.0\") # @tag\n",
+        "tag = coalesce(\"1\", \"2\", x) # @tag\n",
+        "tag = x ? \"1.0.0\" : \"2.0.0\" # @tag\n",
+        "module \"web\" { # @tag\n}\n",
+        "a = [\"1\", \"2\"] # @tag\n",
+        "tag = \"1\\\"\" # @tag\n",
+        "a = <<EOT\ntag = \"1\" # @tag\nEOT\n",
+        "a = \"# @tag\n",
+        "tag = \"1.0.0\"\n\n# @tag\n",
+    ] {
+        skips("main.tf", text, Reason::NotAScalar);
+    }
+    skips("main.tf", "# tag = \"1.0.0\" # @tag\n", Reason::Commented);
+    skips("main.tf", "tag = \"1.0.0\" # see @tag\n", Reason::MalformedMarker);
+    skips(
+        "main.tf",
+        "# @tag\ntag = \"1.0.0\" # @tag\n"
+            .replacen("tag = \"1.0.0\" # @tag", "tag = 1 # no", 1)
+            .as_str(),
+        Reason::NotAScalar,
+    );
+}
+
+#[test]
+fn dockerfiles() {
+    for text in [
+        "# @\nFROM REF\n",
+        "# @\nFROM --platform=$BUILDPLATFORM REF AS build\n",
+        "# @tag\nARG VERSION=OLD\n",
+        "# @tag\nARG VERSION=\"OLD\"\n",
+        "# @tag\nENV VERSION='OLD'\n",
+        "# @tag\nENV VERSION OLD\n",
+        "# @\nCOPY --from=REF /a /b\n",
+        "# @\nRUN --mount=type=bind,from=REF,target=/x make\n",
+        "ENV A=1 \\\n  # @tag\n  B=OLD \\\n  C=3\n",
+        "# @\nONBUILD COPY --from=REF /a /b\n",
+        "# escape=`\nENV A=1 `\n# @tag\n  B=OLD\n",
+        "RUN <<EOF\n# FROM x\nEOF\n# @\nFROM REF\n",
+        "# @tag\nLABEL org.opencontainers.image.version=OLD\r\n",
+    ] {
+        for name in ["Dockerfile", "a/Containerfile", "web.dockerfile", "Dockerfile.web"] {
+            edits(name, text);
+        }
+    }
+    for (text, reason) in [
+        ("FROM x # @\n", Reason::NotAScalar),
+        ("# @\n\nFROM x\n", Reason::NotAScalar),
+        ("# @\nFROM x:$TAG\n", Reason::Interpolated),
+        ("# @tag\nARG VERSION\n", Reason::NotAScalar),
+        ("# @tag\nENV A=1 B=2\n", Reason::NotAScalar),
+        ("# @tag\nENV A a b\n", Reason::NotAScalar),
+        ("# @tag\nRUN echo 1.0.0\n", Reason::NotAScalar),
+        ("RUN <<EOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
+        ("# # @\n", Reason::Commented),
+    ] {
+        skips("Dockerfile", text, reason);
+    }
+}
+
+#[test]
+fn lines_of_assignments() {
+    for text in [
+        "TAG=OLD # @tag\n",
+        "export TAG=OLD # @tag\n",
+        "TAG=\"OLD\" # @tag\n",
+        "TAG='OLD' # @tag\n",
+        "# @tag\nTAG=OLD\n",
+        "A=\"x\ny # z\"\nTAG=OLD # @tag\n",
+        "A=it's\nTAG=OLD # @tag\n",
+        "WEB_IMAGE=REF # @\n",
+    ] {
+        edits("deploy/.env", text);
+        edits("web.env", text);
+    }
+    skips(".env", "TAG=${A:-1.0.0} # @tag\n", Reason::Interpolated);
+    skips(".env", "TAG=1.0.0#@tag\n", Reason::NotAScalar);
+    skips(".env", "A=\"x # @tag\ny\"\n", Reason::NotAScalar);
+    for text in [
+        "[web]\ntag = OLD ; @tag\n",
+        "[web]\ntag: OLD # @tag\n",
+        "; @tag\ntag=OLD\n",
+        "tag = \"OLD\" ; @tag\r\n",
+    ] {
+        edits("app.ini", text);
+    }
+    skips("app.ini", "[web] ; @tag\n", Reason::NotAScalar);
+    skips("app.ini", "tag = ${a} ; @tag\n", Reason::Interpolated);
+    for text in [
+        "TAG := OLD # @tag\n",
+        "TAG ?= OLD# @tag\nall:\n\techo TAG = 1.0.0\n",
+        "export TAG = OLD # @tag\n",
+        "# @\nIMAGE = REF\n",
+        "A = x \\\n  y\nTAG = OLD # @tag\n",
+        "all: ; A=1\nTAG = OLD # @tag\n",
+    ] {
+        edits("Makefile", text);
+        edits("images.mk", text);
+    }
+    skips("Makefile", "TAG = $(A) # @tag\n", Reason::Interpolated);
+    skips("Makefile", "all:\n\tTAG=1.0.0 make # @tag\n", Reason::NotAScalar);
+    skips("Makefile", "define A\nTAG = 1 # @tag\nendef\n", Reason::NotAScalar);
+    skips("Makefile", "ARGS = --tag 1.0.0 # @tag\n", Reason::NotAScalar);
+    for text in [
+        "# @tag\ntag=OLD\n",
+        "! @tag\ntag: OLD\n",
+        "a = x \\\n  y\n# @tag\n  tag   OLD\r\n",
+        "# @\nimage=REF",
+    ] {
+        edits("app.properties", text);
+    }
+    skips("app.properties", "tag=1.0.0 # @tag\n", Reason::NotAScalar);
+    skips("app.properties", "# @tag\ntag=${a}\n", Reason::Interpolated);
+}
+
+#[test]
+fn shell() {
+    for text in [
+        "TAG=OLD # @tag\n",
+        "export TAG=\"OLD\" # @tag\n",
+        "readonly IMAGE='REF' # @\n",
+        "# @tag\nTAG=OLD make\n",
+        "cat <<EOF\nTAG=1.0.0 # no\nEOF\nTAG=OLD # @tag\n",
+        "cat <<-'E F'\n\tx\n\tE F\nTAG=OLD # @tag\n",
+        "a=$(echo \"$(b)\" # c\n)\nTAG=OLD # @tag\n",
+        "echo ${#a} 'x\n# y'\nTAG=OLD # @tag\n",
+        "if x; then TAG=OLD; fi # @tag\n",
+        "local -r TAG=OLD # @tag\n",
+    ] {
+        edits("build.sh", text);
+    }
+    skips("build.sh", "TAG=${TAG:-1.0.0} # @tag\n", Reason::Interpolated);
+    skips("build.sh", "TAG=\"$(x)\" # @tag\n", Reason::Interpolated);
+    for text in [
+        "docker pull web:1.0.0 # @\n",
+        "echo TAG=1.0.0 # @tag\n",
+        "TAG=(1.0.0) # @tag\n",
+        "TAG=1.\"0\".0 # @tag\n",
+        "TAG=1.0.0#@tag\n",
+        "cat <<EOF\nTAG=1.0.0 # @tag\nEOF\n",
+        "A=1 B=2 # @tag\n",
+    ] {
+        let found = scanned("build.sh", &written(text));
+        assert_eq!(found.sites, [], "{text}");
+        assert!(!found.skips.is_empty(), "{text}");
+    }
+    skips("build.sh", "# TAG=1.0.0 # @tag\n", Reason::Commented);
+}
+
+#[test]
+fn toml() {
+    for text in [
+        "tag = \"OLD\" # @tag\n",
+        "tag = 'OLD' # @tag\n",
+        "# @tag\ntag = \"OLD\"\n",
+        "[images.\"a # b\"]\nweb = \"REF\" # @\n",
+        "a = \"\"\"\nb = \"1.0.0\" # no\n\"\"\"\ntag = \"OLD\" # @tag\n",
+        "web = { tag = \"OLD\" } # @tag\n",
+        "images = [\n  \"REF\", # @\n  \"x\",\n]\n",
+        "d = 2026-01-01\ntag = \"OLD\" # @tag\r\n",
+    ] {
+        edits("Cargo.toml", text);
+    }
+    for text in [
+        "tag = 1.10 # @tag\n",
+        "[web] # @tag\n",
+        "web = { a = \"1\", b = \"2\" } # @tag\n",
+        "tag = \"1\\u0041\" # @tag\n",
+        "a = '''\ntag = \"1\" # @tag\n'''\n",
+        "tag = \"\"\"1\"\"\" # @tag\n",
+    ] {
+        skips("x.toml", text, Reason::NotAScalar);
+    }
+}
+
+#[test]
+fn templates() {
+    for text in [
+        "image: \"OLD\" # @tag\n",
+        "image: OLD {{/* @tag */}}\n",
+        "{{- if .Values.x }}\nimage: REF # @\n{{- end }}\n",
+        "{{- /* @tag */ -}}\nimage: OLD\n",
+        "{{- $tag := \"OLD\" -}} {{/* @tag */}}\n",
+        "args:\n- OLD # @tag\n",
+    ] {
+        edits("_helpers.tpl", text);
+    }
+    edits("templates/web.yaml", "{{- if .x }}\nimage: REF # @\n{{- end }}\n");
+    edits("plain.yaml", "image: REF # @\n");
+    skips(
+        "_helpers.tpl",
+        "image: web:{{ .Values.tag }} # @\n",
+        Reason::Interpolated,
+    );
+    skips(
+        "web.yaml",
+        "image: web:{{ .Values.tag }} # @\n{{ end }}\n",
+        Reason::Interpolated,
+    );
+    skips("_helpers.tpl", "{{ $a := 1 }} # @\n", Reason::NotAScalar);
+}
+
+#[test]
+fn json() {
+    for text in [
+        "{\"//tag\": @json, \"tag\": \"OLD\"}\n",
+        "{\n  \"tag\": \"OLD\",\n  \"//tag\": @json\n}",
+        "[{\"a\": {\"tag\": \"OLD\", \"//tag\": @json, \"b\": [1, true, null, -1.5e3, \"x\\\"y\"]}}]",
+    ] {
+        edits("package.json", text);
+    }
+    for (text, reason) in [
+        ("{\"//tag\": @json}", Reason::NotAScalar),
+        ("{\"//tag\": @json, \"tag\": 1}", Reason::NotAScalar),
+        ("{\"//tag\": @json, \"tag\": \"a\", \"tag\": \"b\"}", Reason::NotAScalar),
+        ("{\"//tag\": @json, \"tag\": \"\\u0041\"}", Reason::NotAScalar),
+        ("{\"note\": @json}", Reason::NotAScalar),
+        ("[@json]", Reason::NotAScalar),
+        ("{\"//tag\": @json, \"tag\": \"1\"", Reason::Unparsable),
+        ("{\"//tag\": @json, \"tag\": \"1\"]", Reason::Unparsable),
+        (
+            "{\"//tag\": \"see {\\\"$imagepolicy\\\": \\\"a:b\\\"}\", \"tag\": \"1\"}",
+            Reason::MalformedMarker,
+        ),
+    ] {
+        skips("package.json", text, reason);
+    }
+}
+
+#[test]
+fn formats_are_off_unless_they_are_asked_for() {
+    let text = written("tag = \"1.0.0\" # @tag\n");
+    let found = scan(kind_of("main.tf", Formats::default()), text.as_bytes());
+    assert_eq!((found.sites.len(), found.skips.len()), (0, 1));
+    let hcl: Formats = "yaml, hcl".parse().unwrap();
+    assert_eq!(scan(kind_of("main.tf", hcl), text.as_bytes()).sites.len(), 1);
+    assert_eq!(scan(kind_of("x.toml", hcl), text.as_bytes()).skips.len(), 1);
+    assert!(
+        "hcl,xml"
+            .parse::<Formats>()
+            .unwrap_err()
+            .to_string()
+            .contains("\"xml\" is no format")
+    );
+    assert_eq!("all".parse::<Formats>().unwrap(), Formats::all());
+}
+
+/// A value that a format would have to quote is not written.
+#[test]
+fn values_with_other_characters_are_refused() {
+    let text = written("tag = \"1.0.0\" # @tag\n");
+    let odd = Newest(LatestRef {
+        tag: "a\"b".to_owned(),
+        ..newest().0
+    });
+    let plan = plan("main.tf", &scanned("main.tf", &text), &odd);
+    assert_eq!((plan.edits.len(), plan.skips.len()), (0, 1));
+}
