@@ -16,6 +16,7 @@ mod edit_hostile;
 mod edit_laws;
 mod fleet;
 mod folder;
+mod formats;
 mod formatting;
 mod gerrit;
 mod identities;

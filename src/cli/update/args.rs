@@ -83,6 +83,11 @@ pub struct Update {
     #[arg(long, value_name = "DIR")]
     pub path: Option<String>,
 
+    /// Edit marked fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
+    /// [default: as the automation's annotation says]
+    #[arg(long, value_name = "FORMATS")]
+    pub formats: Option<bumpwright_edit::Formats>,
+
     /// Do not write a value again that somebody has taken back in Git, until the policy chooses something newer; the number of
     /// commits to look at is 500 if it is left out [default: as the automation's annotation says]
     #[arg(long, value_name = "COMMITS", num_args = 0..=1, require_equals = true, default_missing_value = "500",

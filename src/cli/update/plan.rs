@@ -110,11 +110,10 @@ impl Typed<'_> {
                 .validate()
                 .map_err(|e| format!("failed to parse policy selector: {e}"))?;
         }
-        let mut windows = None;
+        let mut said = AutomationAnnotations::default();
         if let Some(automation) = automation {
             // An annotation that does not parse closes the automation, in previews too.
-            let annotations = AutomationAnnotations::read(&automation.metadata.annotations);
-            windows = annotations.map_err(|e| e.to_string())?.windows;
+            said = AutomationAnnotations::read(&automation.metadata.annotations).map_err(|e| e.to_string())?;
             automation.pull_request().map_err(|e| e.to_string())?;
         }
         Ok(Edits {
@@ -131,7 +130,8 @@ impl Typed<'_> {
             verify: self.verify.clone(),
             respect_reverts: self.respect_reverts(automation),
             dry_run: self.is_dry(automation),
-            windows,
+            windows: said.windows,
+            formats: self.args.formats.unwrap_or(said.formats),
             ..Edits::default()
         })
     }

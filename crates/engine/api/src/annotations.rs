@@ -162,6 +162,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImageUpdateAutomation",
+        "formats",
+        "\"all\", or some of docker, env, hcl, ini, json, make, properties, shell, template, toml, with commas",
+        "Marked fields of files in these formats are edited beside those of YAML; default: none, as in Flux.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "on-failure",
         "report (default), hold or revert",
         "With hold, images that make a Kustomization fail are not written again; with revert, the fields are put back by a commit as well.",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::annotations::{check_annotation_keys, ours};
+use bumpwright_edit::Formats;
 use bumpwright_gostd as gostd;
 use bumpwright_policy::{InvalidAnnotation, Windows, read_windows};
 
@@ -28,6 +29,8 @@ pub struct AutomationAnnotations {
     pub windows: Option<Windows>,
     /// `respect-reverts`: how many commits are looked at for reverts.
     pub respect_reverts: Option<u32>,
+    /// `formats`: those beside YAML that are edited.
+    pub formats: Formats,
 }
 
 /// How many commits are looked at for reverts when no number is given.
@@ -147,6 +150,7 @@ impl AutomationAnnotations {
             verify_timeout: duration("verify-timeout")?,
             push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
             respect_reverts: reverts_among(ours(annotations, "respect-reverts"))?,
+            formats: formats(ours(annotations, "formats"))?,
             settle: duration("settle")?,
             settle_at_most: duration("settle-at-most")?,
             windows: ours(annotations, "window")
@@ -165,6 +169,18 @@ impl AutomationAnnotations {
             None => settle,
         })
     }
+}
+
+/// `formats`
+fn formats(value: Option<&String>) -> Result<Formats, InvalidAnnotation> {
+    let Some(value) = value else {
+        return Ok(Formats::default());
+    };
+    value.parse().map_err(|_| InvalidAnnotation::Value {
+        key: "formats",
+        value: value.clone(),
+        grammar: "\"all\", or names of formats with commas between them: docker, env, hcl, ini, json, make, properties, shell, template, toml",
+    })
 }
 
 /// `respect-reverts`
@@ -241,6 +257,7 @@ pub(crate) mod tests {
             ("respect-reverts", "yes"),
             ("respect-reverts", "0"),
             ("respect-reverts", "10001"),
+            ("formats", "hcl,xml"),
         ] {
             let error = read(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("is not"), "{error}");

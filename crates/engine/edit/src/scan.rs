@@ -111,7 +111,7 @@ fn scan_other(bytes: &[u8]) -> Vec<LocalSkip> {
                 column,
                 reason: Reason::NotYaml,
                 message:
-                    "only *.yaml, *.yml and files named Kustomization are edited; rename the file or remove the marker"
+                    "only *.yaml, *.yml and files named Kustomization are edited, and others with --formats; rename the file or remove the marker"
                         .to_owned(),
             }
         })

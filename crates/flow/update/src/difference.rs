@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::paths::{ChangedFile, Changes, changed_files};
 use bumpwright_edit::unified::changed_lines;
-use bumpwright_edit::{Scan, file_kind, scan};
+use bumpwright_edit::{Formats, Scan, kind_of, scan};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 use memchr::memmem;
 
@@ -105,7 +105,7 @@ impl Version {
 
 /// The lines of the marked fields of a file, from 0.
 fn marked(path: &str, bytes: &[u8]) -> BTreeMap<usize, Option<&'static str>> {
-    let Scan { sites, .. } = scan(file_kind(path), bytes);
+    let Scan { sites, .. } = scan(kind_of(path, Formats::all()), bytes);
     let is_sealed = is_sealed(bytes);
     let mut found = BTreeMap::new();
     let (mut at, mut line) = (0, 0);

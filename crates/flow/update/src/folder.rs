@@ -20,7 +20,7 @@ use super::rewrite::{native, put_back, replace_all};
 use super::survey::{Marked, facts, unreadable};
 use super::verify;
 use super::worktree::{self, WorktreeCommit};
-use bumpwright_edit::{self as edit, Plan};
+use bumpwright_edit::{self as edit, Formats, Plan};
 
 /// One run in a folder.
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<(String, V
     }
     let mut found = Vec::new();
     open(&start).map_err(failed("read", &start))?;
-    visit(&start, path.clone().into_bytes(), ahead, &mut found);
+    visit(&start, path.clone().into_bytes(), Reading::of(job, ahead), &mut found);
     Ok((path, found))
 }
 
@@ -224,15 +224,29 @@ fn open(start: &Path) -> std::io::Result<()> {
     }
 }
 
+/// How files are read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    ahead: &'a Ahead,
+    formats: Formats,
+}
+
+impl<'a> Reading<'a> {
+    fn of(job: &FolderJob, ahead: &'a Ahead) -> Self {
+        let formats = job.edits.formats;
+        Self { ahead, formats }
+    }
+}
+
 /// Visits a file, or all files below a folder in the order of their names. Links, Git's own folders and the roots of other
 /// repositories (submodules) are left out. Unreadable files become skips and stop nothing else.
-fn visit(at: &Path, path: Vec<u8>, ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) {
-    if let Err(error) = try_visit(at, &path, ahead, found)
+fn visit(at: &Path, path: Vec<u8>, reading: Reading<'_>, found: &mut Vec<Marked<PathBuf>>) {
+    if let Err(error) = try_visit(at, &path, reading, found)
         // Files removed during the walk need no edits.
         && error.kind() != ErrorKind::NotFound
     {
         found.push(Marked {
-            kind: edit::file_kind(&String::from_utf8_lossy(&path)),
+            kind: edit::kind_of(&String::from_utf8_lossy(&path), reading.formats),
             path,
             place: at.to_owned(),
             facts: unreadable(&error),
@@ -240,10 +254,10 @@ fn visit(at: &Path, path: Vec<u8>, ahead: &Ahead, found: &mut Vec<Marked<PathBuf
     }
 }
 
-fn try_visit(at: &Path, path: &[u8], ahead: &Ahead, found: &mut Vec<Marked<PathBuf>>) -> std::io::Result<()> {
+fn try_visit(at: &Path, path: &[u8], reading: Reading<'_>, found: &mut Vec<Marked<PathBuf>>) -> std::io::Result<()> {
     let meta = fs::symlink_metadata(at)?;
     if meta.is_file() {
-        found.extend(look_at(at, path, meta.len(), ahead)?);
+        found.extend(look_at(at, path, meta.len(), reading)?);
         return Ok(());
     }
     let foreign = !path.is_empty() && at.join(".git").exists();
@@ -260,19 +274,19 @@ fn try_visit(at: &Path, path: &[u8], ahead: &Ahead, found: &mut Vec<Marked<PathB
             below.push(b'/');
         }
         below.extend_from_slice(name.as_encoded_bytes());
-        visit(&at.join(&name), below, ahead, found);
+        visit(&at.join(&name), below, reading, found);
     }
     Ok(())
 }
 
 /// Reads one file, unless it is too large.
-fn look_at(at: &Path, path: &[u8], size: u64, ahead: &Ahead) -> std::io::Result<Option<Marked<PathBuf>>> {
-    let kind = edit::file_kind(&String::from_utf8_lossy(path));
+fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::Result<Option<Marked<PathBuf>>> {
+    let kind = edit::kind_of(&String::from_utf8_lossy(path), reading.formats);
     let limit = super::survey::size_limit(kind);
     let facts = if size > limit {
         super::survey::too_large(kind, size)
     } else {
-        facts(kind, &ahead.read(at, limit)?)
+        facts(kind, &reading.ahead.read(at, limit)?)
     };
     Ok(facts.matters().then(|| Marked {
         path: path.to_vec(),
@@ -296,7 +310,7 @@ fn all_policies(
     let mut whole = Vec::new();
     // Without a path the whole folder (or the file) has been visited already.
     let all = if job.edits.path.is_some() {
-        visit(root, Vec::new(), ahead, &mut whole);
+        visit(root, Vec::new(), Reading::of(job, ahead), &mut whole);
         whole.as_slice()
     } else {
         marked

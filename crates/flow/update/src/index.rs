@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::story::Stories;
 use super::survey::Marked;
-use bumpwright_edit::{FileKind, Scan};
+use bumpwright_edit::{FileKind, Formats, Scan};
 use bumpwright_git::{GitError, ObjectId, Walk};
 
 /// A larger index is cleared when the run that it belongs to has ended; objects still in use are read again. In bytes.
@@ -87,19 +87,29 @@ impl Child {
     }
 }
 
+/// A folder and the formats that are read: they decide which of its files matter.
+pub(super) type Folder = (ObjectId, Formats);
+
+/// Something that has nothing to report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Plain {
+    File(ObjectId, FileKind),
+    Folder(Folder),
+}
+
 /// One fact, as stored on disk.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Fact {
     /// A file's content, read as this kind.
     Blob(Key, FileKind, BlobFacts),
-    /// A folder: name, id and kind of its relevant children.
-    Tree(Key, Vec<(Vec<u8>, Key, Option<FileKind>)>),
+    /// A folder, where these formats are read: name, id and kind of its relevant children.
+    Tree(Key, Formats, Vec<(Vec<u8>, Key, Option<FileKind>)>),
 }
 
 impl Fact {
-    fn tree(id: ObjectId, children: &[Child]) -> Self {
+    fn tree((id, formats): Folder, children: &[Child]) -> Self {
         let kept = |child: &Child| (child.name.clone(), child.id.as_bytes().to_vec(), child.file);
-        Self::Tree(id.as_bytes().to_vec(), children.iter().map(kept).collect())
+        Self::Tree(id.as_bytes().to_vec(), formats, children.iter().map(kept).collect())
     }
 }
 
@@ -118,9 +128,9 @@ struct IndexState {
     /// Files with something to report.
     blobs: HashMap<(ObjectId, FileKind), Used<BlobFacts>>,
     /// Folders with such files somewhere below.
-    trees: HashMap<ObjectId, Used<Arc<[Child]>>>,
+    trees: HashMap<Folder, Used<Arc<[Child]>>>,
     /// Other files and folders.
-    plain: HashSet<(ObjectId, Option<FileKind>)>,
+    plain: HashSet<Plain>,
     unsaved: Vec<Fact>,
     /// Approximate memory of all facts, in bytes.
     cost: u64,
@@ -219,16 +229,16 @@ impl Index {
     }
 
     /// Returns whether the tree is known.
-    pub(super) fn knows_tree(&self, id: ObjectId) -> bool {
+    pub(super) fn knows_tree(&self, folder: Folder) -> bool {
         let state = self.lock();
-        state.trees.contains_key(&id) || state.plain.contains(&(id, None))
+        state.trees.contains_key(&folder) || state.plain.contains(&Plain::Folder(folder))
     }
 
     /// The facts about a file's content; none for unknown files, such as those with nothing to report that there was no room for.
     pub(super) fn blob(&self, id: ObjectId, kind: FileKind) -> Option<BlobFacts> {
         let mut state = self.lock();
         let known = state.use_blob(id, kind);
-        known.or_else(|| state.plain.contains(&(id, Some(kind))).then(BlobFacts::default))
+        known.or_else(|| state.plain.contains(&Plain::File(id, kind)).then(BlobFacts::default))
     }
 
     /// Adds scanned files.
@@ -243,13 +253,13 @@ impl Index {
     }
 
     /// Adds a tree whose files and folders are all known. `children` may include irrelevant ones.
-    pub(super) fn learn_tree(&self, id: ObjectId, mut children: Vec<Child>) {
+    pub(super) fn learn_tree(&self, folder: Folder, mut children: Vec<Child>) {
         let mut state = self.lock();
-        children.retain(|child| state.matters(child));
+        children.retain(|child| state.matters(child, folder.1));
         if state.file.is_some() {
-            state.unsaved.push(Fact::tree(id, &children));
+            state.unsaved.push(Fact::tree(folder, &children));
         }
-        state.learn_tree(id, children);
+        state.learn_tree(folder, children);
     }
 
     /// Lists the relevant files below a tree at `prefix`, in tree order.
@@ -257,7 +267,7 @@ impl Index {
     /// # Errors
     ///
     /// The tree is unknown, or there are too many paths.
-    pub(super) fn files(&self, root: ObjectId, prefix: &[u8], walk: &mut Walk) -> Result<Vec<Marked>, GitError> {
+    pub(super) fn files(&self, root: Folder, prefix: &[u8], walk: &mut Walk) -> Result<Vec<Marked>, GitError> {
         let mut found = Vec::new();
         let mut path = prefix.to_vec();
         self.lock().list(root, &mut path, &mut found, walk)?;
@@ -279,13 +289,13 @@ impl IndexState {
             Fact::Blob(id, kind, facts) => {
                 self.learn_blob(object(&id)?, kind, &facts);
             }
-            Fact::Tree(id, children) => {
+            Fact::Tree(id, formats, children) => {
                 let child = |(name, id, file)| object(&id).map(|id| Child { name, id, file });
                 let children = children.into_iter().map(child).collect::<Option<Vec<_>>>()?;
-                if !children.iter().all(|child| self.matters(child)) {
+                if !children.iter().all(|child| self.matters(child, formats)) {
                     return None;
                 }
-                self.learn_tree(object(&id)?, children);
+                self.learn_tree((object(&id)?, formats), children);
             }
         }
         Some(())
@@ -300,27 +310,27 @@ impl IndexState {
             return true;
         }
         let has_room = self.plain.len() < MOST_PLAIN;
-        if has_room && self.plain.insert((id, Some(kind))) {
+        if has_room && self.plain.insert(Plain::File(id, kind)) {
             self.cost += PLAIN;
         }
         has_room
     }
 
-    fn learn_tree(&mut self, id: ObjectId, children: Vec<Child>) {
+    fn learn_tree(&mut self, folder: Folder, children: Vec<Child>) {
         if !children.is_empty() {
             let cost = tree_cost(&children);
-            if self.trees.insert(id, Used::new(children.into())).is_none() {
+            if self.trees.insert(folder, Used::new(children.into())).is_none() {
                 self.cost += cost;
             }
-        } else if self.plain.insert((id, None)) {
+        } else if self.plain.insert(Plain::Folder(folder)) {
             self.cost += PLAIN;
         }
     }
 
-    fn matters(&self, child: &Child) -> bool {
+    fn matters(&self, child: &Child, formats: Formats) -> bool {
         match child.file {
             Some(kind) => self.blobs.contains_key(&(child.id, kind)),
-            None => self.trees.contains_key(&child.id),
+            None => self.trees.contains_key(&(child.id, formats)),
         }
     }
 
@@ -355,39 +365,39 @@ impl IndexState {
         let mut facts: Vec<Fact> = Vec::with_capacity(self.blobs.len() + self.trees.len() + self.plain.len());
         let blobs = self.blobs.iter();
         facts.extend(blobs.map(|((id, kind), known)| Fact::Blob(key(id), *kind, known.fact.clone())));
-        facts.extend(self.plain.iter().map(|(id, kind)| match kind {
-            Some(kind) => Fact::Blob(key(id), *kind, BlobFacts::default()),
-            None => Fact::tree(*id, &[]),
+        facts.extend(self.plain.iter().map(|plain| match plain {
+            Plain::File(id, kind) => Fact::Blob(key(id), *kind, BlobFacts::default()),
+            Plain::Folder(folder) => Fact::tree(*folder, &[]),
         }));
         let mut seen = HashSet::new();
-        for id in self.trees.keys() {
-            self.add_trees(*id, &mut seen, &mut facts);
+        for folder in self.trees.keys() {
+            self.add_trees(*folder, &mut seen, &mut facts);
         }
         facts
     }
 
-    fn add_trees(&self, id: ObjectId, seen: &mut HashSet<ObjectId>, facts: &mut Vec<Fact>) {
-        let Some(known) = self.trees.get(&id).filter(|_| seen.insert(id)) else {
+    fn add_trees(&self, folder: Folder, seen: &mut HashSet<Folder>, facts: &mut Vec<Fact>) {
+        let Some(known) = self.trees.get(&folder).filter(|_| seen.insert(folder)) else {
             return;
         };
         for child in known.fact.iter().filter(|child| child.file.is_none()) {
-            self.add_trees(child.id, seen, facts);
+            self.add_trees((child.id, folder.1), seen, facts);
         }
-        facts.push(Fact::tree(id, &known.fact));
+        facts.push(Fact::tree(folder, &known.fact));
     }
 
     fn list(
         &mut self,
-        tree: ObjectId,
+        tree: Folder,
         path: &mut Vec<u8>,
         found: &mut Vec<Marked>,
         walk: &mut Walk,
     ) -> Result<(), GitError> {
-        if self.plain.contains(&(tree, None)) {
+        if self.plain.contains(&Plain::Folder(tree)) {
             return Ok(());
         }
         let above = path.len();
-        let unread = || GitError::Invalid(format!("tree {tree} was not read"));
+        let unread = || GitError::Invalid(format!("tree {} was not read", tree.0));
         let children = Arc::clone(&self.trees.get(&tree).ok_or_else(unread)?.fact);
         for child in children.iter() {
             if above > 0 {
@@ -397,7 +407,7 @@ impl IndexState {
             match child.file {
                 None => {
                     walk.step(0)?;
-                    self.list(child.id, path, found, walk)?;
+                    self.list((child.id, tree.1), path, found, walk)?;
                 }
                 Some(kind) => {
                     let facts = self.use_blob(child.id, kind).unwrap_or_default();
@@ -444,6 +454,10 @@ mod tests {
         ObjectId::try_from(bytes.as_slice()).unwrap()
     }
 
+    fn folder_of(kind: u8, number: usize) -> Folder {
+        (id(kind, number), Formats::default())
+    }
+
     fn manifests() -> BlobFacts {
         BlobFacts {
             scan: None,
@@ -465,7 +479,7 @@ mod tests {
             id: file(number),
             file: Some(FileKind::Yaml),
         };
-        index.learn_tree(id(2, folder), (0..files).map(child).collect());
+        index.learn_tree(folder_of(2, folder), (0..files).map(child).collect());
     }
 
     /// Where there is no room for all files, all folders are known.
@@ -482,8 +496,8 @@ mod tests {
             id: id(2, folder),
             file: None,
         });
-        index.learn_tree(id(2, 99), folders.collect());
-        assert_eq!(listed(&index, id(2, 99)), 1);
+        index.learn_tree(folder_of(2, 99), folders.collect());
+        assert_eq!(listed(&index, folder_of(2, 99)), 1);
         index.save();
         for index in [&index, &Index::open(&path)] {
             let state = index.lock();
@@ -491,7 +505,7 @@ mod tests {
             assert_eq!((state.blobs.len(), state.trees.len()), (1, 2));
             assert!(state.plain.len() > MOST_PLAIN && state.plain.len() < MOST_PLAIN + 20);
             drop(state);
-            assert!((0..20).all(|folder| index.knows_tree(id(2, folder))));
+            assert!((0..20).all(|folder| index.knows_tree(folder_of(2, folder))));
             assert_eq!(
                 index.blob(id(1, 3), FileKind::Yaml).map(|facts| facts.matters()),
                 Some(false)
@@ -525,14 +539,14 @@ mod tests {
             file,
         };
         index.learn_blobs(vec![(id(1, number), FileKind::Yaml, facts)]);
-        index.learn_tree(id(2, number), vec![child(1, Some(FileKind::Yaml))]);
-        index.learn_tree(id(3, number), vec![child(2, None)]);
-        assert_eq!(listed(index, id(3, number)), 1);
+        index.learn_tree(folder_of(2, number), vec![child(1, Some(FileKind::Yaml))]);
+        index.learn_tree(folder_of(3, number), vec![child(2, None)]);
+        assert_eq!(listed(index, folder_of(3, number)), 1);
     }
 
-    fn listed(index: &Index, root: ObjectId) -> usize {
+    fn listed(index: &Index, root: Folder) -> usize {
         let git = tempfile::tempdir().unwrap();
-        let objects = bumpwright_git::Objects::of_repository(git.path(), root.kind()).unwrap();
+        let objects = bumpwright_git::Objects::of_repository(git.path(), root.0.kind()).unwrap();
         let mut walk = Walk::new("the test", &objects);
         index.files(root, b"", &mut walk).unwrap().len()
     }
@@ -546,14 +560,17 @@ mod tests {
         survey_one(&index, 0);
         for number in 1..1_000 {
             survey_one(&index, number);
-            assert_eq!(listed(&index, id(3, 0)), 1, "still in use");
+            assert_eq!(listed(&index, folder_of(3, 0)), 1, "still in use");
             index.save();
             assert!(index.lock().cost <= LEAST_SWEPT / 4 * 5, "{}", index.lock().cost);
         }
         for index in [&index, &Index::open(&path)] {
-            assert!(index.knows_tree(id(3, 0)) && index.knows_tree(id(3, 999)));
-            assert!(!index.knows_tree(id(3, 1)) && !index.knows_tree(id(2, 1)));
-            assert_eq!((listed(index, id(3, 0)), listed(index, id(3, 999))), (1, 1));
+            assert!(index.knows_tree(folder_of(3, 0)) && index.knows_tree(folder_of(3, 999)));
+            assert!(!index.knows_tree(folder_of(3, 1)) && !index.knows_tree(folder_of(2, 1)));
+            assert_eq!(
+                (listed(index, folder_of(3, 0)), listed(index, folder_of(3, 999))),
+                (1, 1)
+            );
         }
         assert!(path.metadata().unwrap().len() < 2 * LEAST_SWEPT);
     }
@@ -572,9 +589,9 @@ mod tests {
             id: id(2, 1),
             file: None,
         };
-        index.learn_tree(id(2, 2), vec![child]);
+        index.learn_tree(folder_of(2, 2), vec![child]);
         index.save();
-        assert!(index.knows_tree(id(2, 2)) && !Index::open(&path).knows_tree(id(2, 2)));
+        assert!(index.knows_tree(folder_of(2, 2)) && !Index::open(&path).knows_tree(folder_of(2, 2)));
     }
 
     #[test]
@@ -584,9 +601,9 @@ mod tests {
         index.lock().cost = MOST_KEPT + 1;
         let survey = index.surveying();
         index.save();
-        assert!(index.knows_tree(id(2, 1)));
+        assert!(index.knows_tree(folder_of(2, 1)));
         drop(survey);
         index.save();
-        assert!(!index.knows_tree(id(2, 1)));
+        assert!(!index.knows_tree(folder_of(2, 1)));
     }
 }

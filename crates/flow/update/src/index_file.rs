@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::index::Fact;
 
 /// Changes with the format or with what a scan finds.
-const MAGIC: &[u8] = concat!("bumpwright index 3 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("bumpwright index 4 ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// A larger log consists mostly of unused facts: it is replaced, unread.
 const MAX_BYTES: u64 = 32 << 20;
@@ -101,10 +101,12 @@ fn checksum(frame: &[u8]) -> [u8; 8] {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 mod tests {
+    use bumpwright_edit::Formats;
+
     use super::*;
 
     fn facts(n: u8) -> Vec<Fact> {
-        vec![Fact::Tree(vec![n; 20], Vec::new())]
+        vec![Fact::Tree(vec![n; 20], Formats::default(), Vec::new())]
     }
 
     #[test]

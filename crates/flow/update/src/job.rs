@@ -11,6 +11,7 @@ use super::pull_request::PullRequest;
 use super::rollout::PutBack;
 use super::verify::Verify;
 use bumpwright_api::LabelSelector;
+use bumpwright_edit::Formats;
 use bumpwright_forge::Forge;
 use bumpwright_git::GitError;
 use bumpwright_policy::Windows;
@@ -43,6 +44,8 @@ pub struct Edits {
     pub dry_run: bool,
     /// When the automation pushes; always without.
     pub windows: Option<Windows>,
+    /// The formats beside YAML that are edited.
+    pub formats: Formats,
 }
 
 /// How reverts are looked for.

@@ -14,7 +14,7 @@ use super::preview::{self, Preview, skip};
 use super::story::{Field, Told, fields_of, told};
 use super::survey::{Marked, survey, survey_file};
 use super::taken_back::{compare, together};
-use bumpwright_edit::{Change, FileKind, Part, Reason, Site, is_same_image};
+use bumpwright_edit::{Change, FileKind, Formats, Part, Reason, Site, is_same_image};
 use bumpwright_git::{EntryKind, GitError, History, ObjectId, Objects, Visited};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
@@ -200,12 +200,16 @@ pub(super) fn prove(
 
 const NANOSECONDS: i64 = 1_000_000_000;
 
-/// The marked files below a path.
+/// The marked files below a path, of all formats.
 fn proofs(branch: &Branch<'_>, path: &[u8]) -> Result<Vec<Proof>, GitError> {
     let found = branch.objects.find(branch.tree, path)?;
     let surveyed = match found {
-        Some(found) if found.kind == EntryKind::Tree => survey(branch.objects, branch.index, found.id, path)?,
-        Some(found) if found.kind.is_file() => survey_file(branch.objects, branch.index, found.id, path)?,
+        Some(found) if found.kind == EntryKind::Tree => {
+            survey(branch.objects, branch.index, (found.id, Formats::all()), path)?
+        }
+        Some(found) if found.kind.is_file() => {
+            survey_file(branch.objects, branch.index, (found.id, Formats::all()), path)?
+        }
         _ => return Ok(Vec::new()),
     };
     let proof = |file: &Marked| {

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::index::{BlobFacts, Child, Index};
+use super::index::{BlobFacts, Child, Folder, Index};
 use bumpwright_api::could_hold;
-use bumpwright_edit::{self as edit, FileKind, LocalSkip, Reason, Scan};
+use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan};
 use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
 
 /// Limit on folder nesting: each level costs stack.
@@ -51,13 +51,13 @@ impl Surveyed {
 /// The name of the repository, for errors.
 const FILES: &str = "the files of the repository";
 
-/// Surveys the tree `root`, which is at `prefix` in the repository (empty for its root). Only objects unknown to `index` are
-/// read.
+/// Surveys the tree `root`, which is at `prefix` in the repository (empty for its root), with these formats beside YAML. Only objects
+/// unknown to `index` are read.
 ///
 /// # Errors
 ///
 /// When an object cannot be read, folders nest too deep, or there are more paths than may be.
-pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -> Result<Surveyed, GitError> {
+pub fn survey(objects: &Objects, index: &Index, root: Folder, prefix: &[u8]) -> Result<Surveyed, GitError> {
     let _kept = index.surveying();
     let learnt = learn(objects, index, root)?;
     let mut walk = Walk::new(FILES, objects);
@@ -71,8 +71,13 @@ pub fn survey(objects: &Objects, index: &Index, root: ObjectId, prefix: &[u8]) -
 /// # Errors
 ///
 /// When its blob cannot be read.
-pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]) -> Result<Surveyed, GitError> {
-    let kind = edit::file_kind(&String::from_utf8_lossy(path));
+pub fn survey_file(
+    objects: &Objects,
+    index: &Index,
+    (blob, formats): (ObjectId, Formats),
+    path: &[u8],
+) -> Result<Surveyed, GitError> {
+    let kind = edit::kind_of(&String::from_utf8_lossy(path), formats);
     let mut walk = Walk::new(FILES, objects);
     let _kept = index.surveying();
     scan_all(objects, index, &[(blob, kind)], &mut walk)?;
@@ -88,13 +93,16 @@ pub fn survey_file(objects: &Objects, index: &Index, blob: ObjectId, path: &[u8]
 }
 
 /// Reads the unknown objects below `root` and adds them to the index.
-fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<Walk, GitError> {
+fn learn(objects: &Objects, index: &Index, (root, formats): Folder) -> Result<Walk, GitError> {
     let mut walk = Walk::new(FILES, objects);
-    let mut new = New::default();
+    let mut new = New {
+        formats,
+        ..New::default()
+    };
     new.visit(objects, index, root, 0, &mut walk)?;
     scan_all(objects, index, &new.blobs, &mut walk)?;
     for (id, children) in new.trees {
-        index.learn_tree(id, children);
+        index.learn_tree((id, formats), children);
     }
     Ok(walk)
 }
@@ -102,6 +110,7 @@ fn learn(objects: &Objects, index: &Index, root: ObjectId) -> Result<Walk, GitEr
 /// Unknown objects found by a walk.
 #[derive(Default)]
 struct New {
+    formats: Formats,
     /// Trees, children before parents.
     trees: Vec<(ObjectId, Vec<Child>)>,
     blobs: Vec<(ObjectId, FileKind)>,
@@ -118,7 +127,7 @@ impl New {
         depth: usize,
         walk: &mut Walk,
     ) -> Result<(), GitError> {
-        if index.knows_tree(id) || !self.seen.insert(id) {
+        if index.knows_tree((id, self.formats)) || !self.seen.insert(id) {
             return Ok(());
         }
         if depth > MAX_DEPTH {
@@ -153,7 +162,7 @@ impl New {
 
     /// Adds a file's blob to those to read, unless it is known or already added.
     fn ask(&mut self, index: &Index, entry: &Entry<'_>) -> FileKind {
-        let kind = edit::file_kind(&String::from_utf8_lossy(entry.name));
+        let kind = edit::kind_of(&String::from_utf8_lossy(entry.name), self.formats);
         if index.blob(entry.id, kind).is_none() && self.asked.insert((entry.id, kind)) {
             self.blobs.push((entry.id, kind));
         }
@@ -230,7 +239,7 @@ fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts
 /// Memory for scanning a file besides its bytes: proportional to its lines, if it is parsed at all.
 fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
     const LINE: usize = 64;
-    let is_parsed = kind == FileKind::Yaml && edit::looks_marked(bytes);
+    let is_parsed = kind != FileKind::Other && edit::may_be_marked(kind, bytes);
     let lines = || memchr::memchr_iter(b'\n', bytes).count();
     if is_parsed {
         (bytes.len() + lines() * LINE) as u64
@@ -244,14 +253,14 @@ fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
 pub fn facts(kind: FileKind, bytes: &[u8]) -> BlobFacts {
     BlobFacts {
         scan: kept(edit::scan(kind, bytes)),
-        manifests: kind == FileKind::Yaml && could_hold(bytes),
+        manifests: matches!(kind, FileKind::Yaml | FileKind::YamlTemplate) && could_hold(bytes),
     }
 }
 
-/// The facts about a file that is too large: a skip for YAML, nothing for others.
+/// The facts about a file that is too large: a skip for YAML, nothing for others, of which few have versions.
 #[must_use]
 pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
-    if kind == FileKind::Other {
+    if matches!(kind, FileKind::Other | FileKind::Text(_)) {
         return BlobFacts::default();
     }
     let message = format!(
@@ -289,8 +298,8 @@ fn skipped(reason: Reason, message: String) -> BlobFacts {
 #[must_use]
 pub fn size_limit(kind: FileKind) -> u64 {
     let limit = match kind {
-        FileKind::Yaml => edit::YAML_LIMIT,
-        FileKind::Other => edit::OTHER_LIMIT,
+        FileKind::Yaml | FileKind::YamlTemplate => edit::YAML_LIMIT,
+        FileKind::Text(_) | FileKind::Other => edit::OTHER_LIMIT,
     };
     u64::try_from(limit).unwrap_or(u64::MAX)
 }

@@ -33,6 +33,7 @@ impl Tree<'_> {
     pub(super) fn marked(&self) -> Result<(String, Surveyed), RunError> {
         let (objects, root) = (&self.fetched.objects, self.fetched.tip.tree);
         let given = self.job.edits.path.as_deref().unwrap_or_default();
+        let formats = self.job.edits.formats;
         let path = match self.job.sparse {
             true => join_by_letters(given),
             false => join(given, |at| self.node(at))?,
@@ -41,10 +42,10 @@ impl Tree<'_> {
         let found = objects.find(root, path.as_bytes()).map_err(reading)?;
         let surveyed = match found {
             Some(found) if found.kind == EntryKind::Tree => {
-                survey::survey(objects, self.index, found.id, path.as_bytes()).map_err(reading)?
+                survey::survey(objects, self.index, (found.id, formats), path.as_bytes()).map_err(reading)?
             }
             Some(found) if found.kind.is_file() => {
-                survey::survey_file(objects, self.index, found.id, path.as_bytes()).map_err(reading)?
+                survey::survey_file(objects, self.index, (found.id, formats), path.as_bytes()).map_err(reading)?
             }
             // A submodule has no files of this repository below it.
             Some(found) if found.kind == EntryKind::Submodule => Surveyed::none(objects),
@@ -84,7 +85,8 @@ impl Tree<'_> {
 
     fn manifests(&self) -> Result<repository_policies::FoundPolicies, GitError> {
         let objects = &self.fetched.objects;
-        let all = survey::survey(objects, self.index, self.fetched.tip.tree, b"")?;
+        let root = (self.fetched.tip.tree, self.job.edits.formats);
+        let all = survey::survey(objects, self.index, root, b"")?;
         let files = all.files.iter().filter(|file| file.facts.manifests);
         let mut found = repository_policies::FoundPolicies::default();
         for file in files {

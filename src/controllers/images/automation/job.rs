@@ -108,6 +108,7 @@ pub(crate) fn annotate(job: &mut RemoteJob, annotations: &AutomationAnnotations)
     let edits = &mut job.edits;
     edits.dry_run = annotations.dry_run;
     edits.windows.clone_from(&annotations.windows);
+    edits.formats = annotations.formats;
     edits.respect_reverts = annotations.respect_reverts.map(|commits| RespectReverts {
         commits,
         author: Some(job.author.email.clone()),

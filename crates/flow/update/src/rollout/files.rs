@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::index::Index;
 use crate::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
 use crate::survey::{self, Marked};
-use bumpwright_edit::{Content, Plan, Scan, Site, carried, file_kind, restored, splice};
+use bumpwright_edit::{Content, Formats, Plan, Scan, Site, carried, kind_of, restored, splice};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 
 /// The name of the work, for errors.
@@ -181,8 +181,8 @@ impl<'a> Ours<'a> {
         if let Some(file) = known.filter(|file| file.blob == blob) {
             return Ok(file);
         }
-        let limit = survey::size_limit(file_kind(&String::from_utf8_lossy(path)));
-        let surveyed = survey::survey_file(&self.objects, self.index, blob, path)?;
+        let limit = survey::size_limit(kind_of(&String::from_utf8_lossy(path), Formats::all()));
+        let surveyed = survey::survey_file(&self.objects, self.index, (blob, Formats::all()), path)?;
         let first: Option<Marked> = surveyed.files.into_iter().next();
         let file = Rc::new(File {
             blob,
