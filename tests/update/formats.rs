@@ -110,7 +110,10 @@ fn the_annotation_of_an_automation_counts() {
     let (code, broken) = run("xml");
     assert_eq!(code, 2);
     assert!(
-        broken["error"].as_str().unwrap().contains("bumpwright.dev/formats"),
+        broken["runs"][0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("bumpwright.dev/formats"),
         "{broken:#}"
     );
 }
