@@ -166,6 +166,14 @@ impl ReconcileRequest<'_> {
         self.queue.add(self.object.name.clone());
     }
 
+    /// When the object was last asked for, so that what is known from before that moment is not good enough for this reconciliation.
+    #[must_use]
+    pub fn asked(&self) -> tokio::time::Instant {
+        self.queue
+            .asked(&self.object.name)
+            .unwrap_or_else(tokio::time::Instant::now)
+    }
+
     /// Waits until the process shuts down.
     pub async fn shutting_down(&self) {
         self.queue.closed().await;

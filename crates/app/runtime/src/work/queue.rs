@@ -70,6 +70,8 @@ struct QueueState {
     /// Those in `ready`, and those in work that are reconciled again.
     wanted: BTreeSet<ObjectName>,
     working: BTreeSet<ObjectName>,
+    /// When each of them was last asked for.
+    asked: HashMap<ObjectName, Instant>,
     /// The permits of running reconciliations, to cancel those whose object is deleted.
     permits: HashMap<ObjectName, Weak<WorkerPermit>>,
     /// When an object is requeued; the number distinguishes timers of one moment.
@@ -108,11 +110,17 @@ impl Queue {
     /// Queues an object.
     pub fn add(&self, name: ObjectName) {
         let mut state = self.lock();
-        if state.want(name) && state.is_led {
+        if state.want(name, Instant::now()) && state.is_led {
             self.metrics.queued();
         }
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// When an object that waits or is in work was last asked for: by an event, by a request, or as its time had come. What was there
+    /// by then is not to be overlooked; what comes later is for whoever asks later. It may advance while the object is in work.
+    pub(crate) fn asked(&self, name: &ObjectName) -> Option<Instant> {
+        self.lock().asked.get(name).copied()
     }
 
     /// This process leads from now on. What was queued before, while another one worked, is counted and waits from now on only: a
@@ -140,7 +148,7 @@ impl Queue {
         if state.working.contains(&name) {
             state.causes.entry(name.clone()).or_insert_with(cause);
         }
-        if state.want(name.clone()) && state.is_led {
+        if state.want(name.clone(), Instant::now()) && state.is_led {
             self.metrics.queued();
         }
         if let Some(revision) = revision {
@@ -164,8 +172,10 @@ impl Queue {
 
     /// Queues an object because its source has a new revision, unless its running reconciliation builds from that.
     pub fn add_for_revision(&self, name: ObjectName, revision: &str, cause: impl FnOnce() -> String) {
-        let state = self.lock();
+        let mut state = self.lock();
         if state.revisions.get(&name).is_some_and(|building| building == revision) {
+            // The running reconciliation answers for this as well.
+            state.ask(name, Instant::now());
             return;
         }
         let for_this_only =
@@ -291,6 +301,8 @@ impl Queue {
         if state.wanted.contains(name) {
             state.ready.push(name.clone());
             self.changed.notify_one();
+        } else {
+            state.asked.remove(name);
         }
     }
 
@@ -354,14 +366,21 @@ impl Queue {
 }
 
 impl QueueState {
-    /// True when it was not queued before.
-    fn want(&mut self, name: ObjectName) -> bool {
+    /// True when it was not queued before. `at` is when it was asked for.
+    fn want(&mut self, name: ObjectName, at: Instant) -> bool {
+        self.ask(name.clone(), at);
         self.wanted_for.remove(&name);
         let is_new = self.wanted.insert(name.clone());
         if is_new && !self.working.contains(&name) {
             self.ready.push(name);
         }
         is_new
+    }
+
+    /// The latest counts: whoever asked earlier gets what is newer.
+    fn ask(&mut self, name: ObjectName, at: Instant) {
+        let asked = self.asked.entry(name).or_insert(at);
+        *asked = at.max(*asked);
     }
 
     /// Takes the next object and drops its timer: the reconciliation sets a new one.
@@ -390,12 +409,13 @@ impl QueueState {
     /// Queues objects whose time has come; returns how many were not queued before.
     fn promote_due(&mut self, now: Instant) -> usize {
         let mut added = 0;
-        while let Some((timer, _)) = self.timers.first_key_value()
-            && timer.0 <= now
-            && let Some((_, name)) = self.timers.pop_first()
+        while let Some(((due, _), _)) = self.timers.first_key_value()
+            && *due <= now
+            && let Some((timer, name)) = self.timers.pop_first()
         {
             self.due.remove(&name);
-            added += usize::from(self.want(name));
+            // Not now: a worker may have been free only later.
+            added += usize::from(self.want(name, timer.0));
         }
         added
     }
@@ -560,6 +580,48 @@ mod tests {
         queue.succeeded(&name("a"));
         assert_eq!(queue.failed(&name("a")).as_millis(), 3);
         assert_eq!(next(&queue).await, Some(name("a")));
+    }
+
+    #[tokio::test]
+    async fn the_latest_moment_of_asking_is_kept_until_nobody_waits() {
+        let queue = queue();
+        let a = name("a");
+        let before = Instant::now();
+        queue.add(a.clone());
+        let first = queue.asked(&a);
+        assert!(first.is_some_and(|at| at >= before));
+        queue.add(a.clone());
+        let second = queue.asked(&a);
+        assert!(second > first, "a request while it waits");
+        assert_eq!(next(&queue).await, Some(a.clone()));
+        assert_eq!(queue.asked(&a), second);
+        queue.add(a.clone());
+        let third = queue.asked(&a);
+        assert!(third > second, "a request while it is in work");
+        queue.done(&a);
+        assert_eq!(next(&queue).await, Some(a.clone()));
+        assert_eq!(queue.asked(&a), third);
+        queue.set_revision(&a, "1");
+        queue.add_for_revision(a.clone(), "1", || "GitRepository/apps/fleet".to_owned());
+        assert!(queue.asked(&a) > third, "the running one answers for it");
+        queue.done(&a);
+        assert_eq!(queue.asked(&a), None);
+        assert!(queue.lock().asked.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_due_was_asked_for_at_its_time() {
+        let queue = queue();
+        let (a, before) = (name("a"), Instant::now());
+        queue.add_after(a.clone(), Duration::from_millis(5));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(next(&queue).await, Some(a.clone()));
+        let after = queue.asked(&a).map(|at| at - before);
+        assert!(
+            after.is_some_and(|after| after < Duration::from_millis(50)),
+            "{after:?}"
+        );
+        queue.done(&a);
     }
 
     #[tokio::test]
