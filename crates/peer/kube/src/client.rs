@@ -19,6 +19,7 @@ use super::error::ClusterError;
 use super::fence::Fence;
 use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
 use super::limit::{Limit, Pace};
+use super::lists::Lists;
 use super::object::Object;
 use super::path_segment;
 use super::proxied;
@@ -81,7 +82,7 @@ pub struct Cluster {
     clients: Shared,
     /// The clients that impersonate an account, over the connections of `clients`.
     acting: Option<Clients>,
-    account: Option<ObjectName>,
+    pub(super) account: Option<ObjectName>,
     /// Its address: servers on one host may differ in their paths.
     place: Arc<str>,
     /// The memory budget of answers.
@@ -89,6 +90,8 @@ pub struct Cluster {
     /// Whether the settings can be read again by `connect`.
     renewable: bool,
     pub(super) discovery: Arc<Discovery>,
+    /// The lists that are shared by those with the same connection, for each account apart.
+    pub(super) lists: Arc<Lists>,
 }
 
 pub(super) type Shared = Arc<RwLock<Clients>>;
@@ -158,6 +161,7 @@ impl Cluster {
             account: None,
             place,
             discovery: Arc::default(),
+            lists: Arc::default(),
             budget: Budget::default(),
             connect,
             on_answer,
@@ -194,6 +198,8 @@ impl Cluster {
         let acting = impersonating(&self.clients, user)?;
         Ok(Self {
             acting: Some(acting),
+            // A user with groups is no account: nothing is shared.
+            lists: Arc::default(),
             ..self.clone()
         })
     }

@@ -126,6 +126,8 @@ struct Wanted<'a> {
     fields: &'a str,
     /// Objects per page.
     page: &'a str,
+    /// No further page is read when there are more objects than this.
+    most: usize,
 }
 
 impl<'a> Wanted<'a> {
@@ -135,6 +137,7 @@ impl<'a> Wanted<'a> {
             labels,
             fields: "",
             page: PAGE,
+            most: usize::MAX,
         }
     }
 }
@@ -277,6 +280,23 @@ impl Cluster {
             .await
     }
 
+    /// As [`Cluster::stamps`], of at most so many objects; none if there are more.
+    pub(super) async fn stamps_within(
+        &self,
+        resource: &Resource,
+        (namespace, labels): (&str, &str),
+        most: usize,
+    ) -> Result<Option<Answered<Vec<Stamp>>>, ClusterError> {
+        let wanted = Wanted {
+            most,
+            ..Wanted::labelled(namespace, labels)
+        };
+        let stamps = self
+            .list_as(METADATA_LIST, resource, wanted, |item: MetadataOnly| item.metadata)
+            .await?;
+        Ok((stamps.len() <= most).then_some(stamps))
+    }
+
     /// Lists the metadata of the objects of a kind with some labels, in a namespace or in all.
     ///
     /// # Errors
@@ -400,7 +420,7 @@ impl Cluster {
             let taken = count.take(items as u64).and_then(|()| take(page));
             taken.map_err(|cause| self.too_much(call, cause))?;
             seen += items;
-            if next.is_empty() {
+            if next.is_empty() || seen > wanted.most {
                 return Ok(());
             }
             if items == 0 || Instant::now() > end {

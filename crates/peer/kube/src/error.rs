@@ -157,6 +157,24 @@ impl ClusterError {
         )
     }
 
+    /// Whether the answer to a list says that there is none to be had: it is not allowed, not served, or too much. Otherwise there was no
+    /// answer, or the server could not give one now, and the next may be another.
+    #[must_use]
+    pub fn is_unlistable(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => {
+                *code == 501 || (400..500).contains(code) && !matches!(code, 401 | 408 | 410 | 429)
+            }
+            Self::NotFound { .. } | Self::NoMatch { .. } | Self::Name(_) | Self::TooMuch { .. } => true,
+            Self::Connect(_)
+            | Self::Remote(_)
+            | Self::Conflict(_)
+            | Self::Deposed(_)
+            | Self::Unreachable(_)
+            | Self::Unreadable { .. } => false,
+        }
+    }
+
     /// Whether the credentials were refused.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
@@ -202,8 +220,26 @@ mod tests {
     use std::net::TcpListener;
     use std::sync::Arc;
 
+    use super::ClusterError;
     use crate::{Cluster, RemoteRules, SECRET};
     use bumpwright_api::ObjectName;
+
+    #[test]
+    fn a_list_is_refused_for_good_or_not_answered_now() {
+        let refused = |code| ClusterError::Refused {
+            code,
+            reason: String::new(),
+            message: String::new(),
+        };
+        for code in [400, 403, 404, 405, 406, 501] {
+            assert!(refused(code).is_unlistable(), "{code}");
+        }
+        for code in [401, 408, 410, 429, 500, 502, 503, 504] {
+            assert!(!refused(code).is_unlistable(), "{code}");
+        }
+        assert!(!ClusterError::Unreachable(String::new()).is_unlistable());
+        assert!(!ClusterError::Deposed(ObjectName::new("a", "b")).is_unlistable());
+    }
 
     #[tokio::test]
     async fn a_server_that_does_not_answer_is_told_with_the_reason() {

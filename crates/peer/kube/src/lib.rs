@@ -19,6 +19,7 @@ mod index;
 mod kind;
 pub mod lease;
 mod limit;
+mod lists;
 mod login;
 mod object;
 mod own_name;
@@ -46,6 +47,7 @@ pub use kind::{
 };
 pub use lease::{Lease, lease_name};
 pub use limit::Pace;
+pub use lists::{StampQuery, Stamps};
 pub use login::{ServerToken, TokenSource};
 pub use object::Object;
 pub use remote::{RemoteRules, kubeconfig_place};
