@@ -12,6 +12,7 @@ mod apply;
 mod drift;
 mod faults;
 mod key_services;
+mod lists;
 mod objects;
 mod remote;
 mod restart;

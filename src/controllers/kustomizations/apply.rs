@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use super::deploy::Deployment;
 use crate::controllers::context::Context;
@@ -32,7 +33,7 @@ pub(crate) fn desired(built: Vec<Object>) -> Vec<Desired> {
     objects.collect()
 }
 
-/// Applies the objects of a Kustomization. `store` receives the inventory before new objects are written.
+/// Applies the objects of a Kustomization, which was asked for at a moment. `store` receives the inventory before new objects are written.
 ///
 /// # Errors
 /// [`Failed`], with the actions until then.
@@ -41,13 +42,13 @@ pub(super) async fn apply(
     kustomization: &Kustomization,
     deployment: &Deployment,
     objects: Vec<Desired>,
-    memory: &Mutex<Memory>,
+    (memory, asked): (&Mutex<Memory>, Instant),
     store: &dyn InventoryStore,
 ) -> Result<Applied, Failed> {
     let settings = settings(context, kustomization);
     let (cluster, before) = (&deployment.target.cluster, &deployment.before);
     let mut memory = memory.lock().await;
-    flow::apply(cluster, objects, &settings, before, &mut memory, store).await
+    flow::apply(cluster, objects, &settings, before, (&mut memory, asked), store).await
 }
 
 /// Reports the result of an apply: unknown fields in an event, changes in the log.

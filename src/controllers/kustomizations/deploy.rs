@@ -79,7 +79,8 @@ impl Reconciliation<'_> {
         let (shared, kustomization) = (self.shared, self.kustomization);
         let (object, log) = (self.request.object, self.request.log);
         let memory = self.memories.of(object, log).await;
-        let applying = apply::apply(shared, kustomization, deployment, objects, &memory, &self.progress);
+        let known = (&*memory, self.request.asked());
+        let applying = apply::apply(shared, kustomization, deployment, objects, known, &self.progress);
         let applied = self.progress.shown(applying).await;
         self.memories.keep(object, &memory, log).await;
         apply::report(shared, self.request, &applied);

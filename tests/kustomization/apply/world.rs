@@ -11,6 +11,7 @@ use bumpwright_apply::{
 use bumpwright_kube::{Cluster, Connect};
 use futures::future::{BoxFuture, FutureExt as _};
 use serde_json::{Value as Json, json};
+use tokio::time::Instant;
 
 use bumpwright_testkit::apiserver::Cluster as Server;
 
@@ -87,7 +88,7 @@ impl World {
     }
 
     pub fn try_apply_objects(&mut self, objects: Vec<Desired>) -> Result<Applied, Failed> {
-        let (memory, keep) = (&mut self.memory, &self.kept);
+        let (memory, keep) = ((&mut self.memory, Instant::now()), &self.kept);
         let apply = apply(&self.cluster, objects, &self.settings, &self.inventory, memory, keep);
         // As a controller does it: on a thread that may change in the middle.
         fn sendable<T: Send>(future: T) -> T {

@@ -1,6 +1,7 @@
 //! Errors of applying and pruning. First lines are Flux's (fluxcd/pkg `ssa`, *errors*).
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::change::ChangeSet;
 use super::inventory::{Entry, Inventory};
@@ -35,6 +36,18 @@ pub enum ApplyError {
     Stays {
         /// The object.
         subject: String,
+    },
+    /// The versions of the objects of a kind are not known, as the server does not answer.
+    #[error(
+        "the API server did not answer the list of {kind} {place}, so what has changed is not known and nothing was written: {error}"
+    )]
+    Unlisted {
+        /// The kind, with its group.
+        kind: String,
+        /// `in namespace apps`, or `of the cluster`.
+        place: String,
+        /// The server's last error.
+        error: Arc<ClusterError>,
     },
     /// Objects that later stages depend on are not ready in time.
     #[error("timeout waiting for: [{0}]")]

@@ -66,6 +66,11 @@ pub(super) fn owner_selector(owner: &ObjectName) -> String {
         .join(",")
 }
 
+/// A selector for the objects of all owners.
+pub(super) fn owned_selector() -> String {
+    format!("{GROUP}/name,{GROUP}/namespace")
+}
+
 /// Returns whether the labels of an object are those of its owner.
 pub(super) fn is_owned(object: &Value, owner: &ObjectName) -> bool {
     let labels = texts(object, "labels");

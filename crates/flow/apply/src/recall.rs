@@ -1,26 +1,34 @@
-//! Finds unchanged objects: one list of versions per kind is compared with the memory.
+//! Finds unchanged objects: one list of versions per kind is compared with the memory. Kustomizations that ask at the same time share it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures::{StreamExt as _, stream};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use tokio::time::Instant;
 
 use super::change::Change;
+use super::error::ApplyError;
 use super::item::Item;
 use super::look::Looker;
 use super::memory::Memory;
-use super::metadata::owner_selector;
-use bumpwright_kube::{Resource, Stamp};
+use super::metadata::{owned_selector, owner_selector};
+use bumpwright_kube::{ClusterError, GroupVersionKind, Resource, StampQuery, Stamps};
 
 /// With more namespaces than this a kind is listed across all of them at once.
 const FEW: usize = 3;
 
-/// Versions by group, version and kind, namespace and name.
-type Stamps = BTreeMap<(String, String, String), Stamp>;
+/// The pauses between the attempts at a list: a server that cannot answer now may in a moment. It is also asked again by the client, if it
+/// says that it is too busy.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 
 impl Looker<'_> {
-    /// The remembered entry of each item that needs no dry run; None for the others.
-    pub(super) async fn recall(&self, items: &[Item], memory: &Memory) -> Vec<Option<Change>> {
+    /// The remembered entry of each item that needs no dry run; None for the others. `asked` is when the apply was asked for.
+    pub(super) async fn recall(
+        &self,
+        items: &[Item],
+        (memory, asked): (&Memory, Instant),
+    ) -> Result<Vec<Option<Change>>, ApplyError> {
         let known: Vec<_> = items
             .iter()
             .map(|item| Some((item.resource.as_ref()?, memory.recall(item)?)))
@@ -36,45 +44,80 @@ impl Looker<'_> {
                 .or_insert_with(|| (Arc::clone(resource), BTreeSet::new()));
             namespaces.insert(namespace(item, resource).to_owned());
         }
-        let lists = stream::iter(kinds.into_values()).map(|(resource, namespaces)| self.stamps(resource, namespaces));
-        let lists: Vec<Stamps> = lists.buffered(self.settings.concurrency.max(1)).collect().await;
-        let stamps: Stamps = lists.into_iter().flatten().collect();
-        let pairs = items.iter().zip(known);
-        pairs
-            .map(|(item, known)| {
-                let (resource, known) = known?;
-                let stamp = stamps.get(&(
-                    resource.gvk.to_string(),
-                    namespace(item, resource).to_owned(),
-                    item.id.name.name.clone(),
-                ))?;
-                memory.is_at(known, stamp).then(|| known.change(item))
-            })
-            .collect()
+        let lists = stream::iter(kinds.into_values()).map(|(resource, namespaces)| async move {
+            let lists = self.stamps(&resource, &namespaces, asked).await?;
+            Ok::<_, ApplyError>((resource.gvk.clone(), lists))
+        });
+        let lists = lists.buffered(self.settings.concurrency.max(1));
+        let lists: BTreeMap<GroupVersionKind, Vec<Stamps>> = lists.try_collect().await?;
+        let recalled = items.iter().zip(known).map(|(item, known)| {
+            let (resource, known) = known?;
+            let mut lists = lists.get(&resource.gvk)?.iter();
+            let stamp = lists.find_map(|list| list.get(namespace(item, resource), &item.id.name.name))?;
+            memory.is_at(known, stamp).then(|| known.change(item))
+        });
+        Ok(recalled.collect())
     }
 
-    /// The versions of our objects of a kind. Objects of kinds that cannot be listed are compared one by one.
-    async fn stamps(&self, resource: Arc<Resource>, namespaces: BTreeSet<String>) -> Stamps {
-        let labels = owner_selector(&self.settings.owner);
-        let key = |stamp: &Stamp| {
-            (
-                (resource.gvk.to_string(), stamp.namespace.clone(), stamp.name.clone()),
-                stamp.clone(),
-            )
-        };
+    /// The versions of the objects of a kind, ours among them. Objects of kinds that cannot be listed are compared one by one.
+    async fn stamps(
+        &self,
+        resource: &Resource,
+        namespaces: &BTreeSet<String>,
+        asked: Instant,
+    ) -> Result<Vec<Stamps>, ApplyError> {
+        // Rights may be for some namespaces only, and all may be too many.
         if namespaces.len() > FEW
-            && let Ok(stamps) = self.cluster.stamps(&resource, "", &labels).await
+            && let Ok(Some(stamps)) = self.try_stamps(resource, "", asked).await
         {
-            return stamps.iter().map(key).collect();
+            return Ok(vec![stamps]);
         }
-        let mut all = Stamps::new();
+        let mut all = Vec::with_capacity(namespaces.len());
         for namespace in namespaces {
-            if let Ok(stamps) = self.cluster.stamps(&resource, &namespace, &labels).await {
-                all.extend(stamps.iter().map(key));
+            let stamps = self.try_stamps(resource, namespace, asked).await;
+            all.extend(stamps.map_err(|error| unlisted(resource, namespace, error))?);
+        }
+        Ok(all)
+    }
+
+    /// None for what cannot be listed. A server that does not answer is not sent dry runs instead, which are many more requests.
+    async fn try_stamps(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        asked: Instant,
+    ) -> Result<Option<Stamps>, Arc<ClusterError>> {
+        let (own, all) = (owner_selector(&self.settings.owner), owned_selector());
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let query = StampQuery {
+                namespace,
+                own: &own,
+                all: &all,
+                since: asked,
+            };
+            match self.cluster.stamps_since(resource, query).await {
+                Ok(stamps) => return Ok(Some(stamps)),
+                Err(error) if error.is_unlistable() => return Ok(None),
+                Err(error) => match pauses.next() {
+                    Some(pause) if !matches!(*error, ClusterError::Deposed(_)) => tokio::time::sleep(pause).await,
+                    _ => return Err(error),
+                },
             }
         }
-        all
     }
+}
+
+fn unlisted(resource: &Resource, namespace: &str, error: Arc<ClusterError>) -> ApplyError {
+    let kind = match resource.gvk.group.as_str() {
+        "" => resource.gvk.kind.clone(),
+        group => format!("{}.{group}", resource.gvk.kind),
+    };
+    let place = match namespace {
+        "" => "of the cluster".to_owned(),
+        namespace => format!("in namespace {namespace}"),
+    };
+    ApplyError::Unlisted { kind, place, error }
 }
 
 /// The server's address of the item.

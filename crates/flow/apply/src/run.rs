@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
+use tokio::time::Instant;
 
 use super::change::ChangeSet;
 use super::error::{ApplyError, Failed};
@@ -34,7 +35,8 @@ pub struct Applied {
 }
 
 /// Applies the objects of a Kustomization, in stages: definitions and namespaces, classes, custom kinds, the rest. `inventory`
-/// is what was applied before.
+/// is what was applied before. No change is overlooked that was made before `asked`, when somebody asked for this apply; an object that
+/// changes after that may count as unchanged until the next one.
 ///
 /// # Errors
 /// [`Failed`], with the actions until then.
@@ -43,7 +45,7 @@ pub async fn apply(
     objects: Vec<Desired>,
     settings: &Settings,
     inventory: &Inventory,
-    memory: &mut Memory,
+    (memory, asked): (&mut Memory, Instant),
     store: &dyn InventoryStore,
 ) -> Result<Applied, Failed> {
     let failed = |error| Failed {
@@ -60,6 +62,7 @@ pub async fn apply(
     let mut progress = Progress {
         looker: Looker::new(cluster, settings).map_err(failed)?,
         memory,
+        asked,
         inventory_store: store,
         inventory: inventory.clone(),
         unkept: false,

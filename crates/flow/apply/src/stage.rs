@@ -24,6 +24,8 @@ use bumpwright_kube::{ClusterError, GroupVersionKind, Resource};
 pub(super) struct Progress<'a> {
     pub(super) looker: Looker<'a>,
     pub(super) memory: &'a mut Memory,
+    /// When the apply was asked for.
+    pub(super) asked: Instant,
     pub(super) inventory_store: &'a dyn InventoryStore,
     pub(super) inventory: Inventory,
     /// Whether the inventory has grown since it was stored.
@@ -59,7 +61,7 @@ impl Progress<'_> {
     /// The action for each item; all refusals are reported together.
     async fn look(&mut self, mut items: Vec<Item>) -> Result<Vec<Looked>, ApplyError> {
         let refused = self.locate(&mut items).await;
-        let recalled = self.looker.recall(&items, self.memory).await;
+        let recalled = self.looker.recall(&items, (&*self.memory, self.asked)).await?;
         let (looker, new_kinds) = (&self.looker, &self.new_kinds);
         let looks = stream::iter(items.into_iter().zip(recalled).zip(refused))
             .map(|((item, recalled), refused)| look(looker, new_kinds, item, recalled, refused));
