@@ -154,7 +154,7 @@ async fn a_burst_shares_one_list_while_it_is_under_way_and_after_it() {
 async fn a_list_that_began_before_somebody_asked_is_not_good_enough() {
     let (world, key) = (World::new(), key("apps"));
     let (since, flying) = world.burst(&key, some(1));
-    flight(world.ask(&key, "c", since, some(9)));
+    drop(flight(world.ask(&key, "c", since, some(9))));
     let late = world.tick();
     // It is still under way.
     let fresh = flight(world.ask(&key, "d", late, some(2)));
@@ -165,7 +165,7 @@ async fn a_list_that_began_before_somebody_asked_is_not_good_enough() {
     assert!(matches!(world.ask(&key, "e", late, some(9)), Way::Kept(stamps) if stamps.len() == 2));
     assert!(matches!(world.ask(&key, "f", since, some(9)), Way::Kept(stamps) if stamps.len() == 2));
     let later = world.tick();
-    flight(world.ask(&key, "e", later, some(9)));
+    drop(flight(world.ask(&key, "e", later, some(9))));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn what_is_too_much_is_not_tried_again_for_a_while() {
         assert!(matches!(world.ask(&key, own, since, some(9)), Way::Own));
     }
     world.pass(AVOIDED);
-    world.burst(&key, some(1));
+    drop(world.burst(&key, some(1)));
     assert_eq!(world.begun(), 2);
 }
 
@@ -254,7 +254,7 @@ async fn a_list_is_not_kept_for_long_also_if_nobody_asks() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // It is begun again, for the same moment.
-    flight(world.ask(&key, "d", since, some(9)));
+    drop(flight(world.ask(&key, "d", since, some(9))));
 }
 
 /// The time of one list is over, and another one is there by then.
@@ -262,7 +262,7 @@ async fn a_list_is_not_kept_for_long_also_if_nobody_asks() {
 async fn the_end_of_a_list_is_not_that_of_the_next() {
     let (world, key) = (World::new(), key("apps"));
     let (since, second) = world.burst(&key, some(1));
-    flight(world.ask(&key, "c", since, some(9)));
+    drop(flight(world.ask(&key, "c", since, some(9))));
     second.await.unwrap();
     let first = world.lists.lock().count - 1;
     let since = world.tick();
@@ -293,7 +293,7 @@ async fn all_lists_together_are_bounded_and_the_longest_unused_goes_first() {
         }
         assert!(world.bytes() <= ALL_BYTES);
     }
-    flight(world.ask(&keys[1], "d", began[1], some(9)));
+    drop(flight(world.ask(&keys[1], "d", began[1], some(9))));
     assert!(matches!(
         world.ask(&keys[fit as usize], "d", began[fit as usize], some(9)),
         Way::Kept(_)
