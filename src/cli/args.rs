@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, events, explain, fleet, get, install, man, message, migrate, policy,
-    reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
+    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, install, man, message, migrate,
+    policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -54,6 +54,8 @@ pub enum Command {
     Build(Box<build::args::Build>),
     /// Show the differences between two kustomizations, or between two revisions of one
     Diff(Box<build::args::Diff>),
+    /// Substitute variables of the environment in a text, as Kustomizations do after a build
+    Envsubst(envsubst::args::Envsubst),
     /// Show what a cluster that reconciles a folder would have
     Fleet(Box<fleet::args::Fleet>),
     /// Explain a reason that a condition, an event or a skip has, and what to do

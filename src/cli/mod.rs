@@ -12,6 +12,7 @@ mod console;
 mod controller;
 mod crds;
 mod demo;
+mod envsubst;
 mod events;
 mod explain;
 mod fetch_bounds;
@@ -58,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::Migrate(args) => migrate::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Diff(args) => build::diff::run(&args),
+        Command::Envsubst(args) => envsubst::run(&args),
         Command::Fleet(args) => fleet::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Demo(args) => demo::run(&args),

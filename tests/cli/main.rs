@@ -11,6 +11,7 @@
 mod ci_parts;
 mod completions;
 mod documents;
+mod envsubst;
 mod explain;
 mod findings;
 mod fleet;
