@@ -16,6 +16,7 @@ mod envsubst;
 mod events;
 mod explain;
 mod fetch_bounds;
+mod files;
 mod fleet;
 mod get;
 mod images;

@@ -1,7 +1,6 @@
 //! `bumpwright migrate`: rewrites manifests of older API versions to v1 (docs/cli.md, *Other commands*).
 
 pub mod args;
-mod files;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,13 +9,13 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
+use crate::cli::files::{ManifestFiles, find};
 use crate::cli::words;
 use args::Migrate;
 use bumpwright_api::Place;
 use bumpwright_edit::unified;
 use bumpwright_migrate::{Migrated, Migration, migrate};
 use bumpwright_update::{FileChange, replace_files};
-use files::{ManifestFiles, find};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
