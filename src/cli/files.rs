@@ -1,25 +1,31 @@
-//! The input files of `migrate`: named ones, and the YAML and JSON files of named folders.
+//! The input files of commands that rewrite them: named ones, and the wanted files of named folders.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use bumpwright_edit::{FileKind, YAML_LIMIT, file_kind};
+use bumpwright_edit::YAML_LIMIT;
 
 /// Files in the order of their names, each once; and read errors, in words for the user.
-#[derive(Debug, Default)]
-pub struct ManifestFiles {
+pub struct FoundFiles<'a> {
     /// Path as named, and content.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// Read errors.
     pub faults: Vec<String>,
     seen: HashSet<PathBuf>,
+    /// Which paths of a folder are read.
+    wanted: &'a dyn Fn(&str) -> bool,
 }
 
-/// Finds and reads all files.
-pub fn find(paths: &[PathBuf]) -> ManifestFiles {
-    let mut found = ManifestFiles::default();
+/// Finds and reads all files; those of folders if they are `wanted` by their paths.
+pub fn find<'a>(paths: &[PathBuf], wanted: &'a dyn Fn(&str) -> bool) -> FoundFiles<'a> {
+    let mut found = FoundFiles {
+        files: Vec::new(),
+        faults: Vec::new(),
+        seen: HashSet::new(),
+        wanted,
+    };
     for path in paths {
         if let Err(error) = found.named(path) {
             found.fault(path, &error.to_string());
@@ -28,7 +34,7 @@ pub fn find(paths: &[PathBuf]) -> ManifestFiles {
     found
 }
 
-impl ManifestFiles {
+impl FoundFiles<'_> {
     fn fault(&mut self, path: &Path, why: &str) {
         self.faults.push(format!("{}: {why}", path.display()));
     }
@@ -67,11 +73,7 @@ impl ManifestFiles {
         if meta.is_dir() && !path.join(".git").exists() {
             return self.folder(path);
         }
-        let is_manifest = || {
-            let path = path.to_string_lossy();
-            file_kind(&path) == FileKind::Yaml || path.ends_with(".json")
-        };
-        match meta.is_file() && is_manifest() {
+        match meta.is_file() && (self.wanted)(&path.to_string_lossy()) {
             true => self.file(path),
             false => Ok(()),
         }
@@ -85,7 +87,7 @@ impl ManifestFiles {
         let limit = u64::try_from(YAML_LIMIT).unwrap_or(u64::MAX);
         fs::File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
         match bytes.len() > YAML_LIMIT {
-            true => self.fault(path, "larger than 32 MiB, which no manifest is; not looked at"),
+            true => self.fault(path, "larger than 32 MiB; not looked at"),
             false => self.files.push((path.to_owned(), bytes)),
         }
         Ok(())

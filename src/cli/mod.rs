@@ -25,6 +25,7 @@ mod installed;
 mod key_files;
 mod load;
 mod man;
+mod markers;
 mod message;
 mod migrate;
 mod places;
@@ -54,6 +55,7 @@ pub fn main() -> ExitCode {
     confined::memory();
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
+        Command::Markers(args) => markers::run(&args),
         Command::Message(args) => message::run(&args),
         Command::Policy(args) => policy::run(&args),
         Command::Crds(args) => crds::run(&args),

@@ -19,6 +19,7 @@ mod fleet_check;
 mod help;
 mod man;
 mod manifests;
+mod markers;
 mod message;
 mod migrate;
 mod migrate_command;

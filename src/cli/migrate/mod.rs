@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
-use crate::cli::files::{ManifestFiles, find};
+use crate::cli::files::{FoundFiles, find};
 use crate::cli::words;
 use args::Migrate;
 use bumpwright_api::Place;
-use bumpwright_edit::unified;
+use bumpwright_edit::{FileKind, file_kind, unified};
 use bumpwright_migrate::{Migrated, Migration, migrate};
 use bumpwright_update::{FileChange, replace_files};
 
@@ -34,7 +34,7 @@ struct File {
 /// Runs the command. An object that cannot be migrated is a failure: a script that continues would assume that everything is
 /// v1.
 pub fn run(args: &Migrate) -> ExitCode {
-    let ManifestFiles { files, faults, .. } = find(&args.paths);
+    let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
     let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
     faults.iter().for_each(|fault| complain(fault));
     let written = if args.write { write(&files) } else { print_diff(&files) };
@@ -46,6 +46,10 @@ pub fn run(args: &Migrate) -> ExitCode {
         true => ExitCode::from(FAILED),
         false => ExitCode::SUCCESS,
     }
+}
+
+fn is_manifest(path: &str) -> bool {
+    file_kind(path) == FileKind::Yaml || path.ends_with(".json")
 }
 
 fn look_at(path: &Path, old: Vec<u8>) -> File {

@@ -16,6 +16,7 @@ mod formats;
 mod gap;
 mod lines;
 mod marker;
+mod marking;
 mod model;
 mod object;
 mod plain;
@@ -34,6 +35,7 @@ mod walk;
 pub use file::{
     FileKind, Format, Formats, OTHER_LIMIT, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked, may_be_marked,
 };
+pub use marking::{LeftField, Marking, Remarked, mark, unmark};
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
 pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};

@@ -26,6 +26,12 @@ impl<'a> Lines<'a> {
         self.starts.partition_point(|&start| start <= offset)
     }
 
+    /// The bytes of a line, with its break.
+    pub(super) fn range(&self, line: usize) -> Option<std::ops::Range<usize>> {
+        let start = *self.starts.get(line.checked_sub(1)?)?;
+        Some(start..self.starts.get(line).copied().unwrap_or(self.text.len()))
+    }
+
     /// Whether there are only blanks before the offset in its line.
     pub(super) fn is_first_on_its_line(&self, offset: usize) -> bool {
         let start = self

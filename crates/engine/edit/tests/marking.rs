@@ -1,0 +1,104 @@
+//! Markers put behind fields, and taken away again.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use bumpwright_edit::{FileKind, Formats, kind_of, mark, unmark};
+use bumpwright_policy::PolicyName;
+
+const IMAGE: &str = "ghcr.io/acme/web";
+
+fn policy() -> PolicyName {
+    PolicyName::new("fs", "web")
+}
+
+/// Each `@PART` is a marker that is put there; without them the text is as before. Taking them away brings that back.
+#[track_caller]
+fn marks(text: &str) {
+    let parts = ["@:tag", "@:name", "@:digest", "@"];
+    let before = parts
+        .iter()
+        .fold(text.to_owned(), |text, part| text.replace(&format!(" {part}"), ""));
+    let after = parts.iter().fold(text.to_owned(), |text, part| {
+        let marker = format!(" # {{\"$imagepolicy\": \"fs:web{}\"}}", part.trim_start_matches('@'));
+        text.replace(&format!(" {part}"), &marker)
+    });
+    let marking = mark(&before, IMAGE, &policy()).unwrap();
+    assert_eq!(String::from_utf8(marking.new.clone().unwrap()).unwrap(), after);
+    assert_eq!(marking.left, []);
+    let again = mark(&after, IMAGE, &policy()).unwrap();
+    assert_eq!((again.new, again.changed.len()), (None, 0));
+    let back = unmark(FileKind::Yaml, &after, Some(&policy()));
+    assert_eq!(String::from_utf8(back.new.unwrap()).unwrap(), before);
+    assert_eq!(back.changed.len(), marking.changed.len());
+}
+
+#[test]
+fn fields_of_the_image_are_marked() {
+    marks("kind: A\nimage: ghcr.io/acme/web:1.0.0 @\nother: ghcr.io/acme/api:1.0.0\n");
+    marks("a:\n- image: \"ghcr.io/acme/web:1.0.0\" @\r\n  b: 1\r\n");
+    marks("args:\n- ghcr.io/acme/web@sha256:aa @\n- x");
+    marks(
+        "images:\n- name: web\n  newName: ghcr.io/acme/web @:name\n  newTag: 1.0.0 @:tag\n- name: ghcr.io/acme/web\n  newTag: '1' @:tag",
+    );
+    marks("image:\n  repository: ghcr.io/acme/web @:name\n  tag: 1.0.0 @:tag\n  pullPolicy: Always\n");
+    marks(
+        "image:\n  registry: ghcr.io\n  repository: acme/web\n  tag: \"1.0.0\" @:tag\n  digest: sha256:aa @:digest\n",
+    );
+    marks("a: {}\n---\nb: ghcr.io/acme/web:1 @\n---\nc: [1]\n");
+}
+
+#[test]
+fn others_are_left_alone() {
+    for text in [
+        "spec:\n  image: ghcr.io/acme/web\n",
+        "images:\n- name: ghcr.io/acme/web\n  newName: ghcr.io/acme/other\n  newTag: 1\n",
+        "repository: ghcr.io/acme/web\n",
+        "# image: ghcr.io/acme/web:1\n",
+        "image: ghcr.io/acme/webs:1\n",
+    ] {
+        assert_eq!(
+            mark(text, IMAGE, &policy()).unwrap(),
+            bumpwright_edit::Marking::default(),
+            "{text}"
+        );
+    }
+    for text in [
+        "a: {image: ghcr.io/acme/web:1}\n",
+        "image: ghcr.io/acme/web:1 # pinned\n",
+        "image: |\n  ghcr.io/acme/web:1\n",
+    ] {
+        let marking = mark(text, IMAGE, &policy()).unwrap();
+        assert_eq!((marking.new, marking.left.len()), (None, 1), "{text}");
+    }
+    assert!(mark("a: [", IMAGE, &policy()).is_err());
+}
+
+#[test]
+fn markers_are_taken_away() {
+    let marker = "# {\"$imagepolicy\": \"fs:web\"}";
+    for (before, after) in [
+        (format!("image: |  {marker}\n  y\n"), "image: |\n  y\n".to_owned()),
+        (
+            format!("image: x   {marker}  \r\nb: 1\r\n"),
+            "image: x\r\nb: 1\r\n".to_owned(),
+        ),
+    ] {
+        let marking = unmark(FileKind::Yaml, &before, None);
+        assert_eq!(
+            marking.new.map(|new| String::from_utf8(new).unwrap()),
+            Some(after),
+            "{before}"
+        );
+    }
+    let other = PolicyName::new("fs", "api");
+    assert_eq!(
+        unmark(FileKind::Yaml, &format!("image: x {marker}\n"), Some(&other)).new,
+        None
+    );
+    let above = format!("a = 1\n  {marker}\ntag = \"1\"\n");
+    let marking = unmark(kind_of("a.tf", Formats::all()), &above, None);
+    assert_eq!(marking.new.unwrap(), b"a = 1\ntag = \"1\"\n");
+    let terraform = "tag = \"1\" /* {\"$imagepolicy\": \"fs:web\"} */\n";
+    let marking = unmark(kind_of("a.tf", Formats::all()), terraform, None);
+    assert_eq!(marking.new.unwrap(), b"tag = \"1\"\n");
+}

@@ -1,0 +1,125 @@
+//! The flags of `markers`, as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::args::Format;
+use bumpwright_edit::Formats;
+
+/// Arguments of `markers`.
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP, args_conflicts_with_subcommands = true)]
+pub struct Markers {
+    /// What to do with them [default: list them]
+    #[command(subcommand)]
+    pub change: Option<Change>,
+
+    /// What is looked at
+    #[command(flatten)]
+    pub place: PlaceFlags,
+
+    /// How they are printed
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+}
+
+/// Changes of markers.
+#[derive(Debug, Subcommand)]
+pub enum Change {
+    /// Put a marker behind each field that holds a version of an image
+    Add(Add),
+    /// Take markers away
+    Remove(Remove),
+}
+
+/// Where markers are looked for.
+#[derive(Debug, Args)]
+pub struct PlaceFlags {
+    /// Files, and folders that are searched for YAML files [default: the current folder]
+    #[arg(value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// Arguments of `markers add`.
+#[derive(Debug, Args)]
+#[command(after_long_help = ADD_HELP)]
+pub struct Add {
+    /// The image, without a tag
+    #[arg(long, value_name = "IMAGE")]
+    pub image: String,
+
+    /// The policy that the markers name
+    #[arg(long, value_name = "NS:POLICY")]
+    pub policy: String,
+
+    /// Write the files [default: print the changes as a unified diff]
+    #[arg(long)]
+    pub write: bool,
+
+    /// What is changed
+    #[command(flatten)]
+    pub place: PlaceFlags,
+}
+
+/// Arguments of `markers remove`.
+#[derive(Debug, Args)]
+#[command(after_long_help = REMOVE_HELP)]
+pub struct Remove {
+    /// Only those of this policy [default: all]
+    #[arg(long, value_name = "NS:POLICY")]
+    pub policy: Option<String>,
+
+    /// Files of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
+    #[arg(long, value_name = "FORMATS")]
+    pub formats: Option<Formats>,
+
+    /// Write the files [default: print the changes as a unified diff]
+    #[arg(long)]
+    pub write: bool,
+
+    /// What is changed
+    #[command(flatten)]
+    pub place: PlaceFlags,
+}
+
+const HELP: &str = "\
+Files of all formats are listed; `update` edits those that are not YAML where --formats asks for them.
+
+Examples:
+  # Every marker, with what its field holds
+  bumpwright markers clusters/production
+  # Mark the fields of an image
+  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+
+Exit codes:
+  0  done, or nothing to do
+  2  an error
+
+Documentation: docs/start/markers.md";
+
+const ADD_HELP: &str = "\
+Fields: references of the image with a tag or a digest; in a kustomization's `images` newName, newTag and digest; in values of Helm charts
+repository and tag beside each other. What cannot be marked is told with the reason.
+
+Examples:
+  # Show the changes
+  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web apps
+  # Make them
+  bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+
+Exit codes:
+  0  done, or nothing to do
+  2  an error
+
+Documentation: docs/start/markers.md";
+
+const REMOVE_HELP: &str = "\
+Examples:
+  bumpwright markers remove --policy flux-system:web --write apps
+
+Exit codes:
+  0  done, or nothing to do
+  2  an error
+
+Documentation: docs/start/markers.md";

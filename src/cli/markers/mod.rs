@@ -1,0 +1,159 @@
+//! `bumpwright markers`: lists markers, puts them behind the fields of an image, takes them away.
+
+pub mod args;
+mod list;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
+use crate::cli::files::{FoundFiles, find};
+use crate::cli::words;
+use args::{Add, Change, Markers, PlaceFlags, Remove};
+use bumpwright_edit::{FileKind, Formats, Marking, file_kind, kind_of, mark, unified, unmark};
+use bumpwright_policy::PolicyName;
+use bumpwright_update::{FileChange, replace_files};
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Markers) -> ExitCode {
+    end(match &args.change {
+        None => list::list(&args.place, args.output),
+        Some(Change::Add(add)) => self::add(add),
+        Some(Change::Remove(remove)) => self::remove(remove),
+    })
+}
+
+/// The paths that were given, or the current folder.
+fn paths(place: &PlaceFlags) -> Vec<PathBuf> {
+    match place.paths.is_empty() {
+        true => vec![PathBuf::from(".")],
+        false => place.paths.clone(),
+    }
+}
+
+/// A file with other markers, or why it was not read.
+type Marked = (String, Vec<u8>, Result<Marking, String>);
+
+fn add(args: &Add) -> Result<(), String> {
+    let policy = policy(&args.policy)?;
+    let is_wanted = |path: &str| file_kind(path) == FileKind::Yaml;
+    let found = find(&paths(&args.place), &is_wanted);
+    let marked = |path: &Path, bytes: Vec<u8>| {
+        let marking = text(&bytes).and_then(|text| mark(text, &args.image, &policy));
+        (path.display().to_string(), bytes, marking)
+    };
+    change(found, args.write, "marked", marked)
+}
+
+fn remove(args: &Remove) -> Result<(), String> {
+    let only = args.policy.as_deref().map(policy).transpose()?;
+    let formats = args.formats.unwrap_or_default();
+    let kind = |path: &str| kind_of(path, formats);
+    let is_wanted = |path: &str| kind(path) != FileKind::Other;
+    let found = find(&paths(&args.place), &is_wanted);
+    let marked = |path: &Path, bytes: Vec<u8>| {
+        let shown = path.display().to_string();
+        let marking = text(&bytes).map(|text| unmark(kind(&shown), text, only.as_ref()));
+        (shown, bytes, marking)
+    };
+    change(found, args.write, "unmarked", marked)
+}
+
+/// `namespace:name`
+fn policy(text: &str) -> Result<PolicyName, String> {
+    match text.split_once(':') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains(':') => {
+            Ok(PolicyName::new(namespace, name))
+        }
+        _ => Err(format!("--policy: {text:?} is not NAMESPACE:NAME")),
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+/// Prints the changes of all files, or writes them.
+fn change(
+    found: FoundFiles<'_>,
+    write: bool,
+    done: &str,
+    marked: impl Fn(&Path, Vec<u8>) -> Marked,
+) -> Result<(), String> {
+    found.faults.iter().for_each(|fault| complain(fault));
+    let files: Vec<Marked> = found
+        .files
+        .into_iter()
+        .map(|(path, bytes)| marked(&path, bytes))
+        .collect();
+    let changes: Vec<FileChange> = files.iter().filter_map(changed).collect();
+    match write {
+        true => {
+            replace_files(&changes).map_err(|error| error.to_string())?;
+            print_styled(&told(&files, changes.len(), done)).map_err(cannot_print)?;
+        }
+        false => {
+            let mut diff = Vec::new();
+            for change in &changes {
+                let path = change.path.strip_prefix(b"./").unwrap_or(&change.path);
+                unified::append(&mut diff, path, &change.old, &change.new);
+            }
+            print(&diff).map_err(cannot_print)?;
+        }
+    }
+    for (path, _, marking) in &files {
+        let shown = words::inline(path);
+        match marking {
+            Ok(marking) => {
+                for left in &marking.left {
+                    say(
+                        "skipped",
+                        &format!("{shown}:{}:{}: {}", left.line, left.column, left.why),
+                    );
+                }
+            }
+            Err(why) => say("skipped", &format!("{shown}: {why}")),
+        }
+    }
+    match found.faults.is_empty() {
+        true => Ok(()),
+        false => Err("some files were not read".to_owned()),
+    }
+}
+
+fn changed((path, old, marking): &Marked) -> Option<FileChange> {
+    let new = marking.as_ref().ok()?.new.clone()?;
+    Some(FileChange {
+        path: path.clone().into_bytes(),
+        old: old.clone(),
+        new,
+    })
+}
+
+/// The fields, and how many.
+fn told(files: &[Marked], changed: usize, done: &str) -> String {
+    let (mut out, mut count) = (String::new(), 0);
+    for (path, _, marking) in files {
+        for field in marking.iter().flat_map(|marking| &marking.changed) {
+            count += 1;
+            let value = words::inline(&field.value);
+            let place = format!("{}:{}:{}", words::inline(path), field.line, field.column);
+            out.push_str(&format!("{place}  {value}  ({})\n", field.setter));
+        }
+    }
+    out.push_str(&match changed {
+        0 => "nothing to change\n".to_owned(),
+        files => format!(
+            "{done} {} in {}\n",
+            words::count(count, "field"),
+            words::count(files, "file")
+        ),
+    });
+    out
+}
+
+/// The kind of a file where all formats are read.
+fn any_kind(path: &str) -> FileKind {
+    kind_of(path, Formats::all())
+}
