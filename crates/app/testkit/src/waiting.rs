@@ -43,6 +43,23 @@ pub fn wait_for<F: Awaited>(look: impl FnMut() -> F, say: impl Fn() -> String) -
     wait(TIMEOUT, look, say)
 }
 
+/// Waits until nothing is left of many things. Gives up when there has been no progress for [`TIMEOUT`], however long all of them take; looks
+/// seldom, since each look is at many of them.
+pub fn until_none_left(mut left: impl FnMut() -> usize, say: impl Fn() -> String) {
+    let (mut least, mut last) = (usize::MAX, Instant::now());
+    loop {
+        let count = left();
+        if count == 0 {
+            return;
+        }
+        if count < least {
+            (least, last) = (count, Instant::now());
+        }
+        assert!(last.elapsed() < TIMEOUT, "nothing happens any more: {}", say());
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
 fn wait<F: Awaited>(timeout: Duration, mut look: impl FnMut() -> F, say: impl Fn() -> String) -> F::Thing {
     let end = Instant::now() + timeout;
     loop {
