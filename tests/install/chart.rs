@@ -64,7 +64,7 @@ fn read(out: &Output) -> BTreeMap<String, Json> {
     objects(&String::from_utf8_lossy(&out.stdout))
 }
 
-fn rendered(namespace: &str, values: &[&str]) -> Option<BTreeMap<String, Json>> {
+pub(crate) fn rendered(namespace: &str, values: &[&str]) -> Option<BTreeMap<String, Json>> {
     template(namespace, values).map(|out| read(&out))
 }
 

@@ -5,6 +5,7 @@ mod containerfile;
 mod dashboard;
 pub(super) mod rights;
 mod server;
+mod shards;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,9 +83,8 @@ pub(crate) fn assert_runs(config: &Json) {
     assert!(mounts.iter().any(storage), "{mounts:?}");
 }
 
-/// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
-pub(crate) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
-    let kustomize = bumpwright_testkit::tool("kustomize")?;
+/// A folder with a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`.
+fn beside_deploy(kustomization: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     // Resources are named relative to the kustomization, below no symlink.
     let root = folder.path().canonicalize().unwrap();
@@ -103,9 +103,22 @@ pub(crate) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> 
         kustomization.replace("DEPLOY", &target),
     )
     .unwrap();
+    (folder, root)
+}
+
+/// What kustomize makes of a kustomization of a user's own, which names folders of `deploy/` by `DEPLOY`. None without kustomize.
+pub(crate) fn kustomized(kustomization: &str) -> Option<BTreeMap<String, Json>> {
+    let kustomize = bumpwright_testkit::tool("kustomize")?;
+    let (_folder, root) = beside_deploy(kustomization);
     let out = Command::new(kustomize).arg("build").arg(&root).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     Some(objects(&String::from_utf8(out.stdout).unwrap()))
+}
+
+/// What `bumpwright build` makes of it.
+fn built(kustomization: &str) -> BTreeMap<String, Json> {
+    let (_folder, root) = beside_deploy(kustomization);
+    objects(&Bench::new().ok(&["build", root.to_str().unwrap()]).out)
 }
 
 fn assert_same(kustomization: &str, arguments: &[&str]) {

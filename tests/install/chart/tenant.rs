@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{rendered, text};
-use crate::deploy::rights::{arguments, may};
+use super::rendered;
+use crate::deploy::rights::{arguments, may, token_of};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::{Controller, ELECTION};
 use bumpwright_testkit::ports::free_port;
@@ -29,10 +29,7 @@ fn a_release_for_one_namespace_works_there_and_nowhere_else() {
     cluster.define();
     let world = World::new(cluster, NAMESPACE);
     all.values().for_each(|object| world.apply(object));
-    let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/bumpwright/token");
-    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-    let answer = cluster.request("POST", &path, "", &request.to_string());
-    assert_eq!(answer.status, 201, "{}", answer.body);
+    let token = token_of(cluster, NAMESPACE);
     // The server takes note of bindings a little later.
     for (verb, group, resource) in [
         ("create", "coordination.k8s.io", "leases"),
@@ -44,11 +41,7 @@ fn a_release_for_one_namespace_works_there_and_nowhere_else() {
         });
     }
     let kubeconfig = world.folder.path().join("kubeconfig");
-    std::fs::write(
-        &kubeconfig,
-        cluster.kubeconfig_with(text(&answer.body, "/status/token")),
-    )
-    .unwrap();
+    std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token)).unwrap();
     // The Service cannot be reached here.
     let address = format!("127.0.0.1:{}", free_port());
     let mut flags = arguments(&all);

@@ -35,10 +35,7 @@ fn installed_from<'a>(cluster: &'a Cluster, namespace: &str, all: &BTreeMap<Stri
         .iter()
         .chain(&then)
         .for_each(|object| cluster.apply(&object.to_string()));
-    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/bumpwright/token");
-    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-    let answer = cluster.request("POST", &path, "", &request.to_string());
-    assert_eq!(answer.status, 201, "{}", answer.body);
+    let token = token_of(cluster, namespace);
     // The server takes note of bindings a little later. There are three: for all work, for images and for the leases.
     for (verb, group, resource) in [
         ("get", "", "secrets"),
@@ -49,13 +46,23 @@ fn installed_from<'a>(cluster: &'a Cluster, namespace: &str, all: &BTreeMap<Stri
             may(cluster, namespace, verb, group, resource, namespace)
         });
     }
-    (world, text(&answer.body, "/status/token").to_owned())
+    (world, token)
 }
 
-/// The arguments that the Deployment has, but for what [`Controller::ours`] says itself.
+/// A token of the ServiceAccount of an installation.
+pub(crate) fn token_of(cluster: &Cluster, namespace: &str) -> String {
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/bumpwright/token");
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let answer = cluster.request("POST", &path, "", &request.to_string());
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    text(&answer.body, "/status/token").to_owned()
+}
+
+/// The arguments that the Deployment, or the StatefulSet, has, but for what [`Controller::ours`] says itself.
 pub(crate) fn arguments(all: &BTreeMap<String, Json>) -> Vec<String> {
-    let (_, deployment) = all.iter().find(|(name, _)| name.starts_with("Deployment ")).unwrap();
-    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let is_workload = |name: &str| name.starts_with("Deployment ") || name.starts_with("StatefulSet ");
+    let (_, workload) = all.iter().find(|(name, _)| is_workload(name)).unwrap();
+    let container = &workload["spec"]["template"]["spec"]["containers"][0];
     let given = container["args"].as_array().unwrap().iter().skip(1);
     given
         .map(|one| one.as_str().unwrap().to_owned())
