@@ -22,6 +22,7 @@ mod request_metrics;
 mod settings;
 mod shards;
 mod sources;
+mod tidy;
 mod tokens;
 mod watching;
 mod webhooks;

@@ -9,37 +9,32 @@ use tokio::task::JoinSet;
 use super::browser::browser;
 use super::configs::Configs;
 use super::context::{Context, Parts};
-use super::kinds::{self, Queued, Workers};
-use super::kustomizations::memories;
+use super::kinds::{self, Workers};
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
 use super::settings::Settings;
 use super::shards::{self, DealtKind, Shards};
+use super::tidy::{self, Tidied};
 use super::tokens;
-use super::watching::{Caches, Watch};
-use crate::controllers::images::repository::scanned;
+use super::watching::Caches;
 use crate::controllers::sources::server as artifact_server;
 use crate::controllers::webhooks::receiver::Webhooks;
-use bumpwright_apply::MemoryFolder;
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_git::private_folder;
 use bumpwright_http::Peer;
-use bumpwright_kube::{Cache, Cluster, ClusterError, Connect, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
+use bumpwright_kube::{Cluster, ClusterError, Connect};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
     Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
-    Services, SinkOptions, blocking, bridge_tracing, host_name, metrics_page,
+    Services, SinkOptions, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
 
 /// Time limit for work in progress after the process was asked to end.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The interval of cleanups.
-const TIDY: Duration = Duration::from_secs(600);
 
 /// Time limit for sending the last events and log lines.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -105,7 +100,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     browser(&parts, connect, &services.recorder, &mut background).await?;
     let queued = kinds::queues(&context.settings, &services);
     let dealt = shards.map(|shards| (Arc::clone(&shards), shards.follow(&parts.caches, &queued)));
-    background.spawn(tidy(Tidied::of(
+    background.spawn(tidy::tidy(Tidied::of(
         &parts,
         dealt.as_ref().map(|(shards, _)| Arc::clone(shards)),
         &queued,
@@ -177,78 +172,6 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
             settings,
         }),
         caches,
-    }
-}
-
-/// State of objects on disk.
-#[derive(Clone)]
-struct Tidied {
-    mirrors: Arc<Mirrors>,
-    tags: Arc<TagStore>,
-    /// Stored scans, if repositories are scanned here.
-    repositories: Option<Arc<Cache>>,
-    /// What was applied, if Kustomizations are reconciled here.
-    applied: Option<(Arc<MemoryFolder>, Arc<Cache>)>,
-    /// Where other processes have some of the objects.
-    shards: Option<Arc<Shards>>,
-    /// The objects, for those that others have.
-    queues: Vec<(Arc<Cache>, Arc<Queue>)>,
-}
-
-impl Tidied {
-    fn of(parts: &Parts, shards: Option<Arc<Shards>>, queued: &[Queued]) -> Self {
-        let settings = &parts.shared.settings;
-        let repositories = || parts.caches.of(Watch::ours(&IMAGE_REPOSITORY));
-        let applied = || {
-            let folder = Arc::new(memories::folder(&settings.storage));
-            (folder, parts.caches.of(Watch::ours(&KUSTOMIZATION)))
-        };
-        let cache_and_queue = |(kind, queue): &Queued| (parts.caches.of(Watch::ours(kind.kind)), Arc::clone(queue));
-        Self {
-            mirrors: Arc::clone(&parts.mirrors),
-            tags: Arc::clone(&parts.tags),
-            repositories: settings.kinds.reflector.then(repositories),
-            applied: settings.kinds.kustomize.then(applied),
-            queues: shards.iter().flat_map(|_| queued).map(cache_and_queue).collect(),
-            shards,
-        }
-    }
-
-    /// Removes the state of deleted objects.
-    fn tidy(&self) {
-        self.mirrors.tidy();
-        if let Some((folder, kustomizations)) = &self.applied {
-            memories::tidy(folder, kustomizations);
-        }
-        if let Some(repositories) = self.repositories.as_ref().filter(|all| all.is_listed().is_ok()) {
-            let is_elsewhere = |object: &Object| self.has_moved(&IMAGE_REPOSITORY, object);
-            let owners = repositories.list(|object| !is_elsewhere(object));
-            let owners = owners.iter().map(|object| scanned(object, "").owner().to_owned());
-            // Failures are retried by the next cleanup.
-            let _ = self.tags.keep(&owners.collect());
-        }
-        // Drivers drop the rest of what is kept for objects of other processes, when nobody needs it any more.
-        for (cache, queue) in &self.queues {
-            let others = cache.list(|object| self.has_moved(cache.kind(), object));
-            others.iter().for_each(|object| queue.add(object.name.clone()));
-        }
-    }
-
-    fn has_moved(&self, kind: &'static Kind, object: &Object) -> bool {
-        self.shards
-            .as_ref()
-            .is_some_and(|shards| shards.is_others(kind, object))
-    }
-}
-
-/// Cleans up periodically; first after all objects had time to be reconciled, since earlier processes may have left their
-/// state.
-async fn tidy(kept: Tidied) {
-    loop {
-        tokio::time::sleep(TIDY).await;
-        let kept = kept.clone();
-        // Failures are retried by the next cleanup.
-        let _ = blocking::run(move || kept.tidy()).await;
     }
 }
 

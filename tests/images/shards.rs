@@ -1,6 +1,8 @@
 //! Several processes share the objects: members come and go, each object is reconciled once. The leases are so long that a slow machine
 //! loses none; what happens to processes that are killed is in `tests/real/shards.rs`.
 
+mod disk;
+
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::shards::{Fleet, ShardWorld};

@@ -23,10 +23,10 @@ pub(crate) fn folder(storage: &Path) -> MemoryFolder {
     MemoryFolder::new(storage.join("applied"), env!("CARGO_PKG_VERSION"))
 }
 
-/// Removes the memories of Kustomizations that are gone; what fails is tried again by the next cleanup.
-pub(crate) fn tidy(folder: &MemoryFolder, kustomizations: &Cache) {
+/// Removes the memories of Kustomizations that are gone, or have moved to another process; what fails is tried again by the next cleanup.
+pub(crate) fn tidy(folder: &MemoryFolder, kustomizations: &Cache, has_moved: impl Fn(&Object) -> bool) {
     if kustomizations.is_listed().is_ok() {
-        let owners = kustomizations.list(|_| true);
+        let owners = kustomizations.list(|object| !has_moved(object));
         let owners: Vec<MemoryOwner> = owners.iter().map(|object| owner(object)).collect();
         let _ = folder.retain(&owners);
     }
@@ -76,6 +76,12 @@ impl Memories {
         let mut known = self.lock();
         let memory = || Arc::new(Mutex::new(memory));
         Arc::clone(known.entry(object.name.clone()).or_insert_with(memory))
+    }
+
+    /// Drops the memory of a Kustomization that another process owns. What is on the disk stays for a while: it is as good as the day it was
+    /// written, should this process own the Kustomization again.
+    pub(crate) fn drop_of(&self, name: &ObjectName) {
+        self.lock().remove(name);
     }
 
     /// Keeps the memory of one Kustomization on the disk, if it has changed.

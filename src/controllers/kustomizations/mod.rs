@@ -35,7 +35,7 @@ use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, Reason
 use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;
 use bumpwright_kube::{
-    BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, SECRET,
+    BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, Object, SECRET,
 };
 use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
 use context::KustomizationsContext;
@@ -155,6 +155,11 @@ impl Reconcile for Kustomizations {
 
     async fn forgotten(&self, name: &ObjectName) {
         self.context.mirrors.forget(Self::KIND.kind, name).await;
+    }
+
+    async fn moved(&self, object: &Object) {
+        self.memories.drop_of(&object.name);
+        self.forgotten(&object.name).await;
     }
 }
 

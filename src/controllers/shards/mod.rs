@@ -10,8 +10,12 @@ mod place;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Notify;
 
 use super::kinds::Queued;
+use super::sources;
 use super::watching::{Caches, Watch};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cache, Change, Kind, Object};
@@ -20,12 +24,17 @@ use bumpwright_shards::{BUCKETS, Verdict, View};
 pub(crate) use lead::lead;
 use place::Place;
 
+/// How long an artifact is still served after another process has made its own: others may be about to fetch it.
+const SERVED: Duration = Duration::from_secs(10);
+
 /// Which objects are this process' own.
 #[derive(Debug)]
 pub(crate) struct Shards {
     view: RwLock<Arc<View>>,
     /// The places of objects that follow their spec, as the watches have them.
     followed: Mutex<HashMap<(&'static str, ObjectName), Followed>>,
+    /// Tells of new epochs.
+    dealt: Notify,
 }
 
 /// The place of an object that follows its spec.
@@ -50,6 +59,7 @@ impl Shards {
         Self {
             view: RwLock::new(Arc::new(View::nothing())),
             followed: Mutex::default(),
+            dealt: Notify::new(),
         }
     }
 
@@ -65,7 +75,27 @@ impl Shards {
             let (shards, kind) = (Arc::clone(self), one.kind);
             one.cache.listen(move |change| shards.learn(kind, change));
         }
+        for one in dealt.iter().filter(|one| sources::KINDS.contains(&one.kind)) {
+            let (shards, kind, queue) = (Arc::clone(self), one.kind, Arc::clone(&one.queue));
+            one.cache.listen(move |change| shards.look_after(kind, change, &queue));
+        }
         dealt
+    }
+
+    /// The new owner of a source has made its artifact: what is here of it is not needed any more.
+    fn look_after(&self, kind: &'static Kind, change: &Change, queue: &Queue) {
+        let url = |object: &Object| {
+            object
+                .status()
+                .get("artifact")
+                .and_then(|artifact| artifact.get("url").cloned())
+        };
+        if let Change::Updated(old, new) = change
+            && self.is_others(kind, new)
+            && url(old) != url(new)
+        {
+            queue.add_after(new.name.clone(), SERVED);
+        }
     }
 
     fn learn(&self, kind: &'static Kind, change: &Change) {
@@ -110,7 +140,15 @@ impl Shards {
     /// Puts a view in force. What is taken from a queue afterwards is judged by it.
     fn put(&self, view: View) -> Arc<View> {
         let mut current = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        if view.epoch != current.epoch {
+            self.dealt.notify_one();
+        }
         std::mem::replace(&mut *current, Arc::new(view))
+    }
+
+    /// Waits for an epoch that nobody has waited for yet.
+    pub(crate) async fn dealt(&self) {
+        self.dealt.notified().await;
     }
 
     /// Whether an object is dealt to another process, as far as this one knows.

@@ -11,3 +11,8 @@ pub(crate) mod server;
 pub(crate) mod source;
 pub(crate) mod spool;
 pub(crate) mod status;
+
+use bumpwright_kube::{BUCKET, GIT_REPOSITORY, Kind, OCI_REPOSITORY};
+
+/// The kinds whose artifacts are made here.
+pub(crate) const KINDS: [&Kind; 3] = [&GIT_REPOSITORY, &OCI_REPOSITORY, &BUCKET];

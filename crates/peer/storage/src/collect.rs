@@ -10,7 +10,7 @@ use crate::garbage::{GARBAGE_COUNT_LIMIT, garbage};
 use crate::layout::{ArtifactPath, Folder, LOCK};
 use crate::storage::Storage;
 use crate::walk::walk;
-use bumpwright_api::Artifact;
+use bumpwright_api::{Artifact, ObjectName};
 
 /// The result of a collection.
 #[derive(Debug, Default)]
@@ -73,8 +73,38 @@ impl Storage {
     /// # Errors
     /// [`StorageError::File`] when something in it cannot be removed.
     pub fn remove_all(&self, folder: &Folder) -> Result<bool, StorageError> {
-        self.known().retain(|path, _| path.folder() != folder);
+        self.remove_unless(folder, || false)
+    }
+
+    /// Removes the folders of a kind's objects that are gone; returns how many.
+    ///
+    /// # Errors
+    /// [`StorageError::File`] when a folder cannot be listed or removed: those before it are.
+    pub fn remove_gone(&self, kind: &str, is_there: impl Fn(&ObjectName) -> bool) -> Result<usize, StorageError> {
+        let mut count = 0;
+        let root = self.inner.settings.path.join(kind.to_lowercase());
+        for namespace in folders(&root)? {
+            for name in folders(&root.join(&namespace))? {
+                let object = ObjectName::new(&namespace, name);
+                // What has no such name was not made here.
+                let Ok(folder) = Folder::new(kind, &object.namespace, &object.name) else {
+                    continue;
+                };
+                if !is_there(&object) && self.remove_unless(&folder, || is_there(&object))? {
+                    count += 1;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Removes a folder, unless `stays` says otherwise while nobody writes to it.
+    fn remove_unless(&self, folder: &Folder, stays: impl FnOnce() -> bool) -> Result<bool, StorageError> {
         self.in_folder(folder, |path| {
+            if stays() {
+                return Ok(false);
+            }
+            self.known().retain(|path, _| path.folder() != folder);
             let removed = fs::remove_dir_all(path).map(|()| true);
             removed.map_err(StorageError::file("remove", path))
         })
@@ -122,6 +152,19 @@ impl Storage {
             Err(error) => collected.faults.push(error),
         }
     }
+}
+
+/// The names of the folders in a folder; none if there is no such folder. Links are not followed.
+fn folders(folder: &Path) -> Result<Vec<String>, StorageError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(StorageError::file("list", folder))?,
+    };
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let folders = entries.flatten().filter(is_folder);
+    Ok(folders
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect())
 }
 
 fn remove_if_there(path: &Path) -> Result<bool, StorageError> {

@@ -14,7 +14,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bumpwright_storage::{FolderEntry, Retention, garbage};
+use bumpwright_api::ObjectName;
+use bumpwright_storage::{Folder, FolderEntry, Retention, garbage};
 use serde_json::Value;
 use support::{World, podinfo, rows, texts, world};
 
@@ -163,4 +164,28 @@ fn a_deleted_object_leaves_nothing() {
     // Nothing to collect is not an error.
     let collected = world.storage.collect_garbage(&world.artifact("a.tar.gz")).unwrap();
     assert!(collected.removed.is_empty() && collected.faults.is_empty());
+}
+
+#[test]
+fn folders_of_objects_that_are_gone_are_removed() {
+    let world = world();
+    let stays = world.write("a.tar.gz", b"stays");
+    let write = |kind: &str, name: &str| {
+        let folder = Folder::new(kind, "apps", name).unwrap();
+        let artifact = world.storage.artifact(&folder, "a.tar.gz", "x").unwrap();
+        world.storage.write(&artifact, None, support::filler(b"gone")).unwrap()
+    };
+    let gone = write("GitRepository", "gone");
+    let of_another_kind = write("Bucket", "gone");
+    // What only looks like one.
+    std::os::unix::fs::symlink(world.root.path(), world.folder().with_file_name("link")).unwrap();
+    let remove = || {
+        let is_there = |name: &ObjectName| (name.namespace.as_str(), name.name.as_str()) == ("apps", "podinfo");
+        world.storage.remove_gone("GitRepository", is_there).unwrap()
+    };
+    assert_eq!(remove(), 1);
+    assert!(world.storage.exists(&stays) && !world.storage.exists(&gone));
+    assert!(world.storage.exists(&of_another_kind) && world.root.path().exists());
+    assert_eq!(remove(), 0);
+    assert_eq!(world.storage.remove_gone("OCIRepository", |_| false).unwrap(), 0);
 }
