@@ -116,6 +116,9 @@ Documentation: docs/start/markers.md";
 
 const REMOVE_HELP: &str = "\
 Examples:
+  # Show what would change
+  bumpwright markers remove apps
+  # Those of one policy
   bumpwright markers remove --policy flux-system:web --write apps
 
 Exit codes:
