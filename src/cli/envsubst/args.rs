@@ -19,9 +19,10 @@ pub struct Envsubst {
 
 const HELP: &str = "\
 Examples:
-  # What spec.postBuild.substitute of a Kustomization makes of a build
-  export cluster_region=eu-central-1
-  bumpwright build ./apps | bumpwright envsubst --strict
+  # What spec.postBuild.substitute of a Kustomization makes of a file
+  cluster_region=eu-central-1 bumpwright envsubst --strict apps.yaml
+  # Of a build, with variables of the environment
+  bumpwright build ./apps | bumpwright envsubst
 
 Exit codes:
   0  printed
