@@ -20,7 +20,7 @@ pub struct Envsubst {
 const HELP: &str = "\
 Examples:
   # What spec.postBuild.substitute of a Kustomization makes of a file
-  cluster_region=eu-central-1 bumpwright envsubst --strict apps.yaml
+  REGION=eu-central-1 bumpwright envsubst --strict apps.yaml
   # Of a build, with variables of the environment
   bumpwright build ./apps | bumpwright envsubst
 

@@ -39,13 +39,11 @@ pub enum ApplyError {
     },
     /// The versions of the objects of a kind are not known, as the server does not answer.
     #[error(
-        "the API server did not answer the list of {kind} {place}, so what has changed is not known and nothing was written: {error}"
+        "the API server did not answer the list of {what}, so what has changed is not known and nothing was written: {error}"
     )]
     Unlisted {
-        /// The kind, with its group.
-        kind: String,
-        /// `in namespace apps`, or `of the cluster`.
-        place: String,
+        /// The kind with its group, and the place: `Deployment.apps in namespace shop`.
+        what: String,
         /// The server's last error.
         error: Arc<ClusterError>,
     },

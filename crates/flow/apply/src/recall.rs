@@ -113,11 +113,11 @@ fn unlisted(resource: &Resource, namespace: &str, error: Arc<ClusterError>) -> A
         "" => resource.gvk.kind.clone(),
         group => format!("{}.{group}", resource.gvk.kind),
     };
-    let place = match namespace {
-        "" => "of the cluster".to_owned(),
-        namespace => format!("in namespace {namespace}"),
+    let what = match namespace {
+        "" => format!("{kind} of the cluster"),
+        namespace => format!("{kind} in namespace {namespace}"),
     };
-    ApplyError::Unlisted { kind, place, error }
+    ApplyError::Unlisted { what, error }
 }
 
 /// The server's address of the item.
