@@ -1,6 +1,6 @@
 //! Documents of pieces in any order, edited; then other parsers read them: the marked value is the new one, and nothing else has changed.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::fmt::Debug;
 

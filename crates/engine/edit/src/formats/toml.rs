@@ -82,7 +82,7 @@ impl Reader<'_> {
             ) && !is_break(byte)
         });
         self.cursor.at = self.cursor.at.max(at + 1);
-        self.last = self.is_value_next.then(|| Value {
+        self.last = self.is_value_next.then_some(Value {
             at,
             span: at..self.cursor.at,
             state: State::Other("a value without quotes, which is no text; put it in quotes"),
