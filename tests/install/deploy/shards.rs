@@ -1,7 +1,7 @@
 //! Several processes of one installation: a real API server takes `deploy/shards` and the chart, and the rights are enough to share the objects.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
@@ -54,17 +54,16 @@ fn apply(cluster: &Cluster, namespace: &str, all: &BTreeMap<String, Json>) {
 }
 
 /// A pod of the StatefulSet, with a name of this machine in the place of its own in the Service.
-fn pod(world: &World<'_>, all: &BTreeMap<String, Json>, kubeconfig: &PathBuf, name: &str) -> Controller {
+fn pod(world: &World<'_>, all: &BTreeMap<String, Json>, kubeconfig: &Path, name: &str) -> Controller {
     let mut flags = arguments(all);
     assert_eq!(
         flags.iter().filter(|flag| flag.starts_with("--shards")).count(),
         1,
         "{flags:?}"
     );
-    let of_pods =
-        format!("--storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.cluster.local:9090");
+    let of_pods = "--storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.cluster.local:9090";
     let address = format!("127.0.0.1:{}", free_port());
-    let own = flags.iter_mut().find(|flag| **flag == of_pods).unwrap();
+    let own = flags.iter_mut().find(|flag| *flag == of_pods).unwrap();
     *own = format!("--storage-adv-addr={address}");
     let listened = format!("--storage-addr={address}");
     Controller::ours(kubeconfig, &world.namespace, &world.folder_of(name))
