@@ -317,6 +317,14 @@ fn json() {
     }
 }
 
+/// A recorded file in a text of JSON.
+#[test]
+fn a_text_that_mentions_a_marker_is_none() {
+    let text = "{\"diff\": \"image: a # {\\\"$imagepolicy\\\": \\\"fs:web\\\"}\\n\"}";
+    let found = scanned("expected.json", text);
+    assert_eq!((found.sites.len(), found.skips.len()), (0, 0));
+}
+
 #[test]
 fn formats_are_off_unless_they_are_asked_for() {
     let text = written("tag = \"1.0.0\" # @tag\n");

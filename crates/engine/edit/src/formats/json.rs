@@ -222,8 +222,9 @@ impl<'a> Reader<'a> {
         self.text.get(text.clone()).is_some_and(|raw| raw.contains(KEY)) && marker::mentions(&self.read_text(text))
     }
 
+    /// A marker that is beside nothing; a text that only mentions one, such as a recorded file, is none.
     fn lonely(&mut self, text: &Range<usize>) {
-        if self.has_marker(text) {
+        if self.has_marker(text) && marker::parse(&self.read_text(text)).is_ok() {
             let message = "a marker is a member \"//name\" beside the member \"name\" that it marks".to_owned();
             self.found.push(Found::Skip(text.start, Reason::NotAScalar, message));
         }
