@@ -39,7 +39,7 @@ pub enum ApplyError {
     },
     /// The versions of the objects of a kind are not known, as the server does not answer.
     #[error(
-        "the API server did not answer the list of {what}, so what has changed is not known and nothing was written: {error}"
+        "the API server did not answer the list of {what}, so what has changed is not known; nothing of this stage was written: {error}"
     )]
     Unlisted {
         /// The kind with its group, and the place: `Deployment.apps in namespace shop`.
