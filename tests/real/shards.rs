@@ -86,12 +86,14 @@ fn prove(audit: &[Json], namespace: &str) {
     let check = |events: &[Json]| proof::check(events, namespace, FLEET.repositories);
     let proof = check(audit).unwrap();
     println!("{} writes, {} moves, {} deals", proof.writes, proof.moves, proof.deals);
-    assert!(proof.deals >= 5, "{}", proof.deals);
+    assert!(proof.deals >= 6, "{}", proof.deals);
     assert!(proof.moves > FLEET.kustomizations / 3, "{}", proof.moves);
     assert_eq!(proof.applied.len(), FLEET.kustomizations);
-    // One is written for each of four contents, whoever's it is.
-    let again: Vec<_> = proof.applied.iter().filter(|(_, count)| **count != 4).collect();
+    // Each is written once for each of four contents, whoever owns it. Of those under way when a process was killed the log does not tell.
+    let again: Vec<_> = proof.applied.iter().filter(|(_, count)| **count > 4).collect();
     assert!(again.is_empty(), "{again:?}");
+    let unseen = 4 * FLEET.kustomizations - proof.applied.values().sum::<usize>();
+    assert!(unseen < 10, "{unseen}");
     for silent in ["b", "d"] {
         assert!(check(&proof::without_word_of(silent, audit)).is_err(), "{silent}");
     }
