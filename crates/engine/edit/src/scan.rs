@@ -30,6 +30,17 @@ pub struct LocalSkip {
     pub message: String,
 }
 
+impl LocalSkip {
+    pub(super) fn new((line, column): (usize, usize), reason: Reason, message: String) -> Self {
+        Self {
+            line,
+            column,
+            reason,
+            message,
+        }
+    }
+}
+
 /// Finds the marked scalars of a file. A file without markers costs one search of its bytes.
 pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
     if !may_be_marked(kind, bytes) {
@@ -105,15 +116,9 @@ fn scan_other(bytes: &[u8]) -> Vec<LocalSkip> {
     let mut cursor = Cursor::default();
     keys(bytes, b"\"")
         .map(|at| {
-            let (line, column) = cursor.place(bytes, marker_start(bytes, at));
-            LocalSkip {
-                line,
-                column,
-                reason: Reason::NotYaml,
-                message:
-                    "only *.yaml, *.yml and files named Kustomization are edited, and others with --formats; rename the file or remove the marker"
-                        .to_owned(),
-            }
+            let place = cursor.place(bytes, marker_start(bytes, at));
+            let message = "only *.yaml, *.yml and files named Kustomization are edited, and others with --formats; rename the file or remove the marker";
+            LocalSkip::new(place, Reason::NotYaml, message.to_owned())
         })
         .collect()
 }
@@ -130,13 +135,7 @@ fn marker_start(bytes: &[u8], key: usize) -> usize {
 }
 
 fn skip_at(bytes: &[u8], at: usize, reason: Reason, message: String) -> LocalSkip {
-    let (line, column) = Cursor::default().place(bytes, at);
-    LocalSkip {
-        line,
-        column,
-        reason,
-        message,
-    }
+    LocalSkip::new(Cursor::default().place(bytes, at), reason, message)
 }
 
 /// Converts rising offsets to lines and columns, reading each byte once.

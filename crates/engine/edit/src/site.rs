@@ -33,6 +33,25 @@ pub struct Site {
     pub object: DocumentId,
 }
 
+impl Site {
+    /// One outside of YAML, whose text at `span` is its value.
+    pub(super) fn verbatim(setter: Setter, text: &str, span: Range<usize>, (line, column): (usize, usize)) -> Self {
+        let text = text.get(span.clone()).unwrap_or_default().to_owned();
+        Self {
+            setter,
+            span,
+            line,
+            column,
+            value: text.clone(),
+            text,
+            spelling: Spelling::Verbatim,
+            untag: None,
+            typed: true,
+            object: DocumentId::default(),
+        }
+    }
+}
+
 /// The style of a scalar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spelling {

@@ -79,14 +79,8 @@ struct SiteWalker<'a> {
 pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
     let lines = Lines::of(text);
     let unparsable = |at: usize, why: &str| {
-        let (line, column) = lines.place(at);
         let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was read");
-        LocalSkip {
-            line,
-            column,
-            reason: Reason::Unparsable,
-            message,
-        }
+        LocalSkip::new(lines.place(at), Reason::Unparsable, message)
     };
     if let Some((at, found)) = forbidden(text) {
         let why = format!("the control character U+{:04X} is not allowed", u32::from(found));
@@ -456,13 +450,8 @@ impl SiteWalker<'_> {
                 Err(why) => (Reason::MalformedMarker, why),
                 Ok(setter) => explain(*binding, &setter),
             };
-            let (line, column) = self.lines.place(marker.comment.start);
-            self.scan.skips.push(LocalSkip {
-                line,
-                column,
-                reason,
-                message,
-            });
+            let place = self.lines.place(marker.comment.start);
+            self.scan.skips.push(LocalSkip::new(place, reason, message));
         }
         // Scans are cached.
         self.scan.sites.shrink_to_fit();

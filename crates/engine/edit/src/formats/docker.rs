@@ -92,7 +92,7 @@ impl Reader<'_> {
             }
             let start = self.cursor.at;
             if self.instruction == Some(Instruction::Named) {
-                self.value(start..end, State::Whole);
+                self.value(start..end);
                 self.instruction = Some(Instruction::Other);
                 return;
             }
@@ -126,11 +126,11 @@ impl Reader<'_> {
         match self.instruction {
             None | Some(Instruction::OnBuild) => self.instruction = Some(instruction(word)),
             Some(Instruction::From) if !word.starts_with("--") => {
-                self.value(span, State::Whole);
+                self.value(span);
                 self.instruction = Some(Instruction::Other);
             }
             Some(Instruction::Pairs) => match name_length(word) {
-                Some(length) => self.value(span.start + length..span.end, State::Whole),
+                Some(length) => self.value(span.start + length..span.end),
                 // `ENV NAME value`, and `ARG NAME` without a value: the next word is another argument then.
                 None => self.instruction = Some(Instruction::Named),
             },
@@ -143,13 +143,13 @@ impl Reader<'_> {
     fn flag(&mut self, span: Range<usize>) {
         let word = self.text(span.clone()).to_owned();
         if let Some(image) = word.strip_prefix("--from=") {
-            self.value(span.end - image.len()..span.end, State::Whole);
+            self.value(span.end - image.len()..span.end);
         } else if let Some(options) = word.strip_prefix("--mount=") {
             let mut at = span.end - options.len();
             for option in options.split(',') {
                 if let Some(image) = option.strip_prefix("from=") {
                     let end = at + option.len();
-                    self.value(end - image.len()..end, State::Whole);
+                    self.value(end - image.len()..end);
                 }
                 at += option.len() + 1;
             }
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, span: Range<usize>, state: State) {
+    fn value(&mut self, span: Range<usize>) {
         let text = self.text(span.clone()).trim_end_matches([' ', '\t']);
         let span = span.start..span.start + text.len();
         let quoted = ['"', '\'']
@@ -168,12 +168,12 @@ impl Reader<'_> {
             .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote).map(|text| (quote, text)));
         let inside = quoted.map_or(text, |(_, text)| text);
         let is_literal = quoted.is_some_and(|(quote, _)| quote == '\'');
-        let state = match state {
+        let state = match inside {
             _ if inside.contains('$') && !is_literal => State::Interpolated,
             _ if inside.as_bytes().contains(&self.escape) && !is_literal => State::ESCAPED,
-            _ if inside.contains(['"', '\'']) => State::Other("a text of several parts; write it as one"),
+            _ if inside.contains(['"', '\'']) => State::PARTS,
             _ if inside.contains([' ', '\t']) && quoted.is_none() => State::BLANKS,
-            state => state,
+            _ => State::Whole,
         };
         let edge = usize::from(quoted.is_some());
         self.found.values.push(Value {
@@ -188,13 +188,7 @@ impl Reader<'_> {
             return;
         }
         for end in std::mem::take(&mut self.heredocs) {
-            while self.cursor.peek().is_some() {
-                let is_end = self.cursor.line().trim_start_matches('\t') == end;
-                self.cursor.next_line();
-                if is_end {
-                    break;
-                }
-            }
+            self.cursor.pass_heredoc(end.as_bytes());
         }
     }
 }

@@ -189,14 +189,14 @@ fn quoted(cursor: &mut Cursor<'_>) -> Option<State> {
                 return Some(state);
             }
             b'\\' => {
-                state = if state == State::Whole { State::ESCAPED } else { state };
+                state = state.escaped();
                 cursor.at += 1;
                 if cursor.peek().is_some_and(|byte| !is_break(byte)) {
                     cursor.at += 1;
                 }
             }
             _ if cursor.pass("$${") || cursor.pass("%%{") => {
-                state = if state == State::Whole { State::ESCAPED } else { state }
+                state = state.escaped();
             }
             _ if cursor.pass("${") || cursor.pass("%{") => {
                 state = State::Interpolated;

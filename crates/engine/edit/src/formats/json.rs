@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::super::lines::Lines;
 use super::super::marker;
-use super::super::model::{DocumentId, Reason, Setter};
+use super::super::model::{Reason, Setter};
 use super::super::scan::{LocalSkip, Scan};
-use super::super::site::{Site, Spelling};
+use super::super::site::Site;
 
 const KEY: &str = "$imagepolicy";
 
@@ -22,55 +22,27 @@ pub(super) fn scan(text: &str) -> Scan {
         found: Vec::new(),
     };
     if let Err(why) = reader.read() {
-        let (line, column) = lines.place(reader.at);
         let message = format!("the JSON does not parse: {why}; correct it, none of the file's markers was read");
         return Scan {
             sites: Vec::new(),
-            skips: vec![LocalSkip {
-                line,
-                column,
-                reason: Reason::Unparsable,
-                message,
-            }],
+            skips: vec![LocalSkip::new(lines.place(reader.at), Reason::Unparsable, message)],
         };
     }
     let mut scan = Scan::default();
     for found in reader.found {
-        let place = |at| lines.place(at);
         match found {
-            Found::Site(setter, value) => scan.sites.push(site(text, setter, &value, place(value.start))),
-            Found::Skip(at, reason, message) => {
-                let (line, column) = place(at);
-                scan.skips.push(LocalSkip {
-                    line,
-                    column,
-                    reason,
-                    message,
-                });
+            // The quotes are at the bounds of the value.
+            Found::Site(setter, value) => {
+                let inside = value.start + 1..value.end - 1;
+                let site = Site::verbatim(setter, text, inside, lines.place(value.start));
+                scan.sites.push(site);
             }
+            Found::Skip(at, reason, message) => scan.skips.push(LocalSkip::new(lines.place(at), reason, message)),
         }
     }
     scan.sites.sort_by_key(|site| site.span.start);
     scan.skips.sort_by_key(|skip| (skip.line, skip.column));
     scan
-}
-
-/// The site of a text whose quotes are at the bounds of `value`.
-fn site(text: &str, setter: Setter, value: &Range<usize>, (line, column): (usize, usize)) -> Site {
-    let span = value.start + 1..value.end - 1;
-    let text = text.get(span.clone()).unwrap_or_default().to_owned();
-    Site {
-        setter,
-        span,
-        line,
-        column,
-        value: text.clone(),
-        text,
-        spelling: Spelling::Verbatim,
-        untag: None,
-        typed: true,
-        object: DocumentId::default(),
-    }
 }
 
 enum Found {

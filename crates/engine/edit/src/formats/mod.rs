@@ -18,33 +18,31 @@ use std::collections::BTreeSet;
 use super::file::{Format, keys};
 use super::lines::Lines;
 use super::marker;
-use super::model::{DocumentId, Reason, Setter};
+use super::model::{Reason, Setter};
 use super::scan::{LocalSkip, Scan};
-use super::site::{Site, Spelling};
+use super::site::Site;
+use assignments::Dialect;
 use reader::{Comment, Found, State, Value};
 
 /// The markers of a file in this format.
 pub(super) fn scan(format: Format, text: &str) -> Scan {
-    match format {
-        Format::Json => json::scan(text),
-        _ => Binder::new(format, text, &read(format, text)).bind(),
-    }
+    let read: Read = match format {
+        Format::Docker => docker::read,
+        Format::Env => |text| assignments::read(text, Dialect::Env),
+        Format::Hcl => hcl::read,
+        Format::Ini => |text| assignments::read(text, Dialect::Ini),
+        Format::Json => return json::scan(text),
+        Format::Make => |text| assignments::read(text, Dialect::Make),
+        Format::Properties => properties::read,
+        Format::Shell => shell::read,
+        Format::Template => template::read,
+        Format::Toml => toml::read,
+    };
+    Binder::new((format, read), text, &read(text)).bind()
 }
 
-fn read(format: Format, text: &str) -> Found {
-    match format {
-        Format::Docker => docker::read(text),
-        Format::Env => assignments::read(text, assignments::Dialect::Env),
-        Format::Hcl => hcl::read(text),
-        Format::Ini => assignments::read(text, assignments::Dialect::Ini),
-        Format::Make => assignments::read(text, assignments::Dialect::Make),
-        Format::Properties => properties::read(text),
-        Format::Shell => shell::read(text),
-        Format::Template => template::read(text),
-        Format::Toml => toml::read(text),
-        Format::Json => Found::default(),
-    }
-}
+/// A reader of a format.
+type Read = fn(&str) -> Found;
 
 /// Whether comments of the format are on lines of their own only.
 fn is_above_only(format: Format) -> bool {
@@ -58,7 +56,8 @@ fn body<'a>(text: &'a str, comment: &Comment) -> &'a str {
 }
 
 struct Binder<'a> {
-    format: Format,
+    read: Read,
+    is_above_only: bool,
     text: &'a str,
     lines: Lines<'a>,
     found: &'a Found,
@@ -67,9 +66,10 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
-    fn new(format: Format, text: &'a str, found: &'a Found) -> Self {
+    fn new((format, read): (Format, Read), text: &'a str, found: &'a Found) -> Self {
         Self {
-            format,
+            read,
+            is_above_only: is_above_only(format),
             text,
             lines: Lines::of(text),
             found,
@@ -111,17 +111,19 @@ impl<'a> Binder<'a> {
         };
         let value = self.value_of(comment, &setter)?;
         self.check(value, &setter)?;
-        let site = self.site(value, setter);
-        self.scan.sites.push(site);
+        let place = self.lines.place(value.at);
+        self.scan
+            .sites
+            .push(Site::verbatim(setter, self.text, value.span.clone(), place));
         Ok(())
     }
 
     /// Whether the text of a comment is a field with a marker, were it none.
     fn is_commented_out(&self, body: &str) -> bool {
         let body = body.trim();
-        let found = read(self.format, body);
+        let found = (self.read)(body);
         let is_marker = |comment: &Comment| {
-            (comment.span.start > 0 || is_above_only(self.format)) && marker::parse(self::body(body, comment)).is_ok()
+            (comment.span.start > 0 || self.is_above_only) && marker::parse(self::body(body, comment)).is_ok()
         };
         found.comments.iter().any(is_marker)
     }
@@ -168,37 +170,16 @@ impl<'a> Binder<'a> {
         Err((Reason::MalformedMarker, message))
     }
 
-    fn site(&self, value: &Value, setter: Setter) -> Site {
-        let text = self.text.get(value.span.clone()).unwrap_or_default().to_owned();
-        let (line, column) = self.lines.place(value.at);
-        Site {
-            setter,
-            span: value.span.clone(),
-            line,
-            column,
-            value: text.clone(),
-            text,
-            spelling: Spelling::Verbatim,
-            untag: None,
-            typed: true,
-            object: DocumentId::default(),
-        }
-    }
-
     fn way_out(&self) -> &'static str {
-        match is_above_only(self.format) {
+        match self.is_above_only {
             true => "put it alone on the line above the value",
             false => "put it behind the value, on the same line, or alone on the line above",
         }
     }
 
     fn skip(&mut self, at: usize, reason: Reason, message: String) {
-        let (line, column) = self.lines.place(at);
-        self.scan.skips.push(LocalSkip {
-            line,
-            column,
-            reason,
-            message,
-        });
+        self.scan
+            .skips
+            .push(LocalSkip::new(self.lines.place(at), reason, message));
     }
 }

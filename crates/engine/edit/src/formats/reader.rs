@@ -42,6 +42,15 @@ impl State {
     pub(super) const ESCAPED: Self = Self::Other("a text with escapes; write it without");
     pub(super) const BLANKS: Self = Self::Other("a text of several words; give the version a field of its own");
     pub(super) const LINES: Self = Self::Other("a text of several lines; give the version a field of its own");
+    pub(super) const PARTS: Self = Self::Other("a text of several parts; write it as one");
+
+    /// The state of a text in which an escape comes.
+    pub(super) fn escaped(self) -> Self {
+        match self {
+            Self::Whole => Self::ESCAPED,
+            other => other,
+        }
+    }
 }
 
 /// A place in a text. What it looks for is ASCII, so it stops at the bounds of characters.
@@ -101,6 +110,17 @@ impl<'a> Cursor<'a> {
         self.skip_line();
         if !self.pass("\r\n") && self.peek().is_some() {
             self.at += 1;
+        }
+    }
+
+    /// Behind the line that ends a here document, or to the end.
+    pub(super) fn pass_heredoc(&mut self, end: &[u8]) {
+        while self.peek().is_some() {
+            let is_end = self.line().trim_start_matches('\t').as_bytes() == end;
+            self.next_line();
+            if is_end {
+                return;
+            }
         }
     }
 

@@ -78,13 +78,7 @@ impl Reader<'_> {
 
     fn pass_heredocs(&mut self) {
         for end in std::mem::take(&mut self.heredocs) {
-            while self.cursor.peek().is_some() {
-                let is_end = self.cursor.line().trim_start_matches('\t').as_bytes() == end;
-                self.cursor.next_line();
-                if is_end {
-                    break;
-                }
-            }
+            self.cursor.pass_heredoc(&end);
         }
     }
 
@@ -133,7 +127,7 @@ fn value(cursor: &mut Cursor<'_>) -> Value {
         _ if parts.contains(&Part::Computed) => (whole, State::Interpolated),
         [Part::Quoted(state)] => (at + 1..cursor.at.saturating_sub(1), *state),
         parts if parts.iter().all(|part| *part == Part::Plain) => (whole, State::Whole),
-        _ => (whole, State::Other("a text of several parts; write it as one")),
+        _ => (whole, State::PARTS),
     };
     Value { at, span, state }
 }
@@ -192,7 +186,7 @@ fn double(cursor: &mut Cursor<'_>, depth: usize) -> Part {
             }
             b'\\' => {
                 cursor.at += 1;
-                state = if state == State::Whole { State::ESCAPED } else { state };
+                state = state.escaped();
             }
             _ if is_break(byte) && state == State::Whole => state = State::LINES,
             _ => {}

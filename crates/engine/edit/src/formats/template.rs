@@ -104,7 +104,7 @@ fn spelled(at: usize, text: &str) -> Value {
     let state = match inside {
         _ if inside.contains("{{") => State::Interpolated,
         _ if inside.contains('\\') => State::ESCAPED,
-        _ if inside.contains(['"', '\'']) => State::Other("a text of several parts; write it as one"),
+        _ if inside.contains(['"', '\'']) => State::PARTS,
         _ if quoted.is_none() && inside.contains([' ', '\t', '[', ']', '{', '}', '&', '*', '|', '>', '!']) => {
             State::BLANKS
         }
