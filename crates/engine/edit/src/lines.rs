@@ -1,10 +1,14 @@
 //! Lines and columns of byte offsets.
 
+use std::cell::Cell;
+
 /// The starts of the lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
+    /// The last place: offset and column. The next one mostly follows on the same line, which may be as long as the text.
+    last: Cell<(usize, usize)>,
 }
 
 impl<'a> Lines<'a> {
@@ -18,12 +22,17 @@ impl<'a> Lines<'a> {
         Self {
             text,
             starts: std::iter::once(0).chain(breaks).collect(),
+            last: Cell::default(),
         }
     }
 
     /// The number of the line of an offset, from 1.
     pub(super) fn number(&self, offset: usize) -> usize {
         self.starts.partition_point(|&start| start <= offset)
+    }
+
+    fn start(&self, line: usize) -> usize {
+        self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default()
     }
 
     /// The bytes of a line, with its break.
@@ -34,11 +43,7 @@ impl<'a> Lines<'a> {
 
     /// Whether there are only blanks before the offset in its line.
     pub(super) fn is_first_on_its_line(&self, offset: usize) -> bool {
-        let start = self
-            .starts
-            .get(self.number(offset).saturating_sub(1))
-            .copied()
-            .unwrap_or_default();
+        let start = self.start(self.number(offset));
         let before = self.text.get(start..offset).unwrap_or_default();
         before
             .trim_start_matches('\u{feff}')
@@ -49,15 +54,41 @@ impl<'a> Lines<'a> {
     /// Line and column (in characters, a byte order mark not counted), both from 1.
     pub(super) fn place(&self, offset: usize) -> (usize, usize) {
         let line = self.number(offset);
-        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
-        let before = self.text.get(start..offset).unwrap_or_default();
-        (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
+        let start = self.start(line);
+        let count = |range: std::ops::Range<usize>| self.text.get(range).unwrap_or_default().chars().count();
+        let column = match self.last.get() {
+            (at, column) if start < at && at <= offset => column + count(at..offset),
+            _ => {
+                let before = self.text.get(start..offset).unwrap_or_default();
+                before.trim_start_matches('\u{feff}').chars().count() + 1
+            }
+        };
+        self.last.set((offset, column));
+        (line, column)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In any order, each is what it is alone.
+    #[test]
+    fn a_place_does_not_depend_on_the_one_before() {
+        let text = "\u{feff}ab\r\ncé \u{feff}d\re\n\nfg";
+        let offsets: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+        let lines = Lines::of(text);
+        for first in &offsets {
+            for second in &offsets {
+                lines.place(*first);
+                assert_eq!(
+                    lines.place(*second),
+                    Lines::of(text).place(*second),
+                    "{first}, {second}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn places_count_from_one_in_characters() {

@@ -354,3 +354,27 @@ fn values_with_other_characters_are_refused() {
     let plan = plan("main.tf", &scanned("main.tf", &text), &odd);
     assert_eq!((plan.edits.len(), plan.skips.len()), (0, 1));
 }
+
+/// As much as is read of a file, and all of it markers: work grows with the size of the file, not with its square.
+#[test]
+fn files_full_of_markers() {
+    const MANY: usize = 20_000;
+    let marker = r#"{"$imagepolicy":"a:b"}"#;
+    let lines = format!("a=\"1\"#{marker}\n").repeat(MANY);
+    let one_line = format!("a=\"1\"{}\n", format!("/*{marker}*/").repeat(MANY));
+    let loose = format!("{marker} ").repeat(MANY);
+    for (name, text, found) in [
+        ("a.tf", lines.as_str(), (MANY, 0)),
+        ("a.tf", &one_line, (1, MANY - 1)),
+        ("a.tf", &loose, (0, MANY)),
+        ("a.properties", &loose, (0, MANY)),
+        ("a.toml", &lines, (MANY, 0)),
+    ] {
+        let scan = scanned(name, text);
+        assert_eq!((scan.sites.len(), scan.skips.len()), found, "{name}");
+    }
+    let member = |n: usize| format!(r#""//{n}":"{{\"$imagepolicy\":\"a:b\"}}","{n}":"1""#);
+    let members: Vec<String> = (0..MANY).map(member).collect();
+    let scan = scanned("a.json", &format!("{{{}}}", members.join(",")));
+    assert_eq!((scan.sites.len(), scan.skips.len()), (MANY, 0));
+}

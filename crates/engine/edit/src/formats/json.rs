@@ -1,5 +1,6 @@
 //! JSON (RFC 8259), which has no comments: a member `"//name"` beside `"name"` holds its marker.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::super::lines::Lines;
@@ -44,6 +45,9 @@ pub(super) fn scan(text: &str) -> Scan {
     scan.skips.sort_by_key(|skip| (skip.line, skip.column));
     scan
 }
+
+/// The members of an object by their names: texts with quotes, other values as none.
+type Named<'f> = BTreeMap<String, Vec<Option<&'f Range<usize>>>>;
 
 enum Found {
     Site(Setter, Range<usize>),
@@ -190,43 +194,64 @@ impl<'a> Reader<'a> {
         serde_json::from_str(raw).unwrap_or_default()
     }
 
-    fn has_marker(&self, text: &Range<usize>) -> bool {
-        self.text.get(text.clone()).is_some_and(|raw| raw.contains(KEY)) && marker::mentions(&self.read_text(text))
+    /// The text, if it mentions a marker.
+    fn mention(&self, text: &Range<usize>) -> Option<String> {
+        let raw = self.text.get(text.clone())?;
+        let read = raw.contains(KEY).then(|| self.read_text(text))?;
+        marker::mentions(&read).then_some(read)
     }
 
     /// A marker that is beside nothing; a text that only mentions one, such as a recorded file, is none.
     fn lonely(&mut self, text: &Range<usize>) {
-        if self.has_marker(text) && marker::parse(&self.read_text(text)).is_ok() {
+        if self.mention(text).is_some_and(|text| marker::parse(&text).is_ok()) {
             let message = "a marker is a member \"//name\" beside the member \"name\" that it marks".to_owned();
             self.found.push(Found::Skip(text.start, Reason::NotAScalar, message));
         }
     }
 
     fn members(&mut self, frame: &Frame) {
+        let mut named: Option<Named<'_>> = None;
         for (key, value) in &frame.members {
             self.lonely(key);
-            let Some(value) = value.as_ref().filter(|value| self.has_marker(value)) else {
+            let Some((value, text)) = value.as_ref().and_then(|value| Some((value, self.mention(value)?))) else {
                 continue;
             };
             let name = self.read_text(key);
-            match name.strip_prefix("//") {
-                Some(name) => match self.marked(frame, name, value) {
-                    Ok(found) => self.found.push(found),
-                    Err((reason, message)) => self.found.push(Found::Skip(value.start, reason, message)),
-                },
-                None => self.lonely(value),
-            }
+            let Some(name) = name.strip_prefix("//") else {
+                self.lonely(value);
+                continue;
+            };
+            let named = named.get_or_insert_with(|| self.named(frame));
+            let found = match self.marked(named.get(name).map(Vec::as_slice), name, &text) {
+                Ok(found) => found,
+                Err((reason, message)) => Found::Skip(value.start, reason, message),
+            };
+            self.found.push(found);
         }
     }
 
-    fn marked(&self, frame: &Frame, name: &str, text: &Range<usize>) -> Result<Found, (Reason, String)> {
-        let setter = marker::parse(&self.read_text(text)).map_err(|why| (Reason::MalformedMarker, why))?;
-        let mut named = frame.members.iter().filter(|(key, _)| self.read_text(key) == name);
+    /// The members of an object by their names.
+    fn named<'f>(&self, frame: &'f Frame) -> Named<'f> {
+        let mut named = Named::new();
+        for (key, value) in &frame.members {
+            named.entry(self.read_text(key)).or_default().push(value.as_ref());
+        }
+        named
+    }
+
+    /// The site of a marker with this text, which is beside these members of one name.
+    fn marked(
+        &self,
+        members: Option<&[Option<&Range<usize>>]>,
+        name: &str,
+        text: &str,
+    ) -> Result<Found, (Reason, String)> {
+        let setter = marker::parse(text).map_err(|why| (Reason::MalformedMarker, why))?;
         let refused = |why: &str| Err((Reason::NotAScalar, format!("the marker {setter} {why}")));
-        let value = match (named.next(), named.next()) {
-            (Some((_, Some(value))), None) => value,
-            (Some((_, None)), None) => return refused("is on a value that is no text"),
-            (None, _) => return refused(&format!("has no member {name:?} beside it")),
+        let value = match members.unwrap_or_default() {
+            [Some(value)] => *value,
+            [None] => return refused("is on a value that is no text"),
+            [] => return refused(&format!("has no member {name:?} beside it")),
             _ => return refused(&format!("is beside several members {name:?}")),
         };
         if self.text.get(value.clone()).is_some_and(|raw| raw.contains('\\')) {

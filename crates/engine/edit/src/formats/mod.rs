@@ -87,7 +87,9 @@ impl<'a> Binder<'a> {
             }
         }
         for at in keys(self.text.as_bytes(), b"\"'") {
-            if !comments.iter().any(|comment| comment.span.contains(&at)) {
+            let before = comments.partition_point(|comment| comment.span.start <= at);
+            let comment = before.checked_sub(1).and_then(|last| comments.get(last));
+            if !comment.is_some_and(|comment| comment.span.contains(&at)) {
                 let message = format!("there is no comment here; {}", self.way_out());
                 self.skip(at, Reason::NotAScalar, message);
             }
@@ -134,11 +136,12 @@ impl<'a> Binder<'a> {
             true => self.lines.number(comment.span.end) + 1,
             false => self.lines.number(comment.span.start),
         };
-        let is_there = |value: &&Value| {
-            let before = is_above || value.span.end <= comment.span.start;
-            before && self.lines.number(value.span.start) == line
-        };
-        let mut values = self.found.values.iter().filter(is_there);
+        // Values are in their order, so those of a line are beside each other, and a few are looked at.
+        let number = |value: &Value| self.lines.number(value.span.start);
+        let values = &self.found.values;
+        let first = values.partition_point(|value| number(value) < line);
+        let is_there = |value: &&Value| number(value) == line && (is_above || value.span.end <= comment.span.start);
+        let mut values = values.iter().skip(first).take_while(is_there);
         match (values.next(), values.next()) {
             (Some(value), None) => Ok(value),
             (None, _) => {
