@@ -9,8 +9,9 @@ use super::file::FileKind;
 use super::lines::Lines;
 use super::marker;
 use super::model::{Part, Setter};
-use super::plan::is_same_image;
+use super::plan::{Plan, is_same_image};
 use super::scan::scan;
+use super::splice::{Edit, splice};
 use super::walk::options;
 use bumpwright_policy::{LatestRef, PolicyName};
 
@@ -59,12 +60,16 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
     let fields = fields(text)?;
     let known = scan(FileKind::Yaml, text.as_bytes());
     let mut marking = Marking::default();
-    let mut inserted: Vec<(usize, String)> = Vec::new();
+    let mut plan = Plan::default();
     for (n, part) in of_image(&fields, image) {
         let Some(field) = fields.get(n) else { continue };
-        let is_marked =
-            |site: &super::site::Site| field.span.start <= site.span.end && site.span.start <= field.span.end;
-        if known.sites.iter().any(is_marked) {
+        // Sites are in their order.
+        let next = known.sites.partition_point(|site| site.span.end < field.span.start);
+        if known
+            .sites
+            .get(next)
+            .is_some_and(|site| site.span.start <= field.span.end)
+        {
             continue;
         }
         let (line, column) = lines.place(field.span.start);
@@ -75,7 +80,11 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
                     policy: policy.clone(),
                     part,
                 };
-                inserted.push((field.span.end, format!(" # {{\"$imagepolicy\": \"{setter}\"}}")));
+                plan.edits.push(Edit {
+                    span: field.span.end..field.span.end,
+                    old: String::new(),
+                    new: format!(" # {{\"$imagepolicy\": \"{setter}\"}}"),
+                });
                 marking.changed.push(Remarked {
                     line,
                     column,
@@ -85,26 +94,25 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
             }
         }
     }
-    if inserted.is_empty() {
+    if plan.edits.is_empty() {
         return Ok(marking);
     }
-    let mut new = text.to_owned();
-    for (at, marker) in inserted.iter().rev() {
-        new.insert_str(*at, marker);
-    }
-    let found = scan(FileKind::Yaml, new.as_bytes()).sites.len();
-    if found != known.sites.len() + inserted.len() {
+    let new = splice(text.as_bytes(), &plan).map_err(|error| error.to_string())?;
+    if scan(FileKind::Yaml, &new).sites.len() != known.sites.len() + plan.edits.len() {
         return Err("a marker would not be read where it is put; put it there by hand".to_owned());
     }
-    marking.new = Some(new.into_bytes());
+    marking.new = Some(new);
     Ok(marking)
 }
 
 /// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line.
-pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Marking {
+///
+/// # Errors
+/// Two markers share bytes.
+pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result<Marking, String> {
     let lines = Lines::of(text);
     let mut marking = Marking::default();
-    let mut removed: Vec<Range<usize>> = Vec::new();
+    let mut removed: BTreeMap<usize, Edit> = BTreeMap::new();
     for site in scan(kind, text.as_bytes()).sites {
         if policy.is_some_and(|policy| *policy != site.setter.policy) {
             continue;
@@ -114,9 +122,11 @@ pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Markin
         let found = places
             .into_iter()
             .find_map(|line| comment_of(text, &lines, line, &site.setter));
-        match found.filter(|range| !removed.contains(range)) {
-            Some(range) => {
-                removed.push(range);
+        match found.filter(|range| !removed.contains_key(&range.start)) {
+            Some(span) => {
+                let old = text.get(span.clone()).unwrap_or_default().to_owned();
+                let new = String::new();
+                removed.insert(span.start, Edit { span, old, new });
                 marking.changed.push(Remarked {
                     line: site.line,
                     column: site.column,
@@ -132,14 +142,13 @@ pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Markin
         }
     }
     if !removed.is_empty() {
-        removed.sort_by_key(|range| range.start);
-        let mut new = text.to_owned();
-        for range in removed.iter().rev() {
-            new.replace_range(range.clone(), "");
-        }
-        marking.new = Some(new.into_bytes());
+        let plan = Plan {
+            edits: removed.into_values().collect(),
+            ..Plan::default()
+        };
+        marking.new = Some(splice(text.as_bytes(), &plan).map_err(|error| error.to_string())?);
     }
-    marking
+    Ok(marking)
 }
 
 /// The bytes of the comment with this marker on a line, with the blanks before it; all of the line if it has nothing else.

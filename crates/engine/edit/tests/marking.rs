@@ -27,7 +27,7 @@ fn marks(text: &str) {
     assert_eq!(marking.left, []);
     let again = mark(&after, IMAGE, &policy()).unwrap();
     assert_eq!((again.new, again.changed.len()), (None, 0));
-    let back = unmark(FileKind::Yaml, &after, Some(&policy()));
+    let back = unmark(FileKind::Yaml, &after, Some(&policy())).unwrap();
     assert_eq!(String::from_utf8(back.new.unwrap()).unwrap(), before);
     assert_eq!(back.changed.len(), marking.changed.len());
 }
@@ -83,7 +83,7 @@ fn markers_are_taken_away() {
             "image: x\r\nb: 1\r\n".to_owned(),
         ),
     ] {
-        let marking = unmark(FileKind::Yaml, &before, None);
+        let marking = unmark(FileKind::Yaml, &before, None).unwrap();
         assert_eq!(
             marking.new.map(|new| String::from_utf8(new).unwrap()),
             Some(after),
@@ -92,13 +92,15 @@ fn markers_are_taken_away() {
     }
     let other = PolicyName::new("fs", "api");
     assert_eq!(
-        unmark(FileKind::Yaml, &format!("image: x {marker}\n"), Some(&other)).new,
+        unmark(FileKind::Yaml, &format!("image: x {marker}\n"), Some(&other))
+            .unwrap()
+            .new,
         None
     );
     let above = format!("a = 1\n  {marker}\ntag = \"1\"\n");
-    let marking = unmark(kind_of("a.tf", Formats::all()), &above, None);
+    let marking = unmark(kind_of("a.tf", Formats::all()), &above, None).unwrap();
     assert_eq!(marking.new.unwrap(), b"a = 1\ntag = \"1\"\n");
     let terraform = "tag = \"1\" /* {\"$imagepolicy\": \"fs:web\"} */\n";
-    let marking = unmark(kind_of("a.tf", Formats::all()), terraform, None);
+    let marking = unmark(kind_of("a.tf", Formats::all()), terraform, None).unwrap();
     assert_eq!(marking.new.unwrap(), b"tag = \"1\"\n");
 }
