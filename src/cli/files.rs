@@ -5,7 +5,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use bumpwright_edit::YAML_LIMIT;
+use bumpwright_edit::{YAML_LIMIT, unified};
+use bumpwright_update::FileChange;
 
 /// Files in the order of their names, each once; and read errors, in words for the user.
 pub struct FoundFiles<'a> {
@@ -16,6 +17,16 @@ pub struct FoundFiles<'a> {
     seen: HashSet<PathBuf>,
     /// Which paths of a folder are read.
     wanted: &'a dyn Fn(&str) -> bool,
+}
+
+/// The changes as a unified diff.
+pub fn diff<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -> Vec<u8> {
+    let mut diff = Vec::new();
+    for change in changes {
+        let path = change.path.strip_prefix(b"./").unwrap_or(&change.path);
+        unified::append(&mut diff, path, &change.old, &change.new);
+    }
+    diff
 }
 
 /// Finds and reads all files; those of folders if they are `wanted` by their paths.

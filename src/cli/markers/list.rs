@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::{any_kind, paths};
+use super::paths;
 use crate::cli::args::Format;
 use crate::cli::console::{cannot_print, complain, print, print_styled};
 use crate::cli::files::find;
 use crate::cli::markers::args::PlaceFlags;
 use crate::cli::words;
-use bumpwright_edit::{FileKind, Part, Reason, scan};
+use bumpwright_edit::{FileKind, Formats, Part, Reason, kind_of, scan};
 
 /// A marker of a file.
 #[derive(Debug, Serialize)]
@@ -57,7 +57,7 @@ fn of_file(path: &str, bytes: &[u8]) -> Vec<Row> {
             path: path.to_owned(),
             line: site.line,
             column: site.column,
-            policy: format!("{}/{}", site.setter.policy.namespace, site.setter.policy.name),
+            policy: site.setter.policy.to_string(),
             part: match site.setter.part {
                 Part::Reference => "image",
                 Part::Name => "name",
@@ -96,4 +96,9 @@ fn text(rows: &[Row]) -> String {
         });
     }
     out
+}
+
+/// The kind of a file where all formats are read.
+fn any_kind(path: &str) -> FileKind {
+    kind_of(path, Formats::all())
 }

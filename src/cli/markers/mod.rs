@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
-use crate::cli::files::{FoundFiles, find};
+use crate::cli::files::{FoundFiles, diff, find};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
-use bumpwright_edit::{FileKind, Formats, Marking, file_kind, kind_of, mark, unified, unmark};
+use bumpwright_edit::{FileKind, Marking, file_kind, kind_of, mark, unmark};
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
 
@@ -54,7 +54,7 @@ fn remove(args: &Remove) -> Result<(), String> {
     let found = find(&paths(&args.place), &is_wanted);
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
-        let marking = text(&bytes).map(|text| unmark(kind(&shown), text, only.as_ref()));
+        let marking = text(&bytes).and_then(|text| unmark(kind(&shown), text, only.as_ref()));
         (shown, bytes, marking)
     };
     change(found, args.write, "unmarked", marked)
@@ -62,12 +62,7 @@ fn remove(args: &Remove) -> Result<(), String> {
 
 /// `namespace:name`
 fn policy(text: &str) -> Result<PolicyName, String> {
-    match text.split_once(':') {
-        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains(':') => {
-            Ok(PolicyName::new(namespace, name))
-        }
-        _ => Err(format!("--policy: {text:?} is not NAMESPACE:NAME")),
-    }
+    PolicyName::of_marker(text).ok_or_else(|| format!("--policy: {text:?} is not NAMESPACE:NAME"))
 }
 
 fn text(bytes: &[u8]) -> Result<&str, String> {
@@ -94,12 +89,7 @@ fn change(
             print_styled(&told(&files, changes.len(), done)).map_err(cannot_print)?;
         }
         false => {
-            let mut diff = Vec::new();
-            for change in &changes {
-                let path = change.path.strip_prefix(b"./").unwrap_or(&change.path);
-                unified::append(&mut diff, path, &change.old, &change.new);
-            }
-            print(&diff).map_err(cannot_print)?;
+            print(&diff(&changes)).map_err(cannot_print)?;
         }
     }
     for (path, _, marking) in &files {
@@ -151,9 +141,4 @@ fn told(files: &[Marked], changed: usize, done: &str) -> String {
         ),
     });
     out
-}
-
-/// The kind of a file where all formats are read.
-fn any_kind(path: &str) -> FileKind {
-    kind_of(path, Formats::all())
 }

@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
-use crate::cli::files::{FoundFiles, find};
+use crate::cli::files::{FoundFiles, diff, find};
 use crate::cli::words;
 use args::Migrate;
 use bumpwright_api::Place;
-use bumpwright_edit::{FileKind, file_kind, unified};
+use bumpwright_edit::{FileKind, file_kind};
 use bumpwright_migrate::{Migrated, Migration, migrate};
 use bumpwright_update::{FileChange, replace_files};
 
@@ -68,12 +68,8 @@ fn look_at(path: &Path, old: Vec<u8>) -> File {
 
 /// Prints a diff to standard output, and notes to standard error.
 fn print_diff(files: &[File]) -> Result<(), String> {
-    let mut diff = Vec::new();
-    for change in files.iter().filter_map(|file| file.change.as_ref()) {
-        let path = change.path.strip_prefix(b"./").unwrap_or(&change.path);
-        unified::append(&mut diff, path, &change.old, &change.new);
-    }
-    print(&diff).map_err(cannot_print)?;
+    let changes = files.iter().filter_map(|file| file.change.as_ref());
+    print(&diff(changes)).map_err(cannot_print)?;
     for file in files {
         remarks(file, say);
     }

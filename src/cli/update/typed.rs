@@ -182,15 +182,9 @@ fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
     const FORM: &str = "NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3";
     let usage = || format!("--set {text:?}: expected {FORM}");
     let (policy, image) = text.split_once('=').ok_or_else(usage)?;
-    let (namespace, name) = policy
-        .split_once(':')
-        .filter(|(ns, name)| !ns.is_empty() && !name.is_empty())
-        .ok_or_else(usage)?;
-    if name.contains(':') {
-        return Err(usage());
-    }
+    let policy = PolicyName::of_marker(policy).ok_or_else(usage)?;
     let image = image_reference(image).map_err(|why| format!("--set {text:?}: {why}; expected {FORM}"))?;
-    Ok((PolicyName::new(namespace, name), image))
+    Ok((policy, image))
 }
 
 /// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are. The

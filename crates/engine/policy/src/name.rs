@@ -21,6 +21,14 @@ impl PolicyName {
             name: name.into(),
         }
     }
+
+    /// A policy as markers name it, `namespace:name`; none when a part is missing, or there are more.
+    #[must_use]
+    pub fn of_marker(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once(':')?;
+        let is_whole = !namespace.is_empty() && !name.is_empty() && !name.contains(':');
+        is_whole.then(|| Self::new(namespace, name))
+    }
 }
 
 /// The form of Kubernetes: `namespace/name`.
