@@ -140,7 +140,7 @@ fn a_round_of_many_kustomizations_sends_one_list_per_kind() {
         assert_eq!(Crowd::lists(&requests), each(1), "{}", controller.log());
         assert_eq!(requests.iter().filter(|request| is_dry_run(request)).count(), 0);
     }
-    // What was changed before the round is found in it, whoever sent the list.
+    // What was changed before the round is found in it, by a list of any of them.
     let patch = json!({"data": {"key": "drifted"}});
     for name in crowd.names() {
         crowd.world.patch(CONFIG_MAP, &name, &patch);

@@ -118,7 +118,7 @@ impl Queue {
     }
 
     /// When an object that waits or is in work was last asked for: by an event, by a request, or as its time had come. What was there
-    /// by then is not to be overlooked; what comes later is for whoever asks later. It may advance while the object is in work.
+    /// by then is not to be overlooked; what comes later is for those who ask later. It may advance while the object is in work.
     pub(crate) fn asked(&self, name: &ObjectName) -> Option<Instant> {
         self.lock().asked.get(name).copied()
     }
@@ -377,7 +377,7 @@ impl QueueState {
         is_new
     }
 
-    /// The latest counts: whoever asked earlier gets what is newer.
+    /// The latest counts: those who asked earlier get what is newer.
     fn ask(&mut self, name: ObjectName, at: Instant) {
         let asked = self.asked.entry(name).or_insert(at);
         *asked = at.max(*asked);
