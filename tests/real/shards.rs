@@ -89,7 +89,7 @@ fn prove(audit: &[Json], namespace: &str) {
     assert!(proof.deals >= 6, "{}", proof.deals);
     assert!(proof.moves > FLEET.kustomizations / 3, "{}", proof.moves);
     assert_eq!(proof.applied.len(), FLEET.kustomizations);
-    // Each is written once for each of four contents, whoever owns it. Of those under way when a process was killed the log does not tell.
+    // Each is written once for each of four contents, by any owner. Of those under way when a process was killed the log does not tell.
     let again: Vec<_> = proof.applied.iter().filter(|(_, count)| **count > 4).collect();
     assert!(again.is_empty(), "{again:?}");
     let unseen = 4 * FLEET.kustomizations - proof.applied.values().sum::<usize>();

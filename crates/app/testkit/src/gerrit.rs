@@ -1,4 +1,4 @@
-//! A real Gerrit on loopback, one for all tests of a binary; each test has a project of its own.
+//! A real Gerrit on loopback, one for all tests of a process; each test has a project of its own.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -65,9 +65,7 @@ impl Gerrit {
     }
 
     fn start(program: &Path) -> Self {
-        let folder = crate::target().join("tmp/gerrit");
-        drop(std::fs::remove_dir_all(&folder));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = crate::fresh_folder("gerrit");
         let log = std::fs::File::create(folder.join("log")).unwrap();
         let mut child = Command::new(program)
             .arg(folder.join("site"))

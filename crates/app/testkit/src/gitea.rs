@@ -119,7 +119,7 @@ impl Gitea {
     }
 
     fn start(name: &str, program: &Path, files: &Path) -> Self {
-        let folder = fresh_folder(name);
+        let folder = crate::fresh_folder(name);
         let gitea = Self {
             port: free_port(),
             ssh_port: free_port(),
@@ -294,29 +294,6 @@ impl Gitea {
         hosted.commit(owner, "main", files);
         hosted
     }
-}
-
-/// A folder for this process, and none any more for those that have ended. In memory where possible: on a busy disk each
-/// transaction takes seconds.
-fn fresh_folder(forge: &str) -> PathBuf {
-    let prefix = format!("bumpwright-{forge}-");
-    let memory = PathBuf::from("/dev/shm");
-    let root = if memory.is_dir() {
-        memory
-    } else {
-        crate::target().join("tmp")
-    };
-    std::fs::create_dir_all(&root).unwrap();
-    for entry in std::fs::read_dir(&root).unwrap().filter_map(Result::ok) {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(&prefix));
-        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-            drop(std::fs::remove_dir_all(entry.path()));
-        }
-    }
-    let folder = root.join(format!("{prefix}{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 /// A repository at the server.

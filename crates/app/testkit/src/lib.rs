@@ -89,6 +89,25 @@ fn target() -> PathBuf {
     built("..")
 }
 
+/// A folder for this process, and none any more for those that have ended. In memory where possible: on a busy disk each
+/// transaction takes seconds.
+pub(crate) fn fresh_folder(server: &str) -> PathBuf {
+    let prefix = format!("bumpwright-{server}-");
+    let memory = PathBuf::from("/dev/shm");
+    let root = if memory.is_dir() { memory } else { target().join("tmp") };
+    std::fs::create_dir_all(&root).unwrap();
+    for entry in std::fs::read_dir(&root).unwrap().filter_map(Result::ok) {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            drop(std::fs::remove_dir_all(entry.path()));
+        }
+    }
+    let folder = root.join(format!("{prefix}{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// A file in the folder above `deps`, in which a running test is.
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
