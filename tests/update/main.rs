@@ -34,6 +34,7 @@ mod remote_faults_ssh;
 mod remote_repositories;
 mod reverts;
 mod rollouts;
+mod rules;
 mod signed_images;
 mod signing;
 mod verification;

@@ -1,5 +1,7 @@
 //! The list of markers.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::paths;
@@ -8,9 +10,11 @@ use crate::cli::console::{cannot_print, complain, print, print_styled};
 use crate::cli::files::find;
 use crate::cli::markers::args::PlaceFlags;
 use crate::cli::words;
-use bumpwright_edit::{FileKind, Formats, Part, Reason, kind_of, scan};
+use bumpwright_edit::{FileKind, Formats, Part, Reason, Site, kind_of};
+use bumpwright_rules::Rules;
+use bumpwright_update::rules_above;
 
-/// A marker of a file.
+/// A marker of a file, or a field that a rule names.
 #[derive(Debug, Serialize)]
 struct Row {
     path: String,
@@ -21,6 +25,12 @@ struct Row {
     /// What of the image the field holds.
     part: &'static str,
     value: String,
+    /// The rule that names the field, if it has no marker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    /// The image that the policy has to be of for the rule to count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<String>,
     /// Why the field is not edited.
     #[serde(skip_serializing_if = "Option::is_none")]
     skip: Option<(Reason, String)>,
@@ -28,12 +38,21 @@ struct Row {
 
 /// Prints all markers, and the comments that only look like one.
 pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
-    let is_wanted = |path: &str| any_kind(path) != FileKind::Other;
+    let mut rows = Vec::new();
+    let rules = rules_above(Path::new(".")).unwrap_or_else(|fault| {
+        rows.push(Row::skipped(
+            &fault.path,
+            (fault.line, fault.column),
+            (fault.reason, fault.message),
+        ));
+        None
+    });
+    let are_for = |path: &str| rules.as_ref().is_some_and(|rules| rules.are_for(shown(path)));
+    let is_wanted = |path: &str| any_kind(path) != FileKind::Other || are_for(path);
     let found = find(&paths(place), &is_wanted);
     found.faults.iter().for_each(|fault| complain(fault));
-    let mut rows = Vec::new();
     for (path, bytes) in &found.files {
-        rows.extend(of_file(&path.display().to_string(), bytes));
+        rows.extend(of_file(&path.display().to_string(), bytes, rules.as_ref()));
     }
     match output {
         Format::Json => {
@@ -48,12 +67,10 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
     }
 }
 
-fn of_file(path: &str, bytes: &[u8]) -> Vec<Row> {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    let scan = scan(any_kind(path), bytes);
-    let mut rows: Vec<Row> = Vec::new();
-    for site in scan.sites {
-        rows.push(Row {
+impl Row {
+    fn of(path: &str, site: Site, rules: Option<&Rules>) -> Self {
+        let rule = site.rule.as_ref().and_then(|by| rules?.rules().get(by.number));
+        Self {
             path: path.to_owned(),
             line: site.line,
             column: site.column,
@@ -65,20 +82,39 @@ fn of_file(path: &str, bytes: &[u8]) -> Vec<Row> {
                 Part::Digest => "digest",
             },
             value: site.value,
+            rule: rule.map(|rule| format!("{}:{}:{}", rule.source, rule.line, rule.column)),
+            image: site.rule.and_then(|by| by.image),
             skip: None,
-        });
+        }
     }
-    for skip in scan.skips {
-        rows.push(Row {
+
+    fn skipped(path: &str, (line, column): (usize, usize), skip: (Reason, String)) -> Self {
+        Self {
             path: path.to_owned(),
-            line: skip.line,
-            column: skip.column,
+            line,
+            column,
             policy: String::new(),
             part: "",
             value: String::new(),
-            skip: Some((skip.reason, skip.message)),
-        });
+            rule: None,
+            image: None,
+            skip: Some(skip),
+        }
     }
+}
+
+/// A path as it is printed, and as rules know it.
+fn shown(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+fn of_file(path: &str, bytes: &[u8], rules: Option<&Rules>) -> Vec<Row> {
+    let path = shown(path);
+    let scan = bumpwright_update::fields(path, any_kind(path), rules, bytes);
+    let sites = scan.sites.into_iter().map(|site| Row::of(path, site, rules));
+    let skips = scan.skips.into_iter();
+    let skips = skips.map(|skip| Row::skipped(path, (skip.line, skip.column), (skip.reason, skip.message)));
+    let mut rows: Vec<Row> = sites.chain(skips).collect();
     rows.sort_by_key(|row| (row.line, row.column));
     rows
 }
@@ -91,11 +127,22 @@ fn text(rows: &[Row]) -> String {
     for row in rows {
         let place = format!("{}:{}:{}", words::inline(&row.path), row.line, row.column);
         out.push_str(&match &row.skip {
-            None => format!("{place}  {}  {}  {}\n", row.policy, row.part, words::inline(&row.value)),
+            None => {
+                let value = words::inline(&row.value);
+                format!("{place}  {}  {}  {value}{}\n", row.policy, row.part, by_rule(row))
+            }
             Some((reason, message)) => format!("{place}  skipped: {reason:?}: {}\n", words::inline(message)),
         });
     }
     out
+}
+
+fn by_rule(row: &Row) -> String {
+    match (&row.rule, &row.image) {
+        (Some(rule), Some(image)) => format!("  (rule {rule}, if the policy is of {})", words::inline(image)),
+        (Some(rule), None) => format!("  (rule {rule})"),
+        (None, _) => String::new(),
+    }
 }
 
 /// The kind of a file where all formats are read.

@@ -9,7 +9,8 @@ use super::typed::Typed;
 use crate::cli::images::Images;
 use crate::cli::places::Places;
 use crate::cli::words;
-use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation};
+use bumpwright_api::{ANNOTATION_PREFIX, AutomationAnnotations, ImageUpdateAutomation, ObjectName};
+use bumpwright_rules::Rules;
 use bumpwright_update::{Edits, FolderJob, Place, RemoteJob, Resolve, RespectReverts, Run, WorktreeCommit};
 
 /// The job of one automation, or of a plain run.
@@ -130,10 +131,20 @@ impl Typed<'_> {
             verify: self.verify.clone(),
             respect_reverts: self.respect_reverts(automation),
             dry_run: self.is_dry(automation),
+            rules: automation.map(|it| self.rules(it, &said)).transpose()?.flatten(),
             windows: said.windows,
             formats: self.args.formats.unwrap_or(said.formats),
             ..Edits::default()
         })
+    }
+
+    /// The rules of the ConfigMap that an annotation names.
+    fn rules(&self, automation: &ImageUpdateAutomation, said: &AutomationAnnotations) -> Result<Option<Rules>, String> {
+        let Some(name) = &said.rules else { return Ok(None) };
+        let name = ObjectName::new(automation.metadata.namespace_or_default(), name.as_str());
+        let found = self.objects.config_map(&name);
+        let entry = found.and_then(|found| found.data.get(bumpwright_rules::FILE));
+        bumpwright_rules::of_config_map(&name.to_string(), entry).map(Some)
     }
 
     /// `--respect-reverts`, or the automation's annotation. Commits are known by the author that is given, not by the one that git

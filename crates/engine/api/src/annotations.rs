@@ -222,6 +222,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
     ),
     annotation(
         "ImageUpdateAutomation",
+        "rules",
+        "the name of a ConfigMap in the namespace of the automation",
+        "Rules beside those of the repository's .bumpwright.yaml, in an entry of that name: fields named by their path or a pattern, without markers.",
+    ),
+    annotation(
+        "ImageUpdateAutomation",
         "settle",
         "a duration such as 20s",
         "How long a run waits for further changes after an image has changed.",

@@ -31,6 +31,8 @@ pub struct AutomationAnnotations {
     pub respect_reverts: Option<u32>,
     /// `formats`: those beside YAML that are edited.
     pub formats: Formats,
+    /// `rules`: the ConfigMap with rules, in the namespace of the automation.
+    pub rules: Option<String>,
 }
 
 /// How many commits are looked at for reverts when no number is given.
@@ -151,6 +153,7 @@ impl AutomationAnnotations {
             push_on_timeout: choice("verify-on-timeout", ["fail", "push"], "fail or push")?,
             respect_reverts: reverts_among(ours(annotations, "respect-reverts"))?,
             formats: formats(ours(annotations, "formats"))?,
+            rules: rules(ours(annotations, "rules"))?,
             settle: duration("settle")?,
             settle_at_most: duration("settle-at-most")?,
             windows: ours(annotations, "window")
@@ -181,6 +184,20 @@ fn formats(value: Option<&String>) -> Result<Formats, InvalidAnnotation> {
         value: value.clone(),
         grammar: "\"all\", or names of formats with commas between them: docker, env, hcl, ini, json, make, properties, shell, template, toml",
     })
+}
+
+/// `rules`
+fn rules(value: Option<&String>) -> Result<Option<String>, InvalidAnnotation> {
+    let Some(value) = value else { return Ok(None) };
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    match (1..=253).contains(&value.len()) && value.bytes().all(is_name) {
+        true => Ok(Some(value.clone())),
+        false => Err(InvalidAnnotation::Value {
+            key: "rules",
+            value: value.clone(),
+            grammar: "the name of a ConfigMap in the namespace of the automation",
+        }),
+    }
 }
 
 /// `respect-reverts`
@@ -258,6 +275,8 @@ pub(crate) mod tests {
             ("respect-reverts", "0"),
             ("respect-reverts", "10001"),
             ("formats", "hcl,xml"),
+            ("rules", "other/rules"),
+            ("rules", ""),
         ] {
             let error = read(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("is not"), "{error}");

@@ -18,6 +18,7 @@ use super::meta::Metadata;
 use super::secret::Secret;
 use super::service_account::ServiceAccount;
 use super::tree::{Node, SyntaxError, parse};
+use bumpwright_edit::RULE_FILE;
 
 const IMAGE_GROUP: &str = "image.toolkit.fluxcd.io";
 const SOURCE_GROUP: &str = "source.toolkit.fluxcd.io";
@@ -329,7 +330,11 @@ fn kind_of(node: &Node) -> Option<ReadKind> {
         ("", "ServiceAccount") => Some(ReadKind::ServiceAccount),
         ("", "Namespace") if node.field_text("apiVersion") == Some("v1") => Some(ReadKind::Namespace),
         // Others are for workloads.
-        ("", "ConfigMap") => node.field("data")?.field(TRUSTED_ROOT).map(|_| ReadKind::ConfigMap),
+        ("", "ConfigMap") => {
+            let data = node.field("data")?;
+            let found = data.field(TRUSTED_ROOT).or_else(|| data.field(RULE_FILE));
+            found.map(|_| ReadKind::ConfigMap)
+        }
         _ => None,
     }
 }

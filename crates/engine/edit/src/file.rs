@@ -12,6 +12,9 @@ pub const OTHER_LIMIT: usize = 1024 * 1024;
 /// Greatest size of YAML files that are read (docs/cli.md, *Output*).
 pub const YAML_LIMIT: usize = 32 * 1024 * 1024;
 
+/// The file in the root of a repository, and the entry of ConfigMaps, that has rules.
+pub const RULE_FILE: &str = ".bumpwright.yaml";
+
 /// The treatment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FileKind {

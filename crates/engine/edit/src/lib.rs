@@ -10,6 +10,7 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod block;
+mod chosen;
 mod commented;
 mod file;
 mod formats;
@@ -30,15 +31,19 @@ mod spell;
 mod splice;
 mod strict;
 pub mod unified;
+mod values;
 mod walk;
 
+pub use chosen::{Choice, choose, spans, text};
 pub use file::{
-    FileKind, Format, Formats, OTHER_LIMIT, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked, may_be_marked,
+    FileKind, Format, Formats, OTHER_LIMIT, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked,
+    may_be_marked,
 };
 pub use marking::{LeftField, Marking, Remarked, mark, unmark};
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
 pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};
 pub use scan::{LocalSkip, Scan, scan};
-pub use site::{BlockShape, Site, Spelling};
+pub use site::{BlockShape, ByRule, Site, Spelling};
 pub use splice::{Edit, SpliceError, splice};
+pub use values::Value;

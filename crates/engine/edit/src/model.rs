@@ -139,6 +139,8 @@ pub enum Reason {
     Unsigned,
     /// The value is computed from others.
     Interpolated,
+    /// A rule of a rule file names no field.
+    UnmatchedRule,
 }
 
 impl Reason {
@@ -153,7 +155,13 @@ impl Reason {
     pub fn is_faulty_marker(self) -> bool {
         matches!(
             self,
-            Self::Unparsable | Self::MalformedMarker | Self::NotAScalar | Self::UnknownPolicy | Self::TooLarge
+            Self::Unparsable
+                | Self::MalformedMarker
+                | Self::NotAScalar
+                | Self::UnknownPolicy
+                | Self::TooLarge
+                | Self::Interpolated
+                | Self::UnmatchedRule
         )
     }
 }

@@ -17,6 +17,16 @@ pub struct Scan {
     pub skips: Vec<LocalSkip>,
 }
 
+/// A file of which there is only this to be told.
+impl From<LocalSkip> for Scan {
+    fn from(skip: LocalSkip) -> Self {
+        Self {
+            sites: Vec::new(),
+            skips: vec![skip],
+        }
+    }
+}
+
 /// A skip, without the path of its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LocalSkip {

@@ -1,4 +1,4 @@
-//! A marked scalar: its place, value and spelling.
+//! A scalar that is set: its place, value and spelling.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::model::{DocumentId, Setter};
 
-/// A marked scalar of a file.
+/// A scalar of a file that is set, by its marker or a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// The setter of its marker.
+    /// What it is set to.
     pub setter: Setter,
     /// The bytes of the spelling, with quotes, without tag and anchor; for a block scalar its content, from the line after
     /// the header to the end of the last significant line.
@@ -31,6 +31,17 @@ pub struct Site {
     pub typed: bool,
     /// The object with the scalar.
     pub object: DocumentId,
+    /// The rule that names it, if it has no marker.
+    pub rule: Option<ByRule>,
+}
+
+/// The rule by which a field is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByRule {
+    /// Its number in its file.
+    pub number: usize,
+    /// The image that the policy has to be of.
+    pub image: Option<String>,
 }
 
 impl Site {
@@ -48,6 +59,7 @@ impl Site {
             untag: None,
             typed: true,
             object: DocumentId::default(),
+            rule: None,
         }
     }
 }

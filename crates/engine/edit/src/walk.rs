@@ -10,6 +10,7 @@ use std::ops::Range;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
 
 use super::block;
+use super::chosen::Choice;
 use super::lines::Lines;
 use super::marker;
 use super::model::{DocumentId, Reason, Setter};
@@ -19,6 +20,7 @@ use super::repair;
 use super::scan::{LocalSkip, Scan};
 use super::site::{Site, Spelling};
 use super::strict;
+use super::values::{Untold, Value, documents};
 
 /// The node that took a marker comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,10 @@ struct SiteWalker<'a> {
     headers: std::vec::IntoIter<Header>,
     bindings: Vec<Binding>,
     next_remark: usize,
+    /// What is chosen without markers, by the number of the scalar.
+    choice: Choice,
+    /// The scalars before this one.
+    scalars: usize,
     line_comments: Vec<Option<u32>>,
 
     heads: Vec<Remark>,
@@ -77,9 +83,24 @@ struct SiteWalker<'a> {
 /// # Errors
 /// The skip to report when the file does not parse.
 pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
+    walk_for(text, "none of the file's markers was read", None)
+}
+
+/// Reads a YAML file for the fields that `choose` names.
+///
+/// # Errors
+/// The skip to report when the file does not parse.
+pub(super) fn walk_chosen(text: &str, choose: Choose<'_>) -> Result<Scan, LocalSkip> {
+    walk_for(text, "no rule read it", Some(choose))
+}
+
+/// Chooses fields when it sees the documents of a file.
+pub(super) type Choose<'c> = &'c dyn Fn(&[Value]) -> Choice;
+
+fn walk_for(text: &str, lost: &str, choose: Option<Choose<'_>>) -> Result<Scan, LocalSkip> {
     let lines = Lines::of(text);
     let unparsable = |at: usize, why: &str| {
-        let message = format!("the YAML does not parse: {why}; correct it, none of the file's markers was read");
+        let message = format!("the YAML does not parse: {why}; correct it, {lost}");
         LocalSkip::new(lines.place(at), Reason::Unparsable, message)
     };
     if let Some((at, found)) = forbidden(text) {
@@ -90,7 +111,8 @@ pub(super) fn walk(text: &str) -> Result<Scan, LocalSkip> {
     let mut repairs = repair::budget(text.len());
     loop {
         let shadow = repaired.as_deref().unwrap_or(text);
-        let error = match read(text, shadow, &lines) {
+        let read = choice(shadow, choose).and_then(|choice| read(text, shadow, &lines, choice));
+        let error = match read {
             Ok(scan) => return Ok(scan),
             Err(Failure::Refused(at, why)) => return Err(unparsable(at, why)),
             Err(Failure::Scan(error)) => error,
@@ -113,14 +135,27 @@ enum Failure {
     Refused(usize, &'static str),
 }
 
-fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
+/// What is chosen, if it is not markers that choose.
+fn choice(shadow: &str, choose: Option<Choose<'_>>) -> Result<Option<Choice>, Failure> {
+    let Some(choose) = choose else { return Ok(None) };
+    match documents(shadow) {
+        Ok(documents) => Ok(Some(choose(&documents))),
+        Err(Untold::Scan(error)) => Err(Failure::Scan(error)),
+        Err(Untold::TooDeep(at)) => Err(Failure::Refused(at, "it nests deeper than 128 levels")),
+    }
+}
+
+fn read(text: &str, shadow: &str, lines: &Lines<'_>, choice: Option<Choice>) -> Result<Scan, Failure> {
     let mut options = options();
     let Remarks {
-        remarks,
-        markers,
+        mut remarks,
+        mut markers,
         headers,
         refused_tab,
     } = remark::read(text, shadow, &options);
+    if choice.is_some() {
+        (remarks, markers) = (Vec::new(), Vec::new());
+    }
     if let Some(at) = refused_tab {
         return Err(Failure::Refused(at, "there is a tab where only spaces may indent"));
     }
@@ -135,6 +170,8 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>) -> Result<Scan, Failure> {
         headers: headers.into_iter(),
         bindings,
         next_remark: 0,
+        choice: choice.unwrap_or_default(),
+        scalars: 0,
         line_comments: Vec::new(),
         heads: Vec::new(),
         frames: Vec::new(),
@@ -303,6 +340,8 @@ impl SiteWalker<'_> {
     fn scalar(&mut self, value: &str, style: ScalarStyle, tag: Option<&Tag>, span: &Span) {
         let mut start = span.start.byte_offset().unwrap_or_default();
         let end = span.end.byte_offset().unwrap_or(start);
+        let chosen = self.choice.remove(&self.scalars);
+        self.scalars += 1;
         let header = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
             .then(|| self.headers.next())
             .flatten();
@@ -325,7 +364,13 @@ impl SiteWalker<'_> {
             self.take(start, Binding::Key);
             return;
         }
-        let Some(setter) = self.take_marker(start) else { return };
+        let setters = match chosen {
+            Some(chosen) => chosen.into_iter().map(|(setter, rule)| (setter, Some(rule))).collect(),
+            None => match self.take_marker(start) {
+                Some(setter) => vec![(setter, None)],
+                None => return,
+            },
+        };
         let flow = self.frames.last().is_some_and(|frame| frame.flow);
         let place = match header {
             Some(header) => block::shape(self.text, header, start, end, value),
@@ -333,19 +378,22 @@ impl SiteWalker<'_> {
         };
         let (line, column) = self.lines.place(start);
         let (untag, typed) = self.tag(tag, span);
-        self.open_sites.push((self.scan.sites.len(), object));
-        self.scan.sites.push(Site {
-            setter,
-            text: self.text.get(place.0.clone()).unwrap_or_default().to_owned(),
-            span: place.0,
-            line,
-            column,
-            value: value.to_owned(),
-            spelling: place.1,
-            untag,
-            typed,
-            object: DocumentId::default(),
-        });
+        for (setter, rule) in setters {
+            self.open_sites.push((self.scan.sites.len(), object));
+            self.scan.sites.push(Site {
+                setter,
+                text: self.text.get(place.0.clone()).unwrap_or_default().to_owned(),
+                span: place.0.clone(),
+                line,
+                column,
+                value: value.to_owned(),
+                spelling: place.1.clone(),
+                untag: untag.clone(),
+                typed,
+                object: DocumentId::default(),
+                rule,
+            });
+        }
     }
 
     /// The value in go-yaml.

@@ -199,6 +199,12 @@ rules! {
         "The Kustomization reads another Git repository, an OCI artifact or a bucket that was not fetched (`--offline`, or it cannot be\n\
          reached), so what it builds is not part of the view. Objects that it brings are missing in the checks of others.\n\n\
          What to do: nothing, or check again where the source can be reached.";
+
+    UnmatchedRule "unmatched-rule" Warning "A rule of .bumpwright.yaml is not followed":
+        "No file of the repository has a name as `files` of the rule says, so it sets nothing. An error if the rule file itself cannot be read:\n\
+         then none of its rules is followed.\n\n\
+         What to do: correct the place that is named, or remove the rule.\n\n\
+         See: docs/guides/rules.md";
 }
 
 impl fmt::Display for Rule {

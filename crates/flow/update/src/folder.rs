@@ -17,10 +17,12 @@ use super::preview;
 use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
 use super::rewrite::{native, put_back, replace_all};
-use super::survey::{Marked, facts, unreadable};
+use super::ruled::{self, Named, RuleSet};
+use super::survey::{Marked, facts, kept, unreadable};
 use super::verify;
 use super::worktree::{self, WorktreeCommit};
-use bumpwright_edit::{self as edit, Formats, Plan};
+use bumpwright_edit::{self as edit, Formats, LocalSkip, Plan, Reason, Skip};
+use bumpwright_rules::Rules;
 
 /// One run in a folder.
 #[derive(Clone, Debug)]
@@ -93,13 +95,16 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
         }
     }
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
-    let (below, marked) = find_marked(job, &root, ahead)?;
+    let set = rules_of(job, &root, ahead);
+    let (below, marked) = find_marked(job, &root, Reading::of(job, &set, ahead))?;
     let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
     let mut preview = preview::preview(&marked, &job.edits, &policies, policies.now())?;
     let (policies, note) = past::of_folder(job, &root, (&marked, policies), &mut preview)?;
     report.notes.extend(note);
+    let is_all = job.edits.path.is_none() && job.only.is_none();
+    set.tell(&mut preview, &named(&marked), is_all);
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;
@@ -184,7 +189,7 @@ fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(std::io::Erro
 }
 
 /// The job's path, joined, and the marked files below it.
-fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<(String, Vec<Marked<PathBuf>>), RunError> {
+fn find_marked(job: &FolderJob, root: &Path, reading: Reading<'_>) -> Result<(String, Vec<Marked<PathBuf>>), RunError> {
     let given = job.edits.path.as_deref().or(job.only.as_deref()).unwrap_or_default();
     let path = join(given, |at| node(&root.join(at)))?;
     let start = root.join(&path);
@@ -196,7 +201,7 @@ fn find_marked(job: &FolderJob, root: &Path, ahead: &Ahead) -> Result<(String, V
     }
     let mut found = Vec::new();
     open(&start).map_err(failed("read", &start))?;
-    visit(&start, path.clone().into_bytes(), Reading::of(job, ahead), &mut found);
+    visit(&start, path.clone().into_bytes(), reading, &mut found);
     Ok((path, found))
 }
 
@@ -229,13 +234,78 @@ fn open(start: &Path) -> std::io::Result<()> {
 struct Reading<'a> {
     ahead: &'a Ahead,
     formats: Formats,
+    rules: Option<&'a Rules>,
 }
 
 impl<'a> Reading<'a> {
-    fn of(job: &FolderJob, ahead: &'a Ahead) -> Self {
-        let formats = job.edits.formats;
-        Self { ahead, formats }
+    fn of(job: &FolderJob, set: &'a RuleSet, ahead: &'a Ahead) -> Self {
+        Self {
+            ahead,
+            formats: job.edits.formats,
+            rules: set.rules.as_ref(),
+        }
     }
+
+    /// The rules, if one of them is for this file.
+    fn rules_for(self, path: &str) -> Option<&'a Rules> {
+        self.rules.filter(|rules| rules.are_for(path))
+    }
+}
+
+/// The rules of the repository that a folder is in, for paths in the folder; none without a rule file.
+///
+/// # Errors
+/// The rule file cannot be followed: its place, and why.
+pub fn rules_above(folder: &Path) -> Result<Option<Rules>, Skip> {
+    let root = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    rules_in(&root, &Ahead::default(), None).into_rules()
+}
+
+/// The rules of the repository that the folder is in, from its root or the folder itself, and those of the job.
+fn rules_of(job: &FolderJob, root: &Path, ahead: &Ahead) -> RuleSet {
+    rules_in(root, ahead, job.edits.rules.as_ref())
+}
+
+fn rules_in(root: &Path, ahead: &Ahead, given: Option<&Rules>) -> RuleSet {
+    let mut below = String::new();
+    let mut above = String::new();
+    for folder in root.ancestors() {
+        let file = folder.join(bumpwright_rules::FILE);
+        if fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file()) {
+            let read = read_rules(&file, ahead);
+            return RuleSet::of_folder(read, (&above, &below), given);
+        }
+        let name = folder.file_name().map(|name| name.to_string_lossy());
+        let (Some(name), false) = (name, folder.join(".git").exists()) else {
+            break;
+        };
+        below = match below.as_str() {
+            "" => name.into_owned(),
+            below => format!("{name}/{below}"),
+        };
+        above.push_str("../");
+    }
+    RuleSet::of(None, given)
+}
+
+fn read_rules(file: &Path, ahead: &Ahead) -> Result<Vec<u8>, LocalSkip> {
+    let limit = u64::try_from(bumpwright_rules::LONGEST).unwrap_or(u64::MAX);
+    ahead.read(file, limit + 1).map_err(|error| LocalSkip {
+        line: 1,
+        column: 1,
+        reason: Reason::Unparsable,
+        message: format!("it cannot be read: {error}"),
+    })
+}
+
+/// The rules that are for one of the files.
+fn named(marked: &[Marked<PathBuf>]) -> Named {
+    let ruled = marked
+        .iter()
+        .filter_map(|file| Some((&file.path, file.rules.as_ref()?)));
+    ruled
+        .flat_map(|(path, rules)| rules.numbers(&String::from_utf8_lossy(path)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Visits a file, or all files below a folder in the order of their names. Links, Git's own folders and the roots of other
@@ -250,6 +320,7 @@ fn visit(at: &Path, path: Vec<u8>, reading: Reading<'_>, found: &mut Vec<Marked<
             path,
             place: at.to_owned(),
             facts: unreadable(&error),
+            rules: None,
         });
     }
 }
@@ -281,18 +352,30 @@ fn try_visit(at: &Path, path: &[u8], reading: Reading<'_>, found: &mut Vec<Marke
 
 /// Reads one file, unless it is too large.
 fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::Result<Option<Marked<PathBuf>>> {
-    let kind = edit::kind_of(&String::from_utf8_lossy(path), reading.formats);
+    let name = String::from_utf8_lossy(path);
+    let kind = edit::kind_of(&name, reading.formats);
     let limit = super::survey::size_limit(kind);
-    let facts = if size > limit {
+    let rules = reading.rules_for(&name);
+    let mut facts = if size > limit {
         super::survey::too_large(kind, size)
     } else {
-        facts(kind, &reading.ahead.read(at, limit)?)
+        let bytes = reading.ahead.read(at, limit)?;
+        let mut facts = facts(kind, &bytes);
+        if rules.is_some() {
+            let path = &*name;
+            facts.scan = kept(ruled::Reading { path, kind, rules }.scan(&bytes));
+        }
+        facts
     };
-    Ok(facts.matters().then(|| Marked {
+    if rules.is_some() && size > limit && facts.scan.is_none() {
+        facts.scan = kept(ruled::too_large(size).into());
+    }
+    Ok((facts.matters() || rules.is_some()).then(|| Marked {
         path: path.to_vec(),
         place: at.to_owned(),
         kind,
         facts,
+        rules: rules.cloned(),
     }))
 }
 
@@ -310,7 +393,12 @@ fn all_policies(
     let mut whole = Vec::new();
     // Without a path the whole folder (or the file) has been visited already.
     let all = if job.edits.path.is_some() {
-        visit(root, Vec::new(), Reading::of(job, ahead), &mut whole);
+        visit(
+            root,
+            Vec::new(),
+            Reading::of(job, &RuleSet::default(), ahead),
+            &mut whole,
+        );
         whole.as_slice()
     } else {
         marked

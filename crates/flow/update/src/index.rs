@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 
+use super::ruled::RuledTrees;
 use super::story::Stories;
 use super::survey::Marked;
 use bumpwright_edit::{FileKind, Formats, Scan};
@@ -120,6 +121,7 @@ pub struct Index {
     /// Held by surveys: what they have asked about must not be forgotten meanwhile.
     surveys: RwLock<()>,
     stories: Stories,
+    ruled: RuledTrees,
 }
 
 #[derive(Debug, Default)]
@@ -177,6 +179,7 @@ impl Index {
             state: Mutex::new(state),
             surveys: RwLock::default(),
             stories: Stories::default(),
+            ruled: RuledTrees::default(),
         }
     }
 
@@ -226,6 +229,11 @@ impl Index {
     /// What earlier runs have found in the history of fields.
     pub(super) fn stories(&self) -> &Stories {
         &self.stories
+    }
+
+    /// The files that rules are for.
+    pub(super) fn ruled(&self) -> &RuledTrees {
+        &self.ruled
     }
 
     /// Returns whether the tree is known.
@@ -417,6 +425,7 @@ impl IndexState {
                         place: child.id,
                         kind,
                         facts,
+                        rules: None,
                     });
                 }
             }

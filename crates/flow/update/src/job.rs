@@ -15,6 +15,7 @@ use bumpwright_edit::Formats;
 use bumpwright_forge::Forge;
 use bumpwright_git::GitError;
 use bumpwright_policy::Windows;
+use bumpwright_rules::Rules;
 use bumpwright_signing::Signer;
 
 /// The policies to apply, for which automation, and below which path.
@@ -46,6 +47,8 @@ pub struct Edits {
     pub windows: Option<Windows>,
     /// The formats beside YAML that are edited.
     pub formats: Formats,
+    /// Rules beside those of the repository.
+    pub rules: Option<Rules>,
 }
 
 /// How reverts are looked for.

@@ -20,6 +20,7 @@ use bumpwright_api::ImagePolicy;
 use bumpwright_git::{GitError, History, ObjectId, Objects};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_rules::Rules;
 
 /// Edits that the past says are not to be made, as skips: of images that are not proven, or that people have reverted. Costs nothing
 /// unless the preview has edits, and one of the two is asked for. Returns the policies with the images that are proven, and a note.
@@ -97,7 +98,7 @@ pub fn proven_in(
                 .map(|from| source.objects.find(tree, from.path.as_bytes()));
             matches!(found, Some(Ok(Some(_))))
         });
-        source.prove(&policies, &promoted).map_err(failed)
+        source.prove((&policies, None), &promoted).map_err(failed)
     });
     Ok(proven?.unwrap_or_default())
 }
@@ -155,7 +156,9 @@ impl Source<'_> {
     ) -> Result<(Arc<Policies>, Option<String>), RunError> {
         let promoted = promotion::promoted(&policies, preview);
         if !promoted.is_empty() {
-            let proven = self.prove(&policies, &promoted).map_err(failed)?;
+            let proven = self
+                .prove((&policies, edits.rules.as_ref()), &promoted)
+                .map_err(failed)?;
             policies = promotion::apply(&proven, (marked, edits), &policies, self.now, preview)?;
         }
         let Some(asked) = edits.respect_reverts.as_ref().filter(|_| !preview.files.is_empty()) else {
@@ -174,7 +177,7 @@ impl Source<'_> {
 
     fn prove(
         &self,
-        policies: &Policies,
+        (policies, rules): (&Policies, Option<&Rules>),
         promoted: &BTreeSet<PolicyName>,
     ) -> Result<BTreeMap<PolicyName, Proven>, GitError> {
         let branch = Branch {
@@ -182,6 +185,7 @@ impl Source<'_> {
             history: (self.history)(promotion::COMMITS)?.of_branch(),
             tree: self.objects.commit(self.tip)?.tree,
             index: self.index,
+            rules,
             now: self.now,
         };
         promotion::prove(branch, policies, promoted)

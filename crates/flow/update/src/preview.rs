@@ -1,5 +1,6 @@
 //! The pure middle of every run: markers and policies in, changed fields, skips and spliced files out.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::report::{FileChange, MarkedField};
 use super::survey::Marked;
 use super::view::View;
 use super::windows::Timed;
-use bumpwright_edit::{self as edit, Change, Images as _, Plan, Reason, Site, Skip, Verdict};
+use bumpwright_edit::{self as edit, Change, Images as _, Plan, Reason, Scan, Site, Skip, Verdict};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
 
@@ -35,11 +36,42 @@ pub struct Preview {
     pub unknown: BTreeSet<PolicyName>,
     /// The images of those of them that are of other namespaces and allow the automation.
     pub others: BTreeMap<PolicyName, LatestRef>,
+    /// The rules that name a field which may be set, by their numbers.
+    pub(crate) followed: BTreeSet<usize>,
+    /// Rules that depend on the image of a policy, and why it has none.
+    pub(crate) refused: BTreeMap<usize, (Reason, String)>,
     /// When fields that wait may be written first: a window opens, or a tag has been somewhere for long enough.
     pub due: Option<Time>,
 }
 
 impl Preview {
+    /// The fields without those that rules name for other images than that of their policy; of several rules for one field the first one counts.
+    fn applicable<'s>(&mut self, scan: &'s Scan, view: &View<'_>) -> Cow<'s, Scan> {
+        if scan.sites.iter().all(|site| site.rule.is_none()) {
+            return Cow::Borrowed(scan);
+        }
+        let mut scan = scan.clone();
+        scan.sites.retain(|site| self.follows(site, view));
+        scan.sites.dedup_by(|later, first| later.span == first.span);
+        Cow::Owned(scan)
+    }
+
+    fn follows(&mut self, site: &Site, view: &View<'_>) -> bool {
+        let Some(rule) = &site.rule else { return true };
+        if let Some(wanted) = &rule.image {
+            match view.verdict(&site.setter.policy) {
+                Verdict::Image(image) if edit::is_same_image(wanted, &image.name) => {}
+                Verdict::Image(_) => return false,
+                Verdict::Skip(reason, message) => {
+                    self.refused.entry(rule.number).or_insert((reason, message));
+                    return false;
+                }
+            }
+        }
+        self.followed.insert(rule.number);
+        true
+    }
+
     /// Keeps the place of a field, unless there are many of its policy.
     fn keep(&mut self, path: &[u8], site: &Site) {
         let policy = &site.setter.policy;
@@ -114,6 +146,7 @@ pub fn preview<Place>(
     let mut out = Preview::default();
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
+        let scan = &*out.applicable(scan, &view);
         for site in &scan.sites {
             out.keep(&file.path, site);
             if !out.named.contains(&site.setter.policy) {
@@ -164,7 +197,7 @@ pub fn resolved<Place>(policies: Arc<Policies>, marked: &[Marked<Place>], edits:
     let selector = edits.selector.as_ref();
     let wants = |labels: &BTreeMap<String, String>| selector.is_none_or(|s| s.matches(labels).unwrap_or(false));
     let mut held = Held::default();
-    for site in sites(marked) {
+    for site in sites(marked).filter(|site| site.rule.as_ref().is_none_or(|rule| rule.image.is_none())) {
         held.add(&site.setter, &site.value);
     }
     let named = sites(marked).map(|site| &site.setter.policy);

@@ -11,6 +11,7 @@ use super::job::Edits;
 use super::paths::{Differing, Paths, moved};
 use super::policies::Policies;
 use super::preview::{self, Preview, skip};
+use super::ruled::{Reading, rules_of_tree};
 use super::story::{Field, Told, fields_of, told};
 use super::survey::{Marked, survey, survey_file};
 use super::taken_back::{compare, together};
@@ -18,6 +19,7 @@ use bumpwright_edit::{Change, FileKind, Formats, Part, Reason, Site, is_same_ima
 use bumpwright_git::{EntryKind, GitError, History, ObjectId, Objects, Visited};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_rules::Rules;
 
 /// How many commits are looked at for a change, at most. More of them in the time that images have to have been there are not proven.
 pub(super) const COMMITS: u32 = 10_000;
@@ -35,6 +37,8 @@ pub(super) struct Branch<'a> {
     /// The root tree of its tip.
     pub(super) tree: ObjectId,
     pub(super) index: &'a Index,
+    /// Rules beside those of the repository.
+    pub(super) rules: Option<&'a Rules>,
     /// The time of the run.
     pub(super) now: &'a Time,
 }
@@ -56,6 +60,7 @@ pub struct Proven {
 struct Proof {
     path: Vec<u8>,
     kind: FileKind,
+    rules: Option<Rules>,
     fields: Vec<Kept>,
 }
 
@@ -159,7 +164,7 @@ pub(super) fn prove(
     let mut below: BTreeMap<&str, Vec<Proof>> = BTreeMap::new();
     for (_, promotion) in promotions() {
         if !below.contains_key(promotion.path.as_str()) {
-            below.insert(&promotion.path, proofs(&branch, promotion.path.as_bytes())?);
+            below.insert(&promotion.path, proofs(&branch, promotion.path.as_bytes(), policies)?);
         }
     }
     let now = branch.now.unix_seconds();
@@ -201,16 +206,22 @@ pub(super) fn prove(
 const NANOSECONDS: i64 = 1_000_000_000;
 
 /// The marked files below a path, of all formats.
-fn proofs(branch: &Branch<'_>, path: &[u8]) -> Result<Vec<Proof>, GitError> {
-    let found = branch.objects.find(branch.tree, path)?;
-    let surveyed = match found {
-        Some(found) if found.kind == EntryKind::Tree => {
-            survey(branch.objects, branch.index, (found.id, Formats::all()), path)?
-        }
-        Some(found) if found.kind.is_file() => {
-            survey_file(branch.objects, branch.index, (found.id, Formats::all()), path)?
-        }
-        _ => return Ok(Vec::new()),
+fn proofs(branch: &Branch<'_>, path: &[u8], policies: &Policies) -> Result<Vec<Proof>, GitError> {
+    let Some(found) = branch.objects.find(branch.tree, path)? else {
+        return Ok(Vec::new());
+    };
+    let is_tree = found.kind == EntryKind::Tree;
+    let mut surveyed = match is_tree {
+        true => survey(branch.objects, branch.index, (found.id, Formats::all()), path)?,
+        false if found.kind.is_file() => survey_file(branch.objects, branch.index, (found.id, Formats::all()), path)?,
+        false => return Ok(Vec::new()),
+    };
+    let set = rules_of_tree(branch.objects, branch.tree, branch.rules)?;
+    surveyed.add_ruled(branch.objects, branch.index, ((found.id, path), is_tree), set)?;
+    let is_meant = |site: &&Site| {
+        let image = policies.image(&site.setter.policy);
+        let wanted = site.rule.as_ref().and_then(|rule| rule.image.as_ref());
+        wanted.is_none_or(|wanted| image.is_some_and(|image| is_same_image(wanted, &image.name)))
     };
     let proof = |file: &Marked| {
         let sites = file.facts.scan.as_ref()?.sites.as_slice();
@@ -222,7 +233,8 @@ fn proofs(branch: &Branch<'_>, path: &[u8]) -> Result<Vec<Proof>, GitError> {
         Some(Proof {
             path: file.path.clone(),
             kind: file.kind,
-            fields: sites.iter().map(kept).collect(),
+            rules: file.rules.clone(),
+            fields: sites.iter().filter(is_meant).map(kept).collect(),
         })
     };
     Ok(surveyed.files.iter().filter_map(proof).collect())
@@ -280,7 +292,13 @@ fn changed(
         };
         match before {
             Some(before) => {
-                let old = fields_of(branch.objects, before, proof.kind, branch.history.walk())?;
+                let path = String::from_utf8_lossy(&proof.path);
+                let reading = Reading {
+                    path: &path,
+                    kind: proof.kind,
+                    rules: proof.rules.as_ref(),
+                };
+                let old = fields_of(branch.objects, before, reading, branch.history.walk())?;
                 proof.since(visited, |field| field.value(&old));
             }
             None => new.entry(after).or_default().push(file),

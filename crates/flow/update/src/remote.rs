@@ -174,6 +174,11 @@ impl Attempt<'_> {
         let (policies, mut preview) = self.edits(policies, &base, &surveyed)?;
         let (policies, note) = past::of_remote(job, self.place, &base, (&surveyed.files, policies), &mut preview)?;
         report.notes.extend(note);
+        if job.edits.put_back.is_none() {
+            surveyed
+                .rules
+                .tell(&mut preview, &surveyed.named, job.edits.path.is_none());
+        }
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;

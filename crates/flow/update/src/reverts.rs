@@ -7,11 +7,13 @@ use super::job::RespectReverts;
 use super::paths::{Differing, Paths, moved};
 use super::policies::Policies;
 use super::preview::Preview;
+use super::ruled::Reading;
 use super::story::{Field, Held, Left, Stories, Story, Telling, Told, fields_of, told};
 use super::survey::Marked;
 use super::taken_back::take_out;
 use bumpwright_edit::{Change, FileKind};
 use bumpwright_git::{CommitInfo, GitError, History, ObjectId, Objects, Visited};
+use bumpwright_rules::Rules;
 
 /// The most versions of files whose fields are kept at once; each is wanted for two commits in a row.
 const VERSIONS: usize = 64;
@@ -32,6 +34,7 @@ pub(super) struct Past<'a> {
 struct Edited {
     path: Vec<u8>,
     kind: FileKind,
+    rules: Option<Rules>,
     fields: Vec<Open>,
     /// What others did to it, newest first. Which fields that were is mostly not needed.
     others: Vec<Other>,
@@ -101,8 +104,19 @@ impl Edited {
         Self {
             path: [prefix, &file.path].concat(),
             kind: file.kind,
+            rules: file.rules.clone(),
             fields: changes.iter().map(open).collect(),
             others: Vec::new(),
+        }
+    }
+
+    /// How its contents are read; rules know paths in the folder of the run.
+    fn reading(&self, prefix: &[u8]) -> Reading<'_> {
+        let path = self.path.strip_prefix(prefix).unwrap_or(&self.path);
+        Reading {
+            path: std::str::from_utf8(path).unwrap_or_default(),
+            kind: self.kind,
+            rules: self.rules.as_ref(),
         }
     }
 
@@ -128,7 +142,7 @@ struct Walking<'w, 'a> {
     past: &'w mut Past<'a>,
     asked: &'w RespectReverts,
     /// The fields of some versions of files.
-    versions: HashMap<(ObjectId, FileKind), Vec<Held>>,
+    versions: HashMap<(ObjectId, Vec<u8>), Vec<Held>>,
 }
 
 impl Walking<'_, '_> {
@@ -163,7 +177,7 @@ impl Walking<'_, '_> {
         }
         let mut left: Vec<Vec<Left>> = file.fields.iter().map(|_| Vec::new()).collect();
         for other in &file.others {
-            let (before, after) = self.both((other.before, other.after), file.kind)?;
+            let (before, after) = self.both((other.before, other.after), file)?;
             for (open, left) in file.fields.iter().zip(&mut left) {
                 let is_newer = open.end.is_none_or(|end| other.place < end);
                 if is_newer && let Some((old, new)) = difference(&open.field, before, after) {
@@ -263,7 +277,7 @@ impl Walking<'_, '_> {
 
     /// Ends the stories of the fields that the automation wrote.
     fn wrote(&mut self, ours: &Other, file: &mut Edited) -> Result<(), GitError> {
-        let (before, after) = self.both((ours.before, ours.after), file.kind)?;
+        let (before, after) = self.both((ours.before, ours.after), file)?;
         for open in file.open() {
             if let Some((_, new)) = difference(&open.field, before, after) {
                 open.story.wrote(new, ours.by.clone(), ours.place);
@@ -274,18 +288,24 @@ impl Walking<'_, '_> {
     }
 
     /// The fields of a file before and after a commit.
-    fn both(&mut self, (before, after): (ObjectId, ObjectId), kind: FileKind) -> Result<(&[Held], &[Held]), GitError> {
+    fn both(&mut self, (before, after): (ObjectId, ObjectId), file: &Edited) -> Result<(&[Held], &[Held]), GitError> {
         if self.versions.len() >= VERSIONS {
             self.versions.clear();
         }
-        for blob in [before, after] {
-            if !self.versions.contains_key(&(blob, kind)) {
-                let fields = fields_of(self.past.objects, blob, kind, self.past.history.walk())?;
-                self.versions.insert((blob, kind), fields);
+        let (before, after) = ((before, file.path.clone()), (after, file.path.clone()));
+        for version in [&before, &after] {
+            if !self.versions.contains_key(version) {
+                let fields = fields_of(
+                    self.past.objects,
+                    version.0,
+                    file.reading(self.past.prefix),
+                    self.past.history.walk(),
+                )?;
+                self.versions.insert(version.clone(), fields);
             }
         }
-        let of = |blob| self.versions.get(&(blob, kind)).map_or(&[][..], Vec::as_slice);
-        Ok((of(before), of(after)))
+        let of = |version| self.versions.get(version).map_or(&[][..], Vec::as_slice);
+        Ok((of(&before), of(&after)))
     }
 }
 

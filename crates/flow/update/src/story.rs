@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::ruled::Reading;
 use super::survey;
-use bumpwright_edit::{Change, DocumentId, FileKind, Setter, Site};
+use bumpwright_edit::{Change, DocumentId, Setter, Site};
 use bumpwright_git::{CommitInfo, GitError, ObjectId, Objects, Walk};
 use bumpwright_gostd::Time;
 
@@ -124,14 +125,19 @@ impl Field {
 }
 
 /// The marked fields of a version of a file.
-pub(super) fn fields_of(objects: &Objects, blob: ObjectId, kind: FileKind, walk: &Walk) -> Result<Vec<Held>, GitError> {
-    let bytes = match objects.held_blob(blob, survey::size_limit(kind)) {
+pub(super) fn fields_of(
+    objects: &Objects,
+    blob: ObjectId,
+    reading: Reading<'_>,
+    walk: &Walk,
+) -> Result<Vec<Held>, GitError> {
+    let bytes = match objects.held_blob(blob, survey::size_limit(reading.kind)) {
         Ok((bytes, _)) => bytes,
         Err(GitError::TooLarge { .. }) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     walk.read(bytes.len() as u64)?;
-    let sites = bumpwright_edit::scan(kind, &bytes).sites;
+    let sites = reading.scan(&bytes).sites;
     let fields = sites.into_iter().map(|site| Held {
         setter: site.setter,
         object: site.object,
@@ -230,7 +236,7 @@ impl Stories {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use bumpwright_edit::{Scan, plan, scan};
+    use bumpwright_edit::{FileKind, Scan, plan, scan};
 
     const MARKER: &str = r#"# {"$imagepolicy": "fs:app:tag"}"#;
 

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::index::{BlobFacts, Child, Folder, Index};
+use super::ruled::{Named, RuleSet, merge};
 use bumpwright_api::could_hold;
 use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan};
 use bumpwright_git::{Entry, EntryKind, GitError, ObjectId, Objects, Walk};
+use bumpwright_rules::Rules;
 
 /// Limit on folder nesting: each level costs stack.
-const MAX_DEPTH: usize = 256;
+pub(super) const MAX_DEPTH: usize = 256;
 
 /// A file with markers or policies.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Marked<Place = ObjectId> {
     pub kind: FileKind,
     /// Facts about its content.
     pub facts: BlobFacts,
+    /// The rules of the run, if one of them is for this file.
+    pub rules: Option<Rules>,
 }
 
 /// Files with markers or policies.
@@ -32,19 +36,51 @@ pub struct Surveyed {
     pub files: Vec<Marked>,
     /// Budget for them and for the results of the run.
     pub walk: Walk,
+    /// The rules of the run.
+    pub(crate) rules: RuleSet,
+    /// Those of them that are for one of the files.
+    pub(crate) named: Named,
     /// Memory for new facts, which the index keeps until the run is over.
     _learnt: Option<Walk>,
 }
 
 impl Surveyed {
+    fn new(files: Vec<Marked>, walk: Walk, learnt: Option<Walk>) -> Self {
+        Self {
+            files,
+            walk,
+            rules: RuleSet::default(),
+            named: Named::new(),
+            _learnt: learnt,
+        }
+    }
+
+    /// Adds the files that rules are for: below a tree at a path, or the file there.
+    ///
+    /// # Errors
+    /// When an object cannot be read, or there are too many.
+    pub(crate) fn add_ruled(
+        &mut self,
+        objects: &Objects,
+        index: &Index,
+        (place, is_tree): ((ObjectId, &[u8]), bool),
+        set: RuleSet,
+    ) -> Result<(), GitError> {
+        if let Some(rules) = set.rules.as_ref().filter(|rules| !rules.rules().is_empty()) {
+            let found = match is_tree {
+                true => index.ruled().find(objects, rules, place, &mut self.walk)?,
+                false => index.ruled().file(objects, rules, place, &mut self.walk)?,
+            };
+            self.named = merge(&mut self.files, &found, rules);
+        }
+        self.rules = set;
+        Ok(())
+    }
+
     /// An empty survey.
     pub(super) fn none(objects: &Objects) -> Self {
         let walk = Walk::new(FILES, objects);
-        Self {
-            files: Vec::new(),
-            walk,
-            _learnt: None,
-        }
+        Self::new(Vec::new(), walk, None)
     }
 }
 
@@ -62,8 +98,7 @@ pub fn survey(objects: &Objects, index: &Index, root: Folder, prefix: &[u8]) -> 
     let learnt = learn(objects, index, root)?;
     let mut walk = Walk::new(FILES, objects);
     let files = index.files(root, prefix, &mut walk)?;
-    let _learnt = Some(learnt);
-    Ok(Surveyed { files, walk, _learnt })
+    Ok(Surveyed::new(files, walk, Some(learnt)))
 }
 
 /// Surveys one file.
@@ -87,9 +122,9 @@ pub fn survey_file(
         place: blob,
         kind,
         facts,
+        rules: None,
     }];
-    let _learnt = None;
-    Ok(Surveyed { files, walk, _learnt })
+    Ok(Surveyed::new(files, walk, None))
 }
 
 /// Reads the unknown objects below `root` and adds them to the index.
@@ -305,6 +340,6 @@ pub fn size_limit(kind: FileKind) -> u64 {
 }
 
 /// A scan with results.
-fn kept(scan: Scan) -> Option<Arc<Scan>> {
+pub(super) fn kept(scan: Scan) -> Option<Arc<Scan>> {
     (!scan.sites.is_empty() || !scan.skips.is_empty()).then(|| Arc::new(scan))
 }

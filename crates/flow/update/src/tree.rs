@@ -10,6 +10,7 @@ use super::policies::Policies;
 use super::preview;
 use super::report::FileChange;
 use super::repository_policies;
+use super::ruled::rules_of_tree;
 use super::survey::{self, Marked, Surveyed};
 use bumpwright_edit::Plan;
 use bumpwright_git::{EntryKind, Fetched, GitError, Walk};
@@ -40,7 +41,7 @@ impl Tree<'_> {
         };
         let reading = |source| self.job.read_failed(source);
         let found = objects.find(root, path.as_bytes()).map_err(reading)?;
-        let surveyed = match found {
+        let mut surveyed = match found {
             Some(found) if found.kind == EntryKind::Tree => {
                 survey::survey(objects, self.index, (found.id, formats), path.as_bytes()).map_err(reading)?
             }
@@ -56,6 +57,13 @@ impl Tree<'_> {
                 });
             }
         };
+        let set = rules_of_tree(objects, root, self.job.edits.rules.as_ref()).map_err(reading)?;
+        if let Some(found) = found {
+            let place = (found.id, path.as_bytes());
+            surveyed
+                .add_ruled(objects, self.index, (place, found.kind == EntryKind::Tree), set)
+                .map_err(reading)?;
+        }
         Ok((path, surveyed))
     }
 

@@ -9,6 +9,7 @@ mod job;
 mod others;
 mod preview;
 mod rollout;
+mod rules;
 mod skips;
 mod status;
 mod validate;
@@ -146,8 +147,7 @@ impl ImageUpdateAutomations {
         let context = &self.0;
         let (automation, annotations) = (Arc::new(valid.automation), valid.annotations);
         let namespace = automation.metadata.namespace_or_default();
-        let selector = automation.spec.policy_selector.as_ref();
-        let (policies, mut observed) = context.policy_book.of(namespace, selector);
+        let (policies, mut observed) = (context.policy_book).of(namespace, automation.spec.policy_selector.as_ref());
         let others = policies.others().cloned();
         let repository = dereference::repository(context, &automation).await?;
         let objects = dereference::objects(context, &automation, &repository).await?;
@@ -157,6 +157,7 @@ impl ImageUpdateAutomations {
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
         job::annotate(&mut job, &annotations);
         job.edits.verify = verifier;
+        job.edits.rules = rules::of(context, &automation, &annotations).await?;
         following.iter().for_each(|following| following.prepare(&mut job.edits));
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());

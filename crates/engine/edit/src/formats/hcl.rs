@@ -160,26 +160,31 @@ impl Reader<'_> {
     fn heredoc(&mut self) {
         self.token(Next::Other);
         self.follows(false);
-        self.cursor.at += 2;
-        self.cursor.pass("-");
-        let start = self.cursor;
-        self.cursor.skip_while(|byte| is_word(byte) || byte == b'-');
-        let name = start.until(self.cursor.at);
-        if name.is_empty() {
+        pass_heredoc(&mut self.cursor);
+    }
+}
+
+/// Passes a here document, to the end of the line that ends it.
+pub(super) fn pass_heredoc(cursor: &mut Cursor<'_>) {
+    cursor.at += 2;
+    cursor.pass("-");
+    let start = *cursor;
+    cursor.skip_while(|byte| is_word(byte) || byte == b'-');
+    let name = start.until(cursor.at);
+    if name.is_empty() {
+        return;
+    }
+    while cursor.peek().is_some() {
+        cursor.next_line();
+        if cursor.line().trim() == name {
+            cursor.skip_line();
             return;
-        }
-        while self.cursor.peek().is_some() {
-            self.cursor.next_line();
-            if self.cursor.line().trim() == name {
-                self.cursor.skip_line();
-                return;
-            }
         }
     }
 }
 
 /// Passes a text in quotes, with what is in its templates; none when it has no end on its line.
-fn quoted(cursor: &mut Cursor<'_>) -> Option<State> {
+pub(super) fn quoted(cursor: &mut Cursor<'_>) -> Option<State> {
     cursor.at += 1;
     let mut state = State::Whole;
     while let Some(byte) = cursor.peek() {

@@ -8,20 +8,25 @@ use super::super::marker;
 use super::super::model::{Reason, Setter};
 use super::super::scan::{LocalSkip, Scan};
 use super::super::site::Site;
+use super::reader::{State, Value};
+use super::values::{Refused, Values};
 
 const KEY: &str = "$imagepolicy";
 
 /// Nesting deeper than this is refused.
 const DEEPEST: usize = 1_000;
 
+/// The values of a file.
+pub(super) fn values(text: &str) -> Result<Values, Refused> {
+    let mut reader = Reader::new(text, Some(Values::default()));
+    let read = reader.read();
+    read.map_err(|why| (reader.at, why.to_owned()))?;
+    Ok(reader.values.unwrap_or_default())
+}
+
 pub(super) fn scan(text: &str) -> Scan {
     let lines = Lines::of(text);
-    let mut reader = Reader {
-        text,
-        at: 0,
-        open: Vec::new(),
-        found: Vec::new(),
-    };
+    let mut reader = Reader::new(text, None);
     if let Err(why) = reader.read() {
         let message = format!("the JSON does not parse: {why}; correct it, none of the file's markers was read");
         return Scan {
@@ -59,6 +64,8 @@ struct Reader<'a> {
     at: usize,
     open: Vec<Frame>,
     found: Vec<Found>,
+    /// All values, where they are wanted.
+    values: Option<Values>,
 }
 
 /// An object or a list around.
@@ -71,6 +78,16 @@ struct Frame {
 }
 
 impl<'a> Reader<'a> {
+    fn new(text: &'a str, values: Option<Values>) -> Self {
+        Self {
+            text,
+            at: 0,
+            open: Vec::new(),
+            found: Vec::new(),
+            values,
+        }
+    }
+
     /// Reads all values; texts in them are looked at as their objects end.
     fn read(&mut self) -> Result<(), &'static str> {
         let mut is_value_next = true;
@@ -95,7 +112,9 @@ impl<'a> Reader<'a> {
                     is_value_next = true;
                 }
                 _ => {
+                    let start = self.at;
                     self.other()?;
+                    self.keep(start..self.at, State::Other("no text; put it in quotes"));
                     self.value(None);
                 }
             }
@@ -115,6 +134,11 @@ impl<'a> Reader<'a> {
         if self.open.len() >= DEEPEST {
             return Err("it nests too deep");
         }
+        if let Some(values) = &mut self.values
+            && !values.tree.open(byte == b'{')
+        {
+            return Err("it nests deeper than 128 levels");
+        }
         self.at += 1;
         self.open.push(Frame {
             is_object: byte == b'{',
@@ -127,6 +151,9 @@ impl<'a> Reader<'a> {
         let frame = self.open.pop().filter(|frame| frame.is_object == (byte == b'}'));
         let frame = frame.ok_or("a bracket closes what is not open")?;
         self.at += 1;
+        if let Some(values) = &mut self.values {
+            values.tree.close();
+        }
         self.members(&frame);
         self.value(None);
         Ok(())
@@ -172,12 +199,27 @@ impl<'a> Reader<'a> {
             self.at = text.start;
             return Err("there is no comma or colon before a text");
         }
+        let has_escapes = self.text.get(text.clone()).is_some_and(|raw| raw.contains('\\'));
+        self.keep(text.clone(), if has_escapes { State::ESCAPED } else { State::Whole });
         match self.open.last_mut() {
             Some(frame) if frame.is_object && frame.key.is_none() => frame.key = Some(text),
             Some(frame) if frame.is_object => self.value(Some(text)),
             _ => self.lonely(&text),
         }
         Ok(())
+    }
+
+    /// Keeps a scalar, if values are wanted.
+    fn keep(&mut self, span: Range<usize>, state: State) {
+        let Some(mut values) = self.values.take() else { return };
+        let is_text = self.text.as_bytes().get(span.start) == Some(&b'"');
+        let (text, inside) = match is_text {
+            true => (self.read_text(&span), span.start + 1..span.end - 1),
+            false => (self.text.get(span.clone()).unwrap_or_default().to_owned(), span.clone()),
+        };
+        let (at, span) = (span.start, inside);
+        values.scalar(&text, Value { at, span, state });
+        self.values = Some(values);
     }
 
     /// A value of the object around, if there is one.

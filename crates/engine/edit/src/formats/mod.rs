@@ -6,12 +6,15 @@
 mod assignments;
 mod docker;
 mod hcl;
+mod hcl_tree;
 mod json;
 mod properties;
 mod reader;
 mod shell;
 mod template;
 mod toml;
+mod toml_tree;
+mod values;
 
 use std::collections::BTreeSet;
 
@@ -23,6 +26,7 @@ use super::scan::{LocalSkip, Scan};
 use super::site::Site;
 use assignments::Dialect;
 use reader::{Comment, Found, State, Value};
+pub(super) use values::choose;
 
 /// The markers of a file in this format.
 pub(super) fn scan(format: Format, text: &str) -> Scan {

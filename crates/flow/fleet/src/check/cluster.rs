@@ -30,6 +30,14 @@ pub(super) struct Cluster<'c> {
     unbuilt: Vec<String>,
 }
 
+/// The ImagePolicies of all clusters.
+pub(super) fn policies(clusters: &[Cluster<'_>]) -> BTreeSet<ObjectName> {
+    let policies = clusters
+        .iter()
+        .flat_map(|cluster| cluster.of_kind(IMAGE_GROUP, "ImagePolicy"));
+    policies.map(|(_, object)| name_of(&object.value)).collect()
+}
+
 impl<'c> Cluster<'c> {
     pub(super) fn new(fleet: &'c Fleet, places: &'c Places<'c>, identity: &'c Identity) -> Self {
         let kustomizations = fleet

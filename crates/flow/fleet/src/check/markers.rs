@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::automations::Automation;
-use super::cluster::{Cluster, IMAGE_GROUP, meant, name_of};
+use super::cluster::{Cluster, meant, policies};
 use crate::repository::Repository;
 use crate::source::Source;
 use bumpwright_api::ObjectName;
@@ -117,11 +117,7 @@ pub(super) fn check(
     marked: &[MarkedFile],
     found: &mut Vec<Finding>,
 ) {
-    let policies: BTreeSet<ObjectName> = clusters
-        .iter()
-        .flat_map(|cluster| cluster.of_kind(IMAGE_GROUP, "ImagePolicy"))
-        .map(|(_, object)| name_of(&object.value))
-        .collect();
+    let policies = policies(clusters);
     if policies.is_empty() && automations.is_empty() {
         return;
     }
@@ -163,7 +159,7 @@ pub(super) fn check(
 }
 
 /// The policy that is meant.
-fn suggestion(policies: &BTreeSet<ObjectName>, name: &ObjectName) -> Option<String> {
+pub(super) fn suggestion(policies: &BTreeSet<ObjectName>, name: &ObjectName) -> Option<String> {
     let found = meant(&policies.iter().collect(), name)?;
     Some(format!("{}:{}", found.namespace, found.name))
 }

@@ -15,6 +15,7 @@ mod markers;
 mod places;
 mod policies;
 mod references;
+mod rules;
 mod schemas;
 mod sources;
 mod variables;
@@ -67,6 +68,7 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
     let automations = automations::all(&clusters);
     let marked = markers::all(&clusters, &automations, repository, settings.threads);
     markers::check(&clusters, &automations, &marked, &mut all);
+    rules::check(&clusters, &automations, repository, &mut all);
     automations::check(&clusters, &automations, &marked, &mut all);
     all
 }

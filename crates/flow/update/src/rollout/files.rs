@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use crate::index::Index;
 use crate::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
-use crate::survey::{self, Marked};
+use crate::ruled::{Reading, rules_of_tree};
+use crate::survey::{self, Marked, kept};
 use bumpwright_edit::{Content, Formats, Plan, Scan, Site, carried, kind_of, restored, splice};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
+use bumpwright_rules::Rules;
 
 /// The name of the work, for errors.
 const WORK: &str = "the files of a rollout";
@@ -34,6 +36,8 @@ pub struct Ours<'a> {
     index: &'a Index,
     /// The tree of the latest commit.
     tree: ObjectId,
+    /// The rules of that tree.
+    rules: Option<Rules>,
     files: BTreeMap<Vec<u8>, OurFile>,
     read: RefCell<Read>,
 }
@@ -121,10 +125,12 @@ impl<'a> Ours<'a> {
                 objects: objects.clone(),
                 index,
                 tree: new,
+                rules: None,
                 files: BTreeMap::new(),
                 read: RefCell::default(),
             });
             ours.tree = new;
+            ours.rules = rules_of_tree(objects, new, None)?.rules;
             for file in changed(objects, old, new)? {
                 if let (Some(old), Some(new)) = (file.old, file.new) {
                     ours.add(file.path, old, new)?;
@@ -184,11 +190,17 @@ impl<'a> Ours<'a> {
         let limit = survey::size_limit(kind_of(&String::from_utf8_lossy(path), Formats::all()));
         let surveyed = survey::survey_file(&self.objects, self.index, (blob, Formats::all()), path)?;
         let first: Option<Marked> = surveyed.files.into_iter().next();
-        let file = Rc::new(File {
-            blob,
-            bytes: self.objects.blob(blob, limit)?,
-            scan: first.and_then(|file| file.facts.scan),
-        });
+        let bytes = self.objects.blob(blob, limit)?;
+        let name = String::from_utf8_lossy(path);
+        let rules = self.rules.as_ref().filter(|rules| rules.are_for(&name));
+        let scan = match (first, rules) {
+            (Some(file), Some(_)) => {
+                let (path, kind) = (&*name, file.kind);
+                kept(Reading { path, kind, rules }.scan(&bytes))
+            }
+            (file, _) => file.and_then(|file| file.facts.scan),
+        };
+        let file = Rc::new(File { blob, bytes, scan });
         self.read.borrow_mut().of(path).file = Some(Rc::clone(&file));
         Ok(file)
     }

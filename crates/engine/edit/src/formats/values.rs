@@ -1,0 +1,81 @@
+//! Fields that are chosen by where they are in a file that is not YAML.
+
+use super::super::chosen::Choice;
+use super::super::file::Format;
+use super::super::lines::Lines;
+use super::super::model::Reason;
+use super::super::scan::{LocalSkip, Scan};
+use super::super::site::Site;
+use super::super::values::{self, Tree};
+use super::reader::{State, Value};
+use super::{hcl_tree, json, toml_tree};
+
+/// The values of a file.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    pub(super) tree: Tree,
+    /// Each scalar by its number, keys too.
+    pub(super) scalars: Vec<Value>,
+}
+
+impl Values {
+    pub(super) fn scalar(&mut self, text: &str, value: Value) {
+        self.tree.scalar(text);
+        self.scalars.push(value);
+    }
+}
+
+/// An offset and why the file is not read.
+pub(super) type Refused = (usize, String);
+
+/// Scans a file for the fields that `choose` names.
+///
+/// # Errors
+/// The skip to report when the file does not parse.
+pub(crate) fn choose(
+    format: Format,
+    text: &str,
+    choose: &dyn Fn(&[values::Value]) -> Choice,
+) -> Result<Scan, LocalSkip> {
+    let lines = Lines::of(text);
+    let (name, read) = match format {
+        Format::Json => ("JSON", json::values(text)),
+        Format::Toml => ("TOML", toml_tree::values(text)),
+        _ => ("HCL", hcl_tree::values(text)),
+    };
+    let Values { tree, scalars } = read.map_err(|(at, why)| {
+        let message = format!("the {name} does not parse: {why}; correct it, no rule read it");
+        LocalSkip::new(lines.place(at), Reason::Unparsable, message)
+    })?;
+    let mut scan = Scan::default();
+    for (number, setters) in choose(&tree.roots) {
+        let Some(value) = scalars.get(number) else { continue };
+        let place = lines.place(value.at);
+        for (setter, rule) in setters {
+            match refusal(value) {
+                None => scan.sites.push(Site {
+                    rule: Some(rule),
+                    ..Site::verbatim(setter, text, value.span.clone(), place)
+                }),
+                Some((reason, why)) => {
+                    let message = format!("the value that a rule sets to {setter} {why}");
+                    scan.skips.push(LocalSkip::new(place, reason, message));
+                }
+            }
+        }
+    }
+    scan.sites.sort_by_key(|site| site.span.start);
+    Ok(scan)
+}
+
+/// Why a value is not edited.
+fn refusal(value: &Value) -> Option<(Reason, String)> {
+    match value.state {
+        State::Whole => None,
+        State::Interpolated => Some((
+            Reason::Interpolated,
+            "has variables or templates in it; name the place where the version itself is written".to_owned(),
+        )),
+        State::Other(what) => Some((Reason::NotAScalar, format!("is {what}"))),
+    }
+}

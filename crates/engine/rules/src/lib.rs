@@ -1,0 +1,135 @@
+//! Rule files: fields named by where they are, for those who may not put markers there.
+//!
+//! ```yaml
+//! rules:
+//!   - files: charts/*/values.yaml      # a pattern as in .gitignore, or a list of them
+//!     path: $.image.tag                # a JSONPath (RFC 9535), in each document
+//!     policy: flux-system:web
+//!     part: tag                        # image (if absent), name, tag or digest
+//!   - files: [VERSIONS, "*.mk"]
+//!     pattern: '(?m)^WEB = (?P<version>\S+)$'
+//!     policy: flux-system:web
+//!     part: tag
+//!   - files: kustomization.yaml
+//!     images: auto                     # the entry of `images` with the policy's image
+//!     policy: flux-system:web
+//!   - files: values.yaml
+//!     values: auto                     # mappings with repository and tag; or {repository: …, tag: …}, names of their keys
+//!     policy: flux-system:web
+//! ```
+//!
+//! [`Rules::read`] reads such a file, [`Rules::scan`] finds the fields of a file that they name. What it finds is edited like a marked field.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod conventions;
+mod path;
+mod pattern;
+mod read;
+mod scan;
+
+use std::sync::Arc;
+
+use bumpwright_artifact::ignore::IgnoreRules;
+use bumpwright_edit::Part;
+pub use bumpwright_edit::RULE_FILE as FILE;
+use bumpwright_policy::PolicyName;
+
+use conventions::Keys;
+use path::Path;
+use pattern::Pattern;
+pub use read::of_config_map;
+pub use scan::Found;
+use sha2::{Digest, Sha256};
+
+/// A longer file is refused. In bytes.
+pub const LONGEST: usize = 256 * 1024;
+
+/// The most rules of a file.
+const MOST: usize = 200;
+
+/// The rules of a file.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    rules: Arc<[Rule]>,
+    /// What is before all paths: the folder, where only that of a repository is looked at, with a slash at its end.
+    base: Arc<str>,
+    digest: [u8; 32],
+}
+
+impl Rules {
+    /// The rules, in the order of the file.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// These rules, and then others: the first one that names a field counts.
+    #[must_use]
+    pub fn and(self, others: Option<Self>) -> Self {
+        let Some(others) = others else { return self };
+        Self {
+            rules: self.rules.iter().chain(others.rules.iter()).cloned().collect(),
+            base: self.base,
+            digest: Sha256::digest([self.digest, others.digest].concat()).into(),
+        }
+    }
+
+    /// The same rules where only a folder of the repository is looked at, and paths begin there.
+    #[must_use]
+    pub fn in_folder(self, folder: &str) -> Self {
+        let base = match folder {
+            "" => "".into(),
+            folder => format!("{folder}/").into(),
+        };
+        Self { base, ..self }
+    }
+
+    /// The SHA-256 digest of the file: what is found by the same rules in the same content is the same.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+}
+
+/// A rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Where it is from, such as `.bumpwright.yaml`.
+    pub source: Arc<str>,
+    /// Its line in the file, from 1.
+    pub line: usize,
+    /// Its column, from 1.
+    pub column: usize,
+    /// The policy whose image is set.
+    pub policy: PolicyName,
+    /// The part of it that is set, unless the fields say so themselves.
+    pub part: Part,
+    files: IgnoreRules,
+    fields: Fields,
+}
+
+/// Which fields of a file a rule names.
+#[derive(Clone, Debug)]
+enum Fields {
+    Path(Path),
+    Pattern(Pattern),
+    /// The entries of `images` of a kustomization.
+    Images,
+    /// Mappings of a chart's values.
+    Values(Keys),
+}
+
+/// A rule file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{source_name}:{line}:{column}: {message}")]
+pub struct RulesError {
+    /// The file, or what else the rules are in.
+    pub source_name: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What is wrong, and the way out.
+    pub message: String,
+}

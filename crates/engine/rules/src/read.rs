@@ -1,0 +1,209 @@
+//! Reads rule files.
+
+use std::sync::Arc;
+
+use bumpwright_artifact::ignore::IgnoreRules;
+use bumpwright_edit::Part;
+use bumpwright_nearest::nearest;
+use bumpwright_policy::PolicyName;
+use bumpwright_yaml::{Entry, FileId, Mapping, Node, Place, ReadOptions, read_first};
+use sha2::{Digest, Sha256};
+
+use crate::conventions::Keys;
+use crate::path::Path;
+use crate::pattern::Pattern;
+use crate::{FILE, Fields, LONGEST, MOST, Rule, Rules, RulesError};
+
+/// The fields of a rule.
+const KEYS: [&str; 7] = ["files", "images", "part", "path", "pattern", "policy", "values"];
+
+/// A place, and what is wrong there.
+type Fault = (Place, String);
+
+impl Rules {
+    /// Reads a rule file; `source` names it in messages.
+    ///
+    /// # Errors
+    /// It is not YAML, too long, or a rule is not valid: all of it is refused then.
+    pub fn read(source: &str, bytes: &[u8]) -> Result<Self, RulesError> {
+        let failed = |(place, message): Fault| RulesError {
+            source_name: source.to_owned(),
+            line: place.line.max(1) as usize,
+            column: place.column.max(1) as usize,
+            message,
+        };
+        if bytes.len() > LONGEST {
+            let message = format!(
+                "the file has {} bytes, more than the {LONGEST} that are read",
+                bytes.len()
+            );
+            return Err(failed((Place::NONE, message)));
+        }
+        let options = ReadOptions::sigs_strict(FileId::NONE);
+        let node = read_first(bytes, &options).map_err(|error| failed((error.place, error.problem)))?;
+        let rules = match node.filter(|node| !node.is_null()) {
+            Some(node) => rules(&node, &source.into()).map_err(failed)?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            rules: rules.into(),
+            base: "".into(),
+            digest: Sha256::digest(bytes).into(),
+        })
+    }
+}
+
+/// The rules in an entry of a ConfigMap, `namespace/name`.
+///
+/// # Errors
+/// There is no such entry, or as [`Rules::read`].
+pub fn of_config_map(name: &str, entry: Option<&String>) -> Result<Rules, String> {
+    let missing = || format!("ConfigMap {name} has no entry {FILE} with rules");
+    let text = entry.ok_or_else(missing)?;
+    Rules::read(&format!("ConfigMap {name}"), text.as_bytes()).map_err(|error| error.to_string())
+}
+
+fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
+    let fault = |message: &str| Err((node.place, message.to_owned()));
+    let Some(mapping) = node.as_mapping() else {
+        return fault("this is no rule file; it has a list `rules`");
+    };
+    for entry in &mapping.entries {
+        known(entry, &["rules"])?;
+    }
+    let Some(list) = mapping.get("rules").filter(|list| !list.is_null()) else {
+        return Ok(Vec::new());
+    };
+    match list.as_items() {
+        Some(items) if items.len() <= MOST => items.iter().map(|item| rule(item, source)).collect(),
+        Some(_) => Err((
+            list.place,
+            format!("there are more than {MOST} rules; one rule may be for many files"),
+        )),
+        None => Err((list.place, "rules is no list".to_owned())),
+    }
+}
+
+fn known(entry: &Entry, keys: &[&str]) -> Result<(), Fault> {
+    let key = entry.key.text.as_str();
+    if keys.contains(&key) {
+        return Ok(());
+    }
+    let hint = nearest(key, keys.iter().copied()).map(|near| format!("; did you mean {near}?"));
+    Err((
+        entry.place,
+        format!("unknown field {key:?}{}", hint.unwrap_or_default()),
+    ))
+}
+
+fn rule(node: &Node, source: &Arc<str>) -> Result<Rule, Fault> {
+    let Some(mapping) = node.as_mapping() else {
+        return Err((
+            node.place,
+            "a rule is a mapping with files, policy and one of path, pattern, images and values".to_owned(),
+        ));
+    };
+    for entry in &mapping.entries {
+        known(entry, &KEYS)?;
+    }
+    let policy = required(node, mapping, "policy")?;
+    let policy_text = string(policy, "policy")?;
+    let Some(name) = PolicyName::of_marker(policy_text) else {
+        return Err((policy.place, format!("policy: {policy_text:?} is not NAMESPACE:NAME")));
+    };
+    let fields = fields(node, mapping)?;
+    let part = match mapping.get("part") {
+        None => Part::Reference,
+        Some(part) if matches!(fields, Fields::Images | Fields::Values(_)) => {
+            return Err((
+                part.place,
+                "part: images and values say it themselves; leave it out".to_owned(),
+            ));
+        }
+        Some(node) => part(node)?,
+    };
+    Ok(Rule {
+        source: Arc::clone(source),
+        line: node.place.line.max(1) as usize,
+        column: node.place.column.max(1) as usize,
+        policy: name,
+        part,
+        files: files(required(node, mapping, "files")?)?,
+        fields,
+    })
+}
+
+fn required<'n>(rule: &Node, mapping: &'n Mapping, key: &str) -> Result<&'n Node, Fault> {
+    let missing = || (rule.place, format!("the rule has no {key}"));
+    mapping.get(key).ok_or_else(missing)
+}
+
+fn string<'n>(node: &'n Node, key: &str) -> Result<&'n str, Fault> {
+    node.as_str()
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| (node.place, format!("{key} is no text")))
+}
+
+fn part(node: &Node) -> Result<Part, Fault> {
+    match node.as_str() {
+        Some("image") => Ok(Part::Reference),
+        Some("name") => Ok(Part::Name),
+        Some("tag") => Ok(Part::Tag),
+        Some("digest") => Ok(Part::Digest),
+        _ => Err((node.place, "part is image, name, tag or digest".to_owned())),
+    }
+}
+
+/// Patterns of `.gitignore`, as one text.
+fn files(node: &Node) -> Result<IgnoreRules, Fault> {
+    let patterns: Vec<&str> = match node.as_items() {
+        Some(items) => items
+            .iter()
+            .map(|item| string(item, "files"))
+            .collect::<Result<_, _>>()?,
+        None => vec![string(node, "files")?],
+    };
+    if patterns.is_empty() {
+        return Err((node.place, "files names no file".to_owned()));
+    }
+    Ok(IgnoreRules::of_bucket(None, Some(&patterns.join("\n"))))
+}
+
+fn fields(rule: &Node, mapping: &Mapping) -> Result<Fields, Fault> {
+    let mut given = ["path", "pattern", "images", "values"]
+        .into_iter()
+        .filter_map(|key| Some((key, mapping.get(key)?)));
+    let (Some((key, node)), None) = (given.next(), given.next()) else {
+        let message = "the rule needs one of path, pattern, images and values, which say where the fields are";
+        return Err((rule.place, message.to_owned()));
+    };
+    let fault = |message: String| (node.place, message);
+    Ok(match key {
+        "path" => Fields::Path(Path::read(string(node, key)?).map_err(fault)?),
+        "pattern" => Fields::Pattern(Pattern::read(string(node, key)?).map_err(fault)?),
+        _ if node.as_str() == Some("auto") && key == "images" => Fields::Images,
+        _ if node.as_str() == Some("auto") => Fields::Values(Keys::default()),
+        "values" if node.as_mapping().is_some() => Fields::Values(keys(node)?),
+        "images" => return Err(fault("images is `auto`".to_owned())),
+        _ => return Err(fault("values is `auto`, or {repository: KEY, tag: KEY}".to_owned())),
+    })
+}
+
+fn keys(node: &Node) -> Result<Keys, Fault> {
+    let mut keys = Keys::default();
+    for entry in node
+        .as_mapping()
+        .map(|mapping| mapping.entries.as_slice())
+        .unwrap_or_default()
+    {
+        known(entry, &["registry", "repository", "tag", "digest"])?;
+        let place = match entry.key.text.as_str() {
+            "registry" => &mut keys.registry,
+            "repository" => &mut keys.repository,
+            "tag" => &mut keys.tag,
+            _ => &mut keys.digest,
+        };
+        string(&entry.value, "the name of a key")?.clone_into(place);
+    }
+    Ok(keys)
+}

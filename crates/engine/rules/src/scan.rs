@@ -1,0 +1,156 @@
+//! The fields of a file that rules name.
+
+use std::ops::Range;
+
+use bumpwright_edit::{self as edit, ByRule, Choice, FileKind, LocalSkip, Part, Reason, Scan, Setter, Value};
+
+use crate::conventions::{Field, of_images, of_values};
+use crate::path::json;
+use crate::{Fields, Rule, Rules};
+
+/// What rules have found in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The fields, and why others are left.
+    pub scan: Scan,
+    /// The numbers of the rules that are for this file.
+    pub rules: Vec<usize>,
+}
+
+impl Rules {
+    /// Whether any rule is for the file at a path (with `/`).
+    #[must_use]
+    pub fn are_for(&self, path: &str) -> bool {
+        self.of(path).next().is_some()
+    }
+
+    /// The numbers of the rules that are for the file at a path.
+    pub fn numbers(&self, path: &str) -> impl Iterator<Item = usize> {
+        self.of(path).map(|(number, _)| number)
+    }
+
+    fn of(&self, path: &str) -> impl Iterator<Item = (usize, &Rule)> {
+        let path = format!("{}{path}", self.base);
+        let rules = self.rules.iter().enumerate();
+        rules.filter(move |(_, rule)| rule.is_for(&path))
+    }
+
+    /// What is found in a file that cannot be read.
+    #[must_use]
+    pub fn refused(&self, path: &str, skip: LocalSkip) -> Found {
+        Found {
+            scan: Scan {
+                sites: Vec::new(),
+                skips: vec![skip],
+            },
+            rules: self.numbers(path).collect(),
+        }
+    }
+
+    /// Finds the fields of a file that rules name.
+    #[must_use]
+    pub fn scan(&self, path: &str, kind: FileKind, bytes: &[u8]) -> Found {
+        let rules: Vec<(usize, &Rule)> = self.of(path).collect();
+        let mut found = Found {
+            rules: rules.iter().map(|(number, _)| *number).collect(),
+            ..Found::default()
+        };
+        if rules.is_empty() {
+            return found;
+        }
+        let (patterns, others): (Vec<_>, Vec<_>) = rules
+            .into_iter()
+            .partition(|(_, rule)| matches!(rule.fields, Fields::Pattern(_)));
+        if !others.is_empty() {
+            match edit::choose(kind, bytes, &|documents| chosen(&others, documents)) {
+                Ok(scan) => found.scan = scan,
+                Err(skip) => found.scan.skips.push(skip),
+            }
+        }
+        if !patterns.is_empty() {
+            matched(&patterns, bytes, &mut found.scan);
+        }
+        found.scan.sites.sort_by_key(|site| site.span.start);
+        found
+    }
+}
+
+impl Rule {
+    fn is_for(&self, path: &str) -> bool {
+        let parts: Vec<&str> = path.split('/').collect();
+        self.files.ignored(&parts, false)
+    }
+}
+
+fn chosen(rules: &[(usize, &Rule)], documents: &[Value]) -> Choice {
+    let mut choice = Choice::new();
+    for document in documents {
+        let json = json(document);
+        for (number, rule) in rules {
+            let mut fields: Vec<Field> = Vec::new();
+            match &rule.fields {
+                Fields::Path(path) => {
+                    for scalar in path.numbers(document, &json) {
+                        add(&mut choice, scalar, setter(rule, rule.part), (*number, None));
+                    }
+                }
+                Fields::Images => of_images(document, &mut fields),
+                Fields::Values(keys) => of_values(document, keys, &mut fields),
+                Fields::Pattern(_) => {}
+            }
+            for Field {
+                number: scalar,
+                part,
+                image,
+            } in fields
+            {
+                add(&mut choice, scalar, setter(rule, part), (*number, Some(image)));
+            }
+        }
+    }
+    choice
+}
+
+/// A field may be named by several rules with a condition; of others the first one counts.
+fn add(choice: &mut Choice, scalar: usize, setter: Setter, (number, image): (usize, Option<String>)) {
+    let named = choice.entry(scalar).or_default();
+    if image.is_some() || named.iter().all(|(_, rule)| rule.image.is_some()) {
+        named.push((setter, ByRule { number, image }));
+    }
+}
+
+fn setter(rule: &Rule, part: Part) -> Setter {
+    Setter {
+        policy: rule.policy.clone(),
+        part,
+    }
+}
+
+fn matched(rules: &[(usize, &Rule)], bytes: &[u8], scan: &mut Scan) {
+    let text = match edit::text(bytes) {
+        Ok(text) => text,
+        Err(skip) => {
+            scan.skips.push(skip);
+            return;
+        }
+    };
+    let mut fields: Vec<(Range<usize>, Setter, ByRule)> = Vec::new();
+    for (number, rule) in rules {
+        let Fields::Pattern(pattern) = &rule.fields else {
+            continue;
+        };
+        match pattern.find(text) {
+            Ok(found) => fields.extend(found.into_iter().map(|span| {
+                let (number, image) = (*number, None);
+                (span, setter(rule, rule.part), ByRule { number, image })
+            })),
+            Err(why) => scan.skips.push(LocalSkip {
+                line: 1,
+                column: 1,
+                reason: Reason::Unparsable,
+                message: format!("the pattern of a rule for {} finds no end: {why}", rule.policy),
+            }),
+        }
+    }
+    scan.sites.extend(edit::spans(text, fields));
+}

@@ -1,0 +1,84 @@
+//! The rule file of the repository (`.bumpwright.yaml`): whether it can be read, whether its policies are there, whether each rule is for a file.
+
+use std::collections::BTreeSet;
+
+use super::automations::Automation;
+use super::cluster::{Cluster, policies};
+use super::markers::suggestion;
+use crate::repository::Repository;
+use bumpwright_api::ObjectName;
+use bumpwright_findings::{Finding, Rule as Check, Severity};
+use bumpwright_kustomize::tree::{Tree, path};
+use bumpwright_rules::{FILE, Rules};
+
+/// Findings about rules. As with markers, a repository that is updated by others is not looked at.
+pub(super) fn check(
+    clusters: &[Cluster<'_>],
+    automations: &[Automation<'_>],
+    repository: &dyn Repository,
+    found: &mut Vec<Finding>,
+) {
+    let policies = policies(clusters);
+    let tree = repository.tree();
+    let Ok(bytes) = tree.read(&format!("/{FILE}")) else {
+        return;
+    };
+    if policies.is_empty() && automations.is_empty() {
+        return;
+    }
+    let rules = match Rules::read(FILE, &bytes) {
+        Ok(rules) => rules,
+        Err(error) => {
+            let message = format!("none of the rules is followed: {}", error.message);
+            let finding = Finding::new(Check::UnmatchedRule, message).severity(Severity::Error);
+            found.push(finding.at(FILE.to_owned(), error.line, error.column));
+            return;
+        }
+    };
+    let named = named(&*tree, &rules);
+    let is_whole = clusters.iter().all(Cluster::is_whole);
+    for (number, rule) in rules.rules().iter().enumerate() {
+        let at = |check, message| Finding::new(check, message).at(FILE.to_owned(), rule.line, rule.column);
+        let name = ObjectName::new(rule.policy.namespace.as_str(), rule.policy.name.as_str());
+        if !policies.contains(&name) {
+            let message = format!("ImagePolicy {} of the rule is not in the fleet", rule.policy);
+            let finding = at(Check::UnknownPolicy, message);
+            let finding = match suggestion(&policies, &name) {
+                Some(near) => finding.help(format!("did you mean {near}?")),
+                None => finding,
+            };
+            found.push(match is_whole {
+                true => finding,
+                false => finding.severity(Severity::Warning),
+            });
+        }
+        if !named.contains(&number) {
+            found.push(at(
+                Check::UnmatchedRule,
+                format!("the rule for {} is for no file", rule.policy),
+            ));
+        }
+    }
+}
+
+/// The numbers of the rules that are for a file of the repository.
+fn named(tree: &dyn Tree, rules: &Rules) -> BTreeSet<usize> {
+    let mut named = BTreeSet::new();
+    let mut waiting = vec!["/".to_owned()];
+    while let Some(at) = waiting.pop() {
+        if named.len() == rules.rules().len() {
+            break;
+        }
+        match tree.canonical(&at) {
+            // Links are not followed.
+            Ok(found) if found.path != at => {}
+            Ok(found) if found.directory => {
+                let names = tree.list(&at).unwrap_or_default();
+                waiting.extend(names.iter().map(|name| path::join(&at, name)));
+            }
+            Ok(_) => named.extend(rules.numbers(at.trim_start_matches('/'))),
+            Err(_) => {}
+        }
+    }
+    named
+}

@@ -1,0 +1,390 @@
+//! The files that rules are for: what a rule file of the repository, or of the job, names is edited beside what is marked.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::index::BlobFacts;
+use super::preview::Preview;
+use super::survey::{MAX_DEPTH, Marked, kept, size_limit};
+use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan, Skip};
+use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
+use bumpwright_rules::{FILE, LONGEST, Rules};
+
+/// The most files that are remembered for a mirror; more are forgotten all at once.
+const MOST_REMEMBERED: usize = 20_000;
+
+/// How a file is read: for its markers, and by rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) kind: FileKind,
+    pub(crate) rules: Option<&'a Rules>,
+}
+
+impl Reading<'_> {
+    /// All fields of a content of the file.
+    pub(crate) fn scan(&self, bytes: &[u8]) -> Scan {
+        let marked = edit::scan(self.kind, bytes);
+        match self.rules {
+            Some(rules) => joined(marked, rules.scan(self.path, kind_by_rule(self.path), bytes).scan),
+            None => marked,
+        }
+    }
+}
+
+/// The fields of a file that its markers and rules name.
+#[must_use]
+pub fn fields(path: &str, kind: FileKind, rules: Option<&Rules>, bytes: &[u8]) -> Scan {
+    Reading { path, kind, rules }.scan(bytes)
+}
+
+/// What rules read a file as, whatever formats have markers.
+fn kind_by_rule(path: &str) -> FileKind {
+    edit::kind_of(path, Formats::all())
+}
+
+/// The fields that markers and rules name. A marker counts more than a rule for the same field.
+fn joined(mut marked: Scan, ruled: Scan) -> Scan {
+    let is_free = |start: usize, end: usize| {
+        let next = marked.sites.partition_point(|site| site.span.end < start);
+        marked.sites.get(next).is_none_or(|site| site.span.start > end)
+    };
+    let mut sites = ruled.sites;
+    sites.retain(|site| is_free(site.span.start, site.span.end));
+    let is_refused = marked.skips.iter().any(|skip| skip.reason == Reason::Unparsable);
+    marked.sites.append(&mut sites);
+    marked.sites.sort_by_key(|site| site.span.start);
+    // Markers have told already why the file is not read.
+    if !is_refused {
+        marked.skips.extend(ruled.skips);
+        marked.skips.sort();
+    }
+    marked
+}
+
+/// The rules of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RuleSet {
+    pub(crate) rules: Option<Rules>,
+    /// Why the rule file of the repository is not followed.
+    fault: Option<Skip>,
+}
+
+impl RuleSet {
+    /// The rules of a repository's file, if it has one, and those of the job.
+    pub(crate) fn of(file: Option<Result<Vec<u8>, LocalSkip>>, given: Option<&Rules>) -> Self {
+        Self::read(file, FILE, given)
+    }
+
+    /// The same for a folder of the repository: the way up to the file, and down again to the folder.
+    pub(crate) fn of_folder(
+        file: Result<Vec<u8>, LocalSkip>,
+        (above, below): (&str, &str),
+        given: Option<&Rules>,
+    ) -> Self {
+        let mut set = Self::read(Some(file), &format!("{above}{FILE}"), given);
+        set.rules = set.rules.map(|rules| rules.in_folder(below));
+        set
+    }
+
+    fn read(file: Option<Result<Vec<u8>, LocalSkip>>, source: &str, given: Option<&Rules>) -> Self {
+        let mut set = Self {
+            rules: given.cloned(),
+            fault: None,
+        };
+        let read = file.map(|file| {
+            let bytes = file.map_err(|skip| (skip.line, skip.column, skip.reason, skip.message))?;
+            Rules::read(source, &bytes).map_err(|error| {
+                let message = format!("{}; none of its rules is followed", error.message);
+                (error.line, error.column, Reason::Unparsable, message)
+            })
+        });
+        match read {
+            None => {}
+            Some(Ok(rules)) => set.rules = Some(rules.and(set.rules.take())),
+            Some(Err((line, column, reason, message))) => {
+                set.fault = Some(Skip {
+                    path: source.to_owned(),
+                    line,
+                    column,
+                    reason,
+                    message,
+                });
+            }
+        }
+        set
+    }
+
+    /// The rules, or why those of the repository are not followed.
+    pub(crate) fn into_rules(self) -> Result<Option<Rules>, Skip> {
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(self.rules),
+        }
+    }
+
+    /// Adds what is to be told of the rules themselves. `is_all` where all files of the repository were looked at.
+    pub(crate) fn tell(&self, preview: &mut Preview, files: &Named, is_all: bool) {
+        preview.skips.extend(self.fault.clone());
+        let rules = self.rules.as_ref().map_or(&[][..], |rules| rules.rules());
+        for (number, rule) in rules.iter().enumerate() {
+            let found = match preview.refused.remove(&number) {
+                Some(refusal) => Some(refusal),
+                None if preview.followed.contains(&number) => None,
+                None if !files.contains(&number) && !is_all => None,
+                None => {
+                    let what = match files.contains(&number) {
+                        true => "no field",
+                        false => "no file",
+                    };
+                    Some((
+                        Reason::UnmatchedRule,
+                        format!("the rule for {} finds {what}; correct or remove it", rule.policy),
+                    ))
+                }
+            };
+            preview.skips.extend(found.map(|(reason, message)| Skip {
+                path: rule.source.to_string(),
+                line: rule.line,
+                column: rule.column,
+                reason,
+                message,
+            }));
+        }
+        preview.skips.sort();
+    }
+}
+
+/// The numbers of the rules that are for a file at all.
+pub(crate) type Named = BTreeSet<usize>;
+
+/// A file that rules are for.
+#[derive(Clone, Debug)]
+pub(crate) struct RuledFile<Place = ObjectId> {
+    pub(crate) path: Vec<u8>,
+    pub(crate) place: Place,
+    pub(crate) scan: Arc<Scan>,
+    /// The rules.
+    pub(crate) numbers: Vec<usize>,
+}
+
+impl<Place> RuledFile<Place> {
+    /// Reads a file by rules; none when no rule is for it.
+    pub(crate) fn read<Error>(
+        rules: &Rules,
+        (path, place): (&[u8], Place),
+        bytes: impl FnOnce() -> Result<Result<Vec<u8>, LocalSkip>, Error>,
+    ) -> Result<Option<Self>, Error> {
+        let text = String::from_utf8_lossy(path);
+        if !rules.are_for(&text) {
+            return Ok(None);
+        }
+        let found = match bytes()? {
+            Ok(bytes) => rules.scan(&text, kind_by_rule(&text), &bytes),
+            Err(skip) => rules.refused(&text, skip),
+        };
+        Ok(Some(Self {
+            path: path.to_vec(),
+            place,
+            scan: Arc::new(found.scan),
+            numbers: found.rules,
+        }))
+    }
+
+    fn cost(&self) -> u64 {
+        let facts = BlobFacts {
+            scan: Some(Arc::clone(&self.scan)),
+            manifests: false,
+        };
+        facts.cost() + self.path.len() as u64
+    }
+}
+
+/// Puts the files that rules are for among the marked ones, in the order of their paths. Returns the rules that are for one.
+pub(crate) fn merge<Place: Clone>(files: &mut Vec<Marked<Place>>, ruled: &[RuledFile<Place>], rules: &Rules) -> Named {
+    if ruled.is_empty() {
+        return Named::new();
+    }
+    let mut places: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for (n, file) in files.iter().enumerate() {
+        places.insert(file.path.clone(), n);
+    }
+    for found in ruled {
+        match places.get(&found.path).and_then(|n| files.get_mut(*n)) {
+            Some(file) => {
+                let marked = file.facts.scan.take().map(|scan| (*scan).clone()).unwrap_or_default();
+                file.facts.scan = kept(joined(marked, (*found.scan).clone()));
+                file.rules = Some(rules.clone());
+            }
+            None => files.push(Marked {
+                path: found.path.clone(),
+                place: found.place.clone(),
+                kind: kind_by_rule(&String::from_utf8_lossy(&found.path)),
+                facts: BlobFacts {
+                    scan: kept((*found.scan).clone()),
+                    manifests: false,
+                },
+                rules: Some(rules.clone()),
+            }),
+        }
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    ruled.iter().flat_map(|file| file.numbers.iter().copied()).collect()
+}
+
+/// What is known of the trees of a mirror: rules, tree and path, since rules are for paths.
+type Known = HashMap<([u8; 32], ObjectId, Vec<u8>), Arc<[RuledFile]>>;
+
+/// The files that rules are for, by folders: one that has not changed is not read again.
+#[derive(Debug, Default)]
+pub(crate) struct RuledTrees {
+    known: Mutex<(Known, usize)>,
+}
+
+impl RuledTrees {
+    /// Finds the files below a tree that rules are for.
+    ///
+    /// # Errors
+    /// An object cannot be read, or there are more than may be.
+    pub(crate) fn find(
+        &self,
+        objects: &Objects,
+        rules: &Rules,
+        (tree, path): (ObjectId, &[u8]),
+        walk: &mut Walk,
+    ) -> Result<Arc<[RuledFile]>, GitError> {
+        let search = Search {
+            trees: self,
+            objects,
+            rules,
+        };
+        let found = search.visit(tree, path.to_vec(), 0, walk)?;
+        for file in found.iter() {
+            walk.step(file.cost())?;
+        }
+        Ok(found)
+    }
+
+    /// Reads one file, if rules are for it.
+    ///
+    /// # Errors
+    /// As [`RuledTrees::find`].
+    pub(crate) fn file(
+        &self,
+        objects: &Objects,
+        rules: &Rules,
+        (blob, path): (ObjectId, &[u8]),
+        walk: &mut Walk,
+    ) -> Result<Arc<[RuledFile]>, GitError> {
+        let search = Search {
+            trees: self,
+            objects,
+            rules,
+        };
+        Ok(search.file(blob, path, walk)?.into_iter().collect())
+    }
+
+    fn of(&self, key: &([u8; 32], ObjectId, Vec<u8>)) -> Option<Arc<[RuledFile]>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.0.get(key).cloned()
+    }
+
+    fn learn(&self, key: ([u8; 32], ObjectId, Vec<u8>), found: &Arc<[RuledFile]>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.1 > MOST_REMEMBERED {
+            *known = (Known::new(), 0);
+        }
+        known.1 += 1 + found.len();
+        known.0.insert(key, Arc::clone(found));
+    }
+}
+
+struct Search<'a> {
+    trees: &'a RuledTrees,
+    objects: &'a Objects,
+    rules: &'a Rules,
+}
+
+impl Search<'_> {
+    fn visit(&self, id: ObjectId, path: Vec<u8>, depth: usize, walk: &mut Walk) -> Result<Arc<[RuledFile]>, GitError> {
+        let key = (self.rules.digest(), id, path);
+        if let Some(known) = self.trees.of(&key) {
+            return Ok(known);
+        }
+        if depth > MAX_DEPTH {
+            return Err(GitError::Invalid(format!(
+                "folders nest deeper than {MAX_DEPTH} levels"
+            )));
+        }
+        let tree = self.objects.tree(id)?;
+        let mut found: Vec<RuledFile> = Vec::new();
+        for entry in tree.entries() {
+            let entry = entry?;
+            let mut below = key.2.clone();
+            if !below.is_empty() {
+                below.push(b'/');
+            }
+            below.extend_from_slice(entry.name);
+            match entry.kind {
+                EntryKind::Tree => found.extend(self.visit(entry.id, below, depth + 1, walk)?.iter().cloned()),
+                kind if kind.is_file() => found.extend(self.file(entry.id, &below, walk)?),
+                _ => {}
+            }
+        }
+        let found: Arc<[RuledFile]> = found.into();
+        self.trees.learn(key, &found);
+        Ok(found)
+    }
+
+    fn file(&self, id: ObjectId, path: &[u8], walk: &mut Walk) -> Result<Option<RuledFile>, GitError> {
+        RuledFile::read(self.rules, (path, id), || match blob(self.objects, id)? {
+            Ok(bytes) => {
+                walk.read(bytes.len() as u64)?;
+                Ok(Ok(bytes))
+            }
+            refused => Ok(refused),
+        })
+    }
+}
+
+/// A file that rules read, unless it is too large.
+fn blob(objects: &Objects, id: ObjectId) -> Result<Result<Vec<u8>, LocalSkip>, GitError> {
+    match objects.held_blob(id, size_limit(FileKind::Other)) {
+        Ok((bytes, _)) => Ok(Ok(bytes)),
+        Err(GitError::TooLarge { size, .. }) => Ok(Err(too_large(size))),
+        Err(error) => Err(error),
+    }
+}
+
+/// The skip of a file that is too large for rules.
+pub(crate) fn too_large(size: u64) -> LocalSkip {
+    LocalSkip {
+        line: 1,
+        column: 1,
+        reason: Reason::TooLarge,
+        message: format!(
+            "the file has {size} bytes, more than the {} that rules read; split it",
+            edit::OTHER_LIMIT
+        ),
+    }
+}
+
+/// The rule file at the root of a tree.
+///
+/// # Errors
+/// An object cannot be read.
+pub(crate) fn rules_of_tree(objects: &Objects, root: ObjectId, given: Option<&Rules>) -> Result<RuleSet, GitError> {
+    let found = objects
+        .find(root, FILE.as_bytes())?
+        .filter(|found| found.kind.is_file());
+    let Some(found) = found else {
+        return Ok(RuleSet::of(None, given));
+    };
+    let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
+    let file = match objects.blob(found.id, limit) {
+        Ok(bytes) => Ok(bytes),
+        Err(GitError::TooLarge { size, .. }) => Err(too_large(size)),
+        Err(error) => return Err(error),
+    };
+    Ok(RuleSet::of(Some(file), given))
+}
