@@ -54,6 +54,36 @@ def of_yaml():
             head, _, rest = value.partition("\n")
             add("edit", f"kind: A\nmetadata: {{name: a}}\nimage: {head} {marker % part}\n{rest}\nend: 1\n")
     add("edit", "a: [o/app:1, # {\"$imagepolicy\": \"apps:app\"}\n  b]\n---\r\n- x: {image: o/app:1 # {\"$imagepolicy\":\"a:b\"}\r\n}\r\n")
+    marked = {
+        0: 'tag = "1" # {"$imagepolicy": "a:b:tag"}\nm "x" {\n  /* c */ i = ["a", "b"] // {"$imagepolicy": "a:b"}\n}\n',
+        1: '# {"$imagepolicy": "a:b"}\nFROM --platform=x o/app:1 AS y\nARG V=1\nRUN <<E\nE\n',
+        2: "A='1' # {\"$imagepolicy\": \"a:b:tag\"}\n",
+        3: '[a]\nb = 1 ; {"$imagepolicy": "a:b:tag"}\n',
+        4: '{"//a": "{\\"$imagepolicy\\": \\"a:b\\"}", "a": "o/app:1", "b": [1, {"c": true}]}\n',
+        5: 'A := 1 # {"$imagepolicy": "a:b:tag"}\na:\n\tb\n',
+        6: '# {"$imagepolicy": "a:b:tag"}\na.b = 1\n',
+        7: 'A="1" # {"$imagepolicy": "a:b:tag"}\ncat <<E\n$A\nE\n',
+        8: 'a: {{ .x }}\nb: 1 # {"$imagepolicy": "a:b:tag"}\n',
+        9: '[a]\nb = "1" # {"$imagepolicy": "a:b:tag"}\nc = [\'1\', """2"""]\n',
+    }
+    for number, text in marked.items():
+        add("formats", bytes([number]) + text.encode())
+    rule = "rules:\n- files: '*'\n  policy: a:b\n  part: tag\n  %s\n"
+    values = {
+        0: 'm "x" {\n  tag = "1"\n  i = { a = "1", "b" : [f(1), "2"] }\n}\nm "x" { tag = "1" }\n',
+        4: '{"tag": "1", "list": [{"tag": "2"}], "n": 1}\n',
+        9: 'tag = "1"\n[[list]]\ntag = \'2\'\n',
+        10: "tag: 1\nlist:\n- {tag: '2'}\n- tag: |\n    x\n---\ntag: &a \"3\"\n",
+        11: "V=1\nW=2\n",
+    }
+    for what in ("path: $.tag", "path: $..tag", "path: $.m.x[*].tag", "path: \"$.list[?@.tag == '2'].tag\"", "pattern: 'V=(?P<v>.*)'"):
+        for number, text in values.items():
+            add("rules", (rule % what).encode() + b"\n%%\n" + bytes([number]) + text.encode())
+    for what, text in (
+        ("images: auto", "images:\n- name: o/app\n  newTag: 1\n- name: x\n  newName: o/app\n  digest: sha256:0\n"),
+        ("values: auto", "a: {image: {registry: ghcr.io, repository: o/app, tag: '1', digest: sha256:0}}\n"),
+    ):
+        add("rules", (rule.replace("  part: tag\n", "") % what).encode() + b"\n%%\n\x0a" + text.encode())
     for folder in (ROOT / "crds", ROOT / "fixtures", ROOT / "deploy", ROOT / "tests", ROOT / "docs"):
         for path in folder.rglob("*.y*ml"):
             yaml_targets(path.read_bytes())

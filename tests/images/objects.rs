@@ -465,3 +465,24 @@ fn older_keys_of_certificates_are_told_in_the_log() {
         );
     }
 }
+
+/// `bumpwright.dev/rules`: a ConfigMap of the automation's namespace names fields without markers; without it the automation is not ready.
+#[test]
+fn rules_of_a_config_map_are_followed() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let (world, repo) = updating(cluster, "rules", &["other.yaml"]);
+    repo.commit("main", "values", &[Change::File("values.yaml", b"image: {tag: 1.0.0}\n")]);
+    let named = json!({"bumpwright.dev/rules": "fields"});
+    world.annotated(AUTOMATION, "app", &named, automation("app"));
+    let _controller = world.controller(&[AUTOMATIONS]);
+    let said = world.condition(AUTOMATION, "app", "Ready", "False", |reason, _| reason == "Failed");
+    assert!(said.contains("ConfigMap rules/fields"), "{said}");
+    let rules = "rules:\n- {files: values.yaml, path: $.image.tag, policy: 'rules:app', part: tag}\n";
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fields", "namespace": "rules"},
+        "data": {".bumpwright.yaml": rules},
+    });
+    cluster.create(&config, "").unwrap();
+    holds(&repo, "main", "values.yaml", "image: {tag: 1.1.0}\n");
+    holds(&repo, "main", "other.yaml", &marked("rules", "1.1.0"));
+}

@@ -22,7 +22,7 @@ fn runtime() -> &'static Runtime {
 
 /// Refusals are retried after a pause, which nobody has to wait for here.
 async fn within(work: impl Future<Output = ()>) {
-    let _ = tokio::time::timeout(Duration::from_secs(1), work).await;
+    let _ = tokio::time::timeout(Duration::from_millis(50), work).await;
 }
 
 /// What an API server sends to each request, one part after the other.

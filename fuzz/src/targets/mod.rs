@@ -3,6 +3,7 @@
 pub mod artifact;
 pub mod cel;
 pub mod edit;
+pub mod formats;
 pub mod git;
 pub mod http_head;
 pub mod kube;
@@ -30,6 +31,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("armour", signatures::armour),
     ("cel", cel::check),
     ("edit", edit::check),
+    ("formats", formats::formats),
     ("git_fetch", git::fetch),
     ("git_push", git::push),
     ("git_text", git::text),
@@ -49,6 +51,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("policy", policy::check),
     ("regex", re2::check),
     ("registry", registry::answer),
+    ("rules", formats::rules),
     ("schemas", manifests::schemas),
     ("signatures", signatures::check),
     ("sops", sops::check),

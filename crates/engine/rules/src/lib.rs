@@ -109,6 +109,14 @@ pub struct Rule {
     fields: Fields,
 }
 
+impl Rule {
+    /// Whether it finds its fields by a pattern: what that finds may be anything.
+    #[must_use]
+    pub fn is_by_pattern(&self) -> bool {
+        matches!(self.fields, Fields::Pattern(_))
+    }
+}
+
 /// Which fields of a file a rule names.
 #[derive(Clone, Debug)]
 enum Fields {
