@@ -471,7 +471,11 @@ fn older_keys_of_certificates_are_told_in_the_log() {
 fn rules_of_a_config_map_are_followed() {
     let Some(cluster) = Cluster::shared() else { return };
     let (world, repo) = updating(cluster, "rules", &["other.yaml"]);
-    repo.commit("main", "values", &[Change::File("values.yaml", b"image: {tag: 1.0.0}\n")]);
+    repo.commit(
+        "main",
+        "values",
+        &[Change::File("values.yaml", b"image: {tag: 1.0.0}\n")],
+    );
     let named = json!({"bumpwright.dev/rules": "fields"});
     world.annotated(AUTOMATION, "app", &named, automation("app"));
     let _controller = world.controller(&[AUTOMATIONS]);

@@ -13,7 +13,18 @@ impl Images for All {
 }
 
 const NAMES: [&str; 12] = [
-    "a.tf", "Dockerfile", ".env", "a.ini", "a.json", "Makefile", "a.properties", "a.sh", "a.tpl", "a.toml", "a.yaml", "a.txt",
+    "a.tf",
+    "Dockerfile",
+    ".env",
+    "a.ini",
+    "a.json",
+    "Makefile",
+    "a.properties",
+    "a.sh",
+    "a.tpl",
+    "a.toml",
+    "a.yaml",
+    "a.txt",
 ];
 
 /// Plans what was found, and finds again what was edited.
@@ -35,17 +46,21 @@ fn edited(input: &[u8], mut found: Scan, again: impl Fn(&[u8]) -> Scan) {
 
 /// A byte that says which format, and a file.
 pub fn formats(input: &[u8]) {
-    let Some((first, text)) = input.split_first() else { return };
+    let Some((first, text)) = input.split_first() else {
+        return;
+    };
     let kind = kind_of(NAMES[usize::from(*first) % NAMES.len()], Formats::all());
     edited(text, scan(kind, text), |text| scan(kind, text));
 }
 
 /// A rule file, and a file that begins with a byte that says which format.
 pub fn rules(input: &[u8]) {
-    let (rules, file) = super::halves(input);
-    let (Ok(rules), Some((first, text))) = (Rules::read("x", rules), file.split_first()) else {
+    let (written, file) = super::halves(input);
+    let (Ok(rules), Some((first, text))) = (Rules::read("x", written), file.split_first()) else {
         return;
     };
+    // A filter may look at what was edited.
+    let has_filter = written.contains(&b'?');
     let name = NAMES[usize::from(*first) % NAMES.len()];
     let kind = match kind_of(name, Formats::all()) {
         FileKind::YamlTemplate => FileKind::Yaml,
@@ -53,12 +68,18 @@ pub fn rules(input: &[u8]) {
     };
     // What a pattern matches may be anything, so only paths have the laws.
     let found = rules.scan(name, kind, text).scan;
-    if found.sites.iter().all(|site| !text[site.span.clone()].is_empty()) && !is_by_pattern(&rules, &found) {
+    if !has_filter
+        && found.sites.iter().all(|site| !text[site.span.clone()].is_empty())
+        && !is_by_pattern(&rules, &found)
+    {
         edited(text, found, |text| rules.scan(name, kind, text).scan);
     }
 }
 
 fn is_by_pattern(rules: &Rules, found: &Scan) -> bool {
     let by = |number: usize| rules.rules().get(number).is_some_and(|rule| rule.is_by_pattern());
-    found.sites.iter().any(|site| site.rule.as_ref().is_some_and(|rule| by(rule.number)))
+    found
+        .sites
+        .iter()
+        .any(|site| site.rule.as_ref().is_some_and(|rule| by(rule.number)))
 }

@@ -45,5 +45,6 @@ pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};
 pub use scan::{LocalSkip, Scan, scan};
 pub use site::{BlockShape, ByRule, Site, Spelling};
+pub use spell::scalar;
 pub use splice::{Edit, SpliceError, splice};
 pub use values::Value;

@@ -39,6 +39,16 @@ pub(super) fn as_double(value: &str) -> String {
     out
 }
 
+/// A text as a scalar in block style, in the style that `old` has.
+#[must_use]
+pub fn scalar(old: &str, value: &str) -> String {
+    match old.chars().next() {
+        Some('\'') => as_single(value),
+        Some('"') => as_double(value),
+        _ => as_plain(value, false, false),
+    }
+}
+
 fn escape(code: u32) -> String {
     match code {
         0..=0xff => format!("\\x{code:02x}"),

@@ -201,6 +201,7 @@ fn lines_of_assignments() {
     }
     skips("app.properties", "tag=1.0.0 # @tag\n", Reason::NotAScalar);
     skips("app.properties", "# @tag\ntag=${a}\n", Reason::Interpolated);
+    skips("app.properties", "# @tag\ntag\n", Reason::NotAScalar);
 }
 
 #[test]

@@ -197,6 +197,8 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ("a.toml", "a = \n", (1, 5), "TOML"),
         ("a.tf", "a {\n", (2, 1), "within a block"),
         ("a.tf", "x\n", (1, 2), "neither"),
+        ("a.tf", "x = { a = 1, b ] }\n", (1, 16), "closes what is not open"),
+        ("a.tf", "x = [ 1, b } ]\n", (1, 12), "closes what is not open"),
         ("a.txt", "tag 1\n", (1, 1), "pattern"),
         ("a.tf", "tag = \"${x}\"\n", (1, 7), "variables"),
         ("a.json", "{\"tag\": 1}", (1, 9), "no text"),

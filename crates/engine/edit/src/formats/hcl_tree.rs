@@ -202,6 +202,7 @@ impl Reader<'_> {
                 None => return self.refused("it ends within a list"),
                 Some(b']') => break,
                 Some(b',') => self.cursor.at += 1,
+                Some(b')' | b'}') => return self.refused("a bracket closes what is not open"),
                 Some(_) => {
                     items.push(self.value()?);
                     self.rest(b',');
@@ -223,6 +224,7 @@ impl Reader<'_> {
                 None => return self.refused("it ends within an object"),
                 Some(b'}') => break,
                 Some(b',') => self.cursor.at += 1,
+                Some(b')' | b']') => return self.refused("a bracket closes what is not open"),
                 Some(_) => self.entry(&mut map)?,
             }
         }

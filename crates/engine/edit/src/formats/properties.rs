@@ -6,7 +6,7 @@ pub(super) fn read(text: &str) -> Found {
     let mut cursor = Cursor::new(text);
     let mut found = Found::default();
     while cursor.peek().is_some() {
-        cursor.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\x0c') || is_break(byte));
+        cursor.skip_while(|byte| is_blank(byte) || is_break(byte));
         match cursor.peek() {
             Some(b'#' | b'!') => found.comments.push(cursor.line_comment(1)),
             Some(_) => found.values.extend(value(&mut cursor)),
@@ -16,9 +16,13 @@ pub(super) fn read(text: &str) -> Found {
     found
 }
 
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\x0c')
+}
+
 /// Passes a key and its value, with the lines on which they go on.
 fn value(cursor: &mut Cursor<'_>) -> Option<Value> {
-    let is_end = |byte: u8| matches!(byte, b'=' | b':' | b' ' | b'\t' | b'\x0c') || is_break(byte);
+    let is_end = |byte: u8| is_blank(byte) || matches!(byte, b'=' | b':') || is_break(byte);
     while let Some(byte) = cursor.peek().filter(|byte| !is_end(*byte)) {
         cursor.at += 1;
         if byte == b'\\' {
@@ -26,13 +30,17 @@ fn value(cursor: &mut Cursor<'_>) -> Option<Value> {
             cursor.at += usize::from(cursor.peek().is_some());
         }
     }
-    cursor.skip_blanks();
+    let key = cursor.at;
+    cursor.skip_while(is_blank);
     if matches!(cursor.peek(), Some(b'=' | b':')) {
         cursor.at += 1;
-        cursor.skip_blanks();
+        cursor.skip_while(is_blank);
     }
     let at = cursor.at;
-    let mut state = State::Whole;
+    let mut state = match at > key {
+        true => State::Whole,
+        false => State::Other("a key without a value; write = behind it"),
+    };
     while let Some(byte) = cursor.peek().filter(|byte| !is_break(*byte)) {
         cursor.at += 1;
         if byte == b'\\' {
