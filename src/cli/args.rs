@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, install, man, markers, message,
-    migrate, policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
+    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, install, kustomize, man,
+    markers, message, migrate, policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -42,6 +42,8 @@ Documentation: docs/cli.md, docs/reference/README.md";
 pub enum Command {
     /// Set the marked image fields of a folder, a file or a Git repository
     Update(Box<update::args::Update>),
+    /// Rewrite kustomization files byte by byte, or make one
+    Kustomize(kustomize::args::Kustomize),
     /// List markers; put them behind the fields of an image, or take them away
     Markers(markers::args::Markers),
     /// Render a commit message from its template

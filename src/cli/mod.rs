@@ -23,6 +23,7 @@ mod images;
 mod install;
 mod installed;
 mod key_files;
+mod kustomize;
 mod load;
 mod man;
 mod markers;
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
     confined::memory();
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
+        Command::Kustomize(args) => kustomize::run(&args),
         Command::Markers(args) => markers::run(&args),
         Command::Message(args) => message::run(&args),
         Command::Policy(args) => policy::run(&args),

@@ -8,6 +8,8 @@
 //!
 //! An object that cannot keep its meaning stays as it is and becomes a [`Left`] with its reason. The last step makes this safe
 //! for any layout: an object whose edited text does not parse as expected is not changed.
+//!
+//! [`kustomize`] does the same to kustomization files: deprecated fields, and images.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -15,6 +17,7 @@ mod automation;
 mod automation_flow;
 mod kinds;
 mod kustomization;
+pub mod kustomize;
 mod lines;
 mod migration;
 mod moves;

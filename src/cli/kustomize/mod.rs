@@ -1,0 +1,95 @@
+//! `bumpwright kustomize`: rewrites kustomization files byte by byte, or makes one.
+
+pub mod args;
+mod create;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::cli::console::{cannot_print, complain, end, print, print_styled};
+use crate::cli::files::{diff, find};
+use crate::cli::words;
+use args::{Command, Edited, Fix, Kustomize, SetImage, SetWhat};
+use bumpwright_kustomize::kustomization::NAMES;
+use bumpwright_migrate::kustomize::{ImageChange, fix, set_images};
+use bumpwright_update::{FileChange, replace_files};
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Kustomize) -> ExitCode {
+    end(match &args.command {
+        Command::Fix(args) => fix_all(args),
+        Command::Edit(edit) => match &edit.what {
+            Edited::Set(set) => match &set.what {
+                SetWhat::Image(args) => set_image(args),
+            },
+        },
+        Command::Create(args) => create::create(args),
+    })
+}
+
+fn fix_all(args: &Fix) -> Result<(), String> {
+    let paths = match args.paths.is_empty() {
+        true => vec![PathBuf::from(".")],
+        false => args.paths.clone(),
+    };
+    let is_wanted = |path: &str| path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name));
+    let found = find(&paths, &is_wanted);
+    let mut is_whole = found.faults.is_empty();
+    found.faults.iter().for_each(|fault| complain(fault));
+    let mut changes = Vec::new();
+    for (path, old) in found.files {
+        match fixed(&path, &old) {
+            Ok(new) => changes.extend(new.map(|new| change(&path, old, new))),
+            Err(why) => {
+                complain(&format!("{}{why}", words::inline(&path.display().to_string())));
+                is_whole = false;
+            }
+        }
+    }
+    match args.write {
+        true => {
+            replace_files(&changes).map_err(|error| error.to_string())?;
+            let told = match changes.len() {
+                0 => "nothing to change\n".to_owned(),
+                files => format!("rewrote {}\n", words::count(files, "file")),
+            };
+            print_styled(&told).map_err(cannot_print)?;
+        }
+        false => print(&diff(&changes)).map_err(cannot_print)?,
+    }
+    match is_whole {
+        true => Ok(()),
+        false => Err("some files were not rewritten".to_owned()),
+    }
+}
+
+/// The new text of a file, or what to add to its path as an error.
+fn fixed(path: &Path, old: &[u8]) -> Result<Option<String>, String> {
+    let text = std::str::from_utf8(old).map_err(|_| ": it is not UTF-8".to_owned())?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    // What spans lines is no path.
+    let is_file = |name: &str| !name.contains('\n') && folder.join(name).is_file();
+    fix(text, &is_file).map_err(|refused| format!(":{refused}"))
+}
+
+fn change(path: &Path, old: Vec<u8>, new: String) -> FileChange {
+    FileChange {
+        path: path.as_os_str().as_encoded_bytes().to_vec(),
+        old,
+        new: new.into_bytes(),
+    }
+}
+
+fn set_image(args: &SetImage) -> Result<(), String> {
+    let images = args.images.iter().map(|image| ImageChange::read(image));
+    let images = images.collect::<Result<Vec<_>, _>>()?;
+    let path = NAMES.map(Path::new).into_iter().find(|path| path.is_file());
+    let path =
+        path.ok_or("there is no kustomization in the current folder; `bumpwright kustomize create` makes one")?;
+    let shown = path.display();
+    let old = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    let new = set_images(&old, &images).map_err(|refused| format!("{shown}:{refused}"))?;
+    let changes: Vec<FileChange> = new.map(|new| change(path, old.into_bytes(), new)).into_iter().collect();
+    replace_files(&changes).map_err(|error| error.to_string())
+}
