@@ -335,6 +335,15 @@ fn all_is_the_whole_product_and_moves_as_a_whole() {
     );
 }
 
+/// A namespace may end as the one in the files does.
+#[test]
+fn every_object_is_in_the_namespace_that_is_named() {
+    let all = exported(&["--components=all,webhooks", "--ui", "--namespace=my-flux-system"]);
+    let text = json!(all).to_string().replace("my-flux-system", "");
+    assert!(!text.contains("flux-system"), "{text}");
+    assert!(!json!(all).to_string().contains("my-my-"));
+}
+
 /// What listens, what leads there, what lets it in, and the right to ask; all else stays as it is.
 #[test]
 fn webhooks_are_a_component() {

@@ -468,10 +468,10 @@ fn moved(one: Manifest, namespace: &str) -> Manifest {
         name: ObjectName::new(rename(&one.name.namespace), rename(&one.name.name)),
         text: one
             .text
+            // The names of cluster-wide bindings end with it. They are the first: a namespace may end with it, too.
+            .replace("-flux-system\n", &format!("-{namespace}\n"))
             .replace("namespace: flux-system\n", &format!("namespace: {namespace}\n"))
-            .replace("  name: flux-system\n", &format!("  name: {namespace}\n"))
-            // The names of cluster-wide bindings end with it.
-            .replace("-flux-system\n", &format!("-{namespace}\n")),
+            .replace("  name: flux-system\n", &format!("  name: {namespace}\n")),
         ..one
     }
 }
