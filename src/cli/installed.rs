@@ -1,12 +1,13 @@
-//! What is installed in a cluster: Deployments of bumpwright and of Flux, and the kinds that they serve.
+//! What is installed in a cluster: Deployments and StatefulSets of bumpwright and of Flux, and the kinds that they serve.
 
 use serde_json::Value;
 
 use bumpwright_kube::{
     BUCKET, Cluster, ClusterError, DEPLOYMENT, EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY,
-    IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY, Resource,
+    IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, OCI_REPOSITORY, Resource, STATEFUL_SET,
 };
 
+use super::cluster;
 use super::install::components::Components;
 
 /// The label of all that belongs to Flux, or replaces a part of it.
@@ -32,9 +33,23 @@ pub(super) const DEFINED: [&Kind; 8] = [
     &KUSTOMIZATION,
 ];
 
-/// A Deployment of a controller.
+/// What bumpwright runs as: one process, or several that share the objects.
+pub(super) const WORKLOADS: [&Kind; 2] = [&DEPLOYMENT, &STATEFUL_SET];
+
+/// Whether bumpwright runs as an object of this kind.
+pub(super) fn is_workload(kind: &Kind) -> bool {
+    WORKLOADS.contains(&kind)
+}
+
+/// That of bumpwright: `deployment.apps/bumpwright`.
+pub(super) fn workload(kind: &Kind) -> String {
+    format!("{}/bumpwright", cluster::kind(kind))
+}
+
+/// A Deployment or StatefulSet of a controller.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
+    pub kind: &'static Kind,
     pub namespace: String,
     pub name: String,
     pub replicas: u64,
@@ -42,30 +57,30 @@ pub(super) struct Controller {
     pub arguments: Vec<String>,
 }
 
-/// All Deployments of bumpwright and Flux, of all namespaces.
+/// All Deployments and StatefulSets of bumpwright and Flux, of all namespaces.
 ///
 /// # Errors
 /// Whatever the server says.
 pub(super) async fn controllers(cluster: &Cluster) -> Result<Vec<Controller>, ClusterError> {
-    let all = cluster.list(&Resource::of(&DEPLOYMENT, true), "", PART_OF_FLUX).await?;
-    Ok(all.iter().map(Controller::of).collect())
+    let mut found = Vec::new();
+    for kind in WORKLOADS {
+        let all = cluster.list(&Resource::of(kind, true), "", PART_OF_FLUX).await?;
+        found.extend(all.iter().map(|one| Controller::of(kind, one)));
+    }
+    Ok(found)
 }
 
 impl Controller {
-    pub(super) fn of(deployment: &Value) -> Self {
+    pub(super) fn of(kind: &'static Kind, workload: &Value) -> Self {
         const CONTAINER: &str = "/spec/template/spec/containers/0";
-        let arguments = deployment
-            .pointer(&format!("{CONTAINER}/args"))
-            .and_then(Value::as_array);
+        let arguments = workload.pointer(&format!("{CONTAINER}/args")).and_then(Value::as_array);
         let arguments = arguments.into_iter().flatten().filter_map(Value::as_str);
         Self {
-            namespace: at(deployment, "/metadata/namespace").to_owned(),
-            name: at(deployment, "/metadata/name").to_owned(),
-            replicas: deployment
-                .pointer("/spec/replicas")
-                .and_then(Value::as_u64)
-                .unwrap_or(1),
-            image: at(deployment, &format!("{CONTAINER}/image")).to_owned(),
+            kind,
+            namespace: at(workload, "/metadata/namespace").to_owned(),
+            name: at(workload, "/metadata/name").to_owned(),
+            replicas: workload.pointer("/spec/replicas").and_then(Value::as_u64).unwrap_or(1),
+            image: at(workload, &format!("{CONTAINER}/image")).to_owned(),
             arguments: arguments.map(str::to_owned).collect(),
         }
     }
@@ -75,7 +90,12 @@ impl Controller {
         self.name == "bumpwright"
     }
 
-    /// What the arguments of a Deployment of bumpwright name.
+    /// Whether it is one of several processes, each with a volume, that share the objects.
+    pub(super) fn is_shared(&self) -> bool {
+        *self.kind == STATEFUL_SET
+    }
+
+    /// What the arguments of a Deployment or StatefulSet of bumpwright name.
     pub(super) fn components(&self) -> Components {
         let mut names: Vec<String> = self
             .values("--controllers")

@@ -34,6 +34,7 @@ mod policy;
 mod progress;
 mod reconcile;
 mod status;
+mod stopping;
 mod suspend;
 mod trace;
 mod tree;
@@ -42,6 +43,7 @@ mod uninstall;
 mod update;
 mod version;
 mod view;
+mod volumes;
 mod words;
 
 use std::process::ExitCode;

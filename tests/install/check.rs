@@ -119,7 +119,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
         "create deployments.apps in flux-system, ",
         "! you may grant only rights that you have yourself",
         "? cannot find out whether Flux is there: ",
-        "? cannot list the Deployments of all namespaces, ",
+        "? cannot list the Deployments and StatefulSets of all namespaces, ",
     ] {
         assert!(ran.out.contains(line), "{line}\n{}", ran.out);
     }
@@ -223,7 +223,7 @@ fn rule(verbs: &[&str], group: &str, resource: &str) -> Json {
 #[test]
 fn an_installation_is_checked_from_deployment_to_services() {
     let Some(cluster) = Cluster::start() else { return };
-    let missing = "✗ deployment.apps/bumpwright is not in the namespace flux-system: run `bumpwright install`";
+    let missing = "✗ neither deployment.apps/bumpwright nor statefulset.apps/bumpwright is in the namespace flux-system: run `bumpwright install`";
     check(&cluster, &[], 1, &[missing]);
     let ran = run(&cluster, &["install", "--wait=false", "--components=all,webhooks"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -292,6 +292,84 @@ fn an_installation_is_checked_from_deployment_to_services() {
     );
 
     faults_are_found(&cluster);
+}
+
+/// The members of a StatefulSet hold the leases together, and each has an address of its own.
+#[test]
+fn several_processes_are_checked_as_one_installation() {
+    let Some(cluster) = Cluster::start() else { return };
+    // Without Kustomizations, for which it may do everything.
+    let kinds = "--components=image-reflector,image-automation,source";
+    let ran = run(&cluster, &["install", "--wait=false", kinds, "--shards=3"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let unready = "✗ statefulset.apps/bumpwright is not ready: the StatefulSet's controller has not seen it yet";
+    check(&cluster, &[], 1, &[unready]);
+    let set = "/apis/apps/v1/namespaces/flux-system/statefulsets/bumpwright";
+    deployments::report_set(&cluster, &cluster.get(set), 3);
+    for controller in [
+        "image-reflector-controller",
+        "image-automation-controller",
+        "source-controller",
+    ] {
+        lease(&cluster, controller, "bumpwright-shards-0a1b", FUTURE);
+    }
+    let well = [
+        "✔ statefulset.apps/bumpwright is ready: 3 of 3 members",
+        "✔ processes with --shards hold the lease source-controller-leader-election together",
+        "✔ the ServiceAccount flux-system/bumpwright has the rights that its kinds need",
+        "✔ service/bumpwright-shards leads to the port 9090 of bumpwright",
+    ];
+    let ran = check(&cluster, &[], 0, &well);
+    assert!(ran.out.lines().all(|line| line.starts_with('✔')), "{}", ran.out);
+    let document = serde_json::from_str::<Json>(&run(&cluster, &["check", "--output=json"]).out).unwrap();
+    let row = json!({"check": "statefulset", "status": "ok", "message": "statefulset.apps/bumpwright is ready: 3 of 3 members"});
+    assert!(document["checks"].as_array().unwrap().contains(&row), "{document}");
+
+    // It is an installation to others, too, and known before another one.
+    let known = "✔ ghcr.io/bumpwright/bumpwright:";
+    check(&cluster, &["--pre", "--components=all", "--shards=3"], 0, &[known]);
+    let fights = format!(
+        "✗ bumpwright (ghcr.io/bumpwright/bumpwright:{VERSION}) runs in the namespace flux-system, where its leases are: both"
+    );
+    check(&cluster, &["--pre", "--namespace=elsewhere"], 1, &[&fights]);
+    let ran = run(&cluster, &["check", "--pre", "--shards=1"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("--shards: at least 2 processes"),
+        "{}",
+        ran.err
+    );
+
+    // A member too few, no address, rights of one process, and another process beside them.
+    let mut fewer = cluster.get(set);
+    fewer["status"]["readyReplicas"] = json!(2);
+    fewer["status"]["availableReplicas"] = json!(2);
+    cluster.put_status(&fewer).unwrap();
+    cluster.request(
+        "DELETE",
+        "/api/v1/namespaces/flux-system/services/bumpwright-shards",
+        "",
+        "",
+    );
+    let role = "/apis/rbac.authorization.k8s.io/v1/namespaces/flux-system/roles/bumpwright-leases";
+    let patch = json!([{"op": "replace", "path": "/rules/0/verbs", "value": ["get", "create", "patch"]}]);
+    cluster.request("PATCH", role, "application/json-patch+json", &patch.to_string());
+    cluster.apply(&deployment("flux-system", "bumpwright", "x:v1", 1).to_string());
+    let wrong = [
+        "✗ statefulset.apps/bumpwright is not ready: 2 of 3 members are ready",
+        "✗ deployment.apps/bumpwright and statefulset.apps/bumpwright are both in the namespace flux-system, and one waits",
+    ];
+    check(&cluster, &[], 1, &wrong);
+    cluster.request(
+        "DELETE",
+        "/apis/apps/v1/namespaces/flux-system/deployments/bumpwright",
+        "",
+        "",
+    );
+    let wrong = [
+        "✗ the ServiceAccount flux-system/bumpwright may not list leases.coordination.k8s.io in flux-system, delete leases",
+        "✗ service/bumpwright-shards is missing, so the port 9090 of bumpwright cannot be reached",
+    ];
+    check(&cluster, &[], 1, &wrong);
 }
 
 fn faults_are_found(cluster: &Cluster) {

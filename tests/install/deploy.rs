@@ -6,6 +6,7 @@ mod dashboard;
 pub(super) mod rights;
 mod server;
 mod shards;
+mod switching;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -335,6 +336,63 @@ fn all_is_the_whole_product_and_moves_as_a_whole() {
     );
 }
 
+/// The component is put over everything else, whatever that is.
+#[test]
+fn kustomize_makes_the_same_with_shards() {
+    let count = |members: u32| format!("replicas: [{{name: bumpwright, count: {members}}}]\n");
+    assert_same(
+        &format!("resources: [DEPLOY]\ncomponents: [DEPLOY/shards]\n{}", count(2)),
+        &["--shards=2"],
+    );
+    let components = "DEPLOY/workload-identity, DEPLOY/source-controller, DEPLOY/kustomize-controller, DEPLOY/webhooks, DEPLOY/ui, DEPLOY/shards";
+    assert_same(
+        &format!("resources: [DEPLOY]\ncomponents: [{components}]\n{}", count(5)),
+        &["--components=all,webhooks", "--workload-identity", "--ui", "--shards=5"],
+    );
+    let components = "DEPLOY/one-namespace, DEPLOY/no-images, DEPLOY/one-namespace/kustomize-controller, DEPLOY/shards";
+    assert_same(
+        &format!(
+            "resources: [DEPLOY/beside-flux]\ncomponents: [{components}]\n{}",
+            count(256)
+        ),
+        &[
+            "--beside-flux",
+            "--watch-all-namespaces=false",
+            "--components=kustomize",
+            "--shards=256",
+        ],
+    );
+}
+
+#[test]
+fn shards_move_as_a_whole_with_their_image_and_flags() {
+    let all = exported(&[
+        "--shards=3",
+        "--namespace=images",
+        "--image=registry.example.com/ops/bumpwright:v9",
+        "--log-level=debug",
+    ]);
+    assert!(!all.keys().any(|name| name.starts_with("Deployment")));
+    let set = &all["StatefulSet images/bumpwright"];
+    let container = &set["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(set["spec"]["replicas"], 3);
+    assert_eq!(text(container, "/image"), "registry.example.com/ops/bumpwright:v9");
+    let arguments = json!(container["args"]).to_string();
+    assert!(
+        arguments.contains("--log-level=debug") && arguments.contains("\"--shards\""),
+        "{arguments}"
+    );
+    assert_eq!(
+        text(set, "/spec/serviceName"),
+        text(&all["Service images/bumpwright-shards"], "/metadata/name")
+    );
+    assert_eq!(
+        container["volumeMounts"][0]["name"],
+        set["spec"]["volumeClaimTemplates"][0]["metadata"]["name"]
+    );
+    assert!(!json!(all).to_string().contains("flux-system"));
+}
+
 /// A namespace may end as the one in the files does.
 #[test]
 fn every_object_is_in_the_namespace_that_is_named() {
@@ -442,9 +500,13 @@ fn the_process_understands_its_arguments() {
             "--controllers=image-reflector",
         ],
         &["--components=all,webhooks", "--watch-all-namespaces=false"],
+        &["--components=all", "--watch-all-namespaces=false", "--shards=2"],
     ] {
         let all = exported(flags);
-        let container = &all["Deployment flux-system/bumpwright"]["spec"]["template"]["spec"]["containers"][0];
+        let workload = all
+            .iter()
+            .find(|(name, _)| name.ends_with("Set flux-system/bumpwright") || name.starts_with("Deployment"));
+        let container = &workload.unwrap().1["spec"]["template"]["spec"]["containers"][0];
         let arguments: Vec<&str> = container["args"]
             .as_array()
             .unwrap()
@@ -485,6 +547,15 @@ fn what_would_not_fit_into_a_manifest_is_refused() {
         ),
         ("--image=a:b\n  - x", "is not an image with a tag or a digest"),
         ("--log-level=loud", "--log-level: "),
+        (
+            "--shards=0",
+            "--shards: at least 2 processes share objects, not 0; without the flag",
+        ),
+        (
+            "--shards=1",
+            "--shards: at least 2 processes share objects, not 1; without the flag",
+        ),
+        ("--shards=257", "--shards: at most 256 processes share objects, not 257"),
         ("--controllers=helm", "--components: \"helm\" is none of"),
         ("--controllers=", "--components: none is named"),
         (

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::deploy::{exported, text};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::{Bench, Ran};
+use bumpwright_testkit::deployments::claim_of;
 
 const GROUP: &str = "/apis/image.toolkit.fluxcd.io/v1";
 
@@ -298,6 +299,65 @@ fn pods_that_do_not_end_are_reported(cluster: &Cluster) {
     assert!(refused.err.contains(words), "{}", refused.err);
     let path = "/apis/apps/v1/namespaces/lasting/deployments/bumpwright";
     assert_eq!(cluster.get(path)["spec"]["replicas"], 0);
+}
+
+#[test]
+fn several_processes_go_as_one_and_leave_their_volumes() {
+    let Some(cluster) = Cluster::start() else { return };
+    let flags = ["--namespace=images", "--components=all,webhooks", "--shards=2"];
+    ok(&cluster, &[&["install", "--wait=false"], &flags[..]].concat());
+    let set = "/apis/apps/v1/namespaces/images/statefulsets/bumpwright";
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "bumpwright-1", "namespace": "images", "labels": {"app": "bumpwright"}},
+        "spec": {"containers": [{"name": "manager", "image": "x"}]},
+    });
+    claim_of(&cluster, "images", "data-bumpwright-0");
+    claim_of(&cluster, "images", "data-bumpwright-1");
+    for name in ["bumpwright-shard-0a-bumpwright-1", "bumpwright-shards-0a"] {
+        let metadata = json!({"name": name, "namespace": "images"});
+        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata});
+        cluster.create(&lease, "").unwrap();
+    }
+
+    let dry = ok(&cluster, &["uninstall", "--namespace=images", "--dry-run"]);
+    assert_eq!(cluster.get(set)["spec"]["replicas"], 2);
+    cluster.create(&pod, "").unwrap();
+    let refused = run(&cluster, &["uninstall", "--namespace=images", "--timeout=1s"]);
+    let words = "error: the pods of statefulset.apps/bumpwright have not ended in 1s: bumpwright-1; once they have";
+    assert!(refused.code == 2 && refused.err.starts_with(words), "{}", refused.err);
+    assert_eq!(cluster.get(set)["spec"]["replicas"], 0);
+    let now = json!({"gracePeriodSeconds": 0}).to_string();
+    cluster.request("DELETE", &cluster.path_of(&pod), "application/json", &now);
+    cluster.gone(&cluster.path_of(&pod));
+
+    let said = ok(&cluster, &["uninstall", "--namespace=images"]);
+    assert_eq!(said, dry.replace(" (dry run)", ""));
+    assert!(said.starts_with("statefulset.apps \"bumpwright\" deleted\n"), "{said}");
+    for line in [
+        "service \"bumpwright-shards\" deleted\n",
+        "persistentvolumeclaim/data-bumpwright-0, data-bumpwright-1 are left: no process has them now, and one of the same name would take them again; \
+         to delete them: kubectl -n images delete persistentvolumeclaim data-bumpwright-0 data-bumpwright-1\n",
+        "namespace/images left as it is: it has persistentvolumeclaims/data-bumpwright-0, persistentvolumeclaims/data-bumpwright-1\n",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    for (name, one) in exported(&flags) {
+        let is_kept = name.starts_with("CustomResourceDefinition") || name.starts_with("Namespace");
+        assert_eq!(is_there(&cluster, &cluster.path_of(&one)), is_kept, "{name}");
+    }
+
+    // Volumes are a user's to delete; then the leases of the processes go with the namespace.
+    for name in ["data-bumpwright-0", "data-bumpwright-1"] {
+        let path = format!("/api/v1/namespaces/images/persistentvolumeclaims/{name}");
+        cluster.merge_patch(&path, &json!({"metadata": {"finalizers": null}}));
+        cluster.request("DELETE", &path, "", "");
+        cluster.gone(&path);
+    }
+    assert_eq!(
+        ok(&cluster, &["uninstall", "--namespace=images"]),
+        "namespace \"images\" deleted\n"
+    );
 }
 
 /// Each installation has bindings of its own. Those with the names of before go with the installation that they are for.

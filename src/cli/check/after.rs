@@ -6,11 +6,11 @@ use super::findings::Findings;
 use super::{leases, rights};
 use crate::cli::install::components::Components;
 use crate::cli::install::rollout::{self, Rollout, SELECTOR};
-use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, items};
+use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, WORKLOADS, at, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, DEPLOYMENT, GIT_REPOSITORY, Kind, POD, Resource, SECRET,
-    SERVICE,
+    AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, GIT_REPOSITORY, Kind, POD, Resource, SECRET, SERVICE,
+    STATEFUL_SET,
 };
 use bumpwright_policy::LatestRef;
 
@@ -18,21 +18,14 @@ use bumpwright_policy::LatestRef;
 const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
 
 pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Findings) {
-    let name = ObjectName::new(namespace, "bumpwright");
-    let deployment = match cluster.fetch(&Resource::of(&DEPLOYMENT, true), &name).await {
-        Ok(deployment) => deployment,
-        Err(error) if error.is_not_found() => {
-            let why =
-                format!("deployment.apps/bumpwright is not in the namespace {namespace}: run `bumpwright install`");
-            return findings.fail("deployment", why);
-        }
-        Err(error) => {
-            return findings.unknown("deployment", format!("cannot read deployment.apps/bumpwright: {error}"));
-        }
+    let found = workloads(cluster, namespace, findings).await;
+    for (controller, workload) in &found {
+        rollout(cluster, controller, workload, findings).await;
+    }
+    let Some((controller, workload)) = found.first() else {
+        return;
     };
-    let controller = Controller::of(&deployment);
     let components = controller.components();
-    rollout(cluster, namespace, &deployment, &controller, findings).await;
     for kind in DEFINED.into_iter().filter(|kind| is_needed(kind, components)) {
         definition(cluster, kind, findings).await;
     }
@@ -49,33 +42,63 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Fin
             Err(error) => findings.unknown("leases", format!("cannot list the pods of bumpwright: {error}")),
         }
     }
-    account(cluster, &deployment, &controller, findings).await;
-    if components.kinds.source {
-        service(cluster, namespace, "bumpwright-artifacts", "artifacts", findings).await;
+    account(cluster, workload, controller, findings).await;
+    services(cluster, namespace, controller, findings).await;
+}
+
+/// The Deployment or StatefulSet of the installation.
+async fn workloads(cluster: &Cluster, namespace: &str, findings: &mut Findings) -> Vec<(Controller, Value)> {
+    let name = ObjectName::new(namespace, "bumpwright");
+    let mut found = Vec::new();
+    let mut is_known = true;
+    for kind in WORKLOADS {
+        match cluster.fetch(&Resource::of(kind, true), &name).await {
+            Ok(one) => found.push((Controller::of(kind, &one), one.clone())),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => {
+                is_known = false;
+                findings.unknown(
+                    word(kind),
+                    format!("cannot read {}: {error}", installed::workload(kind)),
+                );
+            }
+        }
     }
-    if components.webhooks {
-        service(cluster, namespace, "bumpwright-webhooks", "webhooks", findings).await;
-        webhook_secret(cluster, namespace, findings).await;
+    let [one, several] = WORKLOADS.map(installed::workload);
+    match found.len() {
+        0 if is_known => findings.fail(
+            "deployment",
+            format!("neither {one} nor {several} is in the namespace {namespace}: run `bumpwright install`"),
+        ),
+        2 => findings.fail(
+            "deployment",
+            format!(
+                "{one} and {several} are both in the namespace {namespace}, and one waits for the leases of the other: run `bumpwright \
+                 install`, with --shards for the second"
+            ),
+        ),
+        _ => {}
+    }
+    found
+}
+
+/// The word for programs.
+fn word(kind: &Kind) -> &'static str {
+    match *kind == STATEFUL_SET {
+        true => "statefulset",
+        false => "deployment",
     }
 }
 
-async fn rollout(
-    cluster: &Cluster,
-    namespace: &str,
-    deployment: &Value,
-    controller: &Controller,
-    findings: &mut Findings,
-) {
-    match rollout::of(cluster, namespace, deployment).await {
+async fn rollout(cluster: &Cluster, controller: &Controller, workload: &Value, findings: &mut Findings) {
+    let (word, object) = (word(controller.kind), installed::workload(controller.kind));
+    match rollout::of(cluster, controller.kind, &controller.namespace, workload).await {
         Rollout::Done if controller.replicas == 0 => {
-            findings.warn(
-                "deployment",
-                "deployment.apps/bumpwright has 0 replicas: nothing is reconciled",
-            );
+            findings.warn(word, format!("{object} has 0 replicas: nothing is reconciled"));
         }
-        Rollout::Done => findings.ok("deployment", "deployment.apps/bumpwright is ready"),
-        Rollout::NotYet(why) => findings.fail("deployment", format!("deployment.apps/bumpwright is not ready: {why}")),
-        Rollout::Failed(why) => findings.fail("deployment", format!("deployment.apps/bumpwright {why}")),
+        Rollout::Done => findings.ok(word, rollout::ready(controller.kind, controller.replicas)),
+        Rollout::NotYet(why) => findings.fail(word, format!("{object} is not ready: {why}")),
+        Rollout::Failed(why) => findings.fail(word, format!("{object} {why}")),
     }
     let image = &controller.image;
     match is_of_this_version(image) {
@@ -163,8 +186,8 @@ async fn definition(cluster: &Cluster, kind: &Kind, findings: &mut Findings) {
 }
 
 /// The rights of the process on what it serves.
-async fn account(cluster: &Cluster, deployment: &Value, controller: &Controller, findings: &mut Findings) {
-    let name = match at(deployment, "/spec/template/spec/serviceAccountName") {
+async fn account(cluster: &Cluster, workload: &Value, controller: &Controller, findings: &mut Findings) {
+    let name = match at(workload, "/spec/template/spec/serviceAccountName") {
         "" => "default",
         name => name,
     };
@@ -206,13 +229,33 @@ fn questions<'a>(
     for (kind, status) in reconciled {
         all.extend([kind.plural, status.as_str()].map(|path| rights::question("patch", kind.group, path, scope)));
     }
-    for verb in ["get", "create", "patch"] {
+    // Several processes look for each other, and the last lease of a lost one is deleted.
+    let of_several: &[&str] = match controller.is_shared() {
+        true => &["list", "delete"],
+        false => &[],
+    };
+    for verb in ["get", "create", "patch"].iter().chain(of_several) {
         all.push(rights::question(verb, "coordination.k8s.io", "leases", namespace));
     }
     all
 }
 
-/// Whether a Service leads to the pods.
+/// Whether what is served can be reached.
+async fn services(cluster: &Cluster, namespace: &str, controller: &Controller, findings: &mut Findings) {
+    let components = controller.components();
+    if controller.is_shared() {
+        // Each process has its own address.
+        service(cluster, namespace, "bumpwright-shards", "9090", findings).await;
+    } else if components.kinds.source {
+        service(cluster, namespace, "bumpwright-artifacts", "artifacts", findings).await;
+    }
+    if components.webhooks {
+        service(cluster, namespace, "bumpwright-webhooks", "webhooks", findings).await;
+        webhook_secret(cluster, namespace, findings).await;
+    }
+}
+
+/// Whether a Service leads to a port of the pods, by its name or number.
 async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, findings: &mut Findings) {
     let found = cluster
         .fetch(&Resource::of(&SERVICE, true), &ObjectName::new(namespace, name))
@@ -220,7 +263,7 @@ async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, fin
     match found {
         Ok(found) => {
             let selects = at(&found, "/spec/selector/app") == "bumpwright";
-            let leads = items(&found, "/spec/ports").any(|one| at(one, "/targetPort") == port);
+            let leads = items(&found, "/spec/ports").any(|one| leads_to(one, port));
             match selects && leads {
                 true => findings.ok("services", format!("service/{name} leads to the port {port} of bumpwright")),
                 false => findings.fail("services", format!("service/{name} does not lead to the port {port} of app=bumpwright")),
@@ -231,6 +274,14 @@ async fn service(cluster: &Cluster, namespace: &str, name: &str, port: &str, fin
             format!("service/{name} is missing, so the port {port} of bumpwright cannot be reached: run `bumpwright install` again"),
         ),
         Err(error) => findings.unknown("services", format!("cannot read service/{name}: {error}")),
+    }
+}
+
+fn leads_to(port: &Value, wanted: &str) -> bool {
+    match port.get("targetPort") {
+        Some(Value::Number(number)) => number.to_string() == wanted,
+        Some(Value::String(name)) => name == wanted,
+        _ => false,
     }
 }
 

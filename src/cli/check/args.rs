@@ -22,6 +22,10 @@ pub struct Check {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = INSTALLED_CONTROLLERS)]
     pub components: Vec<String>,
 
+    /// With --pre: how many processes are to share the objects, as for `install`
+    #[arg(long, value_name = "N", requires = "pre")]
+    pub shards: Option<u32>,
+
     /// The format of the output
     #[arg(long, short = 'o', value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
     pub output: Format,

@@ -3,20 +3,26 @@
 use super::findings::Findings;
 use super::{leases, rights};
 use crate::cli::install::components::Components;
-use crate::cli::install::manifests::{Installation, manifests};
+use crate::cli::install::manifests::{Installation, Manifest};
 use crate::cli::install::rights::Rights;
+use crate::cli::install::shards::{ShardsError, manifests};
 use crate::cli::installed::{self, Controller, at};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, GIT_REPOSITORY, Kind, Resource};
 
-pub(super) async fn check(cluster: &Cluster, namespace: &str, components: Components, findings: &mut Findings) {
-    installing_rights(cluster, namespace, components, findings).await;
+pub(super) async fn check(
+    cluster: &Cluster,
+    namespace: &str,
+    (components, planned): (Components, &[Manifest]),
+    findings: &mut Findings,
+) {
+    installing_rights(cluster, namespace, planned, findings).await;
     flux_version(cluster, findings).await;
     match installed::controllers(cluster).await {
         Ok(controllers) => rivals(&controllers, namespace, components, findings),
         Err(error) => findings.unknown(
             "controllers",
-            format!("cannot list the Deployments of all namespaces, to find other controllers of these kinds: {error}"),
+            format!("cannot list the Deployments and StatefulSets of all namespaces, to find other controllers of these kinds: {error}"),
         ),
     }
     leases::before(cluster, namespace, components, findings).await;
@@ -66,9 +72,16 @@ async fn charts(cluster: &Cluster, findings: &mut Findings) {
     }
 }
 
-/// The rights that `install` needs itself.
-async fn installing_rights(cluster: &Cluster, namespace: &str, components: Components, findings: &mut Findings) {
-    let all = manifests(&Installation {
+/// What is to be installed, of so many processes.
+///
+/// # Errors
+/// So many processes make no sense.
+pub(super) fn planned(
+    namespace: &str,
+    components: Components,
+    members: Option<u32>,
+) -> Result<Vec<Manifest>, ShardsError> {
+    let wanted = Installation {
         namespace,
         image: "",
         beside_flux: false,
@@ -80,8 +93,13 @@ async fn installing_rights(cluster: &Cluster, namespace: &str, components: Compo
         ui: false,
         ui_actions: false,
         log_level: "info",
-    });
-    let needed = Rights::to_install(&all, namespace);
+    };
+    manifests(&wanted, members)
+}
+
+/// The rights that `install` needs itself.
+async fn installing_rights(cluster: &Cluster, namespace: &str, planned: &[Manifest], findings: &mut Findings) {
+    let needed = Rights::to_install(planned, namespace);
     match rights::denied(cluster, None, &needed.questions()).await {
         Ok(denied) if denied.is_empty() => findings.ok("rights", "you may install into this cluster"),
         Ok(denied) => findings.fail("rights", format!("you may not {}", denied.join(", "))),

@@ -10,6 +10,7 @@ mod rights;
 use std::process::ExitCode;
 
 use crate::cli::install::components::Components;
+use crate::cli::install::manifests::Manifest;
 use crate::cli::{cluster, console};
 use args::Check;
 use bumpwright_kube::{Cluster, ClusterError};
@@ -31,13 +32,15 @@ fn try_run(args: &Check) -> Result<u8, String> {
     // Whether Flux is there is found out, not typed.
     let components = Components::named(&args.components).and_then(|named| named.checked(true));
     let components = components.map_err(|error| error.to_string())?;
+    let planned = before::planned(&args.target.namespace, components, args.shards);
+    let planned = planned.map_err(|error| error.to_string())?;
     let runtime = cluster::runtime().map_err(|error| format!("cannot start: {error}"))?;
-    let findings = runtime.block_on(check(args, components))?;
+    let findings = runtime.block_on(check(args, components, &planned))?;
     console::print(findings.shown(args.output).as_bytes()).map_err(console::cannot_print)?;
     Ok(findings.code())
 }
 
-async fn check(args: &Check, components: Components) -> Result<Findings, String> {
+async fn check(args: &Check, components: Components, planned: &[Manifest]) -> Result<Findings, String> {
     let target = &args.target;
     let cluster = cluster::connect(target.kubeconfig.clone(), target.context.clone());
     let cluster = cluster.await.map_err(|error| error.to_string())?;
@@ -46,7 +49,7 @@ async fn check(args: &Check, components: Components) -> Result<Findings, String>
     let asked = server(&cluster, &mut findings).await;
     asked.map_err(|error| format!("cannot ask the API server of the kubeconfig for its version: {error}"))?;
     match args.pre {
-        true => before::check(&cluster, &target.namespace, components, &mut findings).await,
+        true => before::check(&cluster, &target.namespace, (components, planned), &mut findings).await,
         false => after::check(&cluster, &target.namespace, &mut findings).await,
     }
     Ok(findings)

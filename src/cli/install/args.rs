@@ -66,6 +66,10 @@ pub struct Install {
     #[arg(long, requires = "ui")]
     pub ui_actions: bool,
 
+    /// So many processes, 2 or more, share the objects: a StatefulSet, with a volume for each, in the place of a Deployment
+    #[arg(long, value_name = "N")]
+    pub shards: Option<u32>,
+
     /// The log level of the controllers: trace, debug, info or error
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: String,
@@ -94,14 +98,17 @@ Examples:
   bumpwright install --components=all
   # In a cluster that has Flux
   bumpwright install --beside-flux
+  # Three processes that share the objects
+  bumpwright install --components=all --shards=3
   # To apply later, or from Git
   bumpwright install --components=all --export > bumpwright.yaml
 
 It can be run again, to upgrade or to change its flags: what an earlier run installed and this one does not is deleted, but for \
-definitions.
+definitions. So each run names all flags: without --shards there is one process again. Either form ends before the other begins; \
+volumes of processes that were are kept, and named.
 
 Exit codes:
   0  installed, and ready unless --wait=false
   2  an error, or not ready in time; the message has the reason and what to do
 
-Documentation: docs/start/cluster.md, docs/guides/moving-from-flux.md";
+Documentation: docs/start/cluster.md, docs/guides/moving-from-flux.md, docs/guides/shards.md";

@@ -67,8 +67,14 @@ macro_rules! file {
     };
 }
 
-/// All objects in apply order.
+/// All objects of one process in apply order, the process at the end.
 pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
+    let all = written(wanted).into_iter();
+    all.map(|one| moved(one, wanted.namespace)).collect()
+}
+
+/// The same, in the namespace of the files.
+pub(super) fn written(wanted: &Installation<'_>) -> Vec<Manifest> {
     let mut all: Vec<Manifest> = custom_resources()
         .iter()
         .filter(|one| is_needed(&one.name(), wanted))
@@ -115,7 +121,7 @@ pub(in crate::cli) fn manifests(wanted: &Installation<'_>) -> Vec<Manifest> {
         all.extend(network_policies(wanted));
     }
     all.push(deployment(wanted));
-    all.into_iter().map(|one| moved(one, wanted.namespace)).collect()
+    all
 }
 
 /// Whether an installation has this definition.
@@ -447,7 +453,7 @@ pub(in crate::cli) fn former_bindings() -> impl Iterator<Item = Manifest> {
     names.into_iter().map(|name| manifest(&CLUSTER_ROLE_BINDING, name, ""))
 }
 
-fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {
+pub(super) fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {
     let everywhere = [&NAMESPACE, &CLUSTER_ROLE, &CLUSTER_ROLE_BINDING].contains(&kind);
     let namespace = if everywhere { "" } else { WRITTEN_NAMESPACE };
     Manifest {
@@ -459,7 +465,7 @@ fn manifest(kind: &'static Kind, name: &str, text: &str) -> Manifest {
 }
 
 /// Moves an object to another namespace. Cluster-scoped objects that belong to it get its name as a suffix.
-fn moved(one: Manifest, namespace: &str) -> Manifest {
+pub(super) fn moved(one: Manifest, namespace: &str) -> Manifest {
     let rename = |name: &str| match name.strip_suffix(WRITTEN_NAMESPACE) {
         Some(stem) => format!("{stem}{namespace}"),
         None => name.to_owned(),

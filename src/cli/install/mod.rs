@@ -1,10 +1,15 @@
 //! `bumpwright install`: the manifests of `deploy/`, printed or applied.
+//!
+//! One process is a Deployment, several are a `StatefulSet`: `shards` makes the one manifest of the other, `switch` goes from one to
+//! the other in a cluster.
 
 pub mod args;
 pub(super) mod components;
 pub(super) mod manifests;
 pub(super) mod rights;
 pub(super) mod rollout;
+pub(super) mod shards;
+mod switch;
 
 use std::io;
 use std::process::ExitCode;
@@ -13,14 +18,16 @@ use tokio::time::{Duration, Instant};
 
 use crate::cli::cluster;
 use crate::cli::console;
+use crate::cli::installed::is_workload;
 use crate::cli::uninstall;
 use args::Install;
 use bumpwright_api::GoDuration;
-use bumpwright_kube::{CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError};
+use bumpwright_kube::{Apply, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError};
 use bumpwright_runtime::{Level, UnknownName};
 use components::{Components, ComponentsError};
-use manifests::{Installation, Manifest, manifests};
+use manifests::{Installation, Manifest};
 use rollout::Rollout;
+use shards::{ShardsError, manifests};
 
 /// The field manager of an installation.
 pub(super) const MANAGER: &str = "bumpwright";
@@ -38,6 +45,8 @@ enum InstallError {
     LogLevel(UnknownName),
     #[error(transparent)]
     Components(ComponentsError),
+    #[error(transparent)]
+    Shards(ShardsError),
     #[error("cannot print the manifests: {0}")]
     Print(io::Error),
     #[error("cannot start: {0}")]
@@ -48,10 +57,25 @@ enum InstallError {
     Apply { object: String, error: ClusterError },
     #[error("all is applied, but {object} of an earlier installation cannot be deleted: {error}")]
     Prune { object: String, error: ClusterError },
-    #[error("all is applied, but deployment.apps/bumpwright cannot be read: {0}; --wait=false does not look")]
-    Unseen(ClusterError),
-    #[error("all is applied, but deployment.apps/bumpwright {why}; once that is fixed, the command can be run again")]
-    NotReady { why: String },
+    #[error("{object} was not made by `bumpwright install` but by {who}: remove it with that tool; nothing is applied")]
+    Foreign { object: String, who: String },
+    #[error("cannot read {object}, whose place this installation would take: {error}; nothing is applied")]
+    Former { object: String, error: ClusterError },
+    #[error("{object} cannot be ended, whose place this installation takes: {error}; the command can be run again")]
+    Stop { object: String, error: ClusterError },
+    #[error(
+        "the pods of {object}, whose place this installation takes, have not ended in {timeout}: {pods}; once they have, run the command \
+         again (kubectl delete pod --force if their node is lost)"
+    )]
+    Running {
+        object: String,
+        timeout: GoDuration,
+        pods: String,
+    },
+    #[error("all is applied, but {object} cannot be read: {error}; --wait=false does not look")]
+    Unseen { object: String, error: ClusterError },
+    #[error("all is applied, but {object} {why}; once that is fixed, the command can be run again")]
+    NotReady { object: String, why: String },
 }
 
 /// Runs the command.
@@ -75,7 +99,7 @@ fn try_run(args: &Install) -> Result<(), InstallError> {
         ui_actions: args.ui_actions,
         log_level: log_level(&args.log_level)?,
     };
-    let manifests = manifests(&wanted);
+    let manifests = manifests(&wanted, args.shards).map_err(InstallError::Shards)?;
     if args.export {
         let documents = manifests.iter().map(|one| format!("---\n{}", one.text));
         return print(&documents.collect::<String>());
@@ -92,6 +116,10 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
     let (definitions, others): (Vec<_>, Vec<_>) = manifests
         .iter()
         .partition(|one| *one.kind == CUSTOM_RESOURCE_DEFINITION);
+    let Some(workload) = others.iter().copied().find(|one| is_workload(one.kind)) else {
+        return Ok(());
+    };
+    let former = switch::former(&cluster, workload).await?;
     for one in &definitions {
         put(&cluster, one).await?;
     }
@@ -99,15 +127,24 @@ async fn apply(manifests: &[Manifest], args: &Install) -> Result<(), InstallErro
         let left = end.saturating_duration_since(Instant::now());
         await_established(&cluster, one, left).await?;
     }
-    for one in &others {
-        put(&cluster, one).await?;
+    match &former {
+        Some(former) => switch::put_over(&cluster, (former, &others), args, end).await?,
+        None => {
+            for one in &others {
+                put(&cluster, one).await?;
+            }
+        }
     }
     if args.wait {
-        await_ready(&cluster, &args.namespace, args.timeout, end).await?;
-        print("deployment.apps/bumpwright is ready\n")?;
+        await_ready(&cluster, workload, args.timeout, end).await?;
+        let replicas = u64::from(args.shards.unwrap_or(1));
+        print(&format!("{}\n", rollout::ready(workload.kind, replicas)))?;
     }
     // Not before: the pods of an earlier installation work with them until the new ones are ready.
     prune(&cluster, manifests, &args.namespace).await?;
+    if former.is_some() || (args.wait && args.shards.is_some()) {
+        switch::tell_volumes(&cluster, &args.namespace, args.shards.unwrap_or(0)).await?;
+    }
     match args.wait {
         true => print("installed\n"),
         false => print(&format!(
@@ -142,29 +179,31 @@ async fn prune(cluster: &Cluster, wanted: &[Manifest], namespace: &str) -> Resul
     Ok(())
 }
 
-/// The pause between two looks at the Deployment.
+/// The pause between two looks at the workload.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Waits until the Deployment is ready, and says what it waits for whenever that changes.
+/// Waits until the Deployment or StatefulSet is ready, and says what it waits for whenever that changes.
 async fn await_ready(
     cluster: &Cluster,
-    namespace: &str,
+    workload: &Manifest,
     timeout: GoDuration,
     end: Instant,
 ) -> Result<(), InstallError> {
+    let object = shown(workload);
     let mut reported = String::new();
     loop {
-        let why = match rollout::look(cluster, namespace).await.map_err(InstallError::Unseen)? {
-            Rollout::Done => return Ok(()),
-            Rollout::Failed(why) => return Err(InstallError::NotReady { why }),
-            Rollout::NotYet(why) => why,
+        let why = match rollout::look(cluster, workload.kind, &workload.name).await {
+            Ok(Rollout::Done) => return Ok(()),
+            Ok(Rollout::Failed(why)) => return Err(InstallError::NotReady { object, why }),
+            Ok(Rollout::NotYet(why)) => why,
+            Err(error) => return Err(InstallError::Unseen { object, error }),
         };
         if Instant::now() >= end {
             let why = format!("is not ready after {timeout}: {why}");
-            return Err(InstallError::NotReady { why });
+            return Err(InstallError::NotReady { object, why });
         }
         if why != reported {
-            console::say("waiting", &format!("deployment.apps/bumpwright: {why}"));
+            console::say("waiting", &format!("{object}: {why}"));
             reported = why;
         }
         tokio::time::sleep(PAUSE).await;
@@ -185,10 +224,12 @@ async fn put(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
             ));
         }
     }
-    cluster
-        .apply(one.kind, &one.name, MANAGER, &one.text)
-        .await
-        .map_err(failed)?;
+    let how = Apply {
+        manager: MANAGER,
+        dry_run: false,
+    };
+    let applied = cluster.apply(one.kind, &one.name, how, &one.text).await;
+    applied.map_err(failed)?;
     print(&format!("{} applied\n", shown(one)))
 }
 

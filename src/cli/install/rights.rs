@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::manifests::Manifest;
+use crate::cli::installed::{WORKLOADS, is_workload};
 use crate::cli::uninstall;
-use bumpwright_kube::{AccessQuestion, DEPLOYMENT, Kind, POD, REPLICA_SET};
+use bumpwright_kube::{AccessQuestion, EVENT, Kind, PERSISTENT_VOLUME_CLAIM, POD, REPLICA_SET, STATEFUL_SET};
 
 /// To apply an object: an apply is a patch that creates what does not exist yet.
 const APPLY: [&str; 3] = ["get", "create", "patch"];
 
 /// To delete what an earlier installation may have left.
 const PRUNE: [&str; 2] = ["get", "delete"];
+
+/// To end what runs, before it is deleted.
+const STOP: [&str; 1] = ["patch"];
 
 /// Verbs by group, resource and namespace.
 #[derive(Debug, Default)]
@@ -25,11 +29,22 @@ impl Rights {
         }
         for one in uninstall::removable(namespace, wanted) {
             all.add(one.kind, &one.name.namespace, &PRUNE);
+            if is_workload(one.kind) {
+                all.add(one.kind, &one.name.namespace, &STOP);
+            }
         }
-        // Other installations, whose roles are not pruned; the progress of the rollout.
-        all.add(&DEPLOYMENT, "", &["list"]);
+        // Other installations, whose roles are not pruned; the progress of the rollout; volumes that are left.
+        for kind in WORKLOADS {
+            all.add(kind, "", &["list"]);
+        }
         all.add(&POD, namespace, &["list"]);
-        all.add(&REPLICA_SET, namespace, &["list"]);
+        match wanted.iter().any(|one| *one.kind == STATEFUL_SET) {
+            true => {
+                all.add(&EVENT, namespace, &["list"]);
+                all.add(&PERSISTENT_VOLUME_CLAIM, namespace, &["list"]);
+            }
+            false => all.add(&REPLICA_SET, namespace, &["list"]),
+        }
         all
     }
 

@@ -1,12 +1,12 @@
-//! Whether the Deployment is ready, by the rules of `kubectl rollout status`; and if not, why, by its conditions, its ReplicaSets
-//! and its pods.
+//! Whether the Deployment or StatefulSet is ready, by the rules of `kubectl rollout status`; and if not, why, by its conditions, its
+//! ReplicaSets or events, and its pods.
 
 use serde_json::Value;
 
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, ClusterError, DEPLOYMENT, POD, REPLICA_SET, Resource};
+use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, POD, REPLICA_SET, Resource, STATEFUL_SET};
 
-use crate::cli::installed::{at, items};
+use crate::cli::installed::{self, at, items};
 use crate::cli::words;
 
 /// The state of a rollout.
@@ -16,55 +16,145 @@ pub(in crate::cli) enum Rollout {
     Done,
     /// What is awaited, and what is in the way.
     NotYet(String),
-    /// The Deployment's controller has given up.
+    /// The Deployment's controller has given up. That of a StatefulSet never does.
     Failed(String),
 }
 
-/// The labels of the pods and ReplicaSets.
+/// The labels of the pods, of ReplicaSets, and of volume claims.
 pub(in crate::cli) const SELECTOR: &str = "app=bumpwright";
 
-/// Looks at the Deployment of an installation.
-///
-/// # Errors
-/// The Deployment cannot be read. Pods and ReplicaSets that cannot be listed are among the reasons.
-pub(in crate::cli) async fn look(cluster: &Cluster, namespace: &str) -> Result<Rollout, ClusterError> {
-    let name = ObjectName::new(namespace, "bumpwright");
-    let deployment = cluster.fetch(&Resource::of(&DEPLOYMENT, true), &name).await?;
-    Ok(of(cluster, namespace, &deployment).await)
+/// That all replicas are: `deployment.apps/bumpwright is ready`.
+pub(in crate::cli) fn ready(kind: &Kind, replicas: u64) -> String {
+    let is_ready = format!("{} is ready", installed::workload(kind));
+    match *kind == STATEFUL_SET {
+        true => format!("{is_ready}: {replicas} of {replicas} members"),
+        false => is_ready,
+    }
 }
 
-/// The rollout of a Deployment that was read.
-pub(in crate::cli) async fn of(cluster: &Cluster, namespace: &str, deployment: &Value) -> Rollout {
-    let Some(awaited) = awaited(deployment) else {
+/// Looks at the Deployment or StatefulSet of an installation.
+///
+/// # Errors
+/// It cannot be read. Pods and ReplicaSets that cannot be listed are among the reasons.
+pub(in crate::cli) async fn look(
+    cluster: &Cluster,
+    kind: &'static Kind,
+    name: &ObjectName,
+) -> Result<Rollout, ClusterError> {
+    let workload = cluster.fetch(&Resource::of(kind, true), name).await?;
+    Ok(of(cluster, kind, &name.namespace, &workload).await)
+}
+
+/// The rollout of a Deployment or StatefulSet that was read.
+pub(in crate::cli) async fn of(cluster: &Cluster, kind: &Kind, namespace: &str, workload: &Value) -> Rollout {
+    let is_set = *kind == STATEFUL_SET;
+    let awaited = if is_set {
+        awaited_of_set(workload)
+    } else {
+        awaited(workload)
+    };
+    let Some(awaited) = awaited else {
         return Rollout::Done;
     };
     let mut reasons = vec![awaited];
-    reasons.extend(condition_reasons(deployment));
-    for (kind, of_one) in [
-        (&REPLICA_SET, replica_set_reasons as fn(&Value) -> Vec<String>),
-        (&POD, pod_reasons),
-    ] {
-        match cluster.list(&Resource::of(kind, true), namespace, SELECTOR).await {
-            Ok(objects) => reasons.extend(objects.iter().flat_map(of_one)),
-            Err(error) => reasons.push(format!("cannot list {}: {error}", kind.plural)),
-        }
+    reasons.extend(condition_reasons(workload));
+    match is_set {
+        true => reasons.extend(refusal(cluster, namespace, workload).await),
+        false => list_reasons(cluster, &REPLICA_SET, namespace, replica_set_reasons, &mut reasons).await,
     }
+    list_reasons(cluster, &POD, namespace, pod_reasons, &mut reasons).await;
     reasons.dedup();
     let text = words::inline(&reasons.join("; ")).into_owned();
-    match is_over(deployment) {
+    match is_over(workload) {
         true => Rollout::Failed(format!("has not become ready in time: {text}")),
         false => Rollout::NotYet(text),
     }
 }
 
-/// What a rollout still waits for; None when it is complete.
+/// The reasons of all objects of a kind with the labels.
+async fn list_reasons(
+    cluster: &Cluster,
+    kind: &Kind,
+    namespace: &str,
+    of_one: fn(&Value) -> Vec<String>,
+    reasons: &mut Vec<String>,
+) {
+    match cluster.list(&Resource::of(kind, true), namespace, SELECTOR).await {
+        Ok(objects) => reasons.extend(objects.iter().flat_map(of_one)),
+        Err(error) => reasons.push(format!("cannot list {}: {error}", kind.plural)),
+    }
+}
+
+/// Why a StatefulSet cannot make pods: quotas, admission. It has no condition for that, only events, and the last one counts.
+async fn refusal(cluster: &Cluster, namespace: &str, set: &Value) -> Option<String> {
+    if number(set, "/status/replicas").unwrap_or(0) >= number(set, "/spec/replicas").unwrap_or(1) {
+        return None;
+    }
+    let fields = format!("involvedObject.uid={},type=Warning", at(set, "/metadata/uid"));
+    let mut last: Option<(String, String)> = None;
+    let keep = |event: Result<Value, _>| {
+        let Ok(event) = event else { return };
+        let times = ["/lastTimestamp", "/eventTime", "/firstTimestamp"];
+        let time = times
+            .into_iter()
+            .map(|field| at(&event, field))
+            .find(|time| !time.is_empty());
+        let time = time.unwrap_or_default().to_owned();
+        if last.as_ref().is_none_or(|(other, _)| *other <= time) {
+            last = Some((time, with_message(&event)));
+        }
+    };
+    let listed = cluster
+        .list_each(&Resource::of(&EVENT, true), (namespace, fields.as_str()), keep)
+        .await;
+    match listed {
+        Ok(()) => last.map(|(_, what)| what),
+        Err(error) => Some(format!("cannot list {}: {error}", EVENT.plural)),
+    }
+}
+
+fn number(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+fn is_unseen(workload: &Value) -> bool {
+    number(workload, "/metadata/generation") > number(workload, "/status/observedGeneration")
+}
+
+/// What the rollout of a StatefulSet still waits for; None when it is complete.
+fn awaited_of_set(set: &Value) -> Option<String> {
+    let status = |field: &str| number(set, &format!("/status/{field}")).unwrap_or(0);
+    if is_unseen(set) {
+        return Some("the StatefulSet's controller has not seen it yet".to_owned());
+    }
+    let wanted = number(set, "/spec/replicas").unwrap_or(1);
+    let is_updated = at(set, "/status/currentRevision") == at(set, "/status/updateRevision");
+    let (updated, ready) = (status("updatedReplicas"), status("readyReplicas"));
+    if !is_updated && updated < wanted {
+        return Some(format!("{updated} of {wanted} members are updated"));
+    }
+    if ready < wanted {
+        return Some(format!("{ready} of {wanted} members are ready"));
+    }
+    if !is_updated {
+        return Some("the StatefulSet's controller has not ended the update".to_owned());
+    }
+    match status("replicas").saturating_sub(wanted) {
+        0 => None,
+        more => Some(format!(
+            "{} to end",
+            words::count(usize::try_from(more).ok()?, "member")
+        )),
+    }
+}
+
+/// What the rollout of a Deployment still waits for; None when it is complete.
 fn awaited(deployment: &Value) -> Option<String> {
-    let number = |pointer: &str| deployment.pointer(pointer).and_then(Value::as_u64);
-    let status = |field: &str| number(&format!("/status/{field}")).unwrap_or(0);
-    if number("/metadata/generation") > number("/status/observedGeneration") {
+    let status = |field: &str| number(deployment, &format!("/status/{field}")).unwrap_or(0);
+    if is_unseen(deployment) {
         return Some("the Deployment's controller has not seen it yet".to_owned());
     }
-    let wanted = number("/spec/replicas").unwrap_or(1);
+    let wanted = number(deployment, "/spec/replicas").unwrap_or(1);
     let (updated, available) = (status("updatedReplicas"), status("availableReplicas"));
     if updated < wanted {
         return Some(format!("{updated} of {wanted} replicas are updated"));
@@ -183,4 +273,43 @@ fn conditions(object: &Value) -> impl Iterator<Item = &Value> {
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_stateful_set_is_ready_when_kubectl_says_so_and_no_former_member_is_left() {
+        let set = |status: &str| {
+            let mut numbers = status
+                .split(' ')
+                .map(|number| number.parse::<u64>().unwrap_or_default());
+            let mut next = || numbers.next().unwrap_or_default();
+            let (seen, replicas, updated, ready, current) = (next(), next(), next(), next(), next());
+            json!({"metadata": {"generation": 2}, "spec": {"replicas": 3}, "status": {
+                "observedGeneration": seen, "replicas": replicas, "updatedReplicas": updated, "readyReplicas": ready,
+                "currentRevision": format!("r{current}"), "updateRevision": "r2",
+            }})
+        };
+        for (status, expected) in [
+            ("1 3 3 3 2", Some("the StatefulSet's controller has not seen it yet")),
+            ("2 0 0 0 2", Some("0 of 3 members are ready")),
+            // All pods of the version of before are ready.
+            ("2 3 0 3 1", Some("0 of 3 members are updated")),
+            ("2 3 1 2 1", Some("1 of 3 members are updated")),
+            ("2 3 3 2 1", Some("2 of 3 members are ready")),
+            (
+                "2 3 3 3 1",
+                Some("the StatefulSet's controller has not ended the update"),
+            ),
+            ("2 5 5 5 2", Some("2 members to end")),
+            ("2 3 3 3 2", None),
+            // A first revision: none is said to be updated.
+            ("2 3 0 3 2", None),
+        ] {
+            assert_eq!(awaited_of_set(&set(status)).as_deref(), expected, "{status}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 pub mod args;
 mod namespace;
-mod owner;
+pub(super) mod owner;
 mod plan;
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -12,12 +12,12 @@ use serde_json::json;
 use tokio::time::{Duration, Instant};
 
 use crate::cli::install::manifests::Manifest;
-use crate::cli::install::rollout::SELECTOR;
 use crate::cli::install::{MANAGER, shown};
-use crate::cli::{cluster, console, words};
+use crate::cli::installed::{Controller, workload};
+use crate::cli::stopping::{self, StopError};
+use crate::cli::{cluster, console, volumes, words};
 use args::Uninstall;
-use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cluster, ClusterError, DEPLOYMENT, Deletion, Kind, NAMESPACE, POD, Resource};
+use bumpwright_kube::{Cluster, ClusterError, Deletion, Kind, NAMESPACE, Resource};
 use plan::{FINALIZER, Plan, objects, resource};
 
 /// Why something was not removed.
@@ -30,15 +30,13 @@ enum UninstallError {
     #[error(transparent)]
     Connect(ClusterError),
     #[error(
-        "cannot list the Deployments of all namespaces, to find installations that need what would be removed: {0}"
+        "cannot list the Deployments and StatefulSets of all namespaces, to find installations that need what would be removed: {0}"
     )]
-    Deployments(ClusterError),
+    Controllers(ClusterError),
     #[error("cannot read {object}: {error}; nothing is removed")]
     Read { object: String, error: ClusterError },
-    #[error(
-        "deployment.apps/bumpwright was not made by `bumpwright install` but by {0}: remove it with that tool; nothing is removed"
-    )]
-    Foreign(String),
+    #[error("{object} was not made by `bumpwright install` but by {who}: remove it with that tool; nothing is removed")]
+    Foreign { object: String, who: String },
     #[error("--crds would delete {0}; give --yes to do that. Nothing is removed")]
     Unconfirmed(String),
     #[error("nothing is removed")]
@@ -46,10 +44,14 @@ enum UninstallError {
     #[error("cannot remove {object}: {error}; what came before it is removed, and the command can be run again")]
     Remove { object: String, error: ClusterError },
     #[error(
-        "the pods of deployment.apps/bumpwright have not ended in {timeout}: {pods}; once they have, run the command again (kubectl \
-         delete pod --force if their node is lost)"
+        "the pods of {object} have not ended in {timeout}: {pods}; once they have, run the command again (kubectl delete pod --force if \
+         their node is lost)"
     )]
-    Running { timeout: String, pods: String },
+    Running {
+        object: String,
+        timeout: String,
+        pods: String,
+    },
     #[error("customresourcedefinition.apiextensions.k8s.io/{name} is not gone after {timeout}: {left}")]
     Remains {
         name: String,
@@ -94,6 +96,7 @@ async fn uninstall(args: &Uninstall) -> Result<(), UninstallError> {
     for line in &plan.left {
         print(line)?;
     }
+    work.volumes(&plan).await?;
     if let Some(namespace) = &plan.namespace {
         work.namespace(namespace, &plan).await?;
     }
@@ -197,36 +200,46 @@ struct Removal<'a> {
 impl Removal<'_> {
     /// Ends the pods: they release their leases, and put no finalizer back.
     async fn stop(&self, plan: &Plan) -> Result<(), UninstallError> {
-        if self.args.dry_run || plan.controller.is_none() {
+        if self.args.dry_run {
             return Ok(());
         }
-        let failed = |error| UninstallError::Remove {
-            object: "deployment.apps/bumpwright".to_owned(),
-            error,
-        };
         let namespace = &self.args.target.namespace;
-        let name = ObjectName::new(namespace, "bumpwright");
-        let none = json!([{"op": "replace", "path": "/spec/replicas", "value": 0}]);
-        let deployment = Resource::of(&DEPLOYMENT, true);
-        let scaled = self.cluster.json_patch(&deployment, &name, MANAGER, &none).await;
-        scaled.map_err(failed)?;
+        for one in &plan.controllers {
+            let scaled = stopping::scale_down(&self.cluster, one.kind, namespace).await;
+            scaled.map_err(|error| self.not_stopped(one, error))?;
+        }
+        let Some(one) = plan.controllers.first() else {
+            return Ok(());
+        };
         let end = Instant::now() + self.args.timeout.as_std();
-        loop {
-            let pods = self
-                .cluster
-                .stamps(&Resource::of(&POD, true), namespace, SELECTOR)
-                .await;
-            let pods: Vec<String> = pods.map_err(failed)?.iter().map(|pod| pod.name.clone()).collect();
-            if pods.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() >= end {
-                return Err(UninstallError::Running {
-                    timeout: self.args.timeout.to_string(),
-                    pods: words::some(&pods),
-                });
-            }
-            tokio::time::sleep(PAUSE).await;
+        let ended = stopping::await_end(&self.cluster, namespace, None, end, |_| ()).await;
+        ended.map_err(|error| self.not_stopped(one, error))
+    }
+
+    fn not_stopped(&self, one: &Controller, error: StopError) -> UninstallError {
+        let object = workload(one.kind);
+        match error {
+            StopError::Refused(error) => UninstallError::Remove { object, error },
+            StopError::Running(pods) => UninstallError::Running {
+                object,
+                timeout: self.args.timeout.to_string(),
+                pods: words::some(&pods),
+            },
+        }
+    }
+
+    /// Names the volumes that are left. Who cannot list them and had one process had none.
+    async fn volumes(&self, plan: &Plan) -> Result<(), UninstallError> {
+        let namespace = &self.args.target.namespace;
+        match volumes::from_member(&self.cluster, namespace, 0).await {
+            Ok(names) => match volumes::told(namespace, &names) {
+                Some(line) => print(&line),
+                None => Ok(()),
+            },
+            Err(error) if plan.controllers.iter().any(Controller::is_shared) => print(&format!(
+                "the volumes of the processes are left as they are, and cannot be listed: {error}"
+            )),
+            Err(_) => Ok(()),
         }
     }
 

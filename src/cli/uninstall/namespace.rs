@@ -43,9 +43,11 @@ fn belongs(resource: &Resource, object: &Value, plan: &Plan) -> bool {
         .objects
         .iter()
         .any(|one| is(resource, one.kind) && one.name.name == name);
-    let is_lease = CONTROLLERS
-        .iter()
-        .any(|(controller, _)| lease_name(controller, None) == name);
+    let is_lease = name.starts_with("bumpwright-shard-")
+        || name.starts_with("bumpwright-shards-")
+        || CONTROLLERS
+            .iter()
+            .any(|(controller, _)| lease_name(controller, None) == name);
     is_planned
         || (is(resource, &LEASE) && is_lease)
         || (is(resource, &SERVICE_ACCOUNT) && name == "default")

@@ -9,7 +9,7 @@ use crate::cli::installed::{at, items};
 
 /// The owner of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(in crate::cli) enum Owner {
     /// `bumpwright install` made it, or took it over.
     Install,
     /// Other field managers.
@@ -17,7 +17,7 @@ pub(super) enum Owner {
 }
 
 /// The owner of an object. Another manager of a field, such as its replicas, does not own it.
-pub(super) fn of(object: &Value) -> Owner {
+pub(in crate::cli) fn of(object: &Value) -> Owner {
     match managers(object, |_| true) {
         managers if managers.contains(MANAGER) => Owner::Install,
         managers => Owner::Other(named(&managers)),

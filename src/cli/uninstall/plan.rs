@@ -8,12 +8,11 @@ use super::UninstallError;
 use super::owner::{self, Owner};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, Manifest, former_bindings, manifests};
-use crate::cli::install::shown;
-use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, items};
+use crate::cli::install::{shards, shown};
+use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, at, is_workload, items};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, DEPLOYMENT, Kind, NAMESPACE,
-    Resource,
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CUSTOM_RESOURCE_DEFINITION, Cluster, ClusterError, Kind, NAMESPACE, Resource,
 };
 
 /// The finalizer of all controllers of Flux, and of these.
@@ -22,8 +21,8 @@ pub(super) const FINALIZER: &str = "finalizers.fluxcd.io";
 /// A plan.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The Deployment, if it is there.
-    pub controller: Option<Controller>,
+    /// The Deployment or StatefulSet, if it is there; both after a run of `install` that failed.
+    pub controllers: Vec<Controller>,
     /// Objects to delete, in this order, besides definitions and the namespace.
     pub objects: Vec<Manifest>,
     /// Definitions to delete, with the names of their objects.
@@ -49,12 +48,12 @@ impl Plan {
     pub(super) async fn make(cluster: &Cluster, namespace: &str, crds: bool) -> Result<Self, UninstallError> {
         let others = installed::controllers(cluster)
             .await
-            .map_err(UninstallError::Deployments)?;
+            .map_err(UninstallError::Controllers)?;
         let (ours, others): (Vec<_>, Vec<_>) = others
             .into_iter()
             .partition(|one| one.is_ours() && one.namespace == namespace);
         let mut plan = Self {
-            controller: ours.into_iter().next(),
+            controllers: ours,
             ..Self::default()
         };
         let elsewhere = others.iter().find(|one| one.is_ours());
@@ -87,8 +86,9 @@ impl Plan {
             false => owner::of(object),
         };
         if let Owner::Other(who) = owner {
-            if *manifest.kind == DEPLOYMENT {
-                return Err(UninstallError::Foreign(who));
+            if is_workload(manifest.kind) {
+                let object = shown(&manifest);
+                return Err(UninstallError::Foreign { object, who });
             }
             self.keep(&manifest, &format!("it was made by {who}"));
             return Ok(());
@@ -113,14 +113,15 @@ impl Plan {
 
     /// Without a controller that removes the finalizer, deleted objects would stay.
     fn finalizers(&mut self, others: &[Controller]) {
-        let Some(controller) = &self.controller else { return };
-        let served = controller.components().controllers();
-        for (name, kinds) in CONTROLLERS {
-            if !served.contains(&name) || others.iter().any(|other| other.serves_kinds_of(name)) {
-                continue;
+        for controller in &self.controllers {
+            let served = controller.components().controllers();
+            for (name, kinds) in CONTROLLERS {
+                if !served.contains(&name) || others.iter().any(|other| other.serves_kinds_of(name)) {
+                    continue;
+                }
+                let scope = controller.scope().to_owned();
+                self.unfinished.extend(kinds.iter().map(|kind| (*kind, scope.clone())));
             }
-            let scope = controller.scope().to_owned();
-            self.unfinished.extend(kinds.iter().map(|kind| (*kind, scope.clone())));
         }
     }
 
@@ -192,11 +193,12 @@ pub(super) fn candidates(namespace: &str) -> Vec<Manifest> {
         .into_iter()
         .flatten()
         .chain(former_bindings())
+        .chain(shards::own_objects(namespace))
         .filter(|one| *one.kind != CUSTOM_RESOURCE_DEFINITION && seen.insert((one.kind.kind, one.name.clone())))
         .collect();
     all.reverse();
-    // Nothing runs without its Deployment, so it is the first.
-    all.sort_by_key(|one| *one.kind != DEPLOYMENT);
+    // Nothing runs without its Deployment or StatefulSet, so they are the first.
+    all.sort_by_key(|one| !is_workload(one.kind));
     all
 }
 

@@ -48,6 +48,7 @@ fn a_server_takes_every_object() {
             "--components=all,webhooks",
             "--watch-all-namespaces=false",
         ],
+        &["--namespace=strict-one", "--components=all,webhooks", "--shards=2"],
     ] {
         for object in exported(flags).values() {
             dry_run(cluster, object);
@@ -116,6 +117,37 @@ fn it_installs_and_installs_again_without_a_change() {
         );
     }
     assert_eq!(versions().len(), before.len(), "the others are there");
+}
+
+/// An upgrade of several processes is a rollout of their StatefulSet, whose claim templates no server lets anybody change.
+#[test]
+fn several_processes_are_installed_again_without_a_change() {
+    let Some(cluster) = Cluster::start() else { return };
+    let flags = ["--namespace=images", "--components=all", "--shards=3"];
+    let said = install(&cluster, &flags);
+    let wanted = exported(&flags);
+    let versions = || -> Vec<String> {
+        let paths = wanted.values().map(|object| cluster.path_of(object));
+        paths
+            .map(|path| text(&cluster.get(&path), "/metadata/resourceVersion").to_owned())
+            .collect()
+    };
+    let before = versions();
+    assert_eq!(install(&cluster, &flags), said);
+    assert_eq!(versions(), before, "nothing changes when nothing is to be changed");
+
+    // What was scaled by hand is taken back, and another image is a change of this StatefulSet.
+    let path = cluster.path_of(&wanted["StatefulSet images/bumpwright"]);
+    let uid = cluster.get(&path)["metadata"]["uid"].clone();
+    cluster.merge_patch(&path, &json!({"spec": {"replicas": 5}}));
+    install(
+        &cluster,
+        &[&flags[..], &["--image=ghcr.io/acme/bumpwright:v9"]].concat(),
+    );
+    let set = cluster.get(&path);
+    assert_eq!((&set["spec"]["replicas"], &set["metadata"]["uid"]), (&json!(3), &uid));
+    let image = text(&set, "/spec/template/spec/containers/0/image");
+    assert_eq!(image, "ghcr.io/acme/bumpwright:v9");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What `install` waits for, and what it says meanwhile. The test writes what the Deployment's controller, the scheduler and a
-//! kubelet would.
+//! What `install` waits for, and what it says meanwhile. The test writes what the controllers of Deployments and StatefulSets, the
+//! scheduler and a kubelet would.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
@@ -13,16 +13,18 @@ use bumpwright_testkit::deployments;
 use bumpwright_testkit::waiting::{TIMEOUT, until};
 
 /// An installation that is under way.
-struct Installing<'a> {
+pub(super) struct Installing<'a> {
     cluster: &'a Cluster,
     namespace: &'static str,
+    /// `deployments` or `statefulsets`.
+    plural: &'static str,
     child: Child,
     says: Receiver<String>,
     _bench: Bench,
 }
 
 impl<'a> Installing<'a> {
-    fn start(cluster: &'a Cluster, namespace: &'static str, flags: &[&str]) -> Self {
+    pub(super) fn start(cluster: &'a Cluster, namespace: &'static str, flags: &[&str]) -> Self {
         let bench = Bench::new();
         let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
         let namespace_flag = format!("--namespace={namespace}");
@@ -34,6 +36,10 @@ impl<'a> Installing<'a> {
         Self {
             cluster,
             namespace,
+            plural: match flags.iter().any(|flag| flag.starts_with("--shards")) {
+                true => "statefulsets",
+                false => "deployments",
+            },
             child,
             says,
             _bench: bench,
@@ -41,7 +47,7 @@ impl<'a> Installing<'a> {
     }
 
     /// Waits for a line that contains these words.
-    fn says(&self, words: &str) {
+    pub(super) fn says(&self, words: &str) {
         let mut all = Vec::new();
         while let Ok(line) = self.says.recv_timeout(TIMEOUT) {
             if line.contains(words) {
@@ -53,30 +59,27 @@ impl<'a> Installing<'a> {
     }
 
     /// Its exit code and standard output.
-    fn end(mut self) -> (i32, String) {
+    pub(super) fn end(mut self) -> (i32, String) {
         let mut out = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         (self.child.wait().unwrap().code().unwrap(), out)
     }
 
-    fn deployment(&self) -> Json {
-        let path = format!("/apis/apps/v1/namespaces/{}/deployments/bumpwright", self.namespace);
+    pub(super) fn workload(&self) -> Json {
+        let path = format!("/apis/apps/v1/namespaces/{}/{}/bumpwright", self.namespace, self.plural);
         let found = || {
             let answer = self.cluster.request("GET", &path, "", "");
             (answer.status == 200).then_some(answer.body)
         };
-        until("the Deployment is there", found)
+        until("the workload is there", found)
     }
 
     fn report(&self, status: Json) {
-        let mut deployment = self.deployment();
-        deployment["status"] = status;
-        deployment["status"]["observedGeneration"] = deployment["metadata"]["generation"].clone();
-        deployment["metadata"]
-            .as_object_mut()
-            .unwrap()
-            .remove("resourceVersion");
-        self.cluster.put_status(&deployment).unwrap();
+        let mut workload = self.workload();
+        workload["status"] = status;
+        workload["status"]["observedGeneration"] = workload["metadata"]["generation"].clone();
+        workload["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+        self.cluster.put_status(&workload).unwrap();
     }
 
     /// Sets the status of the pod, or of the ReplicaSet, that the controllers would have made.
@@ -96,12 +99,12 @@ impl<'a> Installing<'a> {
     }
 
     fn pod(&self, status: Json) {
-        let template = self.deployment()["spec"]["template"]["spec"].clone();
-        self.object("v1", "Pod", template, status);
+        let spec = json!({"containers": [{"name": "manager", "image": "x"}]});
+        self.object("v1", "Pod", spec, status);
     }
 
     fn replica_set(&self, status: Json) {
-        let template = self.deployment()["spec"]["template"].clone();
+        let template = self.workload()["spec"]["template"].clone();
         let spec = json!({"replicas": 1, "selector": {"matchLabels": {"app": "bumpwright"}}, "template": template});
         self.object("apps/v1", "ReplicaSet", spec, status);
     }
@@ -144,7 +147,7 @@ fn it_says_what_is_in_the_way_until_all_is_ready() {
     installing.pod(container(json!({"running": {}}), json!({})));
     installing.says("pod bumpwright-7d9: container manager runs and is not ready yet");
 
-    deployments::report(cluster, &installing.deployment(), 1);
+    deployments::report(cluster, &installing.workload(), 1);
     let (code, out) = installing.end();
     assert!(
         out.ends_with("deployment.apps/bumpwright is ready\ninstalled\n"),
@@ -170,4 +173,57 @@ fn an_installation_that_does_not_become_ready_is_an_error_with_the_reason() {
     let (code, out) = installing.end();
     assert_eq!(code, 2);
     assert!(out.ends_with("deployment.apps/bumpwright applied\n"), "{out}");
+}
+
+/// A warning of the StatefulSet's controller, which has no condition for it.
+fn warn(installing: &Installing<'_>, message: &str) {
+    let set = installing.workload();
+    let event = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"generateName": "bumpwright.", "namespace": installing.namespace},
+        "involvedObject": {
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "name": "bumpwright", "namespace": installing.namespace,
+            "uid": set["metadata"]["uid"],
+        },
+        "type": "Warning", "reason": "FailedCreate", "message": message, "lastTimestamp": "2026-01-01T00:00:00Z",
+    });
+    installing.cluster.create(&event, "").unwrap();
+}
+
+#[test]
+fn it_waits_for_all_members() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let installing = Installing::start(cluster, "waiting-members", &["--shards=3"]);
+    installing.says("waiting: statefulset.apps/bumpwright: the StatefulSet's controller has not seen it yet");
+
+    let quota = "create Pod bumpwright-2 in StatefulSet bumpwright failed error: pods \"bumpwright-2\" is forbidden: exceeded quota: small";
+    warn(&installing, quota);
+    let status = |replicas: u64, ready: u64, updated: u64, current: &str| json!({"replicas": replicas, "readyReplicas": ready, "updatedReplicas": updated, "currentRevision": current, "updateRevision": "b"});
+    installing.report(status(2, 0, 2, "b"));
+    installing.says(&format!(
+        "statefulset.apps/bumpwright: 0 of 3 members are ready; FailedCreate: {quota}"
+    ));
+    installing.report(status(3, 2, 3, "b"));
+    let claims = "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
+    installing.pod(json!({"phase": "Pending", "conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": claims},
+    ]}));
+    installing.says(&format!(
+        "2 of 3 members are ready; pod bumpwright-7d9: Unschedulable: {claims}"
+    ));
+    installing.report(status(3, 3, 1, "a"));
+    installing.says("statefulset.apps/bumpwright: 1 of 3 members are updated");
+    installing.report(status(4, 4, 3, "b"));
+    installing.says("statefulset.apps/bumpwright: 1 member to end");
+
+    deployments::report_set(cluster, &installing.workload(), 3);
+    let (code, out) = installing.end();
+    let end = "statefulset.apps/bumpwright applied\nstatefulset.apps/bumpwright is ready: 3 of 3 members\ninstalled\n";
+    assert!(out.ends_with(end), "{out}");
+    assert_eq!(code, 0);
+
+    let installing = Installing::start(cluster, "waiting-members", &["--shards=4", "--timeout=1s"]);
+    installing.says(
+        "error: all is applied, but statefulset.apps/bumpwright is not ready after 1s: the StatefulSet's controller",
+    );
+    assert_eq!(installing.end().0, 2);
 }

@@ -1,4 +1,4 @@
-//! A stand-in for the Deployment controller and the kubelet, which the API server of a test lacks.
+//! A stand-in for the controllers of Deployments and StatefulSets, and the kubelet, which the API server of a test lacks.
 
 use serde_json::{Value as Json, json};
 
@@ -27,6 +27,28 @@ pub fn report(cluster: &Cluster, deployment: &Json, replicas: u64) {
         ],
     });
     cluster.put_status(&deployment).unwrap();
+}
+
+/// Sets the status of a StatefulSet to so many running replicas of its template.
+pub fn report_set(cluster: &Cluster, set: &Json, replicas: u64) {
+    let mut set = set.clone();
+    set["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    set["status"] = json!({
+        "observedGeneration": set["metadata"]["generation"], "replicas": replicas, "readyReplicas": replicas,
+        "availableReplicas": replicas, "updatedReplicas": replicas, "currentReplicas": replicas,
+        "currentRevision": "bumpwright-5f", "updateRevision": "bumpwright-5f",
+    });
+    cluster.put_status(&set).unwrap();
+}
+
+/// The volume claim that the StatefulSet's controller makes for one of its pods.
+pub fn claim_of(cluster: &Cluster, namespace: &str, name: &str) -> Json {
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app": "bumpwright"}},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}},
+    });
+    cluster.create(&claim, "").unwrap()
 }
 
 /// A node whose kubelet, which is returned, hands out the logs of pods of flux-system by their names.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::client::{Cluster, bounded};
+use super::dynamic::Apply;
 use super::error::ClusterError;
 use super::kind::{CUSTOM_RESOURCE_DEFINITION, Kind};
 use super::object::Object;
@@ -17,8 +18,7 @@ use bumpwright_api::ObjectName;
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Cluster {
-    /// Applies one manifest, written in YAML, as `manager`. Conflicting fields are taken over: an installation should be as in
-    /// the manifest.
+    /// Applies one manifest, written in YAML. Conflicting fields are taken over: an installation should be as in the manifest.
     ///
     /// # Errors
     /// Any error of the server.
@@ -26,11 +26,14 @@ impl Cluster {
         &self,
         kind: &'static Kind,
         name: &ObjectName,
-        manager: &str,
+        how: Apply<'_>,
         manifest: &str,
     ) -> Result<(), ClusterError> {
         let path = self.beside(kind, name).resource_url().to_owned();
-        let params = PatchParams::apply(manager).force();
+        let params = PatchParams {
+            dry_run: how.dry_run,
+            ..PatchParams::apply(how.manager).force()
+        };
         let request = Request::new(path).patch(&name.name, &params, &Patch::Apply(json!({})));
         let request = request.map_err(|error| ClusterError::Unreachable(error.to_string()))?;
         // The server parses YAML itself, so it gets the text that `--export` prints.

@@ -90,6 +90,8 @@ pub const DAEMON_SET: Kind = v1("apps", "DaemonSet", "daemonsets");
 pub const REPLICA_SET: Kind = v1("apps", "ReplicaSet", "replicasets");
 /// `Pod`
 pub const POD: Kind = v1(CORE, "Pod", "pods");
+/// `PersistentVolumeClaim`
+pub const PERSISTENT_VOLUME_CLAIM: Kind = v1(CORE, "PersistentVolumeClaim", "persistentvolumeclaims");
 /// `Service`
 pub const SERVICE: Kind = v1(CORE, "Service", "services");
 /// `NetworkPolicy`

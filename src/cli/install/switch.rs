@@ -1,0 +1,118 @@
+//! From one process to several and back: an installation is a Deployment or a `StatefulSet`, and what was there ends before the
+//! other begins. Leases keep two processes from an object in any case; without the wait they would hold up the new ones.
+
+use tokio::time::Instant;
+
+use super::args::Install;
+use super::manifests::Manifest;
+use super::shards::is_role_of_leases;
+use super::{InstallError, MANAGER, print, put, shown};
+use crate::cli::installed::{self, WORKLOADS};
+use crate::cli::stopping::{self, StopError};
+use crate::cli::uninstall::owner::{self, Owner};
+use crate::cli::{console, uninstall, volumes, words};
+use bumpwright_kube::{Apply, Cluster, Kind, Resource};
+
+/// The other form of the workload, if an earlier run installed it.
+///
+/// # Errors
+/// Somebody else made it, or it cannot be read. Nothing is changed then.
+pub(super) async fn former(cluster: &Cluster, wanted: &Manifest) -> Result<Option<Manifest>, InstallError> {
+    let Some(kind) = WORKLOADS.into_iter().find(|kind| **kind != *wanted.kind) else {
+        return Ok(None);
+    };
+    let object = installed::workload(kind);
+    match cluster.fetch(&Resource::of(kind, true), &wanted.name).await {
+        Ok(found) => match owner::of(&found) {
+            Owner::Install => Ok(Some(Manifest {
+                kind,
+                text: String::new(),
+                ..wanted.clone()
+            })),
+            Owner::Other(who) => Err(InstallError::Foreign { object, who }),
+        },
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(InstallError::Former { object, error }),
+    }
+}
+
+/// Applies what is not a definition, the workload at the end and in the place of the former one.
+pub(super) async fn put_over(
+    cluster: &Cluster,
+    (former, wanted): (&Manifest, &[&Manifest]),
+    args: &Install,
+    end: Instant,
+) -> Result<(), InstallError> {
+    // The processes of before need their rights until they have ended.
+    let is_late = |one: &&Manifest| installed::is_workload(one.kind) || is_role_of_leases(one);
+    let (late, early): (Vec<&Manifest>, Vec<&Manifest>) = wanted.iter().copied().partition(is_late);
+    for one in early {
+        put(cluster, one).await?;
+    }
+    for one in &late {
+        ask(cluster, one).await?;
+    }
+    stop(cluster, former, args, end).await?;
+    for one in late {
+        put(cluster, one).await?;
+    }
+    Ok(())
+}
+
+/// What the server refuses it refuses before anything is stopped.
+async fn ask(cluster: &Cluster, one: &Manifest) -> Result<(), InstallError> {
+    let how = Apply {
+        manager: MANAGER,
+        dry_run: true,
+    };
+    let taken = cluster.apply(one.kind, &one.name, how, &one.text).await;
+    taken.map_err(|error| InstallError::Apply {
+        object: shown(one),
+        error,
+    })
+}
+
+async fn stop(cluster: &Cluster, former: &Manifest, args: &Install, end: Instant) -> Result<(), InstallError> {
+    let object = shown(former);
+    let failed = |error| match error {
+        StopError::Refused(error) => InstallError::Stop {
+            object: object.clone(),
+            error,
+        },
+        StopError::Running(pods) => InstallError::Running {
+            object: object.clone(),
+            timeout: args.timeout,
+            pods: words::some(&pods),
+        },
+    };
+    let namespace = &former.name.namespace;
+    stopping::scale_down(cluster, former.kind, namespace)
+        .await
+        .map_err(failed)?;
+    let tell = |pods: &[String]| console::say("waiting", &format!("{object}: {} to end", words::some(pods)));
+    let other = WORKLOADS.into_iter().find(|kind| **kind != *former.kind);
+    let ended = stopping::await_end(cluster, namespace, other, end, tell).await;
+    ended.map_err(failed)?;
+    let deleted = uninstall::delete(cluster, former).await;
+    deleted.map_err(|error| failed(StopError::Refused(error)))?;
+    print(&format!(
+        "{}: its processes have ended, {} takes its place\n",
+        uninstall::deleted(former),
+        other.map(|kind: &Kind| installed::workload(kind)).unwrap_or_default()
+    ))
+}
+
+/// Tells of volumes that no process has any more.
+pub(super) async fn tell_volumes(cluster: &Cluster, namespace: &str, members: u32) -> Result<(), InstallError> {
+    match volumes::from_member(cluster, namespace, members).await {
+        Ok(names) => match volumes::told(namespace, &names) {
+            Some(line) => print(&format!("{line}\n")),
+            None => Ok(()),
+        },
+        Err(error) => {
+            let text = format!("volumes that no process has any more are not named: {error}");
+            console::say("note", &text);
+            Ok(())
+        }
+    }
+}

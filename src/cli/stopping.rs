@@ -1,0 +1,91 @@
+//! The end of what runs, before something else takes its place or its finalizers.
+
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
+
+use super::install::MANAGER;
+use super::install::rollout::SELECTOR;
+use super::installed::{at, items};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, ClusterError, Kind, POD, Resource, STATEFUL_SET};
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Why it has not ended.
+#[derive(Debug)]
+pub(super) enum StopError {
+    /// The server does not do what is asked for.
+    Refused(ClusterError),
+    /// These pods have not ended in time.
+    Running(Vec<String>),
+}
+
+/// Scales a Deployment or StatefulSet of bumpwright to nothing.
+pub(super) async fn scale_down(cluster: &Cluster, kind: &'static Kind, namespace: &str) -> Result<(), StopError> {
+    let name = ObjectName::new(namespace, "bumpwright");
+    let none = json!([{"op": "replace", "path": "/spec/replicas", "value": 0}]);
+    let workload = Resource::of(kind, true);
+    let scaled = cluster.json_patch(&workload, &name, MANAGER, &none).await;
+    scaled.map(drop).map_err(StopError::Refused)
+}
+
+/// Waits until the pods of bumpwright have ended, but for those of the workload of a kind: then they have released their leases,
+/// and put no finalizer back. Tells which are left, whenever that changes.
+pub(super) async fn await_end(
+    cluster: &Cluster,
+    namespace: &str,
+    but_of: Option<&Kind>,
+    end: Instant,
+    tell: impl Fn(&[String]),
+) -> Result<(), StopError> {
+    let mut told = Vec::new();
+    loop {
+        let pods = cluster.list(&Resource::of(&POD, true), namespace, SELECTOR).await;
+        let pods = pods.map_err(StopError::Refused)?;
+        let left = pods
+            .iter()
+            .filter(|pod| runs(pod) && !but_of.is_some_and(|kind| is_of(pod, kind)));
+        let left: Vec<String> = left.map(|pod| at(pod, "/metadata/name").to_owned()).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() >= end {
+            return Err(StopError::Running(left));
+        }
+        if left != told {
+            tell(&left);
+            told = left;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Whether a process may be in it. One that was evicted is left behind until its owner is deleted.
+fn runs(pod: &Value) -> bool {
+    !matches!(at(pod, "/status/phase"), "Succeeded" | "Failed")
+}
+
+/// Whether the controller of workloads of this kind made the pod. Those of a Deployment are made by a `ReplicaSet`.
+fn is_of(pod: &Value, kind: &Kind) -> bool {
+    let maker = match *kind == STATEFUL_SET {
+        true => "StatefulSet",
+        false => "ReplicaSet",
+    };
+    items(pod, "/metadata/ownerReferences").any(|owner| at(owner, "/kind") == maker)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bumpwright_kube::DEPLOYMENT;
+
+    #[test]
+    fn a_pod_is_of_the_workload_whose_controller_made_it() {
+        let pod = |owner: &str, phase: &str| json!({"metadata": {"ownerReferences": [{"kind": owner}]}, "status": {"phase": phase}});
+        let of = |pod: &Value| (is_of(pod, &DEPLOYMENT), is_of(pod, &STATEFUL_SET), runs(pod));
+        assert_eq!(of(&pod("ReplicaSet", "Running")), (true, false, true));
+        assert_eq!(of(&pod("StatefulSet", "Failed")), (false, true, false));
+        assert_eq!(of(&json!({})), (false, false, true));
+    }
+}
