@@ -59,7 +59,7 @@ enum InstallError {
     Prune { object: String, error: ClusterError },
     #[error("{object} was not made by `bumpwright install` but by {who}: remove it with that tool; nothing is applied")]
     Foreign { object: String, who: String },
-    #[error("cannot read {object}, whose place this installation would take: {error}; nothing is applied")]
+    #[error("cannot find out whether {object} is there, which would have to end first: {error}; nothing is applied")]
     Former { object: String, error: ClusterError },
     #[error("{object} cannot be ended, whose place this installation takes: {error}; the command can be run again")]
     Stop { object: String, error: ClusterError },

@@ -1,17 +1,21 @@
-//! Several processes of one installation: a real API server takes `deploy/shards` and the chart, and the rights are enough to share the objects.
+//! Several processes of one installation: a real API server takes `deploy/shards` and the chart, the rights are enough to share the objects,
+//! and `install` goes from one process to several and back while they work.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
 use super::rights::{arguments, may, token_of};
-use super::{built, kustomized, text};
+use super::switching::{end_pod, made_by};
+use super::waiting::Installing;
+use super::{built, exported, kustomized, text};
 use crate::chart::rendered;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::{Controller, ELECTION};
+use bumpwright_testkit::deployments::{report, report_set};
 use bumpwright_testkit::ports::free_port;
-use bumpwright_testkit::repo::Change;
+use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, LEASE, World, git_repository};
 
@@ -39,7 +43,11 @@ fn apply(cluster: &Cluster, namespace: &str, all: &BTreeMap<String, Json>) {
     assert_eq!(text(&workload, "/spec/serviceName"), "bumpwright-shards");
     let service = cluster.get(&format!("/api/v1/namespaces/{namespace}/services/bumpwright-shards"));
     assert_eq!(service["spec"]["clusterIP"], "None");
-    // The server takes note of rights a little later.
+    await_rights(cluster, namespace);
+}
+
+/// The server takes note of rights a little later.
+fn await_rights(cluster: &Cluster, namespace: &str) {
     for (verb, group, resource) in [
         ("list", "coordination.k8s.io", "leases"),
         ("delete", "coordination.k8s.io", "leases"),
@@ -53,15 +61,19 @@ fn apply(cluster: &Cluster, namespace: &str, all: &BTreeMap<String, Json>) {
     }
 }
 
-/// A pod of the StatefulSet, with a name of this machine in the place of its own in the Service.
+/// A pod of the Deployment or StatefulSet, with a name of this machine in the place of its own in the Service.
 fn pod(world: &World<'_>, all: &BTreeMap<String, Json>, kubeconfig: &Path, name: &str) -> Controller {
     let mut flags = arguments(all);
+    let is_member = flags.contains(&"--shards".to_owned());
+    let of_pods = match is_member {
+        true => "--storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.cluster.local:9090",
+        false => "--storage-adv-addr=bumpwright-artifacts.$(RUNTIME_NAMESPACE).svc.cluster.local.",
+    };
     assert_eq!(
-        flags.iter().filter(|flag| flag.starts_with("--shards")).count(),
-        1,
+        is_member,
+        all.keys().any(|name| name.starts_with("StatefulSet")),
         "{flags:?}"
     );
-    let of_pods = "--storage-adv-addr=$(POD_NAME).bumpwright-shards.$(RUNTIME_NAMESPACE).svc.cluster.local:9090";
     let address = format!("127.0.0.1:{}", free_port());
     let own = flags.iter_mut().find(|flag| *flag == of_pods).unwrap();
     *own = format!("--storage-adv-addr={address}");
@@ -82,54 +94,140 @@ fn members(world: &World<'_>) -> Vec<String> {
     members.map(|(_, member)| member.to_owned()).collect()
 }
 
+/// A source with Kustomizations, each of which applies what was committed last.
+struct Fleet<'a> {
+    world: &'a World<'a>,
+    repo: Repo,
+}
+
+impl<'a> Fleet<'a> {
+    const SIZE: usize = 24;
+
+    fn of(world: &'a World<'a>) -> Self {
+        let repo = world.repository("fleet.git");
+        world.add(GIT_REPOSITORY, "fleet", git_repository(&world.git.url("fleet.git")));
+        for number in 0..Self::SIZE {
+            let source = json!({"kind": "GitRepository", "name": "fleet"});
+            let spec = json!({"interval": "1h", "prune": true, "sourceRef": source, "targetNamespace": world.namespace,
+                "namePrefix": format!("k-{number}-")});
+            world.add(KUSTOMIZATION, &format!("k-{number}"), spec);
+        }
+        Self { world, repo }
+    }
+
+    fn commit(&self, content: &str) {
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "map"}, "data": {"content": content}});
+        let map = map.to_string();
+        self.repo
+            .commit("main", content, &[Change::File("map.yaml", map.as_bytes())]);
+        self.world.request(GIT_REPOSITORY, "fleet", content);
+    }
+
+    fn is_applied(&self, content: &str) {
+        let maps = || self.world.list(CONFIG_MAP);
+        let count = || maps().iter().filter(|map| map["data"]["content"] == content).count();
+        wait_for(
+            || count() == Self::SIZE,
+            || format!("{content} is applied {} times", count()),
+        );
+    }
+}
+
+fn kubeconfig(world: &World<'_>) -> PathBuf {
+    let file = world.folder.path().join("kubeconfig");
+    let token = token_of(world.cluster, &world.namespace);
+    std::fs::write(&file, world.cluster.kubeconfig_with(&token)).unwrap();
+    file
+}
+
 /// Two pods with the rights of the installation, and nothing else, share sources and Kustomizations; then one of them has all.
 fn two_share(cluster: &Cluster, namespace: &str, all: &BTreeMap<String, Json>) {
     apply(cluster, namespace, all);
     let world = World::new(cluster, namespace);
-    let kubeconfig = world.folder.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token_of(cluster, namespace))).unwrap();
-    let repo = world.repository("fleet.git");
-    let commit = |content: &str| {
-        let map =
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "map"}, "data": {"content": content}});
-        let map = map.to_string();
-        repo.commit("main", content, &[Change::File("map.yaml", map.as_bytes())]);
-        world.request(GIT_REPOSITORY, "fleet", content);
-    };
-    world.add(GIT_REPOSITORY, "fleet", git_repository(&world.git.url("fleet.git")));
-    commit("0");
-    const COUNT: usize = 24;
-    for number in 0..COUNT {
-        let source = json!({"kind": "GitRepository", "name": "fleet"});
-        let spec = json!({"interval": "1h", "prune": true, "sourceRef": source, "targetNamespace": namespace,
-            "namePrefix": format!("k-{number}-")});
-        world.add(KUSTOMIZATION, &format!("k-{number}"), spec);
-    }
-    let applied = |content: &str| {
-        let maps = || world.list(CONFIG_MAP);
-        let count = || maps().iter().filter(|map| map["data"]["content"] == content).count();
-        wait_for(
-            || count() == COUNT,
-            || format!("{content} is applied {} times", count()),
-        );
-    };
+    let kubeconfig = kubeconfig(&world);
+    let fleet = Fleet::of(&world);
+    fleet.commit("0");
     let [first, second] = ["bumpwright-0", "bumpwright-1"].map(|name| pod(&world, all, &kubeconfig, name));
     let both = ["bumpwright-0", "bumpwright-1"];
     wait_for(|| members(&world) == both, || format!("{:?}", members(&world)));
-    applied("0");
+    fleet.is_applied("0");
     let has_some = |one: &Controller| {
         let owned = one.metric("bumpwright_shard_objects{kind=\"Kustomization\"}");
-        owned.is_some_and(|count| count >= 1.0 && count < COUNT as f64)
+        owned.is_some_and(|count| count >= 1.0 && count < Fleet::SIZE as f64)
     };
     until("each has some of them", || has_some(&first) && has_some(&second));
     assert_eq!(first.stop(), Some(0));
     assert_eq!(members(&world), both[1..]);
-    commit("1");
-    applied("1");
+    fleet.commit("1");
+    fleet.is_applied("1");
     let log = second.log();
     assert!(!log.contains("forbidden"), "{log}");
     assert_eq!(second.stop(), Some(0));
     assert_eq!(members(&world), Vec::<String>::new());
+}
+
+/// Ends a process, which had all rights that it needs to the end, and leaves its lease to others.
+fn end(process: Controller) {
+    let log = process.log();
+    assert!(!log.contains("forbidden"), "{log}");
+    process.signal("TERM");
+    assert_eq!(process.ended(), Some(0));
+    let log = process.log();
+    assert!(!log.contains("forbidden"), "{log}");
+}
+
+/// While `install` waits for what ends, nothing else begins; then the others go on at once, since the leases are free.
+#[test]
+fn install_goes_from_one_process_to_several_and_back_while_they_work() {
+    const NAMESPACE: &str = "shards-switch";
+    const KINDS: &str = "--components=source,kustomize";
+    let Some(cluster) = &Cluster::start() else { return };
+    let namespace = format!("--namespace={NAMESPACE}");
+    let [one, several] =
+        [&[][..], &["--shards=2"]].map(|more| exported(&[&[KINDS, namespace.as_str()], more].concat()));
+    assert_eq!(
+        Installing::start(cluster, NAMESPACE, &[KINDS, "--wait=false"]).end().0,
+        0
+    );
+    let world = World::new(cluster, NAMESPACE);
+    let (kubeconfig, fleet) = (kubeconfig(&world), Fleet::of(&world));
+    let is_free = || {
+        let lease = world.get(LEASE, "kustomize-controller-leader-election");
+        assert_eq!(text(&lease, "/spec/holderIdentity"), "", "{lease}");
+    };
+    let process = pod(&world, &one, &kubeconfig, "bumpwright-7d9-x");
+    let record = made_by(cluster, NAMESPACE, "bumpwright-7d9-x", "ReplicaSet");
+    fleet.commit("0");
+    fleet.is_applied("0");
+
+    let installing = Installing::start(cluster, NAMESPACE, &[KINDS, "--shards=2"]);
+    installing.says("waiting: deployment.apps/bumpwright: bumpwright-7d9-x to end");
+    end(process);
+    is_free();
+    end_pod(cluster, &record);
+    report_set(cluster, &installing.workload(), 2);
+    assert_eq!(installing.end().0, 0);
+    await_rights(cluster, NAMESPACE);
+    let names = ["bumpwright-0", "bumpwright-1"];
+    let processes = names.map(|name| pod(&world, &several, &kubeconfig, name));
+    let records = names.map(|name| made_by(cluster, NAMESPACE, name, "StatefulSet"));
+    wait_for(|| members(&world) == names, || format!("{:?}", members(&world)));
+    fleet.commit("1");
+    fleet.is_applied("1");
+
+    let installing = Installing::start(cluster, NAMESPACE, &[KINDS]);
+    installing.says("waiting: statefulset.apps/bumpwright: bumpwright-0, bumpwright-1 to end");
+    processes.into_iter().for_each(end);
+    assert_eq!(members(&world), Vec::<String>::new());
+    is_free();
+    records.iter().for_each(|record| end_pod(cluster, record));
+    report(cluster, &installing.workload(), 1);
+    assert_eq!(installing.end().0, 0);
+    let process = pod(&world, &one, &kubeconfig, "bumpwright-7d9-y");
+    fleet.commit("2");
+    fleet.is_applied("2");
+    end(process);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn verbs_of_leases(cluster: &Cluster, namespace: &str) -> Json {
 }
 
 /// A pod that a controller of this kind made; its path.
-fn pod(cluster: &Cluster, namespace: &str, name: &str, owner: &str) -> String {
+pub(super) fn made_by(cluster: &Cluster, namespace: &str, name: &str, owner: &str) -> String {
     let owner = json!({"apiVersion": "apps/v1", "kind": owner, "name": "bumpwright", "uid": "1", "controller": true});
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -32,7 +32,7 @@ fn pod(cluster: &Cluster, namespace: &str, name: &str, owner: &str) -> String {
     cluster.path_of(&pod)
 }
 
-fn end_pod(cluster: &Cluster, path: &str) {
+pub(super) fn end_pod(cluster: &Cluster, path: &str) {
     let now = json!({"gracePeriodSeconds": 0}).to_string();
     cluster.request("DELETE", path, "application/json", &now);
     cluster.gone(path);
@@ -48,9 +48,9 @@ fn one_process_ends_before_several_begin_and_the_other_way_round() {
     report(cluster, &installing.workload(), 1);
     assert_eq!(installing.end().0, 0);
     let alone = verbs_of_leases(cluster, NAMESPACE);
-    let former = pod(cluster, NAMESPACE, "bumpwright-7d9-x", "ReplicaSet");
+    let former = made_by(cluster, NAMESPACE, "bumpwright-7d9-x", "ReplicaSet");
     // A member that is there already does not hold it up.
-    let member = pod(cluster, NAMESPACE, "bumpwright-0", "StatefulSet");
+    let member = made_by(cluster, NAMESPACE, "bumpwright-0", "StatefulSet");
 
     let installing = Installing::start(cluster, NAMESPACE, &["--components=all", "--shards=3"]);
     installing.says("waiting: deployment.apps/bumpwright: bumpwright-7d9-x to end");
@@ -119,7 +119,7 @@ fn a_process_that_does_not_end_keeps_the_others_away() {
     const NAMESPACE: &str = "switching-slowly";
     let flags = ["--wait=false", "--shards=2", "--timeout=1s"];
     assert_eq!(Installing::start(cluster, NAMESPACE, &flags[..1]).end().0, 0);
-    let former = pod(cluster, NAMESPACE, "bumpwright-7d9-x", "ReplicaSet");
+    let former = made_by(cluster, NAMESPACE, "bumpwright-7d9-x", "ReplicaSet");
     for _ in 0..2 {
         let installing = Installing::start(cluster, NAMESPACE, &flags);
         installing.says(
