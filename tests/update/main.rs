@@ -10,6 +10,7 @@
 )]
 
 mod automations;
+mod charts;
 mod clusters;
 mod consent;
 mod edit_hostile;

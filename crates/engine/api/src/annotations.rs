@@ -143,6 +143,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "Outside of it nothing is changed by this policy.",
     ),
     annotation(
+        "ImageRepository",
+        "kind",
+        "oci (default), helm or git-tags",
+        "With helm, spec.image is a Helm repository with a chart's name behind it, and its versions are those of index.yaml; with git-tags a Git repository.",
+    ),
+    annotation(
         "ImageUpdateAutomation",
         "dry-run",
         "\"true\" or \"false\" (default)",

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::annotations::{check_annotation_keys, ours};
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata, ObjectName};
 use super::selector::LabelSelector;
+use bumpwright_policy::InvalidAnnotation;
 
 /// Excluded tags of a repository without patterns: cosign's signatures (N-053).
 const DEFAULT_EXCLUSIONS: &[&str] = &[r"^.*\.sig$"];
@@ -56,6 +58,18 @@ pub struct ImageRepositorySpec {
     pub insecure: bool,
 }
 
+/// What an ImageRepository is (`bumpwright.dev/kind`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RepositoryKind {
+    /// A repository of a registry, with its tags.
+    #[default]
+    Oci,
+    /// A chart of a Helm repository, with its versions in `index.yaml`.
+    Helm,
+    /// A Git repository, with its tags.
+    GitTags,
+}
+
 /// Which other namespaces may use an object (N-052).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,6 +98,24 @@ impl From<&NamespaceSelector> for LabelSelector {
 }
 
 impl ImageRepository {
+    /// What it is, by its annotation.
+    ///
+    /// # Errors
+    /// The annotation is not valid, or there is another one of ours.
+    pub fn kind(&self) -> Result<RepositoryKind, InvalidAnnotation> {
+        check_annotation_keys("ImageRepository", &self.metadata.annotations)?;
+        match ours(&self.metadata.annotations, "kind").map(String::as_str) {
+            None | Some("oci") => Ok(RepositoryKind::Oci),
+            Some("helm") => Ok(RepositoryKind::Helm),
+            Some("git-tags") => Ok(RepositoryKind::GitTags),
+            Some(value) => Err(InvalidAnnotation::Value {
+                key: "kind",
+                value: value.to_owned(),
+                grammar: "oci, helm or git-tags",
+            }),
+        }
+    }
+
     /// Namespace and name.
     #[must_use]
     pub fn name(&self) -> ObjectName {

@@ -77,7 +77,7 @@ pub use image_policy::{
     AlphabeticalPolicy, FilterTags, ImagePolicy, ImagePolicyChoice, ImagePolicySpec, ImagePolicyStatus,
     ImageRepositoryRef, NumericalPolicy, SemverPolicy, StatusRef,
 };
-pub use image_repository::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector};
+pub use image_repository::{AccessFrom, ImageRepository, ImageRepositorySpec, NamespaceSelector, RepositoryKind};
 pub use kustomization::{
     CommonMetadata, Decryption, DeletionPolicy, Dependency, HealthExpressions, HistoryEntry, IgnoreRule, ImageOverride,
     Json6902Operation, Json6902Patch, KubeConfigRef, Kustomization, KustomizationSource, KustomizationSpec,

@@ -4,7 +4,7 @@ use super::image::InvalidImage;
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::AccessError;
 use bumpwright_connect::registry::ImageAccessError;
-use bumpwright_policy::{Exhausted, InvalidExclusion};
+use bumpwright_policy::{Exhausted, InvalidAnnotation, InvalidExclusion};
 use bumpwright_registry::{LoginError, RegistryError};
 
 /// How many patterns `spec.exclusionList` may have (CRD of image-reflector-controller v1.2.0, `maxItems`).
@@ -31,6 +31,12 @@ pub enum ScanError {
     /// The registry failed (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     Registry(#[from] RegistryError),
+    /// The index of a Helm repository or the tags of a Git repository (`ReadOperationFailed`).
+    #[error("scan failed: {0}")]
+    List(String),
+    /// `bumpwright.dev/kind` is not valid.
+    #[error(transparent)]
+    Annotation(#[from] InvalidAnnotation),
     /// More patterns in `spec.exclusionList` than the CRD allows (N-053), in the API server's words.
     #[error("spec.exclusionList: Too many: {0}: must have at most {MOST_EXCLUSIONS} items")]
     Exclusions(usize),

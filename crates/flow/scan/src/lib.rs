@@ -10,6 +10,7 @@ mod choose;
 mod error;
 mod image;
 mod known;
+mod lists;
 mod scanner;
 mod tags;
 mod verification;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::error::{MOST_EXCLUSIONS, ScanError};
 use super::image::repository_reference;
 use super::known::{Book, Known};
+use super::lists::{Asked, chart_versions, git_tags};
 use super::verification::{Settings, Verified};
-use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects, RepositoryKind};
 use bumpwright_cloud::{Requester, ServiceAccounts, TokenCache};
 use bumpwright_connect::registry::{ImageRegistry, LoginSource, Registries};
 use bumpwright_connect::requester;
@@ -111,8 +112,13 @@ impl Scanner {
         let exclusions = Exclusions::new(repository.exclusions())?;
         let access = self.access(repository, objects)?;
         let requester = requester("ImageRepository", &repository.metadata);
-        let (registry, login, deadline) = self.reach(&access, repository, &requester)?;
-        let found = registry.tags(&access.reference, &login, deadline)?;
+        let found = match repository.kind()? {
+            RepositoryKind::Oci => {
+                let (registry, login, deadline) = self.reach(&access, repository, &requester)?;
+                registry.tags(&access.reference, &login, deadline)?
+            }
+            kind => self.list(kind, &access, repository, &requester)?,
+        };
         let count = found.len();
         let tags = exclusions.keep(found)?;
         Ok(Tags {
@@ -122,6 +128,31 @@ impl Scanner {
             tags,
             notes: access.registry.notes,
         })
+    }
+
+    /// The versions of what is no repository of a registry.
+    fn list(
+        &self,
+        kind: RepositoryKind,
+        access: &Access,
+        repository: &ImageRepository,
+        requester: &Requester,
+    ) -> Result<Vec<String>, ScanError> {
+        let deadline = Deadline::after(repository.timeout());
+        let login = self.login(access, requester, deadline)?;
+        let ImageRegistry { peer, insecure, .. } = &access.registry;
+        let asked = Asked {
+            reference: &access.reference,
+            peer,
+            insecure: *insecure,
+            login: &login,
+            sent: &self.options.sent,
+            deadline,
+        };
+        match kind {
+            RepositoryKind::Helm => chart_versions(&asked),
+            _ => git_tags(&asked),
+        }
     }
 
     /// The current digest of a tag, for a policy.
@@ -238,6 +269,14 @@ impl Scanner {
         repository: &ImageRepository,
         requester: &Requester,
     ) -> Result<(Arc<Registry>, Login, Deadline), ScanError> {
+        if repository.kind()? != RepositoryKind::Oci {
+            let what =
+                "only images of a registry have digests, ages and signatures; bumpwright.dev/kind says what this is";
+            return Err(ScanError::List(format!(
+                "ImageRepository {}: {what}",
+                repository.name()
+            )));
+        }
         // As in the controller, the time limit includes the login.
         let deadline = Deadline::after(repository.timeout());
         let login = self.login(access, requester, deadline)?;

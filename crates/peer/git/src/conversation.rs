@@ -11,7 +11,8 @@ use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
 /// a file of the mirror for the next process. A stale record costs one request ([`Conversation::list`]).
 #[derive(Debug)]
 pub(super) struct KnownServer {
-    file: PathBuf,
+    /// None for a server that is asked once.
+    file: Option<PathBuf>,
     capabilities: Mutex<Option<Capabilities>>,
 }
 
@@ -20,7 +21,16 @@ impl KnownServer {
     pub(super) fn load(file: PathBuf) -> Self {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let capabilities = Mutex::new(Capabilities::remembered(&text));
+        let file = Some(file);
         Self { file, capabilities }
+    }
+
+    /// Nothing is known, and nothing is kept.
+    pub(super) fn unknown() -> Self {
+        Self {
+            file: None,
+            capabilities: Mutex::default(),
+        }
     }
 
     fn get(&self) -> Option<Capabilities> {
@@ -33,9 +43,10 @@ impl KnownServer {
             return;
         }
         // A failure costs the next process one request.
-        let _ = match &capabilities {
-            Some(capabilities) => write(&self.file, &capabilities.to_remember()),
-            None => std::fs::remove_file(&self.file),
+        let _ = match (&self.file, &capabilities) {
+            (None, _) => Ok(()),
+            (Some(file), Some(capabilities)) => write(file, &capabilities.to_remember()),
+            (Some(file), None) => std::fs::remove_file(file),
         };
         *known = capabilities;
     }

@@ -1,8 +1,9 @@
 //! The references of a remote, without their objects: `git ls-remote`.
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, KnownServer};
 use super::listing::MAX_NAME;
 use super::mirror::Mirror;
+use super::remote::{Remote, open};
 use super::resolve::commit_of;
 use super::{GitError, RemoteRef};
 
@@ -30,4 +31,19 @@ impl Mirror {
         });
         Ok(seen.collect())
     }
+}
+
+/// The names of the tags of a remote, in one conversation and without a mirror.
+///
+/// # Errors
+/// [`GitError::Transport`], [`GitError::Protocol`]
+pub fn remote_tags(remote: &Remote) -> Result<Vec<String>, GitError> {
+    const TAGS: &str = "refs/tags/";
+    let transport = open(remote)?;
+    let known = KnownServer::unknown();
+    let mut talk = Conversation::start(transport.as_ref(), &known)?;
+    let listing = talk.list(&[TAGS.to_owned()])?;
+    talk.finish();
+    let names = listing.refs.iter().filter_map(|listed| listed.name.strip_prefix(TAGS));
+    Ok(names.map(str::to_owned).collect())
 }

@@ -10,6 +10,8 @@ use bumpwright_scan::ScanError;
 pub(super) enum Error {
     #[error("{0}")]
     InvalidSpec(String),
+    #[error("{0}")]
+    InvalidAnnotation(String),
     #[error(transparent)]
     FeatureGateDisabled(#[from] GateClosed),
     #[error("{0}")]
@@ -26,6 +28,7 @@ impl Error {
     fn reason(&self) -> Reason {
         match self {
             Self::InvalidSpec(_) => Reason::InvalidSpec,
+            Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
             Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
             Self::AuthenticationFailed(_) => Reason::AuthenticationFailed,
@@ -49,9 +52,10 @@ impl From<Error> for Outcome {
     fn from(error: Error) -> Self {
         let (reason, message) = (error.reason(), error.to_string());
         match error {
-            Error::InvalidSpec(_) | Error::FeatureGateDisabled(_) | Error::ImageUrlInvalid(_) => {
-                Self::Stalled { reason, message }
-            }
+            Error::InvalidSpec(_)
+            | Error::InvalidAnnotation(_)
+            | Error::FeatureGateDisabled(_)
+            | Error::ImageUrlInvalid(_) => Self::Stalled { reason, message },
             Error::AuthenticationFailed(_) | Error::ReadOperationFailed(_) | Error::Failure(_) => {
                 Self::Backoff { reason, message }
             }

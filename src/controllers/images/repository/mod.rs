@@ -107,6 +107,9 @@ impl ImageRepositories {
         let repository: ImageRepository = object
             .read(&IMAGE_REPOSITORY)
             .map_err(|error| Error::InvalidSpec(error.to_string()))?;
+        repository
+            .kind()
+            .map_err(|error| Error::InvalidAnnotation(error.to_string()))?;
         let account = ProviderAccount::of(&repository).given();
         tokens::check_gate(self.0.shared.settings.gates, account, "spec.serviceAccountName")?;
         let canonical = repository_reference(&repository.spec.image)

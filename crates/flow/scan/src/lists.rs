@@ -1,0 +1,206 @@
+//! Versions that are not tags of a registry: those of a chart in the index of a Helm repository, and tags of a Git repository
+//! (`bumpwright.dev/kind` on an ImageRepository).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use granit_parser::{Event, Parser};
+use url::Url;
+
+use super::error::ScanError;
+use bumpwright_git::{Auth, Remote, RemoteUrl, remote_tags};
+use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy, Sent};
+use bumpwright_policy::{Reference, registry_scheme};
+use bumpwright_registry::Login;
+use bumpwright_secret::Secret;
+
+/// The largest index, in bytes. Those of thousands of charts have 20 MB.
+const LARGEST: usize = 64 << 20;
+
+/// The most versions.
+const MOST: usize = 1_000_000;
+
+/// What is asked, and how.
+pub(super) struct Asked<'a> {
+    pub(super) reference: &'a Reference,
+    pub(super) peer: &'a Peer,
+    pub(super) insecure: bool,
+    pub(super) login: &'a Login,
+    pub(super) sent: &'a Sent,
+    pub(super) deadline: Deadline,
+}
+
+impl Asked<'_> {
+    /// The address of a path at the host.
+    fn address(&self, path: &str) -> Result<String, ScanError> {
+        let host = self.reference.registry();
+        if !self.reference.name().starts_with(host) || host == "index.docker.io" {
+            return Err(ScanError::List(
+                "spec.image has to begin with the name of a host".to_owned(),
+            ));
+        }
+        let scheme = match self.insecure {
+            true => "http",
+            false => registry_scheme(host),
+        };
+        Ok(format!("{scheme}://{host}/{path}"))
+    }
+}
+
+/// The versions of a chart: `spec.image` is the repository's address without its scheme, and the chart's name behind it.
+pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
+    let path = asked.reference.path();
+    let (folder, chart) = path.rsplit_once('/').unwrap_or(("", path));
+    let slash = if folder.is_empty() { "" } else { "/" };
+    let text = asked.address(&format!("{folder}{slash}index.yaml"))?;
+    let failed = |why: String| ScanError::List(format!("{text}: {why}"));
+    let url = Url::parse(&text).map_err(|error| failed(error.to_string()))?;
+    let mut request = Request::get(url).limit(LARGEST);
+    match asked.login {
+        Login::Basic { username, password } => {
+            let pair = Secret::new(format!("{username}:{}", password.expose()));
+            request = request.authorization(format!("Basic {}", STANDARD.encode(pair.expose())));
+        }
+        Login::Anonymous => {}
+        _ => {
+            return Err(failed(
+                "the Secret has a token, which Helm repositories do not take".to_owned(),
+            ));
+        }
+    }
+    let client = Client::new(asked.peer.clone(), RetryPolicy::default()).telling(asked.sent.clone());
+    let answer = client
+        .send(&request, asked.deadline)
+        .map_err(|error| failed(error.to_string()))?;
+    if !answer.status.is_success() {
+        return Err(failed(format!("the server answers {}", answer.status)));
+    }
+    let index = std::str::from_utf8(&answer.body).map_err(|_| failed("it is not UTF-8".to_owned()))?;
+    match versions(index, chart).map_err(failed)? {
+        versions if versions.is_empty() => Err(failed(format!("the index has no chart {chart:?}"))),
+        versions => Ok(versions),
+    }
+}
+
+/// The tags of a Git repository: `spec.image` is its address without the scheme.
+pub(super) fn git_tags(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
+    let text = asked.address(asked.reference.path())?;
+    let url = RemoteUrl::parse(&text).map_err(|error| ScanError::List(error.to_string()))?;
+    let auth = match asked.login {
+        Login::Basic { username, password } => Auth::Basic {
+            username: username.clone(),
+            password: password.clone(),
+        },
+        _ => Auth::None,
+    };
+    let remote = Remote {
+        auth,
+        tls: asked.peer.tls.clone(),
+        proxy: asked.peer.proxy.clone(),
+        timeout: asked.deadline.left().min(asked.peer.timeout),
+        ..Remote::new(url)
+    };
+    let tags = remote_tags(&remote).map_err(|error| ScanError::List(format!("{text}: {error}")))?;
+    match tags.len() {
+        0..=MOST => Ok(tags),
+        _ => Err(ScanError::List(format!("{text}: more than {MOST} tags"))),
+    }
+}
+
+/// The versions of a chart in an index: the values of `version` in the list `entries.CHART`. The rest of an index, which may be
+/// large, is passed over.
+fn versions(index: &str, chart: &str) -> Result<Vec<String>, String> {
+    let mut reader = Index {
+        chart,
+        open: Vec::new(),
+        found: Vec::new(),
+    };
+    for next in Parser::new_from_str(index) {
+        let (event, _) = next.map_err(|error| format!("the index is no YAML: {error}"))?;
+        reader.event(&event);
+        if reader.found.len() > MOST {
+            return Err(format!("more than {MOST} versions"));
+        }
+    }
+    Ok(reader.found)
+}
+
+/// A collection around: a mapping with the key whose value is next, or a list.
+enum Frame {
+    Map(Option<String>),
+    List,
+}
+
+struct Index<'a> {
+    chart: &'a str,
+    open: Vec<Frame>,
+    found: Vec<String>,
+}
+
+impl Index<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::MappingStart(..) => self.open.push(Frame::Map(None)),
+            Event::SequenceStart(..) => self.open.push(Frame::List),
+            Event::MappingEnd | Event::SequenceEnd => {
+                self.open.pop();
+                self.passed();
+            }
+            Event::Alias(_) => self.passed(),
+            Event::Scalar(value, ..) => self.scalar(value),
+            _ => {}
+        }
+    }
+
+    /// A value has ended.
+    fn passed(&mut self) {
+        if let Some(Frame::Map(key)) = self.open.last_mut() {
+            *key = match key {
+                Some(_) => None,
+                // A key that is a collection.
+                None => Some(String::new()),
+            };
+        }
+    }
+
+    fn scalar(&mut self, value: &str) {
+        if let Some(Frame::Map(key @ None)) = self.open.last_mut() {
+            *key = Some(value.to_owned());
+            return;
+        }
+        if self.is_version() {
+            self.found.push(value.to_owned());
+        }
+        self.passed();
+    }
+
+    fn is_version(&self) -> bool {
+        let [
+            Frame::Map(Some(entries)),
+            Frame::Map(Some(chart)),
+            Frame::List,
+            Frame::Map(Some(version)),
+        ] = self.open.as_slice()
+        else {
+            return false;
+        };
+        entries == "entries" && chart == self.chart && version == "version"
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_has_the_versions_of_many_charts() {
+        let index = "apiVersion: v1\nentries:\n  other:\n  - version: 9.0.0\n  web:\n  - name: web\n    version: 1.2.3\n    \
+                     dependencies: [{name: x, version: 7.0.0}]\n    annotations: {version: 8.0.0}\n    keywords: &k [version]\n  \
+                     - {version: '1.10', keywords: *k, urls: [a]}\nversion: 6.0.0\ngenerated: 2026-11-26\n";
+        assert_eq!(versions(index, "web").unwrap(), ["1.2.3", "1.10"]);
+        assert_eq!(versions(index, "none").unwrap(), [""; 0]);
+        let json = r#"{"entries": {"web": [{"version": "1.0.0"}]}}"#;
+        assert_eq!(versions(json, "web").unwrap(), ["1.0.0"]);
+        assert!(versions("entries: [", "web").is_err());
+    }
+}
