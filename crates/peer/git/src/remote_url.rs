@@ -253,6 +253,9 @@ impl RemoteUrl {
                 "an address of the form user@host:path needs a host and a path",
             ));
         }
+        if host.contains(char::is_whitespace) {
+            return Err(config(text, "the name of the host has a blank"));
+        }
         let location = Location::Ssh {
             host: host.to_ascii_lowercase(),
             port: None,
