@@ -24,6 +24,7 @@ mod markers;
 mod message;
 mod migrate;
 mod migrate_command;
+mod migrate_from;
 mod output_schema;
 mod picture;
 mod policy;

@@ -1,5 +1,7 @@
-//! `bumpwright migrate`: rewrites manifests of older API versions to v1 (docs/cli.md, *Other commands*).
+//! `bumpwright migrate`: rewrites manifests of older API versions to v1, and adopts what other programs were told (docs/cli.md, *Other
+//! commands*).
 
+mod adopt;
 pub mod args;
 
 use std::fmt::Write as _;
@@ -34,6 +36,9 @@ struct File {
 /// Runs the command. An object that cannot be migrated is a failure: a script that continues would assume that everything is
 /// v1.
 pub fn run(args: &Migrate) -> ExitCode {
+    if let Some(program) = args.from {
+        return adopt::run(args, program);
+    }
     let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
     let files: Vec<File> = files.into_iter().map(|(path, old)| look_at(&path, old)).collect();
     faults.iter().for_each(|fault| complain(fault));

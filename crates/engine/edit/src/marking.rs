@@ -56,13 +56,60 @@ pub struct Marking {
 /// # Errors
 /// The file does not parse.
 pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, String> {
+    let fields = fields(text)?;
+    let setter = |part| Setter {
+        policy: policy.clone(),
+        part,
+    };
+    let wanted: Vec<(usize, Setter)> = of_image(&fields, image)
+        .into_iter()
+        .map(|(n, part)| (n, setter(part)))
+        .collect();
+    mark_fields(text, &fields, &wanted)
+}
+
+/// Puts markers behind fields of a YAML file, by the byte where each begins. A field that has its marker is passed over; one with
+/// another marker, and a place where no field begins, is left.
+///
+/// # Errors
+/// The file does not parse.
+pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, String> {
     let lines = Lines::of(text);
     let fields = fields(text)?;
     let known = scan(FileKind::Yaml, text.as_bytes());
+    let (mut places, mut left) = (Vec::new(), Vec::new());
+    for (start, setter) in wanted {
+        let field = fields.iter().position(|field| field.span.start == *start);
+        let other = known
+            .sites
+            .iter()
+            .find(|site| site.span.contains(start))
+            .is_some_and(|site| site.setter != *setter);
+        let (line, column) = lines.place(*start);
+        let why = match field {
+            _ if other => "it has the marker of another policy",
+            None => "it holds nothing: write a value there",
+            Some(n) => {
+                places.push((n, setter.clone()));
+                continue;
+            }
+        };
+        left.push(LeftField { line, column, why });
+    }
+    let mut marking = mark_fields(text, &fields, &places)?;
+    marking.left.extend(left);
+    marking.left.sort_by_key(|field| (field.line, field.column));
+    Ok(marking)
+}
+
+/// Marks these fields, which are in their order, but those that have a marker.
+fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Result<Marking, String> {
+    let lines = Lines::of(text);
+    let known = scan(FileKind::Yaml, text.as_bytes());
     let mut marking = Marking::default();
     let mut plan = Plan::default();
-    for (n, part) in of_image(&fields, image) {
-        let Some(field) = fields.get(n) else { continue };
+    for (n, setter) in wanted {
+        let Some(field) = fields.get(*n) else { continue };
         // Sites are in their order.
         let next = known.sites.partition_point(|site| site.span.end < field.span.start);
         if known
@@ -76,10 +123,6 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
         match field.obstacle(text) {
             Some(why) => marking.left.push(LeftField { line, column, why }),
             None => {
-                let setter = Setter {
-                    policy: policy.clone(),
-                    part,
-                };
                 plan.edits.push(Edit {
                     span: field.span.end..field.span.end,
                     old: String::new(),
@@ -88,7 +131,7 @@ pub fn mark(text: &str, image: &str, policy: &PolicyName) -> Result<Marking, Str
                 marking.changed.push(Remarked {
                     line,
                     column,
-                    setter,
+                    setter: setter.clone(),
                     value: field.value.clone(),
                 });
             }

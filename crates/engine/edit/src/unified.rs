@@ -18,6 +18,29 @@ pub fn append(out: &mut Vec<u8>, path: &[u8], old: &[u8], new: &[u8]) {
     }
 }
 
+/// Appends a file that is not there yet, as git has it.
+pub fn append_new(out: &mut Vec<u8>, path: &[u8], new: &[u8]) {
+    let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
+    let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
+    let pieces: [&[u8]; 7] = [
+        b"diff --git ",
+        &a,
+        b" ",
+        &b,
+        b"\nnew file mode 100644\n--- /dev/null\n+++ ",
+        &b,
+        end,
+    ];
+    for piece in pieces {
+        out.extend_from_slice(piece);
+    }
+    let diff = compared(b"", new);
+    let after: Vec<&[u8]> = lines(new).0.collect();
+    for group in groups(&diff) {
+        hunk(out, &group, &[], &after);
+    }
+}
+
 /// The changed lines between two contents, as ranges of lines from 0: those of the old one, and those in their place.
 #[must_use]
 pub fn changed_lines(old: &[u8], new: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {

@@ -104,3 +104,33 @@ fn markers_are_taken_away() {
     let marking = unmark(kind_of("a.tf", Formats::all()), terraform, None).unwrap();
     assert_eq!(marking.new.unwrap(), b"tag = \"1\"\n");
 }
+
+/// Fields are marked by the byte where they begin; what cannot have the marker is told.
+#[test]
+fn chosen_fields_are_marked() {
+    let text = "a: 1.0\nb: 2.0 # why\nc: 3.0 # {\"$imagepolicy\": \"x:y:tag\"}\nd:\n";
+    let setter = |part| bumpwright_edit::Setter { policy: policy(), part };
+    let at = |needle: &str| text.find(needle).unwrap();
+    let wanted = std::collections::BTreeMap::from([
+        (at("1.0"), setter(bumpwright_edit::Part::Tag)),
+        (at("2.0"), setter(bumpwright_edit::Part::Tag)),
+        (at("3.0"), setter(bumpwright_edit::Part::Tag)),
+        (at("d:") + 2, setter(bumpwright_edit::Part::Tag)),
+    ]);
+    let marking = bumpwright_edit::mark_at(text, &wanted).unwrap();
+    let new = String::from_utf8(marking.new.unwrap()).unwrap();
+    let marker = format!(
+        "a: 1.0 # {{\"$imagepolicy\": \"{}\"}}\n",
+        setter(bumpwright_edit::Part::Tag)
+    );
+    assert_eq!(new, text.replace("a: 1.0\n", &marker));
+    let left: Vec<(usize, &str)> = marking.left.iter().map(|field| (field.line, field.why)).collect();
+    assert_eq!(
+        left,
+        [
+            (2, "it has a comment: a marker would have to be the only one"),
+            (3, "it has the marker of another policy"),
+            (4, "it holds nothing: write a value there"),
+        ]
+    );
+}

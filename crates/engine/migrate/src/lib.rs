@@ -25,3 +25,4 @@ mod objects;
 mod removal;
 
 pub use migration::{Left, Migrated, Migration, Note, Reason, mentions_old, migrate};
+pub use removal::removal;

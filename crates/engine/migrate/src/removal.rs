@@ -7,7 +7,8 @@ use bumpwright_api::tree::Node;
 
 /// The bytes to delete to remove the entry of `key`. Comments above it stay; a comment on its line is removed with it.
 /// `None` when the layout does not permit it, such as the only entry of a block mapping.
-pub(super) fn removal(text: &str, map: &Node, key: &str) -> Option<Range<usize>> {
+#[must_use]
+pub fn removal(text: &str, map: &Node, key: &str) -> Option<Range<usize>> {
     let index = map.entries().iter().position(|entry| entry.is(key))?;
     if map.is_flow() {
         return flow_removal(map, index);

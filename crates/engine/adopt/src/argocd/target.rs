@@ -1,0 +1,540 @@
+//! Where argocd-image-updater writes an image, and the markers there.
+//!
+//! It is the field that Argo CD takes in the end: an entry of `.argocd-source-NAME.yaml`, of the Application itself, of its values, of the
+//! kustomization; else the plain fields of its manifests.
+
+use std::collections::BTreeSet;
+
+use bumpwright_api::tree::{self, Node};
+use bumpwright_edit::{Part, is_same_image};
+use bumpwright_policy::{LatestRef, PolicyName};
+
+use super::application::{Application, Kind, Source, is_template};
+use super::settings::{Image, WriteBack};
+use crate::draft::Draft;
+use crate::fields::{below, dotted, parameter};
+use crate::files::{join, parent};
+use crate::image::{Named, is_short_form};
+use crate::remarks::{Told, Weight};
+
+/// The markers of an image.
+#[derive(Debug, Default)]
+pub(super) struct Marked {
+    /// Folders with marked fields.
+    pub(super) folders: BTreeSet<String>,
+}
+
+/// Who is written where.
+pub(super) struct Target<'a, 'n> {
+    pub(super) application: &'a Application<'n>,
+    pub(super) image: &'a Image,
+    pub(super) write_back: &'a WriteBack,
+    pub(super) policy: &'a PolicyName,
+    /// Whether the digest is written, too.
+    pub(super) digest: bool,
+    pub(super) subject: &'a str,
+}
+
+/// A value, and the file that has it.
+type Found<'f> = (usize, &'f Node);
+
+impl Target<'_, '_> {
+    fn name(&self) -> String {
+        Named::split(&self.image.name.value).name
+    }
+
+    fn home(&self, draft: &Draft<'_>) -> usize {
+        let file = draft.files.get(self.application.file);
+        file.map_or(0, |file| file.source.root)
+    }
+
+    /// Puts the markers.
+    ///
+    /// # Errors
+    /// Why not, with the way out.
+    pub(super) fn mark(&self, draft: &mut Draft<'_>) -> Result<Marked, String> {
+        let kind = self.kind(draft);
+        let Some(source) = self.application.source(kind, draft.files) else {
+            return Err("the Application has no source".to_owned());
+        };
+        let kind = kind.unwrap_or_else(|| source.kind(draft.files, self.home(draft)));
+        match kind {
+            Kind::Helm => self.helm(draft, source),
+            Kind::Kustomize => self.kustomize(draft, source),
+            Kind::Plugin => self.plugin(draft, source),
+            Kind::Plain => self.plain(draft, source),
+        }
+    }
+
+    /// What the write-back or the image says about it.
+    fn kind(&self, draft: &Draft<'_>) -> Option<Kind> {
+        let target = self.write_back.target.as_ref().map(|told| told.value.as_str());
+        let image = self.image;
+        match target {
+            Some(target) if target.starts_with("kustomization") => Some(Kind::Kustomize),
+            Some(target) if target.starts_with("helmvalues") || is_values(target) => Some(Kind::Helm),
+            _ if image.kustomize.is_some() => Some(Kind::Kustomize),
+            _ if image.helm_name.is_some() || image.helm_tag.is_some() || image.helm_spec.is_some() => Some(Kind::Helm),
+            _ if image.plugin_name.is_some() || image.plugin_spec.is_some() => Some(Kind::Plugin),
+            _ => {
+                let sources = self.application.sources();
+                let first = sources.iter().find(|source| !source.has("chart") && !source.has("ref"));
+                first.map(|source| source.kind(draft.files, self.home(draft)))
+            }
+        }
+    }
+
+    /// The path that a target such as `helmvalues:PATH` names.
+    fn target_path(&self, source: Source<'_>, prefix: &str, default: &str) -> Option<String> {
+        let target = self.write_back.target.as_ref()?.value.strip_prefix(prefix)?;
+        let path = target
+            .strip_prefix(':')
+            .filter(|path| !path.is_empty())
+            .unwrap_or(default);
+        Some(match path.strip_prefix('/') {
+            Some(absolute) => join("", absolute),
+            None => join(source.path().unwrap_or_default(), path),
+        })
+    }
+
+    /// The file of values that is written to. Without a prefix its path begins at the root of the repository.
+    fn values_target(&self, source: Source<'_>) -> Option<String> {
+        let target = self.write_back.target.as_ref().map(|told| told.value.as_str());
+        match target.filter(|target| is_values(target)) {
+            Some(path) => Some(join("", path)),
+            None => self.target_path(source, "helmvalues", "values.yaml"),
+        }
+    }
+
+    /// The file with overrides of parameters in the folder of the source.
+    fn overrides(&self, draft: &Draft<'_>, source: Source<'_>) -> Option<usize> {
+        let folder = source.path()?;
+        let home = self.home(draft);
+        let name = &self.application.name;
+        let own = self
+            .write_back
+            .target
+            .as_ref()
+            .map(|told| join("", &told.value))
+            .filter(|path| is_overrides(path));
+        let names = [
+            own,
+            Some(join(folder, &format!(".argocd-source-{name}.yaml"))),
+            self.application
+                .namespace
+                .as_ref()
+                .map(|namespace| join(folder, &format!(".argocd-source-{namespace}_{name}.yaml"))),
+        ];
+        names.into_iter().flatten().find_map(|path| draft.files.at(home, &path))
+    }
+
+    // -- Helm
+
+    fn helm(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+        let told = |told: &Option<Told<String>>| told.as_ref().map(|told| told.value.clone());
+        if let Some(spec) = told(&self.image.helm_spec) {
+            let found = self.value(draft, source, &spec)?;
+            let field = found.ok_or_else(|| self.missing(draft, source, &spec))?;
+            return self.put(draft, &[(field, Part::Reference)]);
+        }
+        let tag = told(&self.image.helm_tag).unwrap_or_else(|| "image.tag".to_owned());
+        let name = told(&self.image.helm_name).unwrap_or_else(|| "image.name".to_owned());
+        let found = self.value(draft, source, &tag)?;
+        let field = found.ok_or_else(|| self.missing(draft, source, &tag))?;
+        if self.digest {
+            let place = draft.place(field.0, field.1);
+            return Err(format!(
+                "{place}: argocd-image-updater writes TAG@DIGEST into {tag}, and no marker writes both without the image's name; have one \
+                 field for the whole image, or one for the digest with the marker {}:digest beside the tag",
+                marker(self.policy)
+            ));
+        }
+        let mut parts = vec![(field, Part::Tag)];
+        let field = self.value(draft, source, &name)?;
+        if let Some(field) = field
+            && self.takes_name(draft, field, &name)?
+        {
+            parts.push((field, Part::Name));
+        }
+        if field.is_none() && self.image.helm_name.is_some() {
+            return Err(self.missing(draft, source, &name));
+        }
+        self.put(draft, &parts)
+    }
+
+    /// Whether a field for the name holds the whole name of the image.
+    fn takes_name(&self, draft: &Draft<'_>, (file, node): Found<'_>, key: &str) -> Result<bool, String> {
+        let (value, image) = (node.text().unwrap_or_default(), self.name());
+        if is_same_image(value, &image) {
+            return Ok(true);
+        }
+        // A chart with a field for the registry, too: only the tag changes.
+        if is_short_form(value, &image) {
+            return Ok(false);
+        }
+        Err(format!(
+            "{}: {key} holds {value:?}, and the image is {image}: write it there, then run again",
+            draft.place(file, node)
+        ))
+    }
+
+    /// The value of a parameter, where it counts.
+    fn value<'f>(&self, draft: &Draft<'f>, source: Source<'f>, key: &str) -> Result<Option<Found<'f>>, String>
+    where
+        Self: 'f,
+    {
+        let files = draft.files;
+        if let Some(path) = self.values_target(source) {
+            let file = files
+                .at(self.home(draft), &path)
+                .ok_or_else(|| self.unknown_file(&path))?;
+            self.readable(draft, file)?;
+            return Ok(files
+                .root(file)
+                .and_then(|root| dotted(root, key))
+                .map(|node| (file, node)));
+        }
+        let of_parameters = |file: usize, node: &'f Node, path: &[&str]| {
+            let found = below(node, path).and_then(|list| parameter(list, key));
+            found.map(|node| (file, node))
+        };
+        let overrides = self.overrides(draft, source).and_then(|file| {
+            let root = files.root(file)?;
+            of_parameters(file, root, &["helm", "parameters"])
+        });
+        let own = self.application.file;
+        let values = || {
+            let node = below(source.node, &["helm", "valuesObject"])?;
+            dotted(node, key).map(|node| (own, node))
+        };
+        let found = overrides
+            .or_else(|| of_parameters(own, source.node, &["helm", "parameters"]))
+            .or_else(values);
+        if found.is_none() {
+            self.no_text_values(draft, source, key)?;
+        }
+        Ok(found.or_else(|| self.in_values_files(draft, source, key)))
+    }
+
+    /// Values as a text inside of the Application cannot have markers.
+    fn no_text_values(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> Result<(), String> {
+        let Some(values) = below(source.node, &["helm", "values"]) else {
+            return Ok(());
+        };
+        let (documents, _) = tree::parse(values.text().unwrap_or_default());
+        match documents.first().and_then(|root| dotted(root, key)) {
+            Some(_) => Err(format!(
+                "{}: {key} is in helm.values, which is a text; write it as helm.valuesObject, or into a file of values",
+                draft.place(self.application.file, values)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The last file of values that has the key: it takes precedence.
+    fn in_values_files<'f>(&self, draft: &Draft<'f>, source: Source<'f>, key: &str) -> Option<Found<'f>> {
+        let files = draft.files;
+        let home = self.home(draft);
+        self.values_paths(source).into_iter().rev().find_map(|path| {
+            let file = files.at(home, &path)?;
+            let node = dotted(files.root(file)?, key)?;
+            Some((file, node))
+        })
+    }
+
+    /// The files of values, from the first to the last.
+    fn values_paths(&self, source: Source<'_>) -> Vec<String> {
+        let folder = source.path();
+        let mut paths: Vec<String> = folder.map(|folder| join(folder, "values.yaml")).into_iter().collect();
+        let named = below(source.node, &["helm", "valueFiles"])
+            .map(Node::items)
+            .unwrap_or_default();
+        for name in named.iter().filter_map(|item| item.text()) {
+            let referred = name.strip_prefix('$').and_then(|name| name.split_once('/'));
+            match (referred, name.strip_prefix('/')) {
+                (Some((reference, path)), _) => {
+                    let base = self.application.reference(reference).and_then(|source| source.path());
+                    paths.push(join(base.unwrap_or_default(), path));
+                }
+                (None, Some(absolute)) => paths.push(join("", absolute)),
+                (None, None) => paths.extend(folder.map(|folder| join(folder, name))),
+            }
+        }
+        paths
+    }
+
+    fn readable(&self, draft: &Draft<'_>, file: usize) -> Result<(), String> {
+        let Some(parsed) = draft.files.get(file) else {
+            return Ok(());
+        };
+        match &parsed.error {
+            None => Ok(()),
+            Some((place, why)) => {
+                let (name, line, column) = (&parsed.source.name, place.line, place.column);
+                Err(format!("{name}:{line}:{column}: the file does not parse: {why}"))
+            }
+        }
+    }
+
+    fn missing(&self, draft: &Draft<'_>, source: Source<'_>, key: &str) -> String {
+        let home = self.home(draft);
+        let paths = match self.values_target(source) {
+            Some(path) => vec![path],
+            None => self.values_paths(source),
+        };
+        let (known, unknown): (Vec<String>, Vec<String>) =
+            paths.into_iter().partition(|path| draft.files.at(home, path).is_some());
+        match (known.last(), unknown.last()) {
+            (Some(path), None) => {
+                format!("{path} has no field {key}: write one with the version of now, then run again")
+            }
+            (_, Some(path)) => self.unknown_file(path),
+            (None, None) => format!(
+                "no file of values has {key}, nor has the Application: give it a file of values in Git, with the marker {}",
+                marker(self.policy)
+            ),
+        }
+    }
+
+    fn unknown_file(&self, path: &str) -> String {
+        let image = self.name();
+        if is_template(path) {
+            return format!(
+                "{path} depends on the generator of the ApplicationSet: mark the files with `bumpwright markers add --image {image} \
+                 --policy {}`",
+                marker(self.policy)
+            );
+        }
+        format!(
+            "{path} is not among the files: run `bumpwright markers add --image {image} --policy {}` in its repository",
+            marker(self.policy)
+        )
+    }
+
+    // -- Kustomize
+
+    fn kustomize(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+        let target = self.target_path(source, "kustomization", ".");
+        if target.is_none() {
+            let overrides = self.overrides(draft, source);
+            let files = draft.files;
+            let in_overrides =
+                overrides.and_then(|file| Some((file, below(files.root(file)?, &["kustomize", "images"])?)));
+            let own = below(source.node, &["kustomize", "images"]).map(|list| (self.application.file, list));
+            for (file, list) in in_overrides.into_iter().chain(own) {
+                if let Some(found) = self.entry(draft, file, list)? {
+                    return self.put(draft, &[(found, Part::Reference)]);
+                }
+            }
+        }
+        let folder = match target.or_else(|| source.path().map(str::to_owned)) {
+            Some(folder) => folder,
+            None => return Err("its source has no folder".to_owned()),
+        };
+        let home = self.home(draft);
+        let Some(root) = draft.files.folder(home, &folder) else {
+            return Err(self.unknown_file(&folder));
+        };
+        if let Some(file) = draft.files.kustomization(root, &folder) {
+            self.readable(draft, file)?;
+            let files = draft.files;
+            let images = files.root(file).and_then(|node| node.field("images"));
+            let wanted = self.kustomize_name();
+            let is_it =
+                |item: &&std::rc::Rc<Node>| item.field_text("name").is_some_and(|name| is_same_image(name, &wanted));
+            if let Some(item) = images.and_then(|images| images.items().iter().find(is_it)) {
+                return self.item(draft, file, item);
+            }
+        }
+        self.fields_below(draft, root, &folder, true)
+    }
+
+    /// The name by which the kustomization knows the image.
+    fn kustomize_name(&self) -> String {
+        let given = self.image.kustomize.as_ref().map(|told| Named::split(&told.value).name);
+        given.unwrap_or_else(|| self.name())
+    }
+
+    /// The entry of a list `NAME:TAG` or `OLD=NAME:TAG` of Argo CD.
+    fn entry<'f>(&self, draft: &Draft<'f>, file: usize, list: &'f Node) -> Result<Option<Found<'f>>, String> {
+        for item in list.items() {
+            let text = item.text().unwrap_or_default();
+            let (old, image) = text
+                .split_once('=')
+                .map_or((None, text), |(old, image)| (Some(old), image));
+            let (name, ..) = LatestRef::split(image);
+            if !is_same_image(name, &self.name()) {
+                continue;
+            }
+            if old.is_some() {
+                return Err(format!(
+                    "{}: {text:?} has another name before =, which no marker keeps: make it an entry of images in the kustomization",
+                    draft.place(file, item)
+                ));
+            }
+            return Ok(Some((file, item)));
+        }
+        Ok(None)
+    }
+
+    /// An entry of `images` of a kustomization.
+    fn item(&self, draft: &mut Draft<'_>, file: usize, item: &Node) -> Result<Marked, String> {
+        let place = draft.place(file, item);
+        let image = self.name();
+        let mut parts = Vec::new();
+        match item.field("newName") {
+            Some(name) if is_same_image(name.text().unwrap_or_default(), &image) => {
+                parts.push(((file, name), Part::Name))
+            }
+            Some(name) => {
+                return Err(format!(
+                    "{}: newName is not {image}: write that there, then run again",
+                    draft.place(file, name)
+                ));
+            }
+            None if !is_same_image(&self.kustomize_name(), &image) => {
+                return Err(format!("{place}: write newName: {image} below it, then run again"));
+            }
+            None => {}
+        }
+        let tag = item.field("newTag");
+        let digest = item.field("digest");
+        parts.extend(tag.map(|node| ((file, node), Part::Tag)));
+        parts.extend(digest.filter(|_| self.digest).map(|node| ((file, node), Part::Digest)));
+        match (self.digest, tag, digest) {
+            (false, None, _) => Err(format!(
+                "{place}: write newTag with the version of now below it, then run again"
+            )),
+            (true, _, None) => Err(format!(
+                "{place}: write digest with the one of now below it, then run again"
+            )),
+            (false, _, Some(digest)) => Err(format!(
+                "{}: the digest would keep the old image whatever the tag is: remove it, then run again",
+                draft.place(file, digest)
+            )),
+            _ => self.put(draft, &parts),
+        }
+    }
+
+    // -- plugins, plain manifests
+
+    fn plugin(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+        let files = draft.files;
+        let overrides = self.overrides(draft, source);
+        let first = overrides.and_then(|file| Some((file, below(files.root(file)?, &["plugin", "env"])?)));
+        let own = below(source.node, &["plugin", "env"]).map(|list| (self.application.file, list));
+        let lists: Vec<(usize, &Node)> = first.into_iter().chain(own).collect();
+        let find = |name: &Told<String>| {
+            let found = lists
+                .iter()
+                .find_map(|(file, list)| Some((*file, parameter(list, &name.value)?)));
+            found.ok_or_else(|| {
+                let name = &name.value;
+                format!("no file has the variable {name} of the plugin: write it into plugin.env of the Application, then run again")
+            })
+        };
+        let image = self.image;
+        let mut parts = Vec::new();
+        match &image.plugin_spec {
+            Some(spec) => parts.push((find(spec)?, Part::Reference)),
+            None => {
+                if let Some(name) = &image.plugin_name {
+                    let field = find(name)?;
+                    if self.takes_name(draft, field, &name.value)? {
+                        parts.push((field, Part::Name));
+                    }
+                }
+                if let Some(tag) = &image.plugin_tag {
+                    parts.push((find(tag)?, Part::Tag));
+                }
+            }
+        }
+        match parts.is_empty() || (self.digest && image.plugin_spec.is_none()) {
+            true => Err("the variables of the plugin have no field that a marker could write it to; name one for the whole image".to_owned()),
+            false => self.put(draft, &parts),
+        }
+    }
+
+    fn plain(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+        let folder = source.path().ok_or("its source has no folder")?;
+        match draft.files.folder(self.home(draft), folder) {
+            Some(root) => self.fields_below(draft, root, folder, false),
+            None => Err(self.unknown_file(folder)),
+        }
+    }
+
+    /// All fields of the image below a folder.
+    fn fields_below(
+        &self,
+        draft: &mut Draft<'_>,
+        root: usize,
+        folder: &str,
+        kustomized: bool,
+    ) -> Result<Marked, String> {
+        let image = self.name();
+        let mut marked = Marked::default();
+        for file in draft.files.below(root, folder) {
+            if draft.mark_all(file, &image, self.policy)? > 0 {
+                marked
+                    .folders
+                    .extend(draft.files.get(file).map(|file| parent(&file.source.path).to_owned()));
+            }
+        }
+        if marked.folders.is_empty() {
+            let entry = match kustomized {
+                true => format!(
+                    ", nor has images of its kustomization an entry {:?}",
+                    self.kustomize_name()
+                ),
+                false => String::new(),
+            };
+            return Err(format!(
+                "no field below {folder} holds a version of {image}{entry}: write one, then run again"
+            ));
+        }
+        if kustomized {
+            let text = format!(
+                "the kustomization in {folder} has no entry for the image, so its fields below that folder are marked"
+            );
+            draft.tell(Weight::Note, self.image.name.at, self.subject, text);
+        }
+        Ok(marked)
+    }
+
+    /// Puts markers behind these fields.
+    fn put(&self, draft: &mut Draft<'_>, fields: &[(Found<'_>, Part)]) -> Result<Marked, String> {
+        let mut marked = Marked::default();
+        for ((file, node), part) in fields {
+            draft.mark(*file, node, self.policy, *part)?;
+            marked
+                .folders
+                .extend(draft.files.get(*file).map(|file| parent(&file.source.path).to_owned()));
+        }
+        if fields.iter().any(|((file, _), _)| *file == self.application.file) {
+            let text =
+                "it is written into the Application itself: the automation has to read the repository of that manifest";
+            draft.tell(Weight::Note, self.application.at(), self.subject, text);
+        }
+        Ok(marked)
+    }
+}
+
+/// Whether a target without a prefix is a file of values.
+fn is_values(target: &str) -> bool {
+    let is_yaml = target.ends_with(".yaml") || target.ends_with(".yml");
+    let has_prefix = ["helmvalues", "kustomization"]
+        .iter()
+        .any(|prefix| target.starts_with(prefix));
+    is_yaml && !has_prefix && !is_overrides(target)
+}
+
+/// Whether a file has overrides of the parameters of an Application.
+fn is_overrides(path: &str) -> bool {
+    path.rsplit('/')
+        .next()
+        .is_some_and(|name| name.starts_with(".argocd-source-"))
+}
+
+fn marker(policy: &PolicyName) -> String {
+    format!("{}:{}", policy.namespace, policy.name)
+}

@@ -1,0 +1,275 @@
+//! The write-back to Git as a GitRepository and an automation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_policy::ANNOTATION_PREFIX;
+
+use super::application::{Application, Kind, is_template};
+use super::settings::{Forge, WriteBack};
+use crate::draft::Draft;
+use crate::objects::{Git, WriteBack as Commit};
+use crate::remarks::{At, Told, Weight};
+
+/// The branch for requests, where argocd-image-updater makes one for each change.
+const REQUESTS: &str = "image-updater";
+
+const CREDENTIALS: &str = "the credentials of Argo CD are not read: name a Secret for the push in spec.secretRef of the GitRepository \
+    (docs/guides/private-git.md)";
+
+/// The author of commits.
+pub(super) type Author = (String, String);
+
+/// What is known besides the write-back itself.
+pub(super) struct Context<'a> {
+    /// The Application; none when a rule fits none.
+    pub(super) application: Option<&'a Application<'a>>,
+    pub(super) author: &'a Author,
+    pub(super) namespace: &'a str,
+    pub(super) at: At,
+    pub(super) subject: &'a str,
+}
+
+impl Context<'_> {
+    fn left(&self, draft: &mut Draft<'_>, at: At, text: impl Into<String>) {
+        draft.tell(Weight::Left, at, self.subject, text);
+    }
+
+    fn note(&self, draft: &mut Draft<'_>, at: At, text: impl Into<String>) {
+        draft.tell(Weight::Note, at, self.subject, text);
+    }
+
+    /// Makes the automation, and tells what it does not say.
+    pub(super) fn automate(&self, draft: &mut Draft<'_>, write_back: &WriteBack, folders: BTreeSet<String>) {
+        let method = write_back.method.as_ref().map_or("argocd", |told| told.value.as_str());
+        let (method, credentials) = method.split_once(':').unwrap_or((method, "repocreds"));
+        if method != "git" {
+            let at = write_back.method.as_ref().map_or(self.at, |told| told.at);
+            self.note(
+                draft,
+                at,
+                "argocd-image-updater sets the image in the Application of the cluster, where it takes precedence: remove that \
+                 (argocd app unset); from now on it is written to Git",
+            );
+        }
+        let Some(url) = self.url(draft, write_back) else { return };
+        let (branch, push) = self.branches(draft, write_back, &url.value);
+        let mut commit = Commit {
+            git: Git {
+                url: address(&url.value),
+                branch,
+                secret: None,
+            },
+            push,
+            options: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            author: self.author.clone(),
+        };
+        commit.git.secret = self.secret(draft, write_back, credentials, &commit.git.url);
+        self.request(draft, write_back, &mut commit);
+        draft.objects.automation(self.namespace, &commit, folders);
+    }
+
+    /// The repository that is written to.
+    fn url(&self, draft: &mut Draft<'_>, write_back: &WriteBack) -> Option<Told<String>> {
+        let kind = match write_back.target.as_ref().map(|told| told.value.as_str()) {
+            Some(target) if target.starts_with("kustomization") => Kind::Kustomize,
+            _ => Kind::Helm,
+        };
+        let application = self.application;
+        let source = application.and_then(|application| application.source(Some(kind), draft.files));
+        // Beside a chart: the repository that has its values.
+        let beside = || {
+            let sources = application.map(Application::sources).unwrap_or_default();
+            sources.into_iter().find(|source| !source.has("chart"))
+        };
+        let own = source
+            .filter(|source| source.path().is_some())
+            .or_else(beside)
+            .and_then(|source| source.text("repoURL"));
+        let found = write_back.repository.clone().or_else(|| {
+            Some(Told {
+                value: own?.to_owned(),
+                at: self.at,
+                name: "repoURL".to_owned(),
+            })
+        });
+        let why = match &found {
+            Some(told) if is_template(&told.value) => "its repository depends on the generator of the ApplicationSet",
+            Some(_) => return found,
+            None => "no repository of Git is known",
+        };
+        self.left(
+            draft,
+            self.at,
+            format!("{why}, so there is no automation: write a GitRepository and an ImageUpdateAutomation (docs/start/cluster.md)"),
+        );
+        None
+    }
+
+    /// The branch to start from, and the one to push to if it is another one.
+    fn branches(&self, draft: &mut Draft<'_>, write_back: &WriteBack, url: &str) -> (String, Option<String>) {
+        let told = write_back.branch.as_ref();
+        let (base, push) = match told.map(|told| told.value.split_once(':').unwrap_or((&told.value, ""))) {
+            Some((base, push)) => (base, push),
+            None => ("", ""),
+        };
+        let base = match base {
+            "" => self.revision(draft, url),
+            base => base.to_owned(),
+        };
+        let Some(told) = told.filter(|_| !push.is_empty()) else {
+            return (base, None);
+        };
+        if !is_template(push) {
+            return (base.clone(), (push != base).then(|| push.to_owned()));
+        }
+        let fixed = fixed_part(push);
+        self.left(
+            draft,
+            told.at,
+            format!(
+                "{}: bumpwright pushes to one branch, not to one for each change: {push:?} became {fixed:?}; choose another name in \
+                 spec.git.push.branch if you like",
+                told.name
+            ),
+        );
+        (base, Some(fixed))
+    }
+
+    /// The branch that the Application follows.
+    fn revision(&self, draft: &mut Draft<'_>, url: &str) -> String {
+        let sources = self.application.map(Application::sources).unwrap_or_default();
+        let same = sources.iter().find(|source| source.text("repoURL") == Some(url));
+        let source = same.or_else(|| sources.iter().find(|source| source.path().is_some()));
+        match source.and_then(|source| source.text("targetRevision")) {
+            Some(revision) if revision != "HEAD" && !is_template(revision) => revision.to_owned(),
+            other => {
+                let text = format!(
+                    "targetRevision is {}, which names no branch: the automation takes main; write another one there if it is another",
+                    other.unwrap_or("not set")
+                );
+                self.note(draft, self.at, text);
+                "main".to_owned()
+            }
+        }
+    }
+
+    fn secret(&self, draft: &mut Draft<'_>, write_back: &WriteBack, credentials: &str, url: &str) -> Option<String> {
+        let at = write_back.method.as_ref().map_or(self.at, |told| told.at);
+        let Some(reference) = credentials.strip_prefix("secret:") else {
+            self.note(draft, at, CREDENTIALS);
+            return None;
+        };
+        let (namespace, name) = reference.split_once('/').unwrap_or((self.namespace, reference));
+        if namespace != self.namespace {
+            self.left(
+                draft,
+                at,
+                format!(
+                    "the Secret {reference} is in another namespace, and a GitRepository reads those of its own: copy it to {}",
+                    self.namespace
+                ),
+            );
+        }
+        match url.starts_with("ssh://") {
+            true => self.left(
+                draft,
+                at,
+                format!(
+                    "the Secret {name} has the key as sshPrivateKey, and a GitRepository reads it as identity, with known_hosts beside \
+                     it: add them"
+                ),
+            ),
+            false => self.note(
+                draft,
+                at,
+                format!(
+                    "the Secret {name} is read for username and password; if it has the key of a GitHub App set spec.provider: github \
+                     of the GitRepository"
+                ),
+            ),
+        }
+        Some(name.to_owned())
+    }
+
+    /// Pull requests and merge requests.
+    fn request(&self, draft: &mut Draft<'_>, write_back: &WriteBack, commit: &mut Commit) {
+        let Some(request) = &write_back.request else { return };
+        let push = commit.push.get_or_insert_with(|| REQUESTS.to_owned()).clone();
+        self.note(
+            draft,
+            request.at,
+            format!(
+                "{}: one request is kept up to date, from the branch {push}; there is not one for each change",
+                request.name
+            ),
+        );
+        match request.value {
+            Forge::GitHub => {
+                let key = format!("{ANNOTATION_PREFIX}pull-request");
+                commit.annotations.insert(key, "github".to_owned());
+            }
+            Forge::GitLab => {
+                let option = |name: &str| format!("merge_request.{name}");
+                commit.options.insert(option("create"), String::new());
+                commit.options.insert(option("target"), commit.git.branch.clone());
+            }
+        }
+        if let Some(labels) = &write_back.labels {
+            self.left(
+                draft,
+                labels.at,
+                format!(
+                    "{}: requests get no labels here; let a rule of the forge add them",
+                    labels.name
+                ),
+            );
+        }
+    }
+}
+
+/// The address as a URL: `git@host:path` is one by ssh.
+fn address(url: &str) -> String {
+    match url.split_once(':') {
+        Some((host, path)) if !url.contains("://") && host.contains('@') => {
+            format!("ssh://{host}/{}", path.trim_start_matches('/'))
+        }
+        _ => url.to_owned(),
+    }
+}
+
+/// The text of a template before its first action, as a name of a branch.
+fn fixed_part(template: &str) -> String {
+    let before = template.split("{{").next().unwrap_or_default();
+    match before.trim_end_matches(['-', '/', '.', '_', ':']) {
+        "" => REQUESTS.to_owned(),
+        fixed => fixed.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_scp_become_urls() {
+        for (told, url) in [
+            ("git@github.com:acme/fleet.git", "ssh://git@github.com/acme/fleet.git"),
+            ("https://github.com/acme/fleet", "https://github.com/acme/fleet"),
+            ("ssh://git@host:2222/fleet", "ssh://git@host:2222/fleet"),
+        ] {
+            assert_eq!(address(told), url);
+        }
+    }
+
+    #[test]
+    fn a_branch_is_what_a_template_always_says() {
+        for (template, branch) in [
+            ("image-updater-{{.SHA256}}", "image-updater"),
+            ("bump/{{range .Images}}{{.Name}}{{end}}", "bump"),
+            ("{{.SHA256}}", "image-updater"),
+        ] {
+            assert_eq!(fixed_part(template), branch);
+        }
+    }
+}

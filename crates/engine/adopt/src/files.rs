@@ -1,0 +1,217 @@
+//! The files to look at, as trees, by their paths in their repositories.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use bumpwright_api::Place;
+use bumpwright_api::tree::{self, Node};
+
+/// Depth of lists of objects in lists; real files have one.
+const MAX_LIST_DEPTH: usize = 8;
+
+/// The names of a kustomization, in kustomize's order.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// A YAML file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// As the user named it.
+    pub name: String,
+    /// Which of the repositories, or folders, it is in.
+    pub root: usize,
+    /// Its path there, `/` between its parts.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A file as a tree.
+pub(crate) struct Parsed<'a> {
+    pub(crate) source: &'a SourceFile,
+    /// Empty when it is no text.
+    pub(crate) text: &'a str,
+    pub(crate) documents: Vec<Rc<Node>>,
+    pub(crate) error: Option<(Place, String)>,
+}
+
+/// All files.
+pub(crate) struct Files<'a> {
+    pub(crate) parsed: Vec<Parsed<'a>>,
+}
+
+impl<'a> Files<'a> {
+    pub(crate) fn read(sources: &'a [SourceFile]) -> Self {
+        let parsed = sources.iter().map(read).collect();
+        Self { parsed }
+    }
+
+    pub(crate) fn get(&self, file: usize) -> Option<&Parsed<'a>> {
+        self.parsed.get(file)
+    }
+
+    /// The root element of the first document of a file.
+    pub(crate) fn root(&self, file: usize) -> Option<&Node> {
+        self.get(file)?.documents.first().map(|node| &**node)
+    }
+
+    /// The file at a path: of this repository, else of the only one that has it.
+    pub(crate) fn at(&self, root: usize, path: &str) -> Option<usize> {
+        let mut found = self.having(path);
+        let own = found.clone().find(|(_, file)| file.source.root == root);
+        let other = found.next().filter(|_| found.next().is_none());
+        own.or(other).map(|(n, _)| n)
+    }
+
+    fn having<'s>(&'s self, path: &'s str) -> impl Iterator<Item = (usize, &'s Parsed<'a>)> + Clone {
+        let all = self.parsed.iter().enumerate();
+        all.filter(move |(_, file)| file.source.path == path)
+    }
+
+    /// The repository that has a folder: this one, else the only other one.
+    pub(crate) fn folder(&self, root: usize, folder: &str) -> Option<usize> {
+        let has = |file: &&Parsed<'_>| is_below(&file.source.path, folder);
+        let roots: BTreeSet<usize> = self.parsed.iter().filter(has).map(|file| file.source.root).collect();
+        match roots.contains(&root) {
+            true => Some(root),
+            false => roots.first().copied().filter(|_| roots.len() == 1),
+        }
+    }
+
+    /// The files below a folder.
+    pub(crate) fn below(&self, root: usize, folder: &str) -> Vec<usize> {
+        let all = self.parsed.iter().enumerate();
+        all.filter(|(_, file)| file.source.root == root && is_below(&file.source.path, folder))
+            .map(|(n, _)| n)
+            .collect()
+    }
+
+    /// The kustomization of a folder.
+    pub(crate) fn kustomization(&self, root: usize, folder: &str) -> Option<usize> {
+        KUSTOMIZATIONS
+            .iter()
+            .find_map(|name| self.at(root, &join(folder, name)))
+    }
+
+    /// All objects, those of lists too.
+    pub(crate) fn objects(&self) -> Vec<(usize, &Node)> {
+        let mut objects = Vec::new();
+        for (n, file) in self.parsed.iter().enumerate() {
+            for document in &file.documents {
+                unwrap_lists(n, document, 0, &mut objects);
+            }
+        }
+        objects
+    }
+}
+
+fn read(source: &SourceFile) -> Parsed<'_> {
+    let text = std::str::from_utf8(&source.bytes);
+    let place = Place { line: 1, column: 1 };
+    let (documents, error) = match text {
+        Ok(text) => {
+            let (documents, error) = tree::parse(text);
+            (documents, error.map(|error| (error.place, error.message)))
+        }
+        Err(_) => (Vec::new(), Some((place, "it is not UTF-8 text".to_owned()))),
+    };
+    Parsed {
+        source,
+        text: text.unwrap_or_default(),
+        documents,
+        error,
+    }
+}
+
+fn unwrap_lists<'n>(file: usize, node: &'n Node, depth: usize, out: &mut Vec<(usize, &'n Node)>) {
+    let is_list = node.field_text("kind").is_some_and(|kind| kind.ends_with("List"));
+    match node.field("items").filter(|_| is_list && depth < MAX_LIST_DEPTH) {
+        Some(items) => items
+            .items()
+            .iter()
+            .for_each(|item| unwrap_lists(file, item, depth + 1, out)),
+        None => out.push((file, node)),
+    }
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A path from a folder, as Go's `path.Join`, never out of the repository.
+pub(crate) fn join(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The folder of a path.
+pub(crate) fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The folder that all of these are in.
+pub(crate) fn common<'p>(folders: impl IntoIterator<Item = &'p str>) -> String {
+    let mut folders = folders.into_iter().map(|folder| folder.split('/').collect::<Vec<_>>());
+    let Some(mut shared) = folders.next() else {
+        return String::new();
+    };
+    for folder in folders {
+        let same = shared
+            .iter()
+            .zip(&folder)
+            .take_while(|(one, other)| one == other)
+            .count();
+        shared.truncate(same);
+    }
+    shared.join("/")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn file(root: usize, path: &str) -> SourceFile {
+        SourceFile {
+            name: format!("{root}/{path}"),
+            root,
+            path: path.to_owned(),
+            bytes: b"a: 1\n".to_vec(),
+        }
+    }
+
+    #[test]
+    fn paths_are_joined_within_the_repository() {
+        for (folder, path, joined) in [
+            ("apps/web", "values.yaml", "apps/web/values.yaml"),
+            ("apps/web", "../../base", "base"),
+            ("apps", "../../../x.yaml", "x.yaml"),
+            ("", "./a//b", "a/b"),
+            (".", "values.yaml", "values.yaml"),
+        ] {
+            assert_eq!(join(folder, path), joined);
+        }
+        assert_eq!(common(["apps/web", "apps/api/x"]), "apps");
+        assert_eq!(common(["apps/web", "apps/web"]), "apps/web");
+        assert_eq!(common(["a", "b"]), "");
+    }
+
+    #[test]
+    fn a_file_is_looked_for_at_home_and_elsewhere_only_if_one_has_it() {
+        let sources = [file(0, "a/x.yaml"), file(1, "a/x.yaml"), file(1, "b/y.yaml")];
+        let files = Files::read(&sources);
+        assert_eq!(files.at(1, "a/x.yaml"), Some(1));
+        assert_eq!(files.at(0, "b/y.yaml"), Some(2));
+        assert_eq!(files.at(2, "a/x.yaml"), None, "two have it");
+        assert_eq!(files.folder(0, "b"), Some(1));
+        assert_eq!(files.below(1, "a"), [1]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Flux v1: annotations of workloads and HelmReleases, by either of their prefixes, and the arguments of its daemon.
+
+mod daemon;
+mod pattern;
+mod workload;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_policy::{ANNOTATION_PREFIX, PolicyName};
+
+use super::draft::{Adoption, Draft, Options};
+use super::files::{Files, SourceFile, parent};
+use super::image::Named;
+use super::objects::{Rule, Wanted};
+use super::remarks::{At, Weight};
+use workload::{Container, Workload};
+
+const MADE_BY: &str = "bumpwright migrate --from flux-v1";
+
+/// As often as the daemon looked by default.
+const INTERVAL: &str = "5m";
+
+/// The namespace of images and automations, as Flux installs them.
+const NAMESPACE: &str = "flux-system";
+
+const TWO_NUMBERS: &str = "semver: only tags of three numbers count now; Flux v1 took 1.4 for 1.4.0, too: for an image with such tags \
+    change the policy, see docs/guides/policies.md";
+
+/// What becomes of the workloads of these files.
+#[must_use]
+pub fn flux_v1(sources: &[SourceFile], options: &Options) -> Adoption {
+    let files = Files::read(sources);
+    let mut draft = Draft::of(&files);
+    let objects = files.objects();
+    for (n, file) in files.parsed.iter().enumerate() {
+        let text = file.text;
+        if let Some((place, why)) = file.error.as_ref().filter(|_| workload::mentioned(text)) {
+            let at = At { file: n, place: *place };
+            draft.tell(
+                Weight::Left,
+                at,
+                "",
+                format!("the file does not parse: {why}; correct it"),
+            );
+        }
+    }
+    let namespace = options.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
+    let mut adopter = Adopter {
+        namespace,
+        folders: BTreeSet::new(),
+        first: None,
+    };
+    for (file, node) in &objects {
+        if let Some(workload) = Workload::read(*file, node) {
+            adopter.workload(&mut draft, &workload);
+        }
+    }
+    adopter.automation(&mut draft, &objects);
+    draft.finish(MADE_BY, INTERVAL)
+}
+
+struct Adopter {
+    namespace: String,
+    /// Folders with marked fields.
+    folders: BTreeSet<String>,
+    /// The first workload that has a policy.
+    first: Option<At>,
+}
+
+impl Adopter {
+    fn workload(&mut self, draft: &mut Draft<'_>, workload: &Workload<'_>) {
+        let subject = workload.subject();
+        let before = draft.left();
+        if let Some((value, at)) = workload.get("ignore")
+            && matches!(value, "true" | "sync_only")
+        {
+            let text = "ignore: an object is left out of what is applied by kustomize.toolkit.fluxcd.io/reconcile: disabled; write that";
+            draft.tell(Weight::Left, at, &subject, text);
+        }
+        if !workload.is("automated") {
+            let text = "it is not automated, so nothing is made of its annotations; remove them if it shall stay so";
+            return draft.tell(Weight::Note, workload.at(), &subject, text);
+        }
+        let containers = workload.containers();
+        for name in workload.patterns() {
+            if !containers.iter().any(|container| container.name == name) {
+                let at = workload.get(&format!("tag.{name}")).map_or(workload.at(), |(_, at)| at);
+                draft.tell(
+                    Weight::Note,
+                    at,
+                    &subject,
+                    format!("there is no container {name}, so its pattern is dropped"),
+                );
+            }
+        }
+        if containers.is_empty() {
+            draft.tell(
+                Weight::Left,
+                workload.at(),
+                &subject,
+                "no image was found in it: mark the fields by hand",
+            );
+        }
+        for container in &containers {
+            self.container(draft, workload, container, &subject);
+        }
+        match draft.left() == before {
+            true => draft.remove(workload.file, workload.metadata, workload.keys()),
+            false => {
+                let text = "its annotations stay, since not all of them could be said otherwise";
+                draft.tell(Weight::Note, workload.at(), &subject, text);
+            }
+        }
+    }
+
+    fn container(&mut self, draft: &mut Draft<'_>, workload: &Workload<'_>, container: &Container<'_>, subject: &str) {
+        let key = format!("tag.{}", container.name);
+        let pattern = workload.get(&key);
+        let place = At {
+            file: workload.file,
+            place: container.node.place,
+        };
+        let at = pattern.map_or(place, |(_, at)| at);
+        let chosen = pattern::choice(pattern.map(|(pattern, _)| pattern));
+        let chosen = chosen.and_then(|choice| Ok((choice, container.fields.as_ref().map_err(Clone::clone)?)));
+        let ((rule, filter), fields) = match chosen {
+            Ok(chosen) => chosen,
+            Err(why) => {
+                let text = format!("container {} has no policy: {why}", container.name);
+                return draft.tell(Weight::Left, at, subject, text);
+            }
+        };
+        if matches!(rule, Rule::Semver(_)) {
+            draft.tell_once(at, TWO_NUMBERS);
+        }
+        let wanted = Wanted {
+            image: container.image.clone(),
+            exclusions: Vec::new(),
+            secret: None,
+            filter,
+            rule,
+            digest: false,
+            annotations: hold(workload),
+        };
+        let short = Named::split(&container.image).short().to_owned();
+        let longer = format!("{}-{}", workload.name(), container.name);
+        let policy = draft.objects.policy(&self.namespace, &[&short, &longer], wanted);
+        self.first = self.first.or(Some(workload.at()));
+        for (node, part) in fields {
+            if let Err(why) = self.mark(draft, workload.file, node, &policy, *part) {
+                draft.tell(
+                    Weight::Left,
+                    at,
+                    subject,
+                    format!("there is the policy {policy}, and no marker: {why}"),
+                );
+            }
+        }
+    }
+
+    fn mark(
+        &mut self,
+        draft: &mut Draft<'_>,
+        file: usize,
+        node: &bumpwright_api::tree::Node,
+        policy: &PolicyName,
+        part: bumpwright_edit::Part,
+    ) -> Result<(), String> {
+        draft.mark(file, node, policy, part)?;
+        let path = draft.files.get(file).map(|file| parent(&file.source.path).to_owned());
+        self.folders.extend(path);
+        Ok(())
+    }
+
+    fn automation(&self, draft: &mut Draft<'_>, objects: &[(usize, &bumpwright_api::tree::Node)]) {
+        let Some(first) = self.first else { return };
+        match daemon::find(draft, objects) {
+            Some(daemon) => {
+                let folders = match daemon.folders.iter().any(|folder| !folder.is_empty()) {
+                    true => daemon.folders,
+                    false => self.folders.clone(),
+                };
+                draft.objects.automation(&self.namespace, &daemon.write_back, folders);
+            }
+            None => {
+                let text = "the daemon of Flux v1 is not among the files (a Deployment with --git-url), so there is no automation: write a \
+                            GitRepository and an ImageUpdateAutomation (docs/start/cluster.md)";
+                draft.tell(Weight::Note, first, "", text);
+            }
+        }
+    }
+}
+
+/// A locked workload changes nothing: a hold, with its reason.
+fn hold(workload: &Workload<'_>) -> BTreeMap<String, String> {
+    if !workload.is("locked") {
+        return BTreeMap::new();
+    }
+    let by = workload.get("locked_user").map(|(user, _)| format!(" by {user}"));
+    let why = workload.get("locked_msg").map(|(message, _)| format!(": {message}"));
+    let reason = format!("locked{}{}", by.unwrap_or_default(), why.unwrap_or_default());
+    BTreeMap::from([(format!("{ANNOTATION_PREFIX}hold"), reason)])
+}

@@ -1,0 +1,53 @@
+//! The patterns of Flux v1 for tags, as policies.
+
+use bumpwright_semver::Constraint;
+
+use crate::glob;
+use crate::objects::Rule;
+
+/// How a tag is chosen, and which tags count.
+pub(super) type Choice = (Rule, Option<String>);
+
+/// The policy for a pattern; none is `glob:*`.
+///
+/// # Errors
+/// Why there is none, with the way out.
+pub(super) fn choice(pattern: Option<&str>) -> Result<Choice, String> {
+    let pattern = pattern.unwrap_or("glob:*");
+    if let Some(range) = pattern.strip_prefix("semver:") {
+        return match Constraint::parse(range) {
+            Ok(_) => Ok((Rule::Semver(range.to_owned()), None)),
+            Err(_) => Err(format!("{range:?} is no range of versions; write one such as ~1.4")),
+        };
+    }
+    let glob = pattern.strip_prefix("glob:").unwrap_or(pattern);
+    let is_regexp = pattern.starts_with("regexp:") || pattern.starts_with("regex:");
+    if !is_regexp && !glob.contains('*') {
+        return Ok((Rule::Alphabetical, Some(glob::exactly(glob))));
+    }
+    Err(format!(
+        "with {pattern} Flux v1 took the image that was built last, and policies choose by the names of tags: have the time in the tag, and \
+         choose by it (docs/guides/policies.md, builds)"
+    ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_single_tags_are_policies_and_the_order_of_builds_is_none() {
+        assert_eq!(
+            choice(Some("semver:~1.4")).unwrap(),
+            (Rule::Semver("~1.4".to_owned()), None)
+        );
+        let one = (Rule::Alphabetical, Some(r"^1\.4$".to_owned()));
+        assert_eq!(choice(Some("glob:1.4")).unwrap(), one);
+        assert_eq!(choice(Some("1.4")).unwrap(), one);
+        for built in [None, Some("glob:master-*"), Some("regexp:^v.*"), Some("regex:^v")] {
+            assert!(choice(built).unwrap_err().contains("built last"), "{built:?}");
+        }
+        assert!(choice(Some("semver:nope")).unwrap_err().contains("no range"));
+    }
+}

@@ -1,0 +1,32 @@
+//! Policies, repositories, automations and markers from what argocd-image-updater and Flux v1 were told: annotations of Applications, of
+//! workloads and of HelmReleases, and `ImageUpdater` objects.
+//!
+//! ```text
+//! files ─▶ trees ─▶ what an image was told (argocd, flux_v1) ─▶ objects (policies …) ─▶ render: one readable YAML file
+//!                                                            ├─▶ marks: the fields that were written, by `edit`
+//!                                                            └─▶ annotations that have said all, taken out by `migrate`
+//! ```
+//!
+//! Nothing is guessed in silence. What bumpwright has no words for is a [`Remark`] with its place, the reason and the way out; the
+//! annotations of an object that has such remarks stay where they are. An edited file is parsed again, and has to be the tree of before
+//! without those annotations.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod annotations;
+mod argocd;
+mod draft;
+mod fields;
+mod files;
+mod flux_v1;
+mod glob;
+mod image;
+mod objects;
+mod remarks;
+mod render;
+
+pub use argocd::argocd_image_updater;
+pub use draft::{Adoption, Edited, Options};
+pub use files::SourceFile;
+pub use flux_v1::flux_v1;
+pub use remarks::{Remark, Weight};

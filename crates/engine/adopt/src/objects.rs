@@ -1,0 +1,251 @@
+//! The objects that are made: each once, under names that nothing else has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_policy::PolicyName;
+
+use super::files::{Files, common};
+use super::image::{Named, object_name};
+
+/// How a tag is chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The newest version in a range.
+    Semver(String),
+    /// The last one in the order of letters.
+    Alphabetical,
+}
+
+/// What is wanted of an image: a policy, and the repository that it chooses from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) image: String,
+    /// Regular expressions of tags that do not count.
+    pub(crate) exclusions: Vec<String>,
+    /// The Secret with the login.
+    pub(crate) secret: Option<String>,
+    /// A regular expression of tags that count.
+    pub(crate) filter: Option<String>,
+    pub(crate) rule: Rule,
+    /// Whether the digest of the tag is written, too.
+    pub(crate) digest: bool,
+    /// Annotations of the policy.
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repository {
+    pub(crate) image: String,
+    pub(crate) exclusions: Vec<String>,
+    pub(crate) secret: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Policy {
+    pub(crate) repository: String,
+    pub(crate) filter: Option<String>,
+    pub(crate) rule: Rule,
+    pub(crate) digest: bool,
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Git {
+    pub(crate) url: String,
+    pub(crate) branch: String,
+    pub(crate) secret: Option<String>,
+}
+
+/// Where updates are committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WriteBack {
+    pub(crate) git: Git,
+    /// The branch to push to, if it is another one.
+    pub(crate) push: Option<String>,
+    /// Push options.
+    pub(crate) options: BTreeMap<String, String>,
+    /// Annotations of the automation.
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// Name and email.
+    pub(crate) author: (String, String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Automation {
+    pub(crate) source: String,
+    pub(crate) write_back: WriteBack,
+    /// Folders with fields to update.
+    pub(crate) folders: BTreeSet<String>,
+}
+
+impl Automation {
+    /// The folder that has all of them.
+    pub(crate) fn path(&self) -> String {
+        common(self.folders.iter().map(String::as_str))
+    }
+}
+
+/// Objects of a kind.
+#[derive(Debug)]
+pub(crate) struct Kind<T> {
+    pub(crate) made: Vec<(PolicyName, T)>,
+    taken: BTreeSet<PolicyName>,
+}
+
+impl<T: PartialEq> Kind<T> {
+    fn new(taken: BTreeSet<PolicyName>) -> Self {
+        let made = Vec::new();
+        Self { made, taken }
+    }
+
+    /// The name of an object that is the same, else the first of these names that is free.
+    fn put(&mut self, namespace: &str, names: &[String], object: T) -> PolicyName {
+        let same = |(name, other): &&(PolicyName, T)| name.namespace == namespace && *other == object;
+        if let Some((name, _)) = self.made.iter().find(same) {
+            return name.clone();
+        }
+        let numbered = names
+            .last()
+            .into_iter()
+            .flat_map(|last| (2..).map(move |n| format!("{last}-{n}")));
+        let free = names
+            .iter()
+            .cloned()
+            .chain(numbered)
+            .map(|name| PolicyName::new(namespace, name))
+            .find(|name| !self.taken.contains(name));
+        let name = free.unwrap_or_else(|| PolicyName::new(namespace, "image"));
+        self.taken.insert(name.clone());
+        self.made.push((name.clone(), object));
+        name
+    }
+}
+
+/// All objects that are made.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    pub(crate) repositories: Kind<Repository>,
+    pub(crate) policies: Kind<Policy>,
+    pub(crate) sources: Kind<Git>,
+    pub(crate) automations: Kind<Automation>,
+}
+
+impl Objects {
+    /// None yet; names of objects in the files are taken.
+    pub(crate) fn beside(files: &Files<'_>) -> Self {
+        let objects = files.objects();
+        let taken = |kind: &str| {
+            let of_kind = objects.iter().filter(|(_, node)| node.field_text("kind") == Some(kind));
+            let name = |(_, node): &(usize, &bumpwright_api::tree::Node)| {
+                let field = |key| node.field("metadata")?.field_text(key);
+                Some(PolicyName::new(field("namespace").unwrap_or_default(), field("name")?))
+            };
+            of_kind.filter_map(name).collect::<BTreeSet<PolicyName>>()
+        };
+        Self {
+            repositories: Kind::new(taken("ImageRepository")),
+            policies: Kind::new(taken("ImagePolicy")),
+            sources: Kind::new(taken("GitRepository")),
+            automations: Kind::new(taken("ImageUpdateAutomation")),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.policies.made.is_empty() && self.automations.made.is_empty()
+    }
+
+    /// The policy that chooses what is wanted: an equal one, or a new one with the first of these names that is free.
+    pub(crate) fn policy(&mut self, namespace: &str, names: &[&str], wanted: Wanted) -> PolicyName {
+        let names: Vec<String> = names.iter().map(|name| object_name(name)).collect();
+        let repository = Repository {
+            image: wanted.image,
+            exclusions: wanted.exclusions,
+            secret: wanted.secret,
+        };
+        let short = object_name(Named::split(&repository.image).short());
+        let of_image: Vec<String> = [short].into_iter().chain(names.iter().cloned()).collect();
+        let policy = Policy {
+            repository: self.repositories.put(namespace, &of_image, repository).name,
+            filter: wanted.filter,
+            rule: wanted.rule,
+            digest: wanted.digest,
+            annotations: wanted.annotations,
+        };
+        self.policies.put(namespace, &names, policy)
+    }
+
+    /// The automation that commits so: there is one for all that commit alike.
+    pub(crate) fn automation(&mut self, namespace: &str, write_back: &WriteBack, folders: BTreeSet<String>) {
+        let git = write_back.git.clone();
+        let name = object_name(repository_name(&git.url));
+        let branch = object_name(&format!("{name}-{}", git.branch));
+        let source = self.sources.put(namespace, &[name.clone(), branch.clone()], git).name;
+        let same = |(name, other): &&mut (PolicyName, Automation)| {
+            name.namespace == namespace && other.source == source && other.write_back == *write_back
+        };
+        if let Some((_, automation)) = self.automations.made.iter_mut().find(same) {
+            automation.folders.extend(folders);
+            return;
+        }
+        let mut names = vec![name, branch];
+        if let Some(push) = &write_back.push {
+            names.push(object_name(&format!("{source}-{push}")));
+        }
+        let automation = Automation {
+            source,
+            write_back: write_back.clone(),
+            folders,
+        };
+        self.automations.put(namespace, &names, automation);
+    }
+}
+
+/// The last part of a repository's address.
+fn repository_name(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    let last = url.rsplit(['/', ':']).next().unwrap_or_default();
+    last.strip_suffix(".git").unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(image: &str, range: &str) -> Wanted {
+        Wanted {
+            image: image.to_owned(),
+            exclusions: Vec::new(),
+            secret: None,
+            filter: None,
+            rule: Rule::Semver(range.to_owned()),
+            digest: false,
+            annotations: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn equal_policies_are_one_and_others_get_names_of_their_own() {
+        let mut objects = Objects::beside(&Files { parsed: Vec::new() });
+        let mut name = |app: &str, image: &str, range: &str| {
+            let names = ["web".to_owned(), format!("{app}-web")];
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            objects.policy("argocd", &names, wanted(image, range)).name
+        };
+        assert_eq!(name("a", "x/web", "1.x"), "web");
+        assert_eq!(name("b", "x/web", "1.x"), "web", "the same");
+        assert_eq!(name("b", "x/web", "2.x"), "b-web");
+        assert_eq!(name("b", "x/web", "3.x"), "b-web-2");
+        assert_eq!(objects.repositories.made.len(), 1);
+    }
+
+    #[test]
+    fn repositories_are_named_by_the_end_of_their_address() {
+        for (url, name) in [
+            ("https://git.example.com/acme/fleet.git", "fleet"),
+            ("ssh://git@git.example.com/fleet/", "fleet"),
+            ("git@github.com:fleet.git", "fleet"),
+        ] {
+            assert_eq!(repository_name(url), name);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The objects as one YAML file for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use bumpwright_policy::PolicyName;
+
+use super::objects::{Automation, Git, Objects, Policy, Repository, Rule};
+
+/// Of ImageRepositories without an exclusion list; one with a list has it besides, so that signatures are no tags there either.
+const SIGNATURES: &str = r"^.*\.sig$";
+
+/// Entries that an exclusion list may have.
+const MAX_EXCLUSIONS: usize = 25;
+
+/// All objects: what is scanned, what is chosen, where it is committed.
+pub(crate) fn render(objects: &Objects, made_by: &str, interval: &str) -> String {
+    let mut documents = Vec::new();
+    let repositories = objects.repositories.made.iter();
+    documents.extend(repositories.map(|(name, object)| repository(name, object, interval)));
+    let policies = objects.policies.made.iter();
+    documents.extend(policies.map(|(name, object)| policy(name, object, interval)));
+    let sources = objects.sources.made.iter();
+    documents.extend(sources.map(|(name, object)| source(name, object, interval)));
+    let automations = objects.automations.made.iter();
+    documents.extend(automations.map(|(name, object)| automation(name, object, interval)));
+    format!("# Made by {made_by}.\n{}", documents.join("---\n"))
+}
+
+fn head(group: &str, kind: &str, name: &PolicyName, annotations: &BTreeMap<String, String>) -> String {
+    let mut out = format!(
+        "apiVersion: {group}.toolkit.fluxcd.io/v1\nkind: {kind}\nmetadata:\n  name: {}\n  namespace: {}\n",
+        scalar(&name.name),
+        scalar(&name.namespace)
+    );
+    map(&mut out, 2, "annotations", annotations);
+    out.push_str("spec:\n");
+    out
+}
+
+fn map(out: &mut String, indent: usize, key: &str, entries: &BTreeMap<String, String>) {
+    if entries.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{:indent$}{key}:", "");
+    let deeper = indent + 2;
+    for (key, value) in entries {
+        let _ = writeln!(out, "{:deeper$}{}: {}", "", scalar(key), scalar(value));
+    }
+}
+
+fn repository(name: &PolicyName, object: &Repository, interval: &str) -> String {
+    let mut out = head("image", "ImageRepository", name, &BTreeMap::new());
+    let _ = writeln!(out, "  image: {}\n  interval: {interval}", scalar(&object.image));
+    if let Some(secret) = &object.secret {
+        let _ = writeln!(out, "  secretRef:\n    name: {}", scalar(secret));
+    }
+    if !object.exclusions.is_empty() {
+        out.push_str("  exclusionList:\n");
+        let own = match object.exclusions.len() < MAX_EXCLUSIONS {
+            true => object.exclusions.clone(),
+            false => vec![object.exclusions.join("|")],
+        };
+        for pattern in own.iter().map(String::as_str).chain([SIGNATURES]) {
+            let _ = writeln!(out, "    - {}", scalar(pattern));
+        }
+    }
+    out
+}
+
+fn policy(name: &PolicyName, object: &Policy, interval: &str) -> String {
+    let mut out = head("image", "ImagePolicy", name, &object.annotations);
+    let _ = writeln!(out, "  imageRepositoryRef:\n    name: {}", scalar(&object.repository));
+    if let Some(pattern) = &object.filter {
+        let _ = writeln!(out, "  filterTags:\n    pattern: {}", scalar(pattern));
+    }
+    out.push_str("  policy:\n");
+    let _ = match &object.rule {
+        Rule::Semver(range) => writeln!(out, "    semver:\n      range: {}", scalar(range)),
+        Rule::Alphabetical => writeln!(out, "    alphabetical:\n      order: asc"),
+    };
+    if object.digest {
+        let _ = writeln!(out, "  digestReflectionPolicy: Always\n  interval: {interval}");
+    }
+    out
+}
+
+fn source(name: &PolicyName, object: &Git, interval: &str) -> String {
+    let mut out = head("source", "GitRepository", name, &BTreeMap::new());
+    let _ = writeln!(out, "  url: {}\n  interval: {interval}", scalar(&object.url));
+    let _ = writeln!(out, "  ref:\n    branch: {}", scalar(&object.branch));
+    if let Some(secret) = &object.secret {
+        let _ = writeln!(out, "  secretRef:\n    name: {}", scalar(secret));
+    }
+    out
+}
+
+fn automation(name: &PolicyName, object: &Automation, interval: &str) -> String {
+    let write_back = &object.write_back;
+    let mut out = head("image", "ImageUpdateAutomation", name, &write_back.annotations);
+    let _ = writeln!(
+        out,
+        "  interval: {interval}\n  sourceRef:\n    kind: GitRepository\n    name: {}",
+        scalar(&object.source)
+    );
+    let (author, email) = &write_back.author;
+    let _ = writeln!(
+        out,
+        "  git:\n    checkout:\n      ref:\n        branch: {}\n    commit:\n      author:\n        name: {}\n        email: {}",
+        scalar(&write_back.git.branch),
+        scalar(author),
+        scalar(email)
+    );
+    if let Some(branch) = &write_back.push {
+        let _ = writeln!(out, "    push:\n      branch: {}", scalar(branch));
+        map(&mut out, 6, "options", &write_back.options);
+    }
+    let _ = writeln!(
+        out,
+        "  update:\n    strategy: Setters\n    path: {}",
+        scalar(&format!("./{}", object.path()))
+    );
+    out
+}
+
+/// A text as a scalar of YAML: plain if nobody could read it as anything else.
+fn scalar(text: &str) -> String {
+    let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/'))
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/:@-".contains(c))
+        && text.contains(|c: char| c.is_ascii_alphabetic() || c == '/')
+        && !text.ends_with(':')
+        && ![
+            "true", "false", "null", "yes", "no", "on", "off", "y", "n", ".inf", ".nan",
+        ]
+        .contains(&text.to_ascii_lowercase().as_str());
+    if is_plain {
+        return text.to_owned();
+    }
+    match text.chars().any(char::is_control) {
+        false => format!("'{}'", text.replace('\'', "''")),
+        true => {
+            let escaped: String = text.chars().map(escaped).collect();
+            format!("\"{escaped}\"")
+        }
+    }
+}
+
+fn escaped(c: char) -> String {
+    match c {
+        '"' | '\\' => format!("\\{c}"),
+        '\n' => "\\n".to_owned(),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use bumpwright_api::tree::{Value, parse};
+
+    #[test]
+    fn scalars_are_read_back_as_text() {
+        for text in [
+            "web",
+            "./",
+            "~1.4",
+            "1.20",
+            "*",
+            ">=1.0, <2.0",
+            "true",
+            "it's",
+            "a: b",
+            "x #y",
+            "",
+            "line\nbreak\t\"q\" \\",
+            "https://git.example.com/acme/fleet.git",
+            "registry:5000/web",
+            "2026-01-02T03:04:05Z",
+            "bumpwright.dev/hold",
+        ] {
+            let written = scalar(text);
+            let root = &parse(&format!("k: {written}\n")).0[0];
+            let node = root.get("k").unwrap();
+            assert_eq!(node.text(), Some(text), "{written}");
+            let plain = matches!(node.value, Value::Scalar { plain: true, .. });
+            assert_eq!(plain, !written.starts_with(['\'', '"']));
+        }
+        assert_eq!(scalar("1.20"), "'1.20'");
+        assert_eq!(scalar("web"), "web");
+    }
+}

@@ -1,0 +1,153 @@
+//! `bumpwright migrate --from`: from the annotations of other programs to an update of the same fields.
+
+use bumpwright_testkit::cli::{Bench, files};
+use bumpwright_testkit::registry::Registry;
+
+/// An Application with a chart, and one with a kustomization, as argocd-image-updater looks after them.
+fn fleet(host: &str) -> Bench {
+    let bench = Bench::new();
+    let application = |name: &str, annotations: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: {name}\n  namespace: argocd\n  annotations:\n\
+             {annotations}spec:\n  source:\n    repoURL: https://git.example.com/acme/fleet.git\n    targetRevision: main\n    path: \
+             apps/{name}\n"
+        )
+    };
+    let prefix = "    argocd-image-updater.argoproj.io";
+    let web = format!(
+        "{prefix}/image-list: web={host}/acme/web:~1.4\n{prefix}/web.ignore-tags: '*-debug'\n{prefix}/write-back-method: \
+         git\n{prefix}/write-back-target: helmvalues:values.yaml\n"
+    );
+    let api = format!(
+        "{prefix}/image-list: api={host}/acme/api\n{prefix}/api.update-strategy: alphabetical\n{prefix}/api.allow-tags: \
+         'regexp:^20[0-9]{{2}}-'\n{prefix}/write-back-method: git\n{prefix}/write-back-target: kustomization\n"
+    );
+    bench.write("fleet/argocd/web.yaml", application("web", &web));
+    bench.write("fleet/argocd/api.yaml", application("api", &api));
+    bench.write(
+        "fleet/apps/web/values.yaml",
+        format!("image:\n  name: {host}/acme/web\n  tag: 1.4.0\nreplicas: 2\n"),
+    );
+    bench.write(
+        "fleet/apps/api/kustomization.yaml",
+        format!("images:\n- name: {host}/acme/api\n  newTag: 2026-01-02\n"),
+    );
+    bench
+}
+
+/// The newest images come to the fields that argocd-image-updater would have written.
+#[test]
+fn after_the_migration_the_newest_images_are_written_where_they_were() {
+    let Some(registry) = Registry::start() else { return };
+    registry
+        .images()
+        .tags("acme/web", &["1.4.0", "1.4.9", "1.4.10-debug", "1.5.0"]);
+    registry
+        .images()
+        .tags("acme/api", &["2026-01-02", "2026-02-01", "latest", "zz"]);
+    let bench = fleet(&registry.host());
+    let ran = bench.run(&["migrate", "--from", "argocd-image-updater", "--write", "fleet"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert!(
+        ran.out
+            .ends_with("marked 3 fields and removed 9 annotations in 4 files; 6 objects in image-updates.yaml\n"),
+        "{}",
+        ran.out
+    );
+    let ran = bench.ok(&["update", "-f", "image-updates.yaml", "fleet"]);
+    assert!(
+        ran.out.contains("edited 2 fields in 2 files"),
+        "{}\n{}",
+        ran.out,
+        ran.err
+    );
+    let host = registry.host();
+    assert_eq!(
+        bench.read("fleet/apps/web/values.yaml"),
+        format!(
+            "image:\n  name: {host}/acme/web # {{\"$imagepolicy\": \"argocd:web:name\"}}\n  tag: 1.4.9 # {{\"$imagepolicy\": \
+             \"argocd:web:tag\"}}\nreplicas: 2\n"
+        )
+    );
+    let api = bench.read("fleet/apps/api/kustomization.yaml");
+    let marked = "newTag: \"2026-02-01\" # {\"$imagepolicy\": \"argocd:api:tag\"}\n";
+    assert!(api.ends_with(marked), "{api}");
+    let ran = bench.ok(&["migrate", "--from", "argocd-image-updater", "--write", "fleet"]);
+    assert_eq!(ran.out, "nothing to change\n");
+}
+
+#[test]
+fn without_write_a_diff_that_git_applies() {
+    let bench = fleet("registry.example.com");
+    let before = files(&bench.path("fleet"));
+    let ran = bench.ok(&["migrate", "--from", "argocd-image-updater", "fleet"]);
+    assert_eq!(files(&bench.path("fleet")), before);
+    assert!(!bench.path("image-updates.yaml").exists());
+    assert!(ran.err.contains("note: fleet/argocd/web.yaml:"), "{}", ran.err);
+    bench.write("change.patch", &ran.out);
+    let applied = std::process::Command::new("git")
+        .args(["apply", "change.patch"])
+        .current_dir(&bench.dir)
+        .status();
+    assert!(applied.unwrap().success(), "{}", ran.out);
+    let manifests = bench.read("image-updates.yaml");
+    assert!(manifests.contains("kind: ImageUpdateAutomation"), "{manifests}");
+    let ran = bench.ok(&["migrate", "--from", "argocd-image-updater", "--write", "fleet"]);
+    assert_eq!(
+        ran.out, "nothing to change\n",
+        "the diff is what --write would have done"
+    );
+}
+
+#[test]
+fn new_objects_go_where_they_are_wanted() {
+    let bench = fleet("registry.example.com");
+    let args = [
+        "migrate",
+        "--from",
+        "argocd-image-updater",
+        "--namespace",
+        "images",
+        "fleet",
+    ];
+    let ran = bench.ok(&[&args[..], &["--manifests", "-"]].concat());
+    assert!(ran.out.starts_with("# Made by bumpwright migrate"), "{}", ran.out);
+    assert_eq!(ran.out.matches("namespace: images\n").count(), 6);
+    bench.write("mine.yaml", "mine: 1\n");
+    let before = files(&bench.path("fleet"));
+    let ran = bench.run(&[&args[..], &["--manifests", "mine.yaml", "--write"]].concat());
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("error: mine.yaml is there already"), "{}", ran.err);
+    assert_eq!(bench.read("mine.yaml"), "mine: 1\n");
+    assert_eq!(files(&bench.path("fleet")), before);
+    let ran = bench.run(&["migrate", "--namespace", "images", "fleet"]);
+    assert_eq!(ran.code, 2, "--namespace is for --from");
+}
+
+/// What is left is a failure, told with its place, and the rest is done all the same.
+#[test]
+fn what_is_left_is_a_failure_and_flux_v1_is_read_too() {
+    let bench = Bench::new();
+    let deployment = |name: &str, pattern: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n  namespace: apps\n  annotations:\n    fluxcd.io/automated: \
+             'true'\n    fluxcd.io/tag.app: {pattern}\nspec:\n  template:\n    spec:\n      containers:\n      - name: app\n        image: \
+             ghcr.io/acme/{name}:1.0.0\n"
+        )
+    };
+    bench.write("web.yaml", deployment("web", "semver:1.x"));
+    bench.write("api.yaml", deployment("api", "glob:main-*"));
+    let ran = bench.run(&["migrate", "--from", "flux-v1", "--write", "."]);
+    assert_eq!(ran.code, 2, "{}\n{}", ran.out, ran.err);
+    assert!(
+        ran.err.contains(
+            "skipped: api.yaml:8:5: Deployment apps/api: container app has no policy: with glob:main-* Flux v1 took"
+        ),
+        "{}",
+        ran.err
+    );
+    assert_eq!(bench.read("api.yaml"), deployment("api", "glob:main-*"));
+    assert!(!bench.read("web.yaml").contains("fluxcd.io"));
+    let ran = bench.ok(&["update", "--set", "flux-system:web=ghcr.io/acme/web:1.2.0", "."]);
+    assert!(ran.out.contains("1.0.0 → ghcr.io/acme/web:1.2.0"), "{}", ran.out);
+}
