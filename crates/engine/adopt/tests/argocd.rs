@@ -306,7 +306,7 @@ fn the_field_that_counts_is_marked() {
         // Without an entry the fields below it.
         (
             vec![list],
-            SOURCE.to_owned(),
+            SOURCE.replace("apps/web", "./apps/web/"),
             vec![
                 ("apps/web/kustomization.yaml", "resources: [pod.yaml]\n".to_owned()),
                 (
@@ -640,7 +640,7 @@ fn the_write_back_becomes_a_source_and_a_push() {
             vec![list],
             SOURCE.to_owned(),
             vec!["path: ./apps/web\n"],
-            "sets the image in the Application of the cluster",
+            "it is written into apps/web/values.yaml now, for all that use that file",
         ),
     ] {
         let files = [
@@ -740,4 +740,14 @@ fn marked_fields_are_known_again() {
     let second = adopted(&files);
     assert_eq!(second.edited, []);
     assert_eq!((second.manifests, second.remarks), (first.manifests, first.remarks));
+}
+
+/// Patches of Applications have no source of their own.
+#[test]
+fn objects_without_a_source_are_left() {
+    let text = application("web", &["image-list: web=acme/web:1.x"], "").replace("spec:\n  source:\n", "");
+    let adoption = adopted(&[file("web.yaml", &text)]);
+    let left = remarks(&adoption, Weight::Left);
+    assert!(left.len() == 1 && left[0].contains("it has no source"), "{left:?}");
+    assert_eq!((adoption.objects, adoption.edited.len()), (0, 0));
 }

@@ -29,7 +29,7 @@ fn left(adoption: &Adoption) -> Vec<&str> {
     left.map(|remark| remark.text.as_str()).collect()
 }
 
-fn new<'a>(adoption: &'a Adoption, file: usize) -> &'a str {
+fn new(adoption: &Adoption, file: usize) -> &str {
     let edited = adoption.edited.iter().find(|edited| edited.file == file);
     std::str::from_utf8(
         &edited

@@ -3,7 +3,7 @@
 use bumpwright_api::tree::Node;
 
 use crate::fields::below;
-use crate::files::Files;
+use crate::files::{Files, join};
 use crate::remarks::At;
 
 const GROUP: &str = "argoproj.io/";
@@ -48,8 +48,9 @@ impl<'n> Source<'n> {
     }
 
     /// Its folder in its repository; none for a chart of a registry of charts.
-    pub(super) fn path(&self) -> Option<&'n str> {
-        self.text("path").filter(|_| !self.has("chart"))
+    pub(super) fn path(&self) -> Option<String> {
+        let path = self.text("path").filter(|_| !self.has("chart"))?;
+        Some(join("", path))
     }
 
     fn says(&self) -> Option<Kind> {
@@ -66,9 +67,9 @@ impl<'n> Source<'n> {
     pub(super) fn kind(&self, files: &Files<'_>, home: usize) -> Kind {
         let by_files = || {
             let path = self.path()?;
-            let root = files.folder(home, path)?;
-            let chart = files.at(root, &crate::files::join(path, "Chart.yaml"));
-            match (chart, files.kustomization(root, path)) {
+            let root = files.folder(home, &path)?;
+            let chart = files.at(root, &join(&path, "Chart.yaml"));
+            match (chart, files.kustomization(root, &path)) {
                 (Some(_), _) => Some(Kind::Helm),
                 (None, Some(_)) => Some(Kind::Kustomize),
                 (None, None) => None,
@@ -158,12 +159,6 @@ impl<'n> Application<'n> {
             .or_else(|| sources.iter().find(wanted))
             .or_else(|| sources.iter().find(any));
         found.or(sources.first()).copied()
-    }
-
-    /// The source that is named `$name` in paths of values.
-    pub(super) fn reference(&self, name: &str) -> Option<Source<'n>> {
-        let sources = self.sources();
-        sources.into_iter().find(|source| source.text("ref") == Some(name))
     }
 }
 

@@ -127,6 +127,13 @@ impl Adopter<'_> {
     }
 
     fn application(&self, draft: &mut Draft<'_>, application: &Application<'_>, updaters: &[Updater<'_>]) {
+        if application.sources().is_empty() {
+            if Annotations::of(application).get("image-list").is_some() {
+                let text = "it has no source: if it is a patch of a kustomization, write its annotations into the Application that it patches";
+                draft.tell(Weight::Left, application.at(), &application.subject(), text);
+            }
+            return;
+        }
         let rule = updaters.iter().find_map(|updater| updater.rule_for(application));
         let annotations = Annotations::of(application);
         let before = draft.left();
@@ -200,7 +207,7 @@ impl Adopter<'_> {
         }
         if folders.is_empty() {
             let paths = application.sources().into_iter().filter_map(|source| source.path());
-            folders.extend(paths.filter(|path| !is_template(path)).map(str::to_owned));
+            folders.extend(paths.filter(|path| !is_template(path)));
         }
         let context = Context {
             application: Some(application),

@@ -93,7 +93,7 @@ impl Target<'_, '_> {
             .unwrap_or(default);
         Some(match path.strip_prefix('/') {
             Some(absolute) => join("", absolute),
-            None => join(source.path().unwrap_or_default(), path),
+            None => join(&source.path().unwrap_or_default(), path),
         })
     }
 
@@ -119,11 +119,11 @@ impl Target<'_, '_> {
             .filter(|path| is_overrides(path));
         let names = [
             own,
-            Some(join(folder, &format!(".argocd-source-{name}.yaml"))),
+            Some(join(&folder, &format!(".argocd-source-{name}.yaml"))),
             self.application
                 .namespace
                 .as_ref()
-                .map(|namespace| join(folder, &format!(".argocd-source-{namespace}_{name}.yaml"))),
+                .map(|namespace| join(&folder, &format!(".argocd-source-{namespace}_{name}.yaml"))),
         ];
         names.into_iter().flatten().find_map(|path| draft.files.at(home, &path))
     }
@@ -245,6 +245,7 @@ impl Target<'_, '_> {
     /// The files of values, from the first to the last.
     fn values_paths(&self, source: Source<'_>) -> Vec<String> {
         let folder = source.path();
+        let folder = folder.as_deref();
         let mut paths: Vec<String> = folder.map(|folder| join(folder, "values.yaml")).into_iter().collect();
         let named = below(source.node, &["helm", "valueFiles"])
             .map(Node::items)
@@ -252,11 +253,8 @@ impl Target<'_, '_> {
         for name in named.iter().filter_map(|item| item.text()) {
             let referred = name.strip_prefix('$').and_then(|name| name.split_once('/'));
             match (referred, name.strip_prefix('/')) {
-                (Some((reference, path)), _) => {
-                    let base = self.application.reference(reference).and_then(|source| source.path());
-                    paths.push(join(base.unwrap_or_default(), path));
-                }
-                (None, Some(absolute)) => paths.push(join("", absolute)),
+                // From the root of the repository that another source refers to, whatever its path is.
+                (Some((_, path)), _) | (None, Some(path)) => paths.push(join("", path)),
                 (None, None) => paths.extend(folder.map(|folder| join(folder, name))),
             }
         }
@@ -327,7 +325,7 @@ impl Target<'_, '_> {
                 }
             }
         }
-        let folder = match target.or_else(|| source.path().map(str::to_owned)) {
+        let folder = match target.or_else(|| source.path()) {
             Some(folder) => folder,
             None => return Err("its source has no folder".to_owned()),
         };
@@ -457,9 +455,9 @@ impl Target<'_, '_> {
 
     fn plain(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
         let folder = source.path().ok_or("its source has no folder")?;
-        match draft.files.folder(self.home(draft), folder) {
-            Some(root) => self.fields_below(draft, root, folder, false),
-            None => Err(self.unknown_file(folder)),
+        match draft.files.folder(self.home(draft), &folder) {
+            Some(root) => self.fields_below(draft, root, &folder, false),
+            None => Err(self.unknown_file(&folder)),
         }
     }
 
@@ -475,9 +473,7 @@ impl Target<'_, '_> {
         let mut marked = Marked::default();
         for file in draft.files.below(root, folder) {
             if draft.mark_all(file, &image, self.policy)? > 0 {
-                marked
-                    .folders
-                    .extend(draft.files.get(file).map(|file| parent(&file.source.path).to_owned()));
+                self.note_file(draft, file, &mut marked);
             }
         }
         if marked.folders.is_empty() {
@@ -506,16 +502,29 @@ impl Target<'_, '_> {
         let mut marked = Marked::default();
         for ((file, node), part) in fields {
             draft.mark(*file, node, self.policy, *part)?;
-            marked
-                .folders
-                .extend(draft.files.get(*file).map(|file| parent(&file.source.path).to_owned()));
-        }
-        if fields.iter().any(|((file, _), _)| *file == self.application.file) {
-            let text =
-                "it is written into the Application itself: the automation has to read the repository of that manifest";
-            draft.tell(Weight::Note, self.application.at(), self.subject, text);
+            self.note_file(draft, *file, &mut marked);
         }
         Ok(marked)
+    }
+
+    /// Remembers a file with marked fields, and tells who else is concerned.
+    fn note_file(&self, draft: &mut Draft<'_>, file: usize, marked: &mut Marked) {
+        let Some(source) = draft.files.get(file).map(|file| file.source) else {
+            return;
+        };
+        marked.folders.insert(parent(&source.path).to_owned());
+        let text = if file == self.application.file {
+            "it is written into the Application itself: the automation has to read the repository of that manifest"
+                .to_owned()
+        } else if self.write_back.target.is_none() && !is_overrides(&source.path) {
+            format!(
+                "it is written into {} now, for all that use that file; argocd-image-updater wrote it for this Application alone",
+                source.name
+            )
+        } else {
+            return;
+        };
+        draft.tell(Weight::Note, self.application.at(), self.subject, text);
     }
 }
 
