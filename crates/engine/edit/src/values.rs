@@ -7,6 +7,9 @@ use super::walk::options;
 /// Nesting deeper than this is refused where values are read.
 pub(super) const DEEPEST: usize = 128;
 
+/// More scalars, with keys, are refused: each rule looks at all of them.
+pub(super) const MOST: usize = 100_000;
+
 /// A value of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -51,6 +54,8 @@ pub(super) enum Untold {
     Scan(ScanError),
     /// An offset where it nests too deep.
     TooDeep(usize),
+    /// An offset where there are too many scalars.
+    TooMany(usize),
 }
 
 /// The documents of a YAML file.
@@ -77,8 +82,12 @@ pub(super) fn documents(text: &str) -> Result<Vec<Value>, Untold> {
             }
             _ => true,
         };
+        let at = || span.start.byte_offset().unwrap_or_default();
         if !is_kept {
-            return Err(Untold::TooDeep(span.start.byte_offset().unwrap_or_default()));
+            return Err(Untold::TooDeep(at()));
+        }
+        if tree.count > MOST {
+            return Err(Untold::TooMany(at()));
         }
     }
     Ok(tree.roots)

@@ -142,6 +142,7 @@ fn choice(shadow: &str, choose: Option<Choose<'_>>) -> Result<Option<Choice>, Fa
         Ok(documents) => Ok(Some(choose(&documents))),
         Err(Untold::Scan(error)) => Err(Failure::Scan(error)),
         Err(Untold::TooDeep(at)) => Err(Failure::Refused(at, "it nests deeper than 128 levels")),
+        Err(Untold::TooMany(at)) => Err(Failure::Refused(at, "it has more than 100,000 values; split it")),
     }
 }
 

@@ -8,6 +8,9 @@ use crate::conventions::{Field, of_images, of_values};
 use crate::path::json;
 use crate::{Fields, Rule, Rules};
 
+/// The most fields of a file.
+const MOST: usize = 10_000;
+
 /// What rules have found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
@@ -70,6 +73,16 @@ impl Rules {
         if !patterns.is_empty() {
             matched(&patterns, bytes, &mut found.scan);
         }
+        if found.scan.sites.len() > MOST {
+            let message = format!("the rules name more than {MOST} fields of this file; name fewer");
+            found.scan = LocalSkip {
+                line: 1,
+                column: 1,
+                reason: Reason::TooLarge,
+                message,
+            }
+            .into();
+        }
         found.scan.sites.sort_by_key(|site| site.span.start);
         found
     }
@@ -113,6 +126,10 @@ fn chosen(rules: &[(usize, &Rule)], documents: &[Value]) -> Choice {
 
 /// A field may be named by several rules with a condition; of others the first one counts.
 fn add(choice: &mut Choice, scalar: usize, setter: Setter, (number, image): (usize, Option<String>)) {
+    // One more than may be: it is told then.
+    if choice.len() > MOST {
+        return;
+    }
     let named = choice.entry(scalar).or_default();
     if image.is_some() || named.iter().all(|(_, rule)| rule.image.is_some()) {
         named.push((setter, ByRule { number, image }));

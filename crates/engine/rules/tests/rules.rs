@@ -218,6 +218,16 @@ fn what_cannot_be_read_is_told_with_its_place() {
         let found = scan(&rule("a.*", "path: $.tag"), path, &deep);
         assert!(found.scan.skips[0].message.contains("nests"), "{:?}", found.scan.skips);
     }
+    let many = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+    for (path, count, words) in [
+        ("a.yaml", 10_001, "more than 10000 fields"),
+        ("a.yaml", 100_001, "more than 100,000 values"),
+        ("a.json", 100_001, "more than 100000 values"),
+    ] {
+        let found = scan(&rule("a.*", "path: $[*]"), path, &many(count));
+        assert_eq!(found.scan.sites.len(), 0, "{path} {count}");
+        assert!(found.scan.skips[0].message.contains(words), "{:?}", found.scan.skips);
+    }
     let found = rule("a.*", "path: $.tag").scan("a.yaml", FileKind::Yaml, &[0xff, b'\n']);
     assert!(found.scan.skips[0].message.contains("UTF-8"));
 }

@@ -10,8 +10,14 @@ use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan, 
 use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
 use bumpwright_rules::{FILE, LONGEST, Rules};
 
-/// The most files that are remembered for a mirror; more are forgotten all at once.
-const MOST_REMEMBERED: usize = 20_000;
+/// What is remembered for a mirror, in bytes; when it is more, all is forgotten at once.
+const MOST_REMEMBERED: u64 = 8 << 20;
+
+/// Memory of a folder that is remembered, in bytes.
+const FOLDER: u64 = 200;
+
+/// Memory for reading a file by rules, for each of its bytes: its values, twice.
+const WHILE_READING: u64 = 128;
 
 /// How a file is read: for its markers, and by rules.
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +244,8 @@ type Known = HashMap<([u8; 32], ObjectId, Vec<u8>), Arc<[RuledFile]>>;
 /// The files that rules are for, by folders: one that has not changed is not read again.
 #[derive(Debug, Default)]
 pub(crate) struct RuledTrees {
-    known: Mutex<(Known, usize)>,
+    /// With its memory, in bytes.
+    known: Mutex<(Known, u64)>,
 }
 
 impl RuledTrees {
@@ -259,9 +266,8 @@ impl RuledTrees {
             rules,
         };
         let found = search.visit(tree, path.to_vec(), 0, walk)?;
-        for file in found.iter() {
-            walk.step(file.cost())?;
-        }
+        // The run works with copies.
+        walk.keep(found.iter().map(RuledFile::cost).sum())?;
         Ok(found)
     }
 
@@ -294,7 +300,8 @@ impl RuledTrees {
         if known.1 > MOST_REMEMBERED {
             *known = (Known::new(), 0);
         }
-        known.1 += 1 + found.len();
+        // Folders above share the files of those below.
+        known.1 += FOLDER + found.iter().map(RuledFile::cost).sum::<u64>();
         known.0.insert(key, Arc::clone(found));
     }
 }
@@ -327,7 +334,10 @@ impl Search<'_> {
             below.extend_from_slice(entry.name);
             match entry.kind {
                 EntryKind::Tree => found.extend(self.visit(entry.id, below, depth + 1, walk)?.iter().cloned()),
-                kind if kind.is_file() => found.extend(self.file(entry.id, &below, walk)?),
+                kind if kind.is_file() => {
+                    walk.step(0)?;
+                    found.extend(self.file(entry.id, &below, walk)?);
+                }
                 _ => {}
             }
         }
@@ -337,22 +347,24 @@ impl Search<'_> {
     }
 
     fn file(&self, id: ObjectId, path: &[u8], walk: &mut Walk) -> Result<Option<RuledFile>, GitError> {
-        RuledFile::read(self.rules, (path, id), || match blob(self.objects, id)? {
-            Ok(bytes) => {
-                walk.read(bytes.len() as u64)?;
-                Ok(Ok(bytes))
+        let mut reserved = None;
+        let found = RuledFile::read(self.rules, (path, id), || {
+            walk.check_time()?;
+            match self.objects.held_blob(id, size_limit(FileKind::Other)) {
+                Ok((bytes, mut held)) => {
+                    let size = bytes.len() as u64;
+                    let exceeded = |bound| GitError::exceeded(format!("reading blob {id} by rules"), bound);
+                    held.grow(WHILE_READING * size).map_err(exceeded)?;
+                    walk.read(size)?;
+                    reserved = Some(held);
+                    Ok(Ok(bytes))
+                }
+                Err(GitError::TooLarge { size, .. }) => Ok(Err(too_large(size))),
+                Err(error) => Err(error),
             }
-            refused => Ok(refused),
-        })
-    }
-}
-
-/// A file that rules read, unless it is too large.
-fn blob(objects: &Objects, id: ObjectId) -> Result<Result<Vec<u8>, LocalSkip>, GitError> {
-    match objects.held_blob(id, size_limit(FileKind::Other)) {
-        Ok((bytes, _)) => Ok(Ok(bytes)),
-        Err(GitError::TooLarge { size, .. }) => Ok(Err(too_large(size))),
-        Err(error) => Err(error),
+        })?;
+        walk.keep(found.as_ref().map_or(0, RuledFile::cost))?;
+        Ok(found)
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Surveyed {
     pub(crate) named: Named,
     /// Memory for new facts, which the index keeps until the run is over.
     _learnt: Option<Walk>,
+    /// Memory for what rules have found.
+    _ruled: Option<Walk>,
 }
 
 impl Surveyed {
@@ -52,6 +54,7 @@ impl Surveyed {
             rules: RuleSet::default(),
             named: Named::new(),
             _learnt: learnt,
+            _ruled: None,
         }
     }
 
@@ -67,11 +70,13 @@ impl Surveyed {
         set: RuleSet,
     ) -> Result<(), GitError> {
         if let Some(rules) = set.rules.as_ref().filter(|rules| !rules.rules().is_empty()) {
+            let mut walk = Walk::new(FILES, objects);
             let found = match is_tree {
-                true => index.ruled().find(objects, rules, place, &mut self.walk)?,
-                false => index.ruled().file(objects, rules, place, &mut self.walk)?,
+                true => index.ruled().find(objects, rules, place, &mut walk)?,
+                false => index.ruled().file(objects, rules, place, &mut walk)?,
             };
             self.named = merge(&mut self.files, &found, rules);
+            self._ruled = Some(walk);
         }
         self.rules = set;
         Ok(())

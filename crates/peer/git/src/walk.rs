@@ -66,6 +66,14 @@ impl Walk {
         taken.map_err(|bound| self.exceeded(bound))
     }
 
+    /// Checks the deadline, before work that takes long.
+    ///
+    /// # Errors
+    /// [`GitError::Late`]
+    pub fn check_time(&self) -> Result<(), GitError> {
+        check_time(self.of, self.until)
+    }
+
     /// Counts so many bytes of read content.
     ///
     /// # Errors

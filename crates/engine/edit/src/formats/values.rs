@@ -6,7 +6,7 @@ use super::super::lines::Lines;
 use super::super::model::Reason;
 use super::super::scan::{LocalSkip, Scan};
 use super::super::site::Site;
-use super::super::values::{self, Tree};
+use super::super::values::{self, MOST, Tree};
 use super::reader::{State, Value};
 use super::{hcl_tree, json, toml_tree};
 
@@ -47,6 +47,10 @@ pub(crate) fn choose(
         let message = format!("the {name} does not parse: {why}; correct it, no rule read it");
         LocalSkip::new(lines.place(at), Reason::Unparsable, message)
     })?;
+    if scalars.len() > MOST {
+        let message = format!("the file has more than {MOST} values; split it, no rule read it");
+        return Err(LocalSkip::new((1, 1), Reason::TooLarge, message));
+    }
     let mut scan = Scan::default();
     for (number, setters) in choose(&tree.roots) {
         let Some(value) = scalars.get(number) else { continue };
