@@ -98,3 +98,35 @@ fn a_policy_has_a_namespace_and_a_name() {
         assert!(ran.err.contains("is not NAMESPACE:NAME"), "{}", ran.err);
     }
 }
+
+#[test]
+fn a_single_field_is_marked() {
+    let bench = Bench::new();
+    bench.write("values.yaml", VALUES);
+    let add = |field: &str, more: &[&str]| {
+        let flags = ["markers", "add", "--policy", "fs:web", "--write", "--field", field];
+        bench.run(&[&flags[..], more].concat())
+    };
+    let ran = add("values.yaml:3", &["--part", "tag"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "values.yaml:3:8  1.0.0  (fs:web:tag)\nmarked 1 field in 1 file\n")
+    );
+    let marked = VALUES.replace("tag: 1.0.0\n", "tag: 1.0.0 # {\"$imagepolicy\": \"fs:web:tag\"}\n");
+    assert_eq!(bench.read("values.yaml"), marked);
+    assert_eq!(add("values.yaml:3", &["--part", "tag"]).code, 0);
+    for (field, told) in [
+        ("values.yaml:1", "no value is on line 1"),
+        ("values.yaml:9", "no value is on line 9"),
+        ("values.yaml:3:7", "no value begins at 3:7"),
+        ("values.yaml:4", "it is in a flow collection"),
+        ("values.yaml:3", "it has the marker of another policy"),
+        ("values.yaml", "expected FILE:LINE"),
+        ("none.yaml:3", "none.yaml"),
+    ] {
+        let ran = add(field, &[]);
+        assert_eq!(ran.code, 2, "{field}");
+        assert!(ran.err.contains(told), "{field}: {}", ran.err);
+    }
+    assert_eq!(bench.read("values.yaml"), marked);
+}

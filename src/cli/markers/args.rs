@@ -45,9 +45,17 @@ pub struct PlaceFlags {
 #[derive(Debug, Args)]
 #[command(after_long_help = ADD_HELP)]
 pub struct Add {
-    /// The image, without a tag
-    #[arg(long, value_name = "IMAGE")]
-    pub image: String,
+    /// All fields of this image, named without a tag
+    #[arg(long, value_name = "IMAGE", required_unless_present = "field")]
+    pub image: Option<String>,
+
+    /// This field: a line, and a column if there are several values on it; may be repeated
+    #[arg(long, value_name = "FILE:LINE[:COLUMN]", conflicts_with_all = ["image", "paths"])]
+    pub field: Vec<String>,
+
+    /// What of the image is in the field of --field: image, name, tag or digest
+    #[arg(long, value_name = "PART", requires = "field", default_value = "image", value_parser = ["image", "name", "tag", "digest"])]
+    pub part: String,
 
     /// The policy that the markers name
     #[arg(long, value_name = "NS:POLICY")]
@@ -107,6 +115,8 @@ Examples:
   bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web apps
   # Make them
   bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+  # Mark one field
+  bumpwright markers add --field apps/values.yaml:12 --part tag --policy flux-system:web --write
 
 Exit codes:
   0  done, or nothing to do

@@ -3,6 +3,8 @@
 pub mod args;
 mod list;
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,7 +12,7 @@ use crate::cli::console::{cannot_print, complain, end, print, print_styled, say}
 use crate::cli::files::{FoundFiles, diff, find};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
-use bumpwright_edit::{FileKind, Marking, file_kind, kind_of, mark, unmark};
+use bumpwright_edit::{FileKind, Marking, Part, Setter, field_on, file_kind, kind_of, mark, mark_at, unmark};
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
 
@@ -38,12 +40,67 @@ type Marked = (String, Vec<u8>, Result<Marking, String>);
 fn add(args: &Add) -> Result<(), String> {
     let policy = policy(&args.policy)?;
     let is_wanted = |path: &str| file_kind(path) == FileKind::Yaml;
+    let Some(image) = &args.image else {
+        return add_at(args, &policy, &is_wanted);
+    };
     let found = find(&paths(&args.place), &is_wanted);
     let marked = |path: &Path, bytes: Vec<u8>| {
-        let marking = text(&bytes).and_then(|text| mark(text, &args.image, &policy));
+        let marking = text(&bytes).and_then(|text| mark(text, image, &policy));
         (path.display().to_string(), bytes, marking)
     };
     change(found, args.write, "marked", marked)
+}
+
+/// Marks single fields.
+fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> Result<(), String> {
+    let setter = Setter {
+        policy: policy.clone(),
+        part: match args.part.as_str() {
+            "name" => Part::Name,
+            "tag" => Part::Tag,
+            "digest" => Part::Digest,
+            _ => Part::Reference,
+        },
+    };
+    let mut places: BTreeMap<PathBuf, Vec<Place>> = BTreeMap::new();
+    for field in &args.field {
+        let (path, place) =
+            place(field).ok_or_else(|| format!("--field {field:?}: expected FILE:LINE or FILE:LINE:COLUMN"))?;
+        places.entry(PathBuf::from(path)).or_default().push(place);
+    }
+    let paths: Vec<PathBuf> = places.keys().cloned().collect();
+    let is_whole = Cell::new(true);
+    let marked = |path: &Path, bytes: Vec<u8>| {
+        let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
+        let marking = text(&bytes).and_then(|text| {
+            let starts = wanted.iter().map(|(line, column)| field_on(text, *line, *column));
+            let starts = starts.collect::<Result<Vec<_>, _>>()?;
+            mark_at(text, &starts.into_iter().map(|start| (start, setter.clone())).collect())
+        });
+        is_whole.set(is_whole.get() && marking.as_ref().is_ok_and(|marking| marking.left.is_empty()));
+        (path.display().to_string(), bytes, marking)
+    };
+    change(find(&paths, is_wanted), args.write, "marked", marked)?;
+    match is_whole.get() {
+        true => Ok(()),
+        false => Err("not every field was marked".to_owned()),
+    }
+}
+
+/// A line, and a column if one is given.
+type Place = (usize, Option<usize>);
+
+/// `FILE:LINE[:COLUMN]`
+fn place(text: &str) -> Option<(&str, Place)> {
+    let (rest, last) = text.rsplit_once(':')?;
+    let last: usize = last.parse().ok()?;
+    let line = rest
+        .rsplit_once(':')
+        .and_then(|(path, line)| Some((path, line.parse().ok()?)));
+    match line {
+        Some((path, line)) => Some((path, (line, Some(last)))),
+        None => Some((rest, (last, None))),
+    }
 }
 
 fn remove(args: &Remove) -> Result<(), String> {

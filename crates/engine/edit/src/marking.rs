@@ -79,12 +79,13 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
     let known = scan(FileKind::Yaml, text.as_bytes());
     let (mut places, mut left) = (Vec::new(), Vec::new());
     for (start, setter) in wanted {
-        let field = fields.iter().position(|field| field.span.start == *start);
+        // Fields and sites are in their order.
+        let field = fields.binary_search_by_key(start, |field| field.span.start).ok();
+        let next = known.sites.partition_point(|site| site.span.end <= *start);
         let other = known
             .sites
-            .iter()
-            .find(|site| site.span.contains(start))
-            .is_some_and(|site| site.setter != *setter);
+            .get(next)
+            .is_some_and(|site| site.span.contains(start) && site.setter != *setter);
         let (line, column) = lines.place(*start);
         let why = match field {
             _ if other => "it has the marker of another policy",
@@ -100,6 +101,36 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
     marking.left.extend(left);
     marking.left.sort_by_key(|field| (field.line, field.column));
     Ok(marking)
+}
+
+/// Where the field begins that is on a line, both from 1; with a column the one that begins there.
+///
+/// # Errors
+/// The file does not parse, or there is not one field.
+pub fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize, String> {
+    let lines = Lines::of(text);
+    let fields = fields(text)?;
+    let places = fields
+        .iter()
+        .map(|field| (lines.place(field.span.start), field.span.start));
+    let on_line: Vec<(usize, usize)> = places
+        .filter(|((at, _), _)| *at == line)
+        .map(|((_, at), start)| (at, start))
+        .collect();
+    match (on_line.as_slice(), column) {
+        ([], _) => Err(format!("no value is on line {line}")),
+        ([(_, start)], None) => Ok(*start),
+        (_, None) => Err(format!(
+            "several values are on line {line}: add the column of one, as in :{line}:{}",
+            on_line.first().map_or(1, |(at, _)| *at)
+        )),
+        (_, Some(column)) => {
+            let found = on_line.iter().find(|(at, _)| *at == column);
+            found
+                .map(|(_, start)| *start)
+                .ok_or_else(|| format!("no value begins at {line}:{column}"))
+        }
+    }
 }
 
 /// Marks these fields, which are in their order, but those that have a marker.
