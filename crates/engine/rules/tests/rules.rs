@@ -1,5 +1,5 @@
 //! Rules find fields in files of each format, and say what is wrong with themselves.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_edit::{Edit, FileKind, Formats, Part, Plan, Scan, kind_of, splice};
 use bumpwright_rules::{Found, Rules};

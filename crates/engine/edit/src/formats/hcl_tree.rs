@@ -236,14 +236,11 @@ impl Reader<'_> {
     fn entry(&mut self, map: &mut Map) -> Result<(), Refused> {
         let name = self.name();
         self.skip(false);
-        match (name, self.cursor.peek()) {
-            (Some(name), Some(b'=' | b':')) => {
-                self.cursor.at += 1;
-                let value = self.value()?;
-                map.insert(name, Part::Value(value));
-            }
-            // A computed key, or the beginning of a `for` expression.
-            _ => {}
+        // Without a name it is a computed key, or the beginning of a `for` expression.
+        if let (Some(name), Some(b'=' | b':')) = (name, self.cursor.peek()) {
+            self.cursor.at += 1;
+            let value = self.value()?;
+            map.insert(name, Part::Value(value));
         }
         self.rest(b'\n');
         Ok(())
