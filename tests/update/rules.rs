@@ -46,6 +46,12 @@ fn rules_set_fields_without_markers_and_nothing_else() {
 fn the_rule_file_may_be_above() {
     let bench = Bench::new();
     fleet(&bench);
+    // A folder that is in no repository has no rules from above: they may be anybody's.
+    let (_, run) = bench.json(&["update", "charts", "--offline", "-f", "p.yaml"]);
+    assert_eq!(
+        (skips(&run).len(), bench.read("charts/web/values.yaml").as_str()),
+        (0, VALUES)
+    );
     bench.write(".git/HEAD", "");
     let (_, run) = bench.json(&["update", "charts", "--offline", "-f", "p.yaml"]);
     assert_eq!(skips(&run), ["../.bumpwright.yaml:3:3 UnmatchedRule"]);

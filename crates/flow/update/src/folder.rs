@@ -269,16 +269,16 @@ fn rules_of(job: &FolderJob, root: &Path, ahead: &Ahead) -> RuleSet {
 fn rules_in(root: &Path, ahead: &Ahead, given: Option<&Rules>) -> RuleSet {
     let mut below = String::new();
     let mut above = String::new();
-    for folder in root.ancestors() {
+    // Above a folder that is in no repository are folders of others.
+    let is_top = |folder: &&Path| folder.join(".git").exists();
+    let top = root.ancestors().find(is_top).unwrap_or(root);
+    for folder in root.ancestors().take_while(|folder| folder.starts_with(top)) {
         let file = folder.join(bumpwright_rules::FILE);
         if fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file()) {
             let read = read_rules(&file, ahead);
             return RuleSet::of_folder(read, (&above, &below), given);
         }
-        let name = folder.file_name().map(|name| name.to_string_lossy());
-        let (Some(name), false) = (name, folder.join(".git").exists()) else {
-            break;
-        };
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
         below = match below.as_str() {
             "" => name.into_owned(),
             below => format!("{name}/{below}"),
