@@ -15,7 +15,8 @@ pub enum Unquoted {
 pub fn unquote(literal: &str) -> Option<Vec<u8>> {
     if let Some(raw) = literal.strip_prefix('`') {
         // Carriage returns are dropped, so that a file with Windows line ends means the same.
-        return Some(raw.strip_suffix('`')?.replace('\r', "").into());
+        let raw = raw.strip_suffix('`').filter(|raw| !raw.contains('`'))?;
+        return Some(raw.replace('\r', "").into());
     }
     let mut rest = literal.strip_prefix('"')?.strip_suffix('"')?;
     if !rest.contains(['\\', '"', '\n']) {
@@ -129,6 +130,8 @@ mod tests {
             r#""\Uffffffff""#,
             r#""a"b""#,
             "\"a\nb\"",
+            "`a`b`",
+            "`",
         ] {
             assert_eq!(unquote(literal), None, "{literal}");
         }
