@@ -194,13 +194,14 @@ fn images_are_set_as_kustomize_does() {
             assert_eq!(sorted(&document(after)), sorted(&theirs), "{before}");
         }
     }
-    for wrong in ["a", "a:b c", ":1"] {
+    // kustomize takes some of these, and writes what no build reads.
+    for wrong in ["a", "a=", "=b:1", "a:b c", ":1"] {
         let bench = Bench::new();
         bench.write("kustomization.yaml", "resources: []\n");
         let ran = bench.run(&["kustomize", "edit", "set", "image", wrong]);
         assert_eq!(
-            (ran.code, peer("resources: []\n", &["edit", "set", "image", wrong])),
-            (2, None),
+            (ran.code, bench.read("kustomization.yaml").as_str()),
+            (2, "resources: []\n"),
             "{wrong}"
         );
         assert!(ran.err.contains("is no image"), "{}", ran.err);

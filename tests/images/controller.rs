@@ -136,11 +136,7 @@ fn an_annotation_that_there_is_not_stalls_objects_of_all_kinds() {
             "settle",
             "it is for objects of kind ImageUpdateAutomation",
         ),
-        (
-            IMAGE_REPOSITORY,
-            "quick",
-            "objects of kind ImageRepository have none of bumpwright.dev/",
-        ),
+        (IMAGE_REPOSITORY, "quick", "there is kind"),
     ] {
         world.ready(kind, "app", "True", |_, _| true);
         let key = format!("bumpwright.dev/{key}");

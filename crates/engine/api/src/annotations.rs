@@ -323,6 +323,7 @@ pub(super) fn check_annotation_key(kind: &str, key: &str) -> Result<(), String> 
     Err(match (nearest(key, known.iter().copied()), other) {
         (_, Some(other)) => format!("it is for objects of kind {}", other.kind),
         (Some(near), None) => format!("did you mean {ANNOTATION_PREFIX}{near}?"),
+        (None, None) if known.len() == 1 => format!("there is {}", known.concat()),
         (None, None) if known.is_empty() => format!("objects of kind {kind} have none of {ANNOTATION_PREFIX}"),
         (None, None) => format!("there are {}", known.join(", ")),
     })
@@ -358,6 +359,7 @@ mod tests {
                 "quick",
                 "there are approve-prune, max-prune, reconcile",
             ),
+            ("ImageRepository", "quick", "there is kind"),
             (
                 "GitRepository",
                 "quick",
