@@ -10,7 +10,7 @@ use crate::cli::console::{cannot_print, complain, print, print_styled};
 use crate::cli::files::find;
 use crate::cli::markers::args::PlaceFlags;
 use crate::cli::words;
-use bumpwright_edit::{FileKind, Formats, Part, Reason, Site, kind_of};
+use bumpwright_edit::{FileKind, Formats, Reason, Site, kind_of};
 use bumpwright_rules::Rules;
 use bumpwright_update::rules_above;
 
@@ -75,12 +75,7 @@ impl Row {
             line: site.line,
             column: site.column,
             policy: site.setter.policy.to_string(),
-            part: match site.setter.part {
-                Part::Reference => "image",
-                Part::Name => "name",
-                Part::Tag => "tag",
-                Part::Digest => "digest",
-            },
+            part: site.setter.part.word(),
             value: site.value,
             rule: rule.map(|rule| format!("{}:{}:{}", rule.source, rule.line, rule.column)),
             image: site.rule.and_then(|by| by.image),

@@ -55,12 +55,7 @@ fn add(args: &Add) -> Result<(), String> {
 fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> Result<(), String> {
     let setter = Setter {
         policy: policy.clone(),
-        part: match args.part.as_str() {
-            "name" => Part::Name,
-            "tag" => Part::Tag,
-            "digest" => Part::Digest,
-            _ => Part::Reference,
-        },
+        part: Part::of_word(&args.part).unwrap_or(Part::Reference),
     };
     let mut places: BTreeMap<PathBuf, Vec<Place>> = BTreeMap::new();
     for field in &args.field {

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use bumpwright_api::tree::{Node, Value, parse_as_written};
-use bumpwright_migrate::removal;
+use bumpwright_migrate::{Moves, Path, removal};
 
 /// The way to a node: documents, keys and indices.
-type Way = Vec<String>;
+type Way = Path;
 
 /// Annotations that go, by the first byte of their object's `metadata`.
 #[derive(Clone, Debug)]
@@ -54,40 +54,11 @@ fn without_one(text: &str, way: &Way, key: &str) -> Result<String, String> {
     let new = format!("{before}{after}");
     let mut path = way.clone();
     path.extend(["annotations".to_owned(), key.to_owned()]);
-    let kept: Vec<_> = leaves(&documents)
-        .into_iter()
-        .filter(|(at, _)| !at.starts_with(&path))
-        .collect();
-    match parsed(&new).is_ok_and(|documents| leaves(&documents) == kept) {
+    let mut moves = Moves::default();
+    moves.remove(path);
+    match moves.explain(&documents, &new) {
         true => Ok(new),
         false => Err(unusual()),
-    }
-}
-
-/// All scalars, with the way to each.
-fn leaves(documents: &[Rc<Node>]) -> Vec<(Way, String)> {
-    let mut out = Vec::new();
-    for (n, document) in documents.iter().enumerate() {
-        collect(document, &mut vec![n.to_string()], &mut out);
-    }
-    out
-}
-
-fn collect(node: &Node, way: &mut Way, out: &mut Vec<(Way, String)>) {
-    for (n, item) in node.items().iter().enumerate() {
-        way.push(n.to_string());
-        collect(item, way, out);
-        way.pop();
-    }
-    for entry in node.entries() {
-        way.push(entry.name().to_owned());
-        collect(&entry.node, way, out);
-        way.pop();
-    }
-    match &node.value {
-        Value::Scalar { text, plain } => out.push((way.clone(), format!("{plain} {}", text.as_str()))),
-        Value::Alias { id, .. } => out.push((way.clone(), format!("alias {id}"))),
-        _ => {}
     }
 }
 

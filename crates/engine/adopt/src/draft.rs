@@ -8,7 +8,7 @@ use bumpwright_edit::{FileKind, Part, Setter, file_kind, mark, mark_at, scan};
 use bumpwright_policy::PolicyName;
 
 use super::annotations::{Removal, without};
-use super::files::Files;
+use super::files::{Files, Parsed};
 use super::objects::Objects;
 use super::remarks::{At, Remark, Weight};
 use super::render::render;
@@ -80,6 +80,18 @@ impl<'a> Draft<'a> {
         };
         if !self.remarks.iter().any(|(_, told)| *told == remark) {
             self.remarks.push((at, remark));
+        }
+    }
+
+    /// Tells of files that do not parse, of those that are of interest.
+    pub(crate) fn tell_unreadable(&mut self, is_of_interest: impl Fn(&Parsed<'_>) -> bool) {
+        let files = self.files;
+        for (n, file) in files.parsed.iter().enumerate() {
+            if let Some((place, why)) = file.error.as_ref().filter(|_| is_of_interest(file)) {
+                let at = At { file: n, place: *place };
+                let text = format!("the file does not parse: {why}; correct it");
+                self.tell(Weight::Left, at, "", text);
+            }
         }
     }
 

@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use bumpwright_api::Place;
 use bumpwright_api::tree::{self, Node};
+use bumpwright_kustomize::kustomization::NAMES;
+use bumpwright_kustomize::tree::path;
 
 /// Depth of lists of objects in lists; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
-
-/// The names of a kustomization, in kustomize's order.
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// A YAML file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,9 +86,7 @@ impl<'a> Files<'a> {
 
     /// The kustomization of a folder.
     pub(crate) fn kustomization(&self, root: usize, folder: &str) -> Option<usize> {
-        KUSTOMIZATIONS
-            .iter()
-            .find_map(|name| self.at(root, &join(folder, name)))
+        NAMES.iter().find_map(|name| self.at(root, &join(folder, name)))
     }
 
     /// All objects, those of lists too.
@@ -139,17 +136,8 @@ fn is_below(path: &str, folder: &str) -> bool {
 
 /// A path from a folder, as Go's `path.Join`, never out of the repository.
 pub(crate) fn join(folder: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(path.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
+    let joined = path::join(&format!("/{folder}"), path);
+    joined.trim_start_matches('/').to_owned()
 }
 
 /// The folder of a path.

@@ -2,19 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod adoptions;
+
+use adoptions::{file, fitting};
 use bumpwright_adopt::{Adoption, Options, SourceFile, Weight, argocd_image_updater};
-use bumpwright_api::UnknownFields;
 
 const PREFIX: &str = "argocd-image-updater.argoproj.io";
-
-fn file(path: &str, text: &str) -> SourceFile {
-    SourceFile {
-        name: path.to_owned(),
-        root: 0,
-        path: path.to_owned(),
-        bytes: text.as_bytes().to_vec(),
-    }
-}
 
 /// An Application with these annotations, `KEY: VALUE` each, and this source.
 fn application(name: &str, annotations: &[&str], source: &str) -> String {
@@ -34,13 +27,7 @@ const VALUES: &str = "image:\n  name: registry.example.com/acme/web\n  tag: 1.4.
 
 /// The adoption; its objects fit their schemas, and a second run over its result finds nothing more.
 fn adopted(files: &[SourceFile]) -> Adoption {
-    let adoption = argocd_image_updater(files, &Options::default());
-    if !adoption.manifests.is_empty() {
-        let read = bumpwright_api::read("new.yaml", adoption.manifests.as_bytes(), UnknownFields::Refuse);
-        let documents = read.unwrap_or_else(|error| panic!("{error}\n{}", adoption.manifests));
-        assert_eq!(documents.len(), adoption.objects);
-    }
-    adoption
+    fitting(argocd_image_updater(files, &Options::default()))
 }
 
 fn remarks(adoption: &Adoption, weight: Weight) -> Vec<String> {

@@ -2,26 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use bumpwright_adopt::{Adoption, Options, SourceFile, Weight, flux_v1};
-use bumpwright_api::UnknownFields;
+mod adoptions;
 
-fn file(path: &str, text: &str) -> SourceFile {
-    SourceFile {
-        name: path.to_owned(),
-        root: 0,
-        path: path.to_owned(),
-        bytes: text.as_bytes().to_vec(),
-    }
-}
+use adoptions::{file, fitting};
+use bumpwright_adopt::{Adoption, Options, SourceFile, Weight, flux_v1};
 
 fn adopted(files: &[SourceFile]) -> Adoption {
-    let adoption = flux_v1(files, &Options::default());
-    if !adoption.manifests.is_empty() {
-        let read = bumpwright_api::read("new.yaml", adoption.manifests.as_bytes(), UnknownFields::Refuse);
-        let documents = read.unwrap_or_else(|error| panic!("{error}\n{}", adoption.manifests));
-        assert_eq!(documents.len(), adoption.objects);
-    }
-    adoption
+    fitting(flux_v1(files, &Options::default()))
 }
 
 fn left(adoption: &Adoption) -> Vec<&str> {

@@ -19,6 +19,30 @@ pub enum Part {
     Digest,
 }
 
+impl Part {
+    /// All of them, by the words for users.
+    const WORDS: [(Self, &str); 4] = [
+        (Self::Reference, "image"),
+        (Self::Name, "name"),
+        (Self::Tag, "tag"),
+        (Self::Digest, "digest"),
+    ];
+
+    /// The word for users: `image`, `name`, `tag` or `digest`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        let known = Self::WORDS.iter().find(|(part, _)| *part == self);
+        known.map_or("", |(_, word)| word)
+    }
+
+    /// The part of this word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let known = Self::WORDS.iter().find(|(_, known)| *known == word);
+        known.map(|(part, _)| *part)
+    }
+}
+
 /// The content of a marker: a policy and the part of its image that the field is set to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Setter {

@@ -25,4 +25,5 @@ mod objects;
 mod removal;
 
 pub use migration::{Left, Migrated, Migration, Note, Reason, mentions_old, migrate};
+pub use moves::{Moves, Path};
 pub use removal::removal;

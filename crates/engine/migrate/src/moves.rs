@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bumpwright_api::tree::{Node, Value, parse_as_written};
 
 /// Keys and indices from the root: document, then keys and items.
-pub(super) type Path = Vec<String>;
+pub type Path = Vec<String>;
 
 /// The move of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Move {
 
 /// All moves of a file, by the old path of a node; and the new nodes.
 #[derive(Debug, Default)]
-pub(super) struct Moves {
+pub struct Moves {
     by_path: HashMap<Path, Move>,
     added: Vec<(Path, Leaf)>,
 }
@@ -52,7 +52,7 @@ impl Moves {
     }
 
     /// Removes a node.
-    pub(super) fn remove(&mut self, from: Path) {
+    pub fn remove(&mut self, from: Path) {
         self.by_path.insert(from, Move::Removed);
     }
 
@@ -75,7 +75,8 @@ impl Moves {
     }
 
     /// Whether `new`, parsed, is `old` after these moves.
-    pub(super) fn explain(&self, old: &[Rc<Node>], new: &str) -> bool {
+    #[must_use]
+    pub fn explain(&self, old: &[Rc<Node>], new: &str) -> bool {
         let Ok(new) = parse_as_written(new) else { return false };
         self.expected(old) == self.found(&new)
     }

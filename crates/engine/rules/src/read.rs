@@ -145,13 +145,9 @@ fn string<'n>(node: &'n Node, key: &str) -> Result<&'n str, Fault> {
 }
 
 fn part(node: &Node) -> Result<Part, Fault> {
-    match node.as_str() {
-        Some("image") => Ok(Part::Reference),
-        Some("name") => Ok(Part::Name),
-        Some("tag") => Ok(Part::Tag),
-        Some("digest") => Ok(Part::Digest),
-        _ => Err((node.place, "part is image, name, tag or digest".to_owned())),
-    }
+    node.as_str()
+        .and_then(Part::of_word)
+        .ok_or_else(|| (node.place, "part is image, name, tag or digest".to_owned()))
 }
 
 /// Patterns of `.gitignore`, as one text.

@@ -1,17 +1,14 @@
 //! Versions that are not tags of a registry: those of a chart in the index of a Helm repository, and tags of a Git repository
 //! (`bumpwright.dev/kind` on an ImageRepository).
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use granit_parser::{Event, Parser};
 use url::Url;
 
 use super::error::ScanError;
 use bumpwright_git::{Auth, Remote, RemoteUrl, remote_tags};
-use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy, Sent};
+use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy, Sent, basic_header};
 use bumpwright_policy::{Reference, registry_scheme};
 use bumpwright_registry::Login;
-use bumpwright_secret::Secret;
 
 /// The largest index, in bytes. Those of thousands of charts have 20 MB.
 const LARGEST: usize = 64 << 20;
@@ -56,10 +53,7 @@ pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<Vec<String>, ScanError
     let url = Url::parse(&text).map_err(|error| failed(error.to_string()))?;
     let mut request = Request::get(url).limit(LARGEST);
     match asked.login {
-        Login::Basic { username, password } => {
-            let pair = Secret::new(format!("{username}:{}", password.expose()));
-            request = request.authorization(format!("Basic {}", STANDARD.encode(pair.expose())));
-        }
+        Login::Basic { username, password } => request = request.authorization(basic_header(username, password)),
         Login::Anonymous => {}
         _ => {
             return Err(failed(

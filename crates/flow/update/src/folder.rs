@@ -360,12 +360,11 @@ fn look_at(at: &Path, path: &[u8], size: u64, reading: Reading<'_>) -> std::io::
         super::survey::too_large(kind, size)
     } else {
         let bytes = reading.ahead.read(at, limit)?;
-        let mut facts = facts(kind, &bytes);
-        if rules.is_some() {
-            let path = &*name;
-            facts.scan = kept(ruled::Reading { path, kind, rules }.scan(&bytes));
+        let facts = facts(kind, &bytes);
+        match rules {
+            Some(rules) => ruled::with_rules(facts, &name, rules, &bytes),
+            None => facts,
         }
-        facts
     };
     if rules.is_some() && size > limit && facts.scan.is_none() {
         facts.scan = kept(ruled::too_large(size).into());

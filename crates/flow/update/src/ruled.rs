@@ -68,6 +68,21 @@ fn joined(mut marked: Scan, ruled: Scan) -> Scan {
     marked
 }
 
+/// The fields that markers name, which are known, and those of rules.
+fn beside(marked: Option<Arc<Scan>>, ruled: Scan) -> Option<Arc<Scan>> {
+    let marked = marked.map(Arc::unwrap_or_clone).unwrap_or_default();
+    kept(joined(marked, ruled))
+}
+
+/// The facts about a content of which the markers are known, with what rules name in it.
+pub(crate) fn with_rules(facts: BlobFacts, path: &str, rules: &Rules, bytes: &[u8]) -> BlobFacts {
+    let ruled = rules.scan(path, kind_by_rule(path), bytes).scan;
+    BlobFacts {
+        scan: beside(facts.scan, ruled),
+        ..facts
+    }
+}
+
 /// The rules of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RuleSet {
@@ -166,37 +181,15 @@ pub(crate) type Named = BTreeSet<usize>;
 
 /// A file that rules are for.
 #[derive(Clone, Debug)]
-pub(crate) struct RuledFile<Place = ObjectId> {
-    pub(crate) path: Vec<u8>,
-    pub(crate) place: Place,
-    pub(crate) scan: Arc<Scan>,
+pub(crate) struct RuledFile {
+    path: Vec<u8>,
+    blob: ObjectId,
+    scan: Arc<Scan>,
     /// The rules.
-    pub(crate) numbers: Vec<usize>,
+    numbers: Vec<usize>,
 }
 
-impl<Place> RuledFile<Place> {
-    /// Reads a file by rules; none when no rule is for it.
-    pub(crate) fn read<Error>(
-        rules: &Rules,
-        (path, place): (&[u8], Place),
-        bytes: impl FnOnce() -> Result<Result<Vec<u8>, LocalSkip>, Error>,
-    ) -> Result<Option<Self>, Error> {
-        let text = String::from_utf8_lossy(path);
-        if !rules.are_for(&text) {
-            return Ok(None);
-        }
-        let found = match bytes()? {
-            Ok(bytes) => rules.scan(&text, kind_by_rule(&text), &bytes),
-            Err(skip) => rules.refused(&text, skip),
-        };
-        Ok(Some(Self {
-            path: path.to_vec(),
-            place,
-            scan: Arc::new(found.scan),
-            numbers: found.rules,
-        }))
-    }
-
+impl RuledFile {
     fn cost(&self) -> u64 {
         let facts = BlobFacts {
             scan: Some(Arc::clone(&self.scan)),
@@ -207,7 +200,7 @@ impl<Place> RuledFile<Place> {
 }
 
 /// Puts the files that rules are for among the marked ones, in the order of their paths. Returns the rules that are for one.
-pub(crate) fn merge<Place: Clone>(files: &mut Vec<Marked<Place>>, ruled: &[RuledFile<Place>], rules: &Rules) -> Named {
+pub(crate) fn merge(files: &mut Vec<Marked>, ruled: &[RuledFile], rules: &Rules) -> Named {
     if ruled.is_empty() {
         return Named::new();
     }
@@ -218,13 +211,12 @@ pub(crate) fn merge<Place: Clone>(files: &mut Vec<Marked<Place>>, ruled: &[Ruled
     for found in ruled {
         match places.get(&found.path).and_then(|n| files.get_mut(*n)) {
             Some(file) => {
-                let marked = file.facts.scan.take().map(|scan| (*scan).clone()).unwrap_or_default();
-                file.facts.scan = kept(joined(marked, (*found.scan).clone()));
+                file.facts.scan = beside(file.facts.scan.take(), (*found.scan).clone());
                 file.rules = Some(rules.clone());
             }
             None => files.push(Marked {
                 path: found.path.clone(),
-                place: found.place.clone(),
+                place: found.blob,
                 kind: kind_by_rule(&String::from_utf8_lossy(&found.path)),
                 facts: BlobFacts {
                     scan: kept((*found.scan).clone()),
@@ -347,24 +339,30 @@ impl Search<'_> {
     }
 
     fn file(&self, id: ObjectId, path: &[u8], walk: &mut Walk) -> Result<Option<RuledFile>, GitError> {
-        let mut reserved = None;
-        let found = RuledFile::read(self.rules, (path, id), || {
-            walk.check_time()?;
-            match self.objects.held_blob(id, size_limit(FileKind::Other)) {
-                Ok((bytes, mut held)) => {
-                    let size = bytes.len() as u64;
-                    let exceeded = |bound| GitError::exceeded(format!("reading blob {id} by rules"), bound);
-                    held.grow(WHILE_READING * size).map_err(exceeded)?;
-                    walk.read(size)?;
-                    reserved = Some(held);
-                    Ok(Ok(bytes))
-                }
-                Err(GitError::TooLarge { size, .. }) => Ok(Err(too_large(size))),
-                Err(error) => Err(error),
+        let text = String::from_utf8_lossy(path);
+        if !self.rules.are_for(&text) {
+            return Ok(None);
+        }
+        walk.check_time()?;
+        let found = match self.objects.held_blob(id, size_limit(FileKind::Other)) {
+            Ok((bytes, mut held)) => {
+                let size = bytes.len() as u64;
+                let exceeded = |bound| GitError::exceeded(format!("reading blob {id} by rules"), bound);
+                held.grow(WHILE_READING * size).map_err(exceeded)?;
+                walk.read(size)?;
+                self.rules.scan(&text, kind_by_rule(&text), &bytes)
             }
-        })?;
-        walk.keep(found.as_ref().map_or(0, RuledFile::cost))?;
-        Ok(found)
+            Err(GitError::TooLarge { size, .. }) => self.rules.refused(&text, too_large(size)),
+            Err(error) => return Err(error),
+        };
+        let file = RuledFile {
+            path: path.to_vec(),
+            blob: id,
+            scan: Arc::new(found.scan),
+            numbers: found.rules,
+        };
+        walk.keep(file.cost())?;
+        Ok(Some(file))
     }
 }
 

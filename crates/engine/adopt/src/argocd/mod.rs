@@ -35,7 +35,7 @@ const CONFIG: &str = "argocd-image-updater-config";
 pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adoption {
     let files = Files::read(sources);
     let mut draft = Draft::of(&files);
-    unreadable(&mut draft);
+    draft.tell_unreadable(|file| String::from_utf8_lossy(&file.source.bytes).contains(PREFIX));
     let objects = files.objects();
     let author = config(&mut draft, &objects);
     let applications: Vec<Application<'_>> = objects
@@ -54,23 +54,6 @@ pub fn argocd_image_updater(sources: &[SourceFile], options: &Options) -> Adopti
         adopter.updater(&mut draft, updater, &applications);
     }
     draft.finish(MADE_BY, INTERVAL)
-}
-
-/// Files with annotations or rules that do not parse.
-fn unreadable(draft: &mut Draft<'_>) {
-    let files = draft.files;
-    for (n, file) in files.parsed.iter().enumerate() {
-        let text = String::from_utf8_lossy(&file.source.bytes);
-        if let Some((place, why)) = file.error.as_ref().filter(|_| text.contains(PREFIX)) {
-            let at = At { file: n, place: *place };
-            draft.tell(
-                Weight::Left,
-                at,
-                "",
-                format!("the file does not parse: {why}; correct it"),
-            );
-        }
-    }
 }
 
 /// The author of commits; and what else the updater's configuration says.

@@ -32,18 +32,7 @@ pub fn flux_v1(sources: &[SourceFile], options: &Options) -> Adoption {
     let files = Files::read(sources);
     let mut draft = Draft::of(&files);
     let objects = files.objects();
-    for (n, file) in files.parsed.iter().enumerate() {
-        let text = file.text;
-        if let Some((place, why)) = file.error.as_ref().filter(|_| workload::mentioned(text)) {
-            let at = At { file: n, place: *place };
-            draft.tell(
-                Weight::Left,
-                at,
-                "",
-                format!("the file does not parse: {why}; correct it"),
-            );
-        }
-    }
+    draft.tell_unreadable(|file| workload::mentioned(file.text));
     let namespace = options.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
     let mut adopter = Adopter {
         namespace,

@@ -193,44 +193,43 @@ impl Reader<'_> {
     }
 
     fn list(&mut self) -> Result<values::Value, Refused> {
-        self.cursor.at += 1;
-        self.deeper()?;
         let mut items = Vec::new();
-        loop {
-            self.skip(true);
-            match self.cursor.peek() {
-                None => return self.refused("it ends within a list"),
-                Some(b']') => break,
-                Some(b',') => self.cursor.at += 1,
-                Some(b')' | b'}') => return self.refused("a bracket closes what is not open"),
-                Some(_) => {
-                    items.push(self.value()?);
-                    self.rest(b',');
-                }
-            }
-        }
-        self.cursor.at += 1;
-        self.depth -= 1;
+        self.collection(b']', "it ends within a list", &mut |reader| {
+            items.push(reader.value()?);
+            reader.rest(b',');
+            Ok(())
+        })?;
         Ok(values::Value::List(items))
     }
 
     fn object(&mut self) -> Result<values::Value, Refused> {
+        let mut map = Map::new();
+        self.collection(b'}', "it ends within an object", &mut |reader| reader.entry(&mut map))?;
+        Ok(Part::Map(map).value())
+    }
+
+    /// From one bracket to the other, with commas or line breaks between what is read.
+    fn collection(
+        &mut self,
+        end: u8,
+        unended: &str,
+        read: &mut dyn FnMut(&mut Self) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
         self.cursor.at += 1;
         self.deeper()?;
-        let mut map = Map::new();
         loop {
             self.skip(true);
             match self.cursor.peek() {
-                None => return self.refused("it ends within an object"),
-                Some(b'}') => break,
+                None => return self.refused(unended),
+                Some(byte) if byte == end => break,
                 Some(b',') => self.cursor.at += 1,
-                Some(b')' | b']') => return self.refused("a bracket closes what is not open"),
-                Some(_) => self.entry(&mut map)?,
+                Some(b')' | b']' | b'}') => return self.refused("a bracket closes what is not open"),
+                Some(_) => read(self)?,
             }
         }
         self.cursor.at += 1;
         self.depth -= 1;
-        Ok(Part::Map(map).value())
+        Ok(())
     }
 
     fn entry(&mut self, map: &mut Map) -> Result<(), Refused> {

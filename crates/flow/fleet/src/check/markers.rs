@@ -78,6 +78,16 @@ pub(super) fn all(
 
 /// The YAML files below a folder, or the file itself.
 fn below(tree: &dyn Tree, top: &str, paths: &mut BTreeSet<String>) {
+    each_file(tree, top, &mut |path| {
+        if file_kind(path) == FileKind::Yaml {
+            paths.insert(path.to_owned());
+        }
+        true
+    });
+}
+
+/// Visits the files below a folder, or the file itself, by their paths from the root, until one is the last that is wanted.
+pub(super) fn each_file(tree: &dyn Tree, top: &str, visit: &mut dyn FnMut(&str) -> bool) {
     let mut waiting = vec![path::clean(top)];
     while let Some(at) = waiting.pop() {
         match tree.canonical(&at) {
@@ -87,9 +97,7 @@ fn below(tree: &dyn Tree, top: &str, paths: &mut BTreeSet<String>) {
                 let names = tree.list(&at).unwrap_or_default();
                 waiting.extend(names.iter().map(|name| path::join(&at, name)));
             }
-            Ok(_) if file_kind(&at) == FileKind::Yaml => {
-                paths.insert(at.trim_start_matches('/').to_owned());
-            }
+            Ok(_) if !visit(at.trim_start_matches('/')) => return,
             _ => {}
         }
     }
@@ -139,14 +147,7 @@ pub(super) fn check(
                     "ImagePolicy {} of the marker is not in the fleet",
                     setter.policy
                 ));
-                let finding = match near {
-                    Some(near) => finding.help(format!("did you mean {near}?")),
-                    None => finding,
-                };
-                found.push(match is_whole {
-                    true => finding,
-                    false => finding.severity(Severity::Warning),
-                });
+                found.push(unknown(finding, near.as_deref(), is_whole));
             } else if !covering.is_empty() && covering.iter().all(|one| one.name.namespace != name.namespace) {
                 let finding = finding(format!(
                     "no ImageUpdateAutomation of namespace {} looks at this file, so ImagePolicy {} does not set the field",
@@ -155,6 +156,18 @@ pub(super) fn check(
                 found.push(finding.severity(Severity::Warning));
             }
         }
+    }
+}
+
+/// A finding about a policy that is not there. It is a warning where not all of the fleet is known.
+pub(super) fn unknown(finding: Finding, near: Option<&str>, is_whole: bool) -> Finding {
+    let finding = match near {
+        Some(near) => finding.help(format!("did you mean {near}?")),
+        None => finding,
+    };
+    match is_whole {
+        true => finding,
+        false => finding.severity(Severity::Warning),
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::automations::Automation;
 use super::cluster::{Cluster, policies};
-use super::markers::suggestion;
+use super::markers::{each_file, suggestion, unknown};
 use crate::repository::Repository;
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Rule as Check, Severity};
-use bumpwright_kustomize::tree::{Tree, path};
+use bumpwright_kustomize::tree::Tree;
 use bumpwright_rules::{FILE, Rules};
 
 /// Findings about rules. As with markers, a repository that is updated by others is not looked at.
@@ -42,15 +42,8 @@ pub(super) fn check(
         let name = ObjectName::new(rule.policy.namespace.as_str(), rule.policy.name.as_str());
         if !policies.contains(&name) {
             let message = format!("ImagePolicy {} of the rule is not in the fleet", rule.policy);
-            let finding = at(Check::UnknownPolicy, message);
-            let finding = match suggestion(&policies, &name) {
-                Some(near) => finding.help(format!("did you mean {near}?")),
-                None => finding,
-            };
-            found.push(match is_whole {
-                true => finding,
-                false => finding.severity(Severity::Warning),
-            });
+            let near = suggestion(&policies, &name);
+            found.push(unknown(at(Check::UnknownPolicy, message), near.as_deref(), is_whole));
         }
         if !named.contains(&number) {
             found.push(at(
@@ -64,21 +57,9 @@ pub(super) fn check(
 /// The numbers of the rules that are for a file of the repository.
 fn named(tree: &dyn Tree, rules: &Rules) -> BTreeSet<usize> {
     let mut named = BTreeSet::new();
-    let mut waiting = vec!["/".to_owned()];
-    while let Some(at) = waiting.pop() {
-        if named.len() == rules.rules().len() {
-            break;
-        }
-        match tree.canonical(&at) {
-            // Links are not followed.
-            Ok(found) if found.path != at => {}
-            Ok(found) if found.directory => {
-                let names = tree.list(&at).unwrap_or_default();
-                waiting.extend(names.iter().map(|name| path::join(&at, name)));
-            }
-            Ok(_) => named.extend(rules.numbers(at.trim_start_matches('/'))),
-            Err(_) => {}
-        }
-    }
+    each_file(tree, "/", &mut |path| {
+        named.extend(rules.numbers(path));
+        named.len() < rules.rules().len()
+    });
     named
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::index::Index;
 use crate::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
-use crate::ruled::{Reading, rules_of_tree};
-use crate::survey::{self, Marked, kept};
+use crate::ruled::{rules_of_tree, with_rules};
+use crate::survey::{self, Marked};
 use bumpwright_edit::{Content, Formats, Plan, Scan, Site, carried, kind_of, restored, splice};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
 use bumpwright_rules::Rules;
@@ -190,16 +190,15 @@ impl<'a> Ours<'a> {
         let limit = survey::size_limit(kind_of(&String::from_utf8_lossy(path), Formats::all()));
         let surveyed = survey::survey_file(&self.objects, self.index, (blob, Formats::all()), path)?;
         let first: Option<Marked> = surveyed.files.into_iter().next();
+        let facts = first.map(|file| file.facts).unwrap_or_default();
         let bytes = self.objects.blob(blob, limit)?;
         let name = String::from_utf8_lossy(path);
         let rules = self.rules.as_ref().filter(|rules| rules.are_for(&name));
-        let scan = match (first, rules) {
-            (Some(file), Some(_)) => {
-                let (path, kind) = (&*name, file.kind);
-                kept(Reading { path, kind, rules }.scan(&bytes))
-            }
-            (file, _) => file.and_then(|file| file.facts.scan),
+        let facts = match rules {
+            Some(rules) => with_rules(facts, &name, rules, &bytes),
+            None => facts,
         };
+        let scan = facts.scan;
         let file = Rc::new(File { blob, bytes, scan });
         self.read.borrow_mut().of(path).file = Some(Rc::clone(&file));
         Ok(file)
