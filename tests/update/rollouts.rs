@@ -10,6 +10,7 @@ use bumpwright_policy::{FailedVersion, FailedVersions, LatestRef, PolicyName};
 use bumpwright_rollout::{
     Follower, Handled, Holds, KustomizationState, Limits, Phase, Pushed, PutBack as Noted, Record, Seen,
 };
+use bumpwright_rules::Rules;
 use bumpwright_testkit::mirror::{self, Speaks};
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_update::{
@@ -43,6 +44,8 @@ struct Git {
     dir: tempfile::TempDir,
     repo: Repo,
     place: Place,
+    /// Rules of the job, as of a ConfigMap.
+    rules: Option<Rules>,
 }
 
 impl Git {
@@ -56,7 +59,13 @@ impl Git {
         repo.commit("main", "first", &[Change::File(FILE, text.as_bytes())]);
         let url = format!("file://{}", repo.dir.display());
         let place = place(&dir.path().join("mirror"), &url);
-        Self { dir, repo, place }
+        let rules = None;
+        Self {
+            dir,
+            repo,
+            place,
+            rules,
+        }
     }
 
     fn job(&self, images: &[(&str, &str)]) -> RemoteJob {
@@ -76,6 +85,7 @@ impl Git {
                 namespace: Some("fs".to_owned()),
                 path: Some("./apps".to_owned()),
                 policies: Arc::new(policies),
+                rules: self.rules.clone(),
                 ..Edits::default()
             },
             url: format!("file://{}", self.repo.dir.display()),
@@ -147,7 +157,8 @@ impl Git {
 
     fn ours<T>(&self, commits: &[(ObjectId, ObjectId)], ask: impl Fn(&Ours<'_>) -> T) -> T {
         let objects = self.objects();
-        ask(&Ours::of(&objects, &self.place.index, commits).unwrap().unwrap())
+        let ours = Ours::of(&objects, &self.place.index, commits, self.rules.as_ref());
+        ask(&ours.unwrap().unwrap())
     }
 }
 
@@ -238,6 +249,25 @@ fn what_others_did_to_the_field_stays() {
         assert_eq!(git.text(), if is_there { others(&before) } else { changed });
         assert_eq!(git.ours(&[ours], |ours| ours.are_in(git.tip()).unwrap()), Some(false));
     }
+}
+
+/// Fields that no marker names, but a rule of the job, are found again and put back as marked ones.
+#[test]
+fn fields_of_rules_are_put_back() {
+    let before = "a: {image: 'o/a:1'} # web\nreplicas: 2\n";
+    let mut git = Git::new(before);
+    let rule = format!("rules:\n- {{files: {FILE}, path: $.a.image, policy: 'fs:a'}}\n");
+    git.rules = Some(Rules::read("ConfigMap", rule.as_bytes()).unwrap());
+    let good = git.tip();
+    let ours = git.push(&[("a", "o/a:2")]);
+    let others = |text: &str| text.replace("replicas: 2", "replicas: 3");
+    git.commit(&others(&git.text()));
+    let is_in = |git: &Git| git.ours(&[ours], |ours| ours.are_in(git.tip()).unwrap());
+    assert_eq!(is_in(&git), Some(true));
+    let run = git.put_back(&[ours], good);
+    assert_eq!((run.error, run.changes.len()), (None, 1));
+    assert_eq!(git.text(), others(before));
+    assert_eq!(is_in(&git), Some(false));
 }
 
 /// A new field of the same policy with the same value is not ours, wherever it stands.
@@ -438,12 +468,12 @@ fn a_lost_mirror_asks_for_commits_by_id() {
         .fetch(&Checkout::Branch("main".to_owned()), &[])
         .unwrap()
         .objects;
-    assert!(Ours::of(&objects, &new.index, &[ours]).unwrap().is_none());
+    assert!(Ours::of(&objects, &new.index, &[ours], None).unwrap().is_none());
     for id in [ours.0, ours.1] {
         new.mirror.fetch(&by_id(id), &[]).unwrap();
     }
     let objects = new.mirror.objects().unwrap().unwrap();
-    let ours_now = Ours::of(&objects, &new.index, &[ours]).unwrap().unwrap();
+    let ours_now = Ours::of(&objects, &new.index, &[ours], None).unwrap().unwrap();
     assert_eq!(ours_now.are_in(ours.1).unwrap(), Some(true));
     assert!(new.mirror.is_ancestor(good, git.tip()).unwrap());
     // A commit that is gone at the server.
@@ -603,7 +633,7 @@ impl Played {
                 objects = mirror.fetch(&checkout, &[]).unwrap().objects;
             }
         }
-        let ours = Ours::of(&objects, &self.git.place.index, &commits).unwrap();
+        let ours = Ours::of(&objects, &self.git.place.index, &commits, None).unwrap();
         let holds = |commit: &str| match ours.as_ref().and_then(|ours| ours.are_in(id(commit)).unwrap()) {
             Some(true) => Holds::Yes,
             Some(false) => Holds::No,

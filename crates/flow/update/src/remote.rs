@@ -206,7 +206,8 @@ impl Attempt<'_> {
         let edits = &self.job.edits;
         if let Some(put_back) = &edits.put_back {
             let may_use = |policy: &PolicyName| policies.is_open_to(edits.namespace.as_deref(), policy);
-            let planned = put_back.plan(&base.fetched.objects, &self.place.index, &may_use, &surveyed.files);
+            let read_by = (&*self.place.index, edits.rules.as_ref());
+            let planned = put_back.plan(&base.fetched.objects, read_by, &may_use, &surveyed.files);
             let planned = planned.map_err(|source| self.job.read_failed(source))?;
             return Ok((planned.policies, planned.preview));
         }

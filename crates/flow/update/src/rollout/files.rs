@@ -36,7 +36,7 @@ pub struct Ours<'a> {
     index: &'a Index,
     /// The tree of the latest commit.
     tree: ObjectId,
-    /// The rules of that tree.
+    /// The rules of that tree, and those of the job.
     rules: Option<Rules>,
     files: BTreeMap<Vec<u8>, OurFile>,
     read: RefCell<Read>,
@@ -110,11 +110,16 @@ impl File {
 
 impl<'a> Ours<'a> {
     /// The fields that these commits changed. Commits that are not in the mirror are left out: one that lost its race never became part
-    /// of a branch. None when all of them are missing.
+    /// of a branch. None when all of them are missing. `given` are the rules of the job, beside which those of the repository hold.
     ///
     /// # Errors
     /// When an object cannot be read.
-    pub fn of(objects: &Objects, index: &'a Index, commits: &Commits) -> Result<Option<Self>, GitError> {
+    pub fn of(
+        objects: &Objects,
+        index: &'a Index,
+        commits: &Commits,
+        given: Option<&Rules>,
+    ) -> Result<Option<Self>, GitError> {
         let known = commits
             .iter()
             .filter(|(base, commit)| objects.contains(*base) && objects.contains(*commit));
@@ -130,7 +135,7 @@ impl<'a> Ours<'a> {
                 read: RefCell::default(),
             });
             ours.tree = new;
-            ours.rules = rules_of_tree(objects, new, None)?.rules;
+            ours.rules = rules_of_tree(objects, new, given)?.rules;
             for file in changed(objects, old, new)? {
                 if let (Some(old), Some(new)) = (file.old, file.new) {
                     ours.add(file.path, old, new)?;

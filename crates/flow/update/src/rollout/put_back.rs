@@ -13,6 +13,7 @@ use crate::trailer::has_change_id;
 use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored};
 use bumpwright_git::{GitError, ObjectId, Objects};
 use bumpwright_policy::{LatestRef, PolicyName};
+use bumpwright_rules::Rules;
 
 /// What is to be put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +38,18 @@ pub(crate) struct Planned {
 
 impl PutBack {
     /// Plans the edits in the files of a tip: fields that still have the value that was pushed get the spelling that they have in `good`.
-    /// Fields of policies that the run may not use stay.
+    /// Fields of policies that the run may not use stay. `rules` are those of the job.
     pub(crate) fn plan(
         &self,
         objects: &Objects,
-        index: &Index,
+        (index, rules): (&Index, Option<&Rules>),
         may_use: &dyn Fn(&PolicyName) -> bool,
         files: &[Marked],
     ) -> Result<Planned, GitError> {
         let mut preview = Preview::default();
         let mut images: BTreeMap<PolicyName, LatestRef> = BTreeMap::new();
         let missing = || GitError::Invalid("the commits of the rollout are not in the repository any more".to_owned());
-        let ours = Ours::of(objects, index, &self.commits)?.ok_or_else(missing)?;
+        let ours = Ours::of(objects, index, &self.commits, rules)?.ok_or_else(missing)?;
         if !objects.contains(self.good) {
             return Err(missing());
         }

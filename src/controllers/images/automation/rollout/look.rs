@@ -13,6 +13,7 @@ use bumpwright_artifact::Revision;
 use bumpwright_git::{Checkout, GitError, ObjectId, Objects};
 use bumpwright_kube::{KUSTOMIZATION, Object};
 use bumpwright_rollout::{Holds, KustomizationState, Limits, Record, Seen, Step, short};
+use bumpwright_rules::Rules;
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_update::{Ours, Place, settings};
 
@@ -126,9 +127,10 @@ pub(super) fn seen(
 /// Takes the record a step further. Reads Git's objects, so it has a thread of its own.
 pub(super) async fn step(record: &mut Record, seen: Seen, limits: Limits, ran: &Ran) -> Result<Step, String> {
     let (mut next, place) = (record.clone(), ran.place.clone());
+    let rules = ran.job.edits.rules.clone();
     let work = move || {
         let commits = commits(&next);
-        let git = GitView::new(&place, &commits).map_err(|error| error.to_string())?;
+        let git = GitView::new(&place, &commits, rules.as_ref()).map_err(|error| error.to_string())?;
         let holds = |commit: &str| git.holds(commit);
         let mut step = next.step(&seen, &holds, limits);
         for failure in &mut step.failures {
@@ -158,6 +160,8 @@ pub(super) fn commits(record: &Record) -> Vec<(ObjectId, ObjectId)> {
 struct GitView<'a> {
     place: &'a Place,
     commits: &'a [(ObjectId, ObjectId)],
+    /// Those of the automation's ConfigMap.
+    rules: Option<&'a Rules>,
     objects: RefCell<Option<Objects>>,
     /// The fields that the commits changed, until a fetch brings objects; none if all of the commits are missing.
     ours: RefCell<Option<Option<Ours<'a>>>>,
@@ -168,10 +172,11 @@ struct GitView<'a> {
 }
 
 impl<'a> GitView<'a> {
-    fn new(place: &'a Place, commits: &'a [(ObjectId, ObjectId)]) -> Result<Self, GitError> {
+    fn new(place: &'a Place, commits: &'a [(ObjectId, ObjectId)], rules: Option<&'a Rules>) -> Result<Self, GitError> {
         Ok(Self {
             place,
             commits,
+            rules,
             objects: RefCell::new(place.mirror.objects()?),
             ours: RefCell::default(),
             known: RefCell::default(),
@@ -253,7 +258,7 @@ impl<'a> GitView<'a> {
         let mut known = self.ours.borrow_mut();
         let ours = match known.take() {
             Some(ours) => ours,
-            None => Ours::of(objects, &self.place.index, self.commits)?,
+            None => Ours::of(objects, &self.place.index, self.commits, self.rules)?,
         };
         known.insert(ours).as_ref().map_or(Ok(None), ask)
     }
