@@ -1,5 +1,6 @@
 //! Annotations taken out of a file, byte-exactly, with a proof that nothing else changed.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bumpwright_api::tree::{Node, Value, parse_as_written};
@@ -15,20 +16,74 @@ pub(crate) struct Removal {
     pub(crate) keys: Vec<String>,
 }
 
-/// The text without these annotations. Offsets are those of `old`, to which `new` has added comments alone.
-///
-/// # Errors
-/// The layout does not permit it, in words.
-pub(crate) fn without(old: &str, new: &str, removals: &[Removal]) -> Result<String, String> {
-    let documents = parsed(old)?;
-    let mut text = new.to_owned();
+/// The text without annotations, how many are gone, and for each object that keeps them why: its layout does not permit it. Offsets are
+/// those of `old`, to which `new` has added comments alone.
+pub(crate) fn without(old: &str, new: &str, removals: &[Removal]) -> (String, usize, Vec<String>) {
+    let documents = match parsed(old) {
+        Ok(documents) => documents,
+        Err(why) => return (new.to_owned(), 0, vec![why]),
+    };
+    let ways = ways_to(&documents, removals);
+    if let Some(text) = ways.as_ref().and_then(|ways| without_all(new, ways)) {
+        return (
+            text,
+            removals.iter().map(|removal| removal.keys.len()).sum(),
+            Vec::new(),
+        );
+    }
+    // One by one, so that only those stay that have to.
+    let (mut text, mut gone, mut left) = (new.to_owned(), 0, Vec::new());
     for removal in removals {
-        let way = way_to(&documents, removal.metadata).ok_or_else(unusual)?;
-        for key in &removal.keys {
-            text = without_one(&text, &way, key)?;
+        let ways = ways_to(&documents, std::slice::from_ref(removal));
+        let shorter = ways.as_ref().and_then(|ways| ways.first()).ok_or_else(unusual);
+        let shorter = shorter.and_then(|(way, keys)| {
+            keys.iter()
+                .try_fold(text.clone(), |text, key| without_one(&text, way, key))
+        });
+        match shorter {
+            Ok(shorter) => {
+                text = shorter;
+                gone += removal.keys.len();
+            }
+            Err(why) => left.push(why),
         }
     }
-    Ok(text)
+    (text, gone, left)
+}
+
+/// The text without all of these, which are cut at once; none where that is not what remains.
+fn without_all(text: &str, ways: &[(Way, &[String])]) -> Option<String> {
+    let documents = parsed(text).ok()?;
+    let (mut spans, mut moves) = (Vec::new(), Moves::default());
+    for (way, keys) in ways {
+        let metadata = follow(&documents, way)?;
+        let annotations = metadata.get("annotations")?;
+        match annotations.entries().len() == keys.len() {
+            true => spans.push(removal(text, metadata, "annotations")?),
+            false => {
+                for key in *keys {
+                    spans.push(removal(text, annotations, key)?);
+                }
+            }
+        }
+        for key in *keys {
+            moves.remove(annotation(way, key));
+        }
+    }
+    spans.sort_unstable_by_key(|span| span.start);
+    let (mut new, mut end) = (String::with_capacity(text.len()), 0);
+    for span in spans {
+        // Those that overlap are no slice.
+        new.push_str(text.get(end..span.start)?);
+        end = span.end;
+    }
+    new.push_str(text.get(end..)?);
+    moves.explain(&documents, &new).then_some(new)
+}
+
+fn annotation(way: &Way, key: &str) -> Way {
+    let below = ["annotations".to_owned(), key.to_owned()];
+    way.iter().cloned().chain(below).collect()
 }
 
 fn unusual() -> String {
@@ -52,49 +107,46 @@ fn without_one(text: &str, way: &Way, key: &str) -> Result<String, String> {
         return Err(unusual());
     };
     let new = format!("{before}{after}");
-    let mut path = way.clone();
-    path.extend(["annotations".to_owned(), key.to_owned()]);
     let mut moves = Moves::default();
-    moves.remove(path);
+    moves.remove(annotation(way, key));
     match moves.explain(&documents, &new) {
         true => Ok(new),
         false => Err(unusual()),
     }
 }
 
-/// The way to the mapping that begins at a byte.
-fn way_to(documents: &[Rc<Node>], start: usize) -> Option<Way> {
-    let mut way = Way::new();
-    documents.iter().enumerate().find_map(|(n, document)| {
-        way.push(n.to_string());
-        let found = search(document, start, &mut way).then(|| way.clone());
-        way.pop();
-        found
-    })
+/// The ways to the mappings whose annotations go; none if one of them is not found.
+fn ways_to<'r>(documents: &[Rc<Node>], removals: &'r [Removal]) -> Option<Vec<(Way, &'r [String])>> {
+    let wanted = removals.iter().map(|removal| (removal.metadata, None)).collect();
+    let (mut found, mut way) = (Found(wanted), Way::new());
+    for (n, document) in documents.iter().enumerate() {
+        found.below(n.to_string(), document, &mut way);
+    }
+    let ways = removals.iter().map(|removal| {
+        let way = found.0.get(&removal.metadata)?.clone()?;
+        Some((way, removal.keys.as_slice()))
+    });
+    ways.collect()
 }
 
-fn search(node: &Node, start: usize, way: &mut Way) -> bool {
-    let is_map = matches!(node.value, Value::Map { .. });
-    if is_map && node.span.start == start && way.last().is_some_and(|key| key == "metadata") {
-        return true;
-    }
-    let mut tried = |key: String, node: &Node| {
+/// The ways to the wanted mappings, by the byte where each begins.
+struct Found(BTreeMap<usize, Option<Way>>);
+
+impl Found {
+    fn below(&mut self, key: String, node: &Node, way: &mut Way) {
         way.push(key);
-        let found = search(node, start, way);
-        if !found {
-            way.pop();
+        let is_metadata = matches!(node.value, Value::Map { .. }) && way.last().is_some_and(|key| key == "metadata");
+        if let Some(found) = self.0.get_mut(&node.span.start).filter(|_| is_metadata) {
+            found.get_or_insert_with(|| way.clone());
         }
-        found
-    };
-    let items = node.items().iter().enumerate();
-    for (n, item) in items {
-        if tried(n.to_string(), item) {
-            return true;
+        for (n, item) in node.items().iter().enumerate() {
+            self.below(n.to_string(), item, way);
         }
+        for entry in node.entries() {
+            self.below(entry.name().to_owned(), &entry.node, way);
+        }
+        way.pop();
     }
-    node.entries()
-        .iter()
-        .any(|entry| tried(entry.name().to_owned(), &entry.node))
 }
 
 fn follow<'n>(documents: &'n [Rc<Node>], way: &[String]) -> Option<&'n Node> {
@@ -120,7 +172,32 @@ mod tests {
             metadata: documents[0].get("metadata").unwrap().span.start,
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
         };
-        without(text, text, &[removal])
+        match without(text, text, &[removal]) {
+            (text, gone, left) if left.is_empty() => {
+                assert_eq!(gone, keys.len());
+                Ok(text)
+            }
+            (same, gone, mut left) => {
+                assert_eq!((same.as_str(), gone), (text, 0));
+                Err(left.remove(0))
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_to_stay_keeps_no_other() {
+        let text = "metadata:\n  annotations:\n    a: '1'\n    b: 2\n---\nmetadata:\n  annotations:\n    a: &v '1'\n    b: *v\n";
+        let documents = parse_as_written(text).unwrap();
+        let removals: Vec<Removal> = documents
+            .iter()
+            .map(|document| Removal {
+                metadata: document.get("metadata").unwrap().span.start,
+                keys: vec!["a".to_owned()],
+            })
+            .collect();
+        let (new, gone, left) = without(text, text, &removals);
+        assert_eq!(new, text.replacen("    a: '1'\n", "", 1));
+        assert_eq!((gone, left.len()), (1, 1));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What becomes of the files: collected object by object, then made at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
@@ -52,6 +53,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) objects: Objects,
     marks: BTreeMap<usize, BTreeMap<usize, Setter>>,
     removals: BTreeMap<usize, Vec<Removal>>,
+    /// By file: where the fields begin that can have a marker, as far as that is known.
+    free: BTreeMap<usize, BTreeSet<usize>>,
     remarks: Vec<(At, Remark)>,
     told_once: BTreeSet<&'static str>,
 }
@@ -63,6 +66,7 @@ impl<'a> Draft<'a> {
             objects: Objects::beside(files),
             marks: BTreeMap::new(),
             removals: BTreeMap::new(),
+            free: BTreeMap::new(),
             remarks: Vec::new(),
             told_once: BTreeSet::new(),
         }
@@ -141,13 +145,27 @@ impl<'a> Draft<'a> {
                 )),
             };
         }
-        let one = BTreeMap::from([(start, setter.clone())]);
-        let marking = mark_at(source.text, &one).map_err(|why| format!("{place}: {why}"))?;
-        if let Some(left) = marking.left.first() {
-            return Err(format!("{place}: no marker can be put there, {}", left.why));
+        if !self.is_free(file, start) {
+            let one = BTreeMap::from([(start, setter.clone())]);
+            let marking = mark_at(source.text, &one).map_err(|why| format!("{place}: {why}"))?;
+            if let Some(left) = marking.left.first() {
+                return Err(format!("{place}: no marker can be put there, {}", left.why));
+            }
         }
         self.marks.entry(file).or_default().insert(start, setter);
         Ok(())
+    }
+
+    /// Whether a marker can be put behind the field that begins at a byte. All fields of a file are tried at once.
+    fn is_free(&mut self, file: usize, start: usize) -> bool {
+        let files = self.files;
+        let free = self.free.entry(file).or_insert_with(|| {
+            files
+                .get(file)
+                .and_then(|source| free_fields(source.text, &source.documents))
+                .unwrap_or_default()
+        });
+        free.contains(&start)
     }
 
     /// Puts markers behind all fields of a file that hold a version of the image; how many there are.
@@ -232,18 +250,13 @@ impl<'a> Draft<'a> {
             .map_err(|why| self.tell(Weight::Left, at, "", why))
             .ok()?;
         let new = marking.new.and_then(|new| String::from_utf8(new).ok());
-        let mut new = new.unwrap_or_else(|| text.to_owned());
+        let new = new.unwrap_or_else(|| text.to_owned());
         let removals = self.removals.remove(&file).unwrap_or_default();
-        let mut removed = 0;
-        for removal in removals {
-            match without(text, &new, std::slice::from_ref(&removal)) {
-                Ok(shorter) => {
-                    new = shorter;
-                    removed += removal.keys.len();
-                }
-                Err(why) => self.tell(Weight::Left, at, "", why),
-            }
-        }
+        let (new, removed, left) = match removals.is_empty() {
+            true => (new, 0, Vec::new()),
+            false => without(text, &new, &removals),
+        };
+        left.into_iter().for_each(|why| self.tell(Weight::Left, at, "", why));
         let place = |line, column| Place { line, column };
         let marked = marking.changed.into_iter();
         let edited = Edited {
@@ -256,6 +269,29 @@ impl<'a> Draft<'a> {
         };
         (edited.new != text.as_bytes()).then_some(edited)
     }
+}
+
+/// Where the fields of a text begin that can have a marker; none when it cannot be told of all at once.
+fn free_fields(text: &str, documents: &[Rc<Node>]) -> Option<BTreeSet<usize>> {
+    let nodes = documents.iter().flat_map(|document| document.all());
+    let scalars = nodes.filter(|node| node.text().is_some());
+    // Any policy does.
+    let setter = Setter {
+        policy: PolicyName::new("any", "any"),
+        part: Part::Reference,
+    };
+    let wanted: BTreeMap<usize, Setter> = scalars.map(|node| (node.span.start, setter.clone())).collect();
+    let marking = mark_at(text, &wanted).ok()?;
+    let places: BTreeMap<(usize, usize), usize> = documents
+        .iter()
+        .flat_map(|document| document.all())
+        .map(|node| ((node.place.line, node.place.column), node.span.start))
+        .collect();
+    let free = marking.changed.iter();
+    Some(
+        free.filter_map(|field| places.get(&(field.line, field.column)).copied())
+            .collect(),
+    )
 }
 
 /// The fields that have a marker of the policy from before.
