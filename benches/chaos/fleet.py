@@ -79,8 +79,8 @@ class Fleet:
         #: Digest by image and tag, all that there ever were.
         self.digests, self.past_digests, self.false_digests = {}, {}, set()
         self.canaries, self.old_canaries, self.false_heads = {}, {}, []
-        #: Files that do not parse at the moment, and times at which a Kustomization was on its way out.
-        self.broken, self.leaving = {}, {}
+        #: Times at which a Kustomization was on its way out.
+        self.leaving = {}
         self.serial, self.lock, self.pending = 0, threading.Lock(), []
 
     def names(self):

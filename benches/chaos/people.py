@@ -8,6 +8,9 @@ from chaos.fleet import MARKED, version
 DEEDS = {"edit": 18, "add": 12, "remove": 8, "comment": 12, "older": 8, "unrelated": 8, "break_": 3, "force": 5, "merge": 6, "tag": 17, "retag": 3}
 
 
+BROKEN = "broken.yaml"
+
+
 class People:
     def __init__(self, fleet, report):
         self.fleet, self.report, self.lock = fleet, report, threading.Lock()
@@ -92,17 +95,14 @@ class People:
 
     def break_(self, app, random):
         """A file that no builder can read, until `mend`."""
-        path = f"{app.folder}/broken.yaml"
-        done = self.push(app, random, "break", lambda files: {path: b"kind: [ConfigMap\n"})
-        self.fleet.broken[app.name] = path
-        return done
+        return self.push(app, random, "break", lambda files: {f"{app.folder}/{BROKEN}": b"kind: [ConfigMap\n"})
 
     def mend(self):
+        """Removes what no builder can read. That is looked for: a forced push may have brought it back."""
         with self.lock:
-            for name, path in list(self.fleet.broken.items()):
-                app = self.fleet.by_name[name]
+            for app in self.fleet.apps:
+                path = f"{app.folder}/{BROKEN}"
                 self.push(app, None, "mend", lambda files, path=path: {path: None} if path in files else None)
-            self.fleet.broken.clear()
 
     def force(self, app, random):
         """Commits are taken back, and another one is put in their place."""
