@@ -492,6 +492,10 @@ fn the_rest_is_left_with_a_reason() {
             "1:1: version v2alpha1 of ImageUpdateAutomation is not known",
         ),
         (
+            alpha("").replace("v1alpha1", "v2"),
+            "1:1: version v2 of ImageUpdateAutomation is not known",
+        ),
+        (
             alpha("").replace("image.", "&v image."),
             "1:16: apiVersion uses an anchor",
         ),

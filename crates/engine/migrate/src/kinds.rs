@@ -99,18 +99,27 @@ pub(super) fn find_list<'a>(api_version: &'a str, name: &str) -> Option<(&'stati
 
 /// The first mention of an alpha or beta version of our groups in a text, with its offset.
 pub(super) fn old_version(text: &str) -> Option<(usize, &str)> {
-    [IMAGE, SOURCE, KUSTOMIZE]
-        .into_iter()
-        .flat_map(|group| text.match_indices(group))
-        .filter_map(|(at, group)| {
-            let rest = text.get(at..)?;
-            let version = rest.get(group.len()..)?.strip_prefix('/')?;
-            let length = version.bytes().take_while(u8::is_ascii_alphanumeric).count();
-            let version = version.get(..length)?;
-            let old = version.starts_with('v') && (version.contains("alpha") || version.contains("beta"));
-            Some((at, rest.get(..group.len() + 1 + length)?)).filter(|_| old)
-        })
-        .min()
+    let old = versions(text).filter(|(_, _, version)| version.contains("alpha") || version.contains("beta"));
+    old.map(|(at, mention, _)| (at, mention)).min()
+}
+
+/// Whether a text mentions a version of our groups other than v1: an old one, or one that is not known.
+pub(super) fn other_version(text: &str) -> bool {
+    versions(text).any(|(_, _, version)| version != NEW)
+}
+
+/// The mentions of versions of our groups in a text, group by group: the offset, `GROUP/VERSION`, and the version.
+fn versions(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let groups = [IMAGE, SOURCE, KUSTOMIZE].into_iter();
+    let found = groups.flat_map(|group| text.match_indices(group));
+    found.filter_map(|(at, group)| {
+        let rest = text.get(at..)?;
+        let version = rest.get(group.len()..)?.strip_prefix('/')?;
+        let length = version.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let version = version.get(..length)?;
+        let is_version = version.strip_prefix('v')?.starts_with(|c: char| c.is_ascii_digit());
+        Some((at, rest.get(..group.len() + 1 + length)?, version)).filter(|_| is_version)
+    })
 }
 
 #[cfg(test)]
@@ -132,5 +141,11 @@ mod tests {
         let text = "x: source.toolkit.fluxcd.io/v1\ny: 'image.toolkit.fluxcd.io/v1beta2'";
         assert_eq!(old_version(text), Some((35, "image.toolkit.fluxcd.io/v1beta2")));
         assert_eq!(old_version("kustomize.toolkit.fluxcd.io/prune: v1beta1"), None);
+        assert!(!other_version(
+            "a: source.toolkit.fluxcd.io/v1\nb: source.toolkit.fluxcd.io/verified"
+        ));
+        assert!(other_version(
+            "a: source.toolkit.fluxcd.io/v1\nb: source.toolkit.fluxcd.io/v2"
+        ));
     }
 }

@@ -101,12 +101,12 @@ pub enum Reason {
     Unproven,
 }
 
-/// Whether the bytes may contain old versions; a file without is not parsed.
+/// Whether the bytes may contain versions other than v1; a file without is not parsed.
 #[must_use]
 pub fn mentions_old(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
-        Ok(text) => kinds::old_version(text).is_some(),
-        Err(_) => kinds::old_version(&String::from_utf8_lossy(bytes)).is_some(),
+        Ok(text) => kinds::other_version(text),
+        Err(_) => kinds::other_version(&String::from_utf8_lossy(bytes)),
     }
 }
 
