@@ -38,6 +38,9 @@ impl Cluster {
         is_usable(&file).map_err(ClusterError::Remote)?;
         restrict(&mut file, rules);
         let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
+        if let Some(Ok(pem)) = current(&mut file).and_then(|cluster| authorities(cluster)) {
+            certificates(&pem).map_err(ClusterError::Remote)?;
+        }
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
         Self::of_config(config, proxy.as_ref(), |client| client, on_answer)
@@ -75,16 +78,16 @@ pub fn kubeconfig_place(text: &Secret) -> Result<(String, Option<String>), Strin
     stands_for_itself(&file)?;
     is_usable(&file)?;
     let cluster = current(&mut file).ok_or("it has no cluster")?;
-    let ca = cluster
-        .certificate_authority_data
-        .as_deref()
-        .filter(|data| !data.is_empty());
-    let ca = ca.map(|data| {
-        let bytes = STANDARD.decode(data).ok();
-        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.ok_or("its certificate-authority-data is not Base64 of PEM")
-    });
-    Ok((cluster.server.clone().unwrap_or_default(), ca.transpose()?))
+    let ca = authorities(cluster).transpose()?;
+    Ok((cluster.server.clone().unwrap_or_default(), ca))
+}
+
+/// The certificate authorities of a cluster, as PEM; what is around them need not be text.
+fn authorities(cluster: &kube::config::Cluster) -> Option<Result<String, &'static str>> {
+    let data = cluster.certificate_authority_data.as_deref();
+    let bytes = STANDARD.decode(data.filter(|data| !data.is_empty())?);
+    let pem = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Some(pem.map_err(|_| "its certificate-authority-data is not Base64"))
 }
 
 /// Parses certificates, with the errors of client-go (`rest.TLSConfigFor`).
@@ -197,5 +200,42 @@ fn restrict(file: &mut Kubeconfig, rules: RemoteRules) {
         for cluster in file.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
             cluster.insecure_skip_tls_verify = None;
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A kubeconfig with these bytes as certificate authorities.
+    fn with_authorities(bytes: &[u8]) -> String {
+        let data = STANDARD.encode(bytes);
+        format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1', certificate-authority-data: '{data}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\ncurrent-context: c\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn authorities_are_certificates_whatever_is_around_them() {
+        const NONE: &str = "unable to load root certificates: unable to parse bytes as PEM block";
+        let rules = RemoteRules::default();
+        let used = async |bytes: &[u8]| {
+            let text = with_authorities(bytes);
+            let cluster = Cluster::from_kubeconfig(&text, rules, Arc::new(|_, _, _| {})).await;
+            cluster.map(drop).map_err(|error| error.to_string())
+        };
+        assert!(used(b"hello").await.unwrap_err().contains(NONE));
+        assert!(
+            used(b"\xff-----BEGIN CERTIFICATE-----")
+                .await
+                .unwrap_err()
+                .contains(NONE)
+        );
+        let text = with_authorities(b"\xffhello");
+        assert!(kubeconfig_place(&Secret::new(text)).unwrap().1.is_some());
     }
 }
