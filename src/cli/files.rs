@@ -1,12 +1,14 @@
 //! The input files of commands that rewrite them: named ones, and the wanted files of named folders.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::cli::words;
+use bumpwright_adopt::SourceFile;
 use bumpwright_edit::{YAML_LIMIT, unified};
-use bumpwright_update::FileChange;
+use bumpwright_update::{FileChange, replace_files};
 
 /// Files in the order of their names, each once; and read errors, in words for the user.
 pub struct FoundFiles<'a> {
@@ -27,6 +29,70 @@ pub fn diff<'a>(changes: impl IntoIterator<Item = &'a FileChange>) -> Vec<u8> {
         unified::append(&mut diff, path, &change.old, &change.new);
     }
     diff
+}
+
+/// The files with their paths in their repositories; `except` is not one of them.
+pub fn in_repositories(paths: &[PathBuf], files: Vec<(PathBuf, Vec<u8>)>, except: &Path) -> Vec<SourceFile> {
+    let except = fs::canonicalize(except).ok();
+    let mut roots: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut sources = Vec::new();
+    for (name, bytes) in files {
+        let real = fs::canonicalize(&name).unwrap_or_else(|_| name.clone());
+        if except.as_ref() == Some(&real) {
+            continue;
+        }
+        let root = root(paths, &real);
+        let path = real.strip_prefix(&root).unwrap_or(&real);
+        let parts: Vec<_> = path
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        let next = roots.len();
+        sources.push(SourceFile {
+            path: parts.join("/"),
+            root: *roots.entry(root).or_insert(next),
+            name: name.to_string_lossy().into_owned(),
+            bytes,
+        });
+    }
+    sources
+}
+
+/// The repository of a file; outside of one, the folder that was given.
+fn root(paths: &[PathBuf], file: &Path) -> PathBuf {
+    let folders = || file.ancestors().skip(1);
+    if let Some(repository) = folders().find(|folder| folder.join(".git").exists()) {
+        return repository.to_owned();
+    }
+    let given: Vec<PathBuf> = paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let folder = folders().find(|folder| given.iter().any(|path| path == folder));
+    folder.or_else(|| file.parent()).unwrap_or(file).to_owned()
+}
+
+/// Writes a new file and all changes, or nothing.
+///
+/// # Errors
+/// The new file is there already, or one cannot be written.
+pub fn write_all(new: Option<(&Path, &[u8])>, changes: &[FileChange]) -> Result<(), String> {
+    if let Some((path, bytes)) = new {
+        let mut file = fs::File::create_new(path).map_err(|error| unwritable(path, &error))?;
+        let written = file.write_all(bytes);
+        if let Err(error) = written.and_then(|()| file.sync_all()) {
+            drop(fs::remove_file(path));
+            return Err(unwritable(path, &error));
+        }
+    }
+    replace_files(changes).map_err(|error| {
+        if let Some((path, _)) = new {
+            drop(fs::remove_file(path));
+        }
+        error.to_string()
+    })
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    let path = path.display().to_string();
+    format!("{}: {error}", words::inline(&path))
 }
 
 /// Finds and reads all files; those of folders if they are `wanted` by their paths.

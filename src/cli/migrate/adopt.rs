@@ -1,26 +1,24 @@
 //! `bumpwright migrate --from`: policies, automations and markers from what another program was told.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::args::{Migrate, Program};
 use super::{BOLD, DIM, FAILED, is_manifest};
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
-use crate::cli::files::{FoundFiles, diff, find};
+use crate::cli::files::{FoundFiles, diff, find, in_repositories, write_all};
 use crate::cli::words;
 use bumpwright_adopt::{Adoption, Options, SourceFile, Weight, argocd_image_updater, flux_v1};
 use bumpwright_edit::unified;
-use bumpwright_update::{FileChange, replace_files};
+use bumpwright_update::FileChange;
 
 /// Runs the command. What was left is a failure: a script that continues would assume that all is said.
 pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
     faults.iter().for_each(|fault| complain(fault));
-    let sources = sources(args, files);
+    let sources = in_repositories(&args.paths, files, &args.manifests);
     let options = Options {
         namespace: args.namespace.clone(),
     };
@@ -38,48 +36,6 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
         true => ExitCode::from(FAILED),
         false => ExitCode::SUCCESS,
     }
-}
-
-/// The files with their paths in their repositories; the file of new objects is not one of them.
-fn sources(args: &Migrate, files: Vec<(PathBuf, Vec<u8>)>) -> Vec<SourceFile> {
-    let output = fs::canonicalize(&args.manifests).ok();
-    let mut roots: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    let mut sources = Vec::new();
-    for (name, bytes) in files {
-        let real = fs::canonicalize(&name).unwrap_or_else(|_| name.clone());
-        if output.as_ref() == Some(&real) {
-            continue;
-        }
-        let root = root(args, &real);
-        let path = real.strip_prefix(&root).unwrap_or(&real);
-        let parts: Vec<_> = path
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect();
-        let next = roots.len();
-        sources.push(SourceFile {
-            path: parts.join("/"),
-            root: *roots.entry(root).or_insert(next),
-            name: name.to_string_lossy().into_owned(),
-            bytes,
-        });
-    }
-    sources
-}
-
-/// The repository of a file; outside of one, the folder that was given.
-fn root(args: &Migrate, file: &Path) -> PathBuf {
-    let folders = || file.ancestors().skip(1);
-    if let Some(repository) = folders().find(|folder| folder.join(".git").exists()) {
-        return repository.to_owned();
-    }
-    let given: Vec<PathBuf> = args
-        .paths
-        .iter()
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .collect();
-    let folder = folders().find(|folder| given.iter().any(|path| path == folder));
-    folder.or_else(|| file.parent()).unwrap_or(file).to_owned()
 }
 
 /// What is written, or shown.
@@ -126,7 +82,8 @@ impl<'a> Output<'a> {
 
     fn give(&self, write: bool) -> Result<(), String> {
         if write {
-            self.write()?;
+            let new = self.new.map(|path| (path, self.adoption.manifests.as_bytes()));
+            write_all(new, &self.changes)?;
         }
         match (self.printed, write) {
             (true, _) => print(self.adoption.manifests.as_bytes()).map_err(cannot_print)?,
@@ -147,24 +104,6 @@ impl<'a> Output<'a> {
             );
         }
         out
-    }
-
-    /// Writes all files or none.
-    fn write(&self) -> Result<(), String> {
-        if let Some(path) = self.new {
-            let mut file = fs::File::create_new(path).map_err(|error| unwritable(path, &error))?;
-            let written = file.write_all(self.adoption.manifests.as_bytes());
-            if let Err(error) = written.and_then(|()| file.sync_all()) {
-                drop(fs::remove_file(path));
-                return Err(unwritable(path, &error));
-            }
-        }
-        replace_files(&self.changes).map_err(|error| {
-            if let Some(path) = self.new {
-                drop(fs::remove_file(path));
-            }
-            error.to_string()
-        })
     }
 
     /// What was written.
@@ -213,11 +152,6 @@ impl<'a> Output<'a> {
         }
         out
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> String {
-    let path = path.display().to_string();
-    format!("{}: {error}", words::inline(&path))
 }
 
 /// Tells what was left, and what is worth knowing.

@@ -7,6 +7,7 @@ use bumpwright_api::Place;
 use bumpwright_api::tree::{self, Node};
 use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_kustomize::tree::path;
+use bumpwright_policy::PolicyName;
 
 /// Depth of lists of objects in lists; real files have one.
 const MAX_LIST_DEPTH: usize = 8;
@@ -25,21 +26,29 @@ pub struct SourceFile {
 }
 
 /// A file as a tree.
-pub(crate) struct Parsed<'a> {
-    pub(crate) source: &'a SourceFile,
+#[derive(Debug)]
+pub struct Parsed<'a> {
+    /// The file.
+    pub source: &'a SourceFile,
     /// Empty when it is no text.
-    pub(crate) text: &'a str,
-    pub(crate) documents: Vec<Rc<Node>>,
-    pub(crate) error: Option<(Place, String)>,
+    pub text: &'a str,
+    /// Its documents, those before an error too.
+    pub documents: Vec<Rc<Node>>,
+    /// Why it does not parse.
+    pub error: Option<(Place, String)>,
 }
 
 /// All files.
-pub(crate) struct Files<'a> {
-    pub(crate) parsed: Vec<Parsed<'a>>,
+#[derive(Debug)]
+pub struct Files<'a> {
+    /// In their order.
+    pub parsed: Vec<Parsed<'a>>,
 }
 
 impl<'a> Files<'a> {
-    pub(crate) fn read(sources: &'a [SourceFile]) -> Self {
+    /// Reads them all.
+    #[must_use]
+    pub fn read(sources: &'a [SourceFile]) -> Self {
         let parsed = sources.iter().map(read).collect();
         Self { parsed }
     }
@@ -89,8 +98,17 @@ impl<'a> Files<'a> {
         NAMES.iter().find_map(|name| self.at(root, &join(folder, name)))
     }
 
-    /// All objects, those of lists too.
-    pub(crate) fn objects(&self) -> Vec<(usize, &Node)> {
+    /// The names of all objects of a kind; the namespace is empty where none is written.
+    #[must_use]
+    pub fn names(&self, kind: &str) -> BTreeSet<PolicyName> {
+        let objects = self.objects().into_iter();
+        let of_kind = objects.filter(|(_, node)| node.field_text("kind") == Some(kind));
+        of_kind.filter_map(|(_, node)| object(node)).collect()
+    }
+
+    /// All objects, those of lists too, with the number of their file.
+    #[must_use]
+    pub fn objects(&self) -> Vec<(usize, &Node)> {
         let mut objects = Vec::new();
         for (n, file) in self.parsed.iter().enumerate() {
             for document in &file.documents {
@@ -99,6 +117,13 @@ impl<'a> Files<'a> {
         }
         objects
     }
+}
+
+/// The namespace, empty where none is written, and the name of an object.
+#[must_use]
+pub fn object(node: &Node) -> Option<PolicyName> {
+    let field = |key| node.field("metadata")?.field_text(key);
+    Some(PolicyName::new(field("namespace").unwrap_or_default(), field("name")?))
 }
 
 fn read(source: &SourceFile) -> Parsed<'_> {
@@ -141,12 +166,13 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
 }
 
 /// The folder of a path.
-pub(crate) fn parent(path: &str) -> &str {
+#[must_use]
+pub fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The folder that all of these are in.
-pub(crate) fn common<'p>(folders: impl IntoIterator<Item = &'p str>) -> String {
+pub fn common<'p>(folders: impl IntoIterator<Item = &'p str>) -> String {
     let mut folders = folders.into_iter().map(|folder| folder.split('/').collect::<Vec<_>>());
     let Some(mut shared) = folders.next() else {
         return String::new();

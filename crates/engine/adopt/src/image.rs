@@ -42,7 +42,8 @@ pub(crate) fn is_short_form(value: &str, image: &str) -> bool {
 }
 
 /// A name of Kubernetes made of a text.
-pub(crate) fn object_name(text: &str) -> String {
+#[must_use]
+pub fn object_name(text: &str) -> String {
     let allowed = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_lowercase(),
         _ => '-',

@@ -7,6 +7,8 @@
 //!                                                            └─▶ annotations that have said all, taken out by `migrate`
 //! ```
 //!
+//! What files, names and objects are, and how they are written, is shared with the `propose` crate.
+//!
 //! Nothing is guessed in silence. What bumpwright has no words for is a [`Remark`] with its place, the reason and the way out; the
 //! annotations of an object that has such remarks stay where they are. An edited file is parsed again, and has to be the tree of before
 //! without those annotations.
@@ -27,6 +29,9 @@ mod render;
 
 pub use argocd::argocd_image_updater;
 pub use draft::{Adoption, Edited, Options};
-pub use files::SourceFile;
+pub use files::{Files, Parsed, SourceFile, common, object, parent};
 pub use flux_v1::flux_v1;
+pub use image::object_name;
+pub use objects::{Kind, Policy, Repository, Rule};
 pub use remarks::{Remark, Weight};
+pub use render::{Commits, automation, policy, repository};

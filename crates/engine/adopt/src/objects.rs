@@ -9,11 +9,13 @@ use super::image::{Named, object_name};
 
 /// How a tag is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub enum Rule {
     /// The newest version in a range.
     Semver(String),
     /// The last one in the order of letters.
     Alphabetical,
+    /// The highest number.
+    Numerical,
 }
 
 /// What is wanted of an image: a policy, and the repository that it chooses from.
@@ -33,20 +35,32 @@ pub(crate) struct Wanted {
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
+/// An ImageRepository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Repository {
-    pub(crate) image: String,
-    pub(crate) exclusions: Vec<String>,
-    pub(crate) secret: Option<String>,
+pub struct Repository {
+    /// The image, without a tag.
+    pub image: String,
+    /// Regular expressions of tags that do not count.
+    pub exclusions: Vec<String>,
+    /// The Secret with the login.
+    pub secret: Option<String>,
 }
 
+/// An ImagePolicy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Policy {
-    pub(crate) repository: String,
-    pub(crate) filter: Option<String>,
-    pub(crate) rule: Rule,
-    pub(crate) digest: bool,
-    pub(crate) annotations: BTreeMap<String, String>,
+pub struct Policy {
+    /// The name of its ImageRepository, which is in its namespace.
+    pub repository: String,
+    /// A regular expression of tags that count.
+    pub filter: Option<String>,
+    /// What of a tag is compared, by the groups of the filter; all of it when there is none.
+    pub extract: Option<String>,
+    /// How it chooses.
+    pub rule: Rule,
+    /// Whether the digest of the tag is written, too.
+    pub digest: bool,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,19 +101,22 @@ impl Automation {
 
 /// Objects of a kind.
 #[derive(Debug)]
-pub(crate) struct Kind<T> {
-    pub(crate) made: Vec<(PolicyName, T)>,
+pub struct Kind<T> {
+    /// Those that are made, in their order.
+    pub made: Vec<(PolicyName, T)>,
     taken: BTreeSet<PolicyName>,
 }
 
 impl<T: PartialEq> Kind<T> {
-    fn new(taken: BTreeSet<PolicyName>) -> Self {
+    /// None yet; these names are taken.
+    #[must_use]
+    pub fn new(taken: BTreeSet<PolicyName>) -> Self {
         let made = Vec::new();
         Self { made, taken }
     }
 
     /// The name of an object that is the same, else the first of these names that is free.
-    fn put(&mut self, namespace: &str, names: &[String], object: T) -> PolicyName {
+    pub fn put(&mut self, namespace: &str, names: &[String], object: T) -> PolicyName {
         let same = |(name, other): &&(PolicyName, T)| name.namespace == namespace && *other == object;
         if let Some((name, _)) = self.made.iter().find(same) {
             return name.clone();
@@ -133,20 +150,11 @@ pub(crate) struct Objects {
 impl Objects {
     /// None yet; names of objects in the files are taken.
     pub(crate) fn beside(files: &Files<'_>) -> Self {
-        let objects = files.objects();
-        let taken = |kind: &str| {
-            let of_kind = objects.iter().filter(|(_, node)| node.field_text("kind") == Some(kind));
-            let name = |(_, node): &(usize, &bumpwright_api::tree::Node)| {
-                let field = |key| node.field("metadata")?.field_text(key);
-                Some(PolicyName::new(field("namespace").unwrap_or_default(), field("name")?))
-            };
-            of_kind.filter_map(name).collect::<BTreeSet<PolicyName>>()
-        };
         Self {
-            repositories: Kind::new(taken("ImageRepository")),
-            policies: Kind::new(taken("ImagePolicy")),
-            sources: Kind::new(taken("GitRepository")),
-            automations: Kind::new(taken("ImageUpdateAutomation")),
+            repositories: Kind::new(files.names("ImageRepository")),
+            policies: Kind::new(files.names("ImagePolicy")),
+            sources: Kind::new(files.names("GitRepository")),
+            automations: Kind::new(files.names("ImageUpdateAutomation")),
         }
     }
 
@@ -167,6 +175,7 @@ impl Objects {
         let policy = Policy {
             repository: self.repositories.put(namespace, &of_image, repository).name,
             filter: wanted.filter,
+            extract: None,
             rule: wanted.rule,
             digest: wanted.digest,
             annotations: wanted.annotations,

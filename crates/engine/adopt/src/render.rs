@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use bumpwright_policy::PolicyName;
 
-use super::objects::{Automation, Git, Objects, Policy, Repository, Rule};
+use super::objects::{Git, Objects, Policy, Repository, Rule};
 
 /// Of ImageRepositories without an exclusion list; one with a list has it besides, so that signatures are no tags there either.
 const SIGNATURES: &str = r"^.*\.sig$";
@@ -22,8 +22,19 @@ pub(crate) fn render(objects: &Objects, made_by: &str, interval: &str) -> String
     documents.extend(policies.map(|(name, object)| policy(name, object, interval)));
     let sources = objects.sources.made.iter();
     documents.extend(sources.map(|(name, object)| source(name, object, interval)));
-    let automations = objects.automations.made.iter();
-    documents.extend(automations.map(|(name, object)| automation(name, object, interval)));
+    for (name, object) in &objects.automations.made {
+        let write_back = &object.write_back;
+        let commits = Commits {
+            annotations: &write_back.annotations,
+            source: (None, &object.source),
+            branch: Some(&write_back.git.branch),
+            author: (&write_back.author.0, &write_back.author.1),
+            push: write_back.push.as_deref().map(|branch| (branch, &write_back.options)),
+            message: None,
+            path: &object.path(),
+        };
+        documents.push(automation(name, &commits, interval));
+    }
     format!("# Made by {made_by}.\n{}", documents.join("---\n"))
 }
 
@@ -49,7 +60,9 @@ fn map(out: &mut String, indent: usize, key: &str, entries: &BTreeMap<String, St
     }
 }
 
-fn repository(name: &PolicyName, object: &Repository, interval: &str) -> String {
+/// An ImageRepository.
+#[must_use]
+pub fn repository(name: &PolicyName, object: &Repository, interval: &str) -> String {
     let mut out = head("image", "ImageRepository", name, &BTreeMap::new());
     let _ = writeln!(out, "  image: {}\n  interval: {interval}", scalar(&object.image));
     if let Some(secret) = &object.secret {
@@ -68,16 +81,22 @@ fn repository(name: &PolicyName, object: &Repository, interval: &str) -> String 
     out
 }
 
-fn policy(name: &PolicyName, object: &Policy, interval: &str) -> String {
+/// An ImagePolicy.
+#[must_use]
+pub fn policy(name: &PolicyName, object: &Policy, interval: &str) -> String {
     let mut out = head("image", "ImagePolicy", name, &object.annotations);
     let _ = writeln!(out, "  imageRepositoryRef:\n    name: {}", scalar(&object.repository));
     if let Some(pattern) = &object.filter {
         let _ = writeln!(out, "  filterTags:\n    pattern: {}", scalar(pattern));
+        if let Some(extract) = &object.extract {
+            let _ = writeln!(out, "    extract: {}", scalar(extract));
+        }
     }
     out.push_str("  policy:\n");
     let _ = match &object.rule {
         Rule::Semver(range) => writeln!(out, "    semver:\n      range: {}", scalar(range)),
         Rule::Alphabetical => writeln!(out, "    alphabetical:\n      order: asc"),
+        Rule::Numerical => writeln!(out, "    numerical:\n      order: asc"),
     };
     if object.digest {
         let _ = writeln!(out, "  digestReflectionPolicy: Always\n  interval: {interval}");
@@ -95,30 +114,66 @@ fn source(name: &PolicyName, object: &Git, interval: &str) -> String {
     out
 }
 
-fn automation(name: &PolicyName, object: &Automation, interval: &str) -> String {
-    let write_back = &object.write_back;
-    let mut out = head("image", "ImageUpdateAutomation", name, &write_back.annotations);
+/// What an automation commits, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Commits<'a> {
+    /// Annotations of the automation.
+    pub annotations: &'a BTreeMap<String, String>,
+    /// The GitRepository: its namespace if that is another one, and its name.
+    pub source: (Option<&'a str>, &'a str),
+    /// The branch that is read; none means that of the GitRepository.
+    pub branch: Option<&'a str>,
+    /// Name and email.
+    pub author: (&'a str, &'a str),
+    /// The branch to push to, if it is another one, with push options.
+    pub push: Option<(&'a str, &'a BTreeMap<String, String>)>,
+    /// The template of the message, if there is one: printable lines, none of which begins with a blank.
+    pub message: Option<&'a str>,
+    /// The folder with fields to update; empty for all.
+    pub path: &'a str,
+}
+
+/// An ImageUpdateAutomation.
+#[must_use]
+pub fn automation(name: &PolicyName, commits: &Commits<'_>, interval: &str) -> String {
+    let mut out = head("image", "ImageUpdateAutomation", name, commits.annotations);
+    let (namespace, source) = commits.source;
     let _ = writeln!(
         out,
         "  interval: {interval}\n  sourceRef:\n    kind: GitRepository\n    name: {}",
-        scalar(&object.source)
+        scalar(source)
     );
-    let (author, email) = &write_back.author;
+    if let Some(namespace) = namespace {
+        let _ = writeln!(out, "    namespace: {}", scalar(namespace));
+    }
+    out.push_str("  git:\n");
+    if let Some(branch) = commits.branch {
+        let _ = writeln!(out, "    checkout:\n      ref:\n        branch: {}", scalar(branch));
+    }
+    let (author, email) = commits.author;
     let _ = writeln!(
         out,
-        "  git:\n    checkout:\n      ref:\n        branch: {}\n    commit:\n      author:\n        name: {}\n        email: {}",
-        scalar(&write_back.git.branch),
+        "    commit:\n      author:\n        name: {}\n        email: {}",
         scalar(author),
         scalar(email)
     );
-    if let Some(branch) = &write_back.push {
+    if let Some(message) = commits.message {
+        out.push_str("      messageTemplate: |\n");
+        for line in message.lines() {
+            let _ = match line {
+                "" => writeln!(out),
+                line => writeln!(out, "        {line}"),
+            };
+        }
+    }
+    if let Some((branch, options)) = commits.push {
         let _ = writeln!(out, "    push:\n      branch: {}", scalar(branch));
-        map(&mut out, 6, "options", &write_back.options);
+        map(&mut out, 6, "options", options);
     }
     let _ = writeln!(
         out,
         "  update:\n    strategy: Setters\n    path: {}",
-        scalar(&format!("./{}", object.path()))
+        scalar(&format!("./{}", commits.path))
     );
     out
 }
