@@ -1,0 +1,70 @@
+//! Policies and repositories that are there already.
+
+use bumpwright_adopt::Files;
+use bumpwright_api::{ImagePolicy, ImageRepository, Object, ObjectName, read_leniently};
+use bumpwright_edit::is_same_image;
+use bumpwright_policy::PolicyName;
+
+/// Those of all files, in their order.
+pub(crate) struct Known {
+    repositories: Vec<ImageRepository>,
+    policies: Vec<ImagePolicy>,
+}
+
+impl Known {
+    pub(crate) fn of(files: &Files<'_>) -> Self {
+        let (mut repositories, mut policies) = (Vec::new(), Vec::new());
+        for file in &files.parsed {
+            for document in read_leniently(&file.source.path, file.text.as_bytes()).documents {
+                match document.object {
+                    Object::ImageRepository(repository) => repositories.push(repository),
+                    Object::ImagePolicy(policy) => policies.push(policy),
+                    _ => {}
+                }
+            }
+        }
+        Self { repositories, policies }
+    }
+
+    fn of_image<'k>(&'k self, image: &'k str) -> impl Iterator<Item = ObjectName> + 'k {
+        let same = self
+            .repositories
+            .iter()
+            .filter(move |one| is_same_image(&one.spec.image, image));
+        same.map(|one| one.name())
+    }
+
+    /// The repository of an image in a namespace; one without a namespace may come to be in it.
+    pub(crate) fn repository(&self, image: &str, namespace: &str) -> Option<PolicyName> {
+        let is_here = |one: &&ImageRepository| {
+            let own = one.metadata.namespace.as_deref().unwrap_or_default();
+            is_same_image(&one.spec.image, image) && (own.is_empty() || own == namespace)
+        };
+        let found = self.repositories.iter().find(is_here)?;
+        Some(PolicyName::new(namespace, found.metadata.name.clone()))
+    }
+
+    /// A policy of the image that takes the tag in use, and chooses one that is not older; and that one. The namespace is empty where none
+    /// is written.
+    pub(crate) fn policy(
+        &self,
+        image: &str,
+        tags: &[String],
+        current: &str,
+        is_pinned: bool,
+    ) -> Option<(PolicyName, String)> {
+        let repositories: Vec<ObjectName> = self.of_image(image).collect();
+        self.policies.iter().find_map(|policy| {
+            let repository = policy.repository()?;
+            let has_digest = policy.spec.as_ref()?.digest_reflection_policy.as_deref();
+            let chooser = policy.chooser().ok().filter(|_| repositories.contains(&repository))?;
+            let takes = chooser.latest(&[current.to_owned()]).is_ok();
+            let chosen = chooser.latest(tags).ok().filter(|_| takes)?;
+            let is_kept = chooser.compare(chosen, current).is_some_and(std::cmp::Ordering::is_ge);
+            let reflects = has_digest.is_some_and(|text| text != "Never");
+            let namespace = policy.metadata.namespace.clone().unwrap_or_default();
+            let name = PolicyName::new(namespace, policy.metadata.name.clone());
+            (is_kept && reflects == is_pinned).then(|| (name, chosen.to_owned()))
+        })
+    }
+}

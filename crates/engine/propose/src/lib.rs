@@ -1,0 +1,25 @@
+//! Policies, repositories, an automation and markers for images that no policy follows yet, from the files that use them and the tags
+//! that registries have.
+//!
+//! ```text
+//! files ─▶ uses (fields of an image without a marker) ─▶ survey ─▶ images to ask registries about
+//! tags of an image, tag in use ─▶ tag (pieces) ─▶ shape: the series ─▶ pattern: filter and rule ─▶ evaluated over these tags
+//! survey + tags ─▶ proposal: objects (written by `adopt`), markers (by `edit`), a reason for each, and for all that was left
+//! ```
+//!
+//! Nothing is guessed in silence. A policy is proposed only if it chooses, evaluated by the `policy` crate over the very tags, one of the
+//! series of the tag in use that is not older; else the image is left, with the reason and the way out.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod known;
+mod pattern;
+mod proposal;
+mod shape;
+mod tag;
+mod uses;
+
+pub use pattern::Choice;
+pub use proposal::{Answers, Options, Proposal, Proposed, propose};
+pub use shape::{Shape, shape};
+pub use uses::{Left, Survey, Use, survey};

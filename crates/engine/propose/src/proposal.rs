@@ -1,0 +1,501 @@
+//! Objects, markers and reasons for the images of a survey, from the tags that registries have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bumpwright_adopt::{
+    Commits, Files, Kind, Policy, Repository, automation, common, object, object_name, parent, policy, repository,
+};
+use bumpwright_api::Place;
+use bumpwright_api::tree::Node;
+use bumpwright_edit::{Marking, Part, Setter, mark_at};
+use bumpwright_policy::{LatestRef, PolicyName};
+
+use super::known::Known;
+use super::shape::{Shape, shape};
+use super::uses::{Left, Survey, Use};
+
+/// Between two looks, of all objects.
+const INTERVAL: &str = "10m";
+/// The columns of comments.
+const WIDTH: usize = 100;
+const MESSAGE: &str =
+    "Update images\n\n{{ range .Changed.Changes -}}\n{{ .OldValue }} -> {{ .NewValue }}\n{{ end -}}\n";
+
+/// What the caller decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The namespace of the objects.
+    pub namespace: String,
+    /// The Secret with the login for the registries.
+    pub secret: Option<String>,
+    /// The GitRepository of the automation; an empty namespace is that of the objects.
+    pub source: Option<PolicyName>,
+    /// Name and email of the automation's commits.
+    pub author: (String, String),
+}
+
+/// What is proposed, and what is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proposal {
+    /// The new objects as a YAML file; empty when there are none.
+    pub manifests: String,
+    /// Kind and name of each of them.
+    pub objects: Vec<(&'static str, PolicyName)>,
+    /// The policies that markers name, with their reasons.
+    pub policies: Vec<Proposed>,
+    /// Files with markers.
+    pub edited: Vec<(usize, Marking)>,
+    /// What was left.
+    pub left: Vec<Left>,
+    /// What is worth knowing about all of it.
+    pub notes: Vec<String>,
+}
+
+/// A policy that is proposed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposed {
+    /// Its name.
+    pub name: PolicyName,
+    /// The image.
+    pub image: String,
+    /// Whether it is there already.
+    pub is_known: bool,
+    /// The tags in use that it follows.
+    pub current: BTreeSet<String>,
+    /// The tag that it chooses now.
+    pub chosen: String,
+    /// Why it is this one.
+    pub why: String,
+    /// What else there is.
+    pub notes: Vec<String>,
+    /// Where the markers are: file, place.
+    pub uses: Vec<(usize, Place)>,
+}
+
+/// What a registry has of an image; an error in words.
+pub type Answers = BTreeMap<String, Result<Vec<String>, String>>;
+
+/// Objects and markers for the images of the survey.
+#[must_use]
+pub fn propose(files: &Files<'_>, survey: &Survey, answers: &Answers, options: &Options) -> Proposal {
+    let mut draft = Draft {
+        files,
+        options,
+        known: Known::of(files),
+        repositories: Kind::new(taken(files, "ImageRepository", options)),
+        policies: Kind::new(taken(files, "ImagePolicy", options)),
+        documents: Vec::new(),
+        marks: BTreeMap::new(),
+        proposal: Proposal {
+            left: survey.left.clone(),
+            ..Proposal::default()
+        },
+    };
+    for (image, uses) in &survey.images {
+        match answers.get(image) {
+            Some(Ok(tags)) => draft.image(image, uses, tags),
+            Some(Err(why)) => draft.leave_all(uses, why, true),
+            None => draft.leave_all(uses, "its registry was not asked", true),
+        }
+    }
+    draft.finish()
+}
+
+/// The names of a kind that are taken; an object without a namespace may come to be in ours.
+fn taken(files: &Files<'_>, kind: &str, options: &Options) -> BTreeSet<PolicyName> {
+    let names = files.names(kind).into_iter();
+    names.map(|name| within(name, options)).collect()
+}
+
+fn within(mut name: PolicyName, options: &Options) -> PolicyName {
+    if name.namespace.is_empty() {
+        name.namespace.clone_from(&options.namespace);
+    }
+    name
+}
+
+/// Uses of an image that one policy is for.
+struct Stream<'s> {
+    shape: Shape,
+    current: BTreeSet<String>,
+    uses: Vec<&'s Use>,
+}
+
+struct Draft<'a> {
+    files: &'a Files<'a>,
+    options: &'a Options,
+    known: Known,
+    repositories: Kind<Repository>,
+    policies: Kind<Policy>,
+    documents: Vec<String>,
+    marks: BTreeMap<usize, BTreeMap<usize, Setter>>,
+    proposal: Proposal,
+}
+
+impl Draft<'_> {
+    fn leave(&mut self, one: &Use, why: &str, is_error: bool) {
+        let file = self.files.parsed.get(one.file).map(|file| file.source.name.clone());
+        self.proposal.left.push(Left {
+            file: file.unwrap_or_default(),
+            place: one.place,
+            image: one.image.clone(),
+            why: why.to_owned(),
+            is_error,
+        });
+    }
+
+    fn leave_all(&mut self, uses: &[Use], why: &str, is_error: bool) {
+        let more = match uses.len() {
+            0 | 1 => String::new(),
+            count => format!(" ({} places more)", count - 1),
+        };
+        if let Some(first) = uses.first() {
+            self.leave(first, &format!("{why}{more}"), is_error);
+        }
+    }
+
+    fn image(&mut self, image: &str, uses: &[Use], tags: &[String]) {
+        let mut streams: Vec<Stream<'_>> = Vec::new();
+        let mut by_tag: BTreeMap<(&str, bool), Vec<&Use>> = BTreeMap::new();
+        for one in uses {
+            by_tag.entry((&one.tag, one.is_pinned())).or_default().push(one);
+        }
+        for ((tag, is_pinned), uses) in by_tag {
+            if let Some(known) = self.known.policy(image, tags, tag, is_pinned) {
+                let (name, chosen) = (within(known.0, self.options), known.1);
+                self.mark(&name, &uses);
+                self.tell_known(image, name, tag, chosen, &uses);
+                continue;
+            }
+            match shape(tags, tag) {
+                Err(why) => uses.iter().for_each(|one| self.leave(one, &why, false)),
+                Ok(mut shape) => {
+                    let (fit, unfit): (Vec<&Use>, Vec<&Use>) = uses
+                        .into_iter()
+                        .partition(|one| !shape.choice.digest || one.takes_digest());
+                    for one in unfit {
+                        let why = format!(
+                            "{}; but only a tag is written there: write the whole image, or a digest beside it",
+                            shape.why
+                        );
+                        self.leave(one, &why, false);
+                    }
+                    shape.choice.digest |= is_pinned;
+                    if !fit.is_empty() {
+                        join(&mut streams, shape, tag, fit);
+                    }
+                }
+            }
+        }
+        if streams.is_empty() {
+            return;
+        }
+        let repository = self.repository(image);
+        let is_alone = streams.len() == 1;
+        for stream in streams {
+            self.stream(image, &repository, stream, is_alone);
+        }
+    }
+
+    /// The repository of an image: the one that is there, or a new one.
+    fn repository(&mut self, image: &str) -> PolicyName {
+        if let Some(name) = self.known.repository(image, &self.options.namespace) {
+            return name;
+        }
+        let object = Repository {
+            image: image.to_owned(),
+            exclusions: Vec::new(),
+            secret: self.options.secret.clone(),
+        };
+        let count = self.repositories.made.len();
+        let name = self
+            .repositories
+            .put(&self.options.namespace, &names(image, None), object);
+        if let Some((_, object)) = self.repositories.made.get(count) {
+            self.documents.push(repository(&name, object, INTERVAL));
+            self.proposal.objects.push(("ImageRepository", name.clone()));
+        }
+        name
+    }
+
+    fn stream(&mut self, image: &str, repository: &PolicyName, stream: Stream<'_>, is_alone: bool) {
+        let Stream { shape, current, uses } = stream;
+        let hint = (!is_alone).then(|| shape.hint.as_str());
+        let object = Policy {
+            repository: repository.name.clone(),
+            filter: shape.choice.filter.clone(),
+            extract: shape.choice.extract.clone(),
+            rule: shape.choice.rule.clone(),
+            digest: shape.choice.digest,
+            annotations: BTreeMap::new(),
+        };
+        let name = self
+            .policies
+            .put(&repository.namespace, &names(image, hint), object.clone());
+        let chooses = format!("it chooses {} now", shape.chosen);
+        let lines = [shape.why.as_str(), &chooses]
+            .into_iter()
+            .chain(shape.notes.iter().map(String::as_str));
+        self.documents.push(comment(lines) + &policy(&name, &object, INTERVAL));
+        self.proposal.objects.push(("ImagePolicy", name.clone()));
+        self.mark(&name, &uses);
+        self.proposal.policies.push(Proposed {
+            name,
+            image: image.to_owned(),
+            is_known: false,
+            current,
+            chosen: shape.chosen,
+            why: shape.why,
+            notes: shape.notes,
+            uses: places(&uses),
+        });
+    }
+
+    fn tell_known(&mut self, image: &str, name: PolicyName, tag: &str, chosen: String, uses: &[&Use]) {
+        let why = format!("the policy is there already, and chooses among tags like {tag}");
+        let same = self
+            .proposal
+            .policies
+            .iter_mut()
+            .find(|known| known.is_known && known.name == name);
+        match same {
+            Some(known) => {
+                known.current.insert(tag.to_owned());
+                known.uses.extend(places(uses));
+            }
+            None => self.proposal.policies.push(Proposed {
+                name,
+                image: image.to_owned(),
+                is_known: true,
+                current: BTreeSet::from([tag.to_owned()]),
+                chosen,
+                why,
+                notes: Vec::new(),
+                uses: places(uses),
+            }),
+        }
+    }
+
+    fn mark(&mut self, policy: &PolicyName, uses: &[&Use]) {
+        for one in uses {
+            let fields = one.fields.iter().map(|(start, part)| {
+                let policy = policy.clone();
+                (*start, Setter { policy, part: *part })
+            });
+            self.marks.entry(one.file).or_default().extend(fields);
+        }
+    }
+
+    fn finish(mut self) -> Proposal {
+        let mut folders = BTreeSet::new();
+        for (n, marks) in std::mem::take(&mut self.marks) {
+            let Some(file) = self.files.parsed.get(n) else { continue };
+            match mark_at(file.text, &marks) {
+                Ok(marking) => {
+                    folders.insert(parent(&file.source.path));
+                    self.proposal.edited.push((n, marking));
+                }
+                Err(why) => self
+                    .proposal
+                    .notes
+                    .push(format!("{}: no markers: {why}", file.source.name)),
+            }
+        }
+        if !folders.is_empty() {
+            self.automation(&common(folders));
+        }
+        if !self.documents.is_empty() {
+            self.proposal.manifests = format!("# Proposed by bumpwright init.\n{}", self.documents.join("---\n"));
+        }
+        self.proposal
+    }
+
+    /// The automation: the one that is there, or a new one if it is known what it commits to.
+    fn automation(&mut self, path: &str) {
+        let objects = self.files.objects();
+        let known: Vec<&Node> = of_kind(&objects, "ImageUpdateAutomation").collect();
+        if !known.is_empty() {
+            let told: Vec<String> = known.into_iter().map(|node| told(node, path)).collect();
+            self.proposal.notes.extend(told);
+            return;
+        }
+        let source = match source(&objects, self.options) {
+            Ok(source) => source,
+            Err(why) => {
+                return self
+                    .proposal
+                    .notes
+                    .push(format!("no ImageUpdateAutomation is proposed: {why}"));
+            }
+        };
+        let namespace = self.options.namespace.as_str();
+        let (author, email) = &self.options.author;
+        let commits = Commits {
+            annotations: &BTreeMap::new(),
+            source: (
+                (source.namespace != namespace).then_some(&source.namespace),
+                &source.name,
+            ),
+            branch: None,
+            author: (author, email),
+            push: None,
+            message: Some(MESSAGE),
+            path,
+        };
+        let name = PolicyName::new(namespace, source.name.clone());
+        let why = format!("commits to the branch of GitRepository {source}, which is where these files come from");
+        let all = "every marked field is below this path";
+        self.documents
+            .push(comment([why.as_str(), all].into_iter()) + &automation(&name, &commits, INTERVAL));
+        self.proposal.objects.push(("ImageUpdateAutomation", name));
+    }
+}
+
+impl Use {
+    /// Whether a digest stands there besides the tag.
+    fn is_pinned(&self) -> bool {
+        self.has_digest && self.takes_digest()
+    }
+
+    /// Whether a digest could be written.
+    fn takes_digest(&self) -> bool {
+        self.fields
+            .values()
+            .any(|part| matches!(part, Part::Reference | Part::Digest))
+    }
+}
+
+/// Adds uses to the stream of their series, if one policy fits all; it begins at the lowest of them.
+fn join<'s>(streams: &mut Vec<Stream<'s>>, shape: Shape, tag: &str, uses: Vec<&'s Use>) {
+    let fits = |shape: &Shape, tag: &str| {
+        let taken = shape
+            .choice
+            .policy()
+            .is_ok_and(|policy| policy.latest(&[tag.to_owned()]).is_ok());
+        taken
+            && shape.choice.policy().is_ok_and(|policy| {
+                policy
+                    .compare(&shape.chosen, tag)
+                    .is_some_and(std::cmp::Ordering::is_ge)
+            })
+    };
+    let same = streams
+        .iter_mut()
+        .filter(|stream| stream.shape.series == shape.series && stream.shape.choice.digest == shape.choice.digest);
+    for stream in same {
+        if !fits(&stream.shape, tag) {
+            match stream.current.iter().all(|tag| fits(&shape, tag)) {
+                true => stream.shape = shape,
+                false => continue,
+            }
+        }
+        stream.current.insert(tag.to_owned());
+        stream.uses.extend(uses);
+        return;
+    }
+    let current = BTreeSet::from([tag.to_owned()]);
+    streams.push(Stream { shape, current, uses });
+}
+
+fn places(uses: &[&Use]) -> Vec<(usize, Place)> {
+    uses.iter().map(|one| (one.file, one.place)).collect()
+}
+
+/// Names for the objects of an image, the best first.
+fn names(image: &str, hint: Option<&str>) -> Vec<String> {
+    let (name, ..) = LatestRef::split(image);
+    let path = name.split_once('/').map_or(name, |(host, path)| {
+        match host.contains(['.', ':']) || host == "localhost" {
+            true => path,
+            false => name,
+        }
+    });
+    let short = name.rsplit('/').next().unwrap_or_default();
+    let named = |text: &str| match hint {
+        Some(hint) => object_name(&format!("{text}-{hint}")),
+        None => object_name(text),
+    };
+    let mut names: Vec<String> = [short, path, name].into_iter().map(named).collect();
+    names.dedup();
+    names
+}
+
+/// Lines as comments of YAML; none has a character that ends a line.
+fn comment<'t>(lines: impl Iterator<Item = &'t str>) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let mut row = "#".to_owned();
+        for word in line.split_whitespace() {
+            if row.len() + word.len() > WIDTH {
+                out.push_str(&row);
+                out.push('\n');
+                row = "# ".to_owned();
+            }
+            row.push(' ');
+            row.extend(word.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
+        }
+        out.push_str(&row);
+        out.push('\n');
+    }
+    out
+}
+
+fn of_kind<'n>(objects: &'n [(usize, &'n Node)], kind: &'n str) -> impl Iterator<Item = &'n Node> {
+    let nodes = objects.iter().map(|(_, node)| *node);
+    nodes.filter(move |node| node.field_text("kind") == Some(kind))
+}
+
+/// What an automation that is there does with the markers.
+fn told(node: &Node, path: &str) -> String {
+    let name = object(node).map(|name| name.name).unwrap_or_default();
+    let update = node.field("spec").and_then(|spec| spec.field("update"));
+    let field = |key: &str| update.and_then(|update| update.field(key));
+    let own = field("path").and_then(Node::text).unwrap_or_default();
+    let own = own.trim_start_matches(['.', '/']).trim_end_matches('/');
+    let is_below = own.is_empty() || path == own || path.strip_prefix(own).is_some_and(|rest| rest.starts_with('/'));
+    let selector = match field("policySelector") {
+        Some(_) => ", for policies that its policySelector takes",
+        None => "",
+    };
+    match is_below {
+        true => format!("ImageUpdateAutomation {name} is there already and looks at the marked files{selector}"),
+        false => {
+            format!("ImageUpdateAutomation {name} looks at ./{own} only: widen its update.path to ./{path}{selector}")
+        }
+    }
+}
+
+/// The GitRepository that automations commit to: the one that was named, the only one, or the one that Flux reconciles itself from.
+fn source(objects: &[(usize, &Node)], options: &Options) -> Result<PolicyName, String> {
+    if let Some(source) = &options.source {
+        return Ok(within(source.clone(), options));
+    }
+    let known: BTreeSet<PolicyName> = of_kind(objects, "GitRepository")
+        .filter_map(object)
+        .map(|name| within(name, options))
+        .collect();
+    let of_flux = of_kind(objects, "Kustomization").filter_map(|node| {
+        let name = object(node).filter(|name| name.name == "flux-system")?;
+        let reference = node.field("spec")?.field("sourceRef")?;
+        let namespace = reference.field_text("namespace").unwrap_or(&name.namespace);
+        Some(within(
+            PolicyName::new(namespace, reference.field_text("name")?),
+            options,
+        ))
+    });
+    let of_flux: BTreeSet<PolicyName> = of_flux.filter(|name| known.contains(name)).collect();
+    match (of_flux.first(), known.first(), known.len()) {
+        (Some(only), ..) if of_flux.len() == 1 => Ok(only.clone()),
+        (_, Some(only), 1) => Ok(only.clone()),
+        (_, None, _) => {
+            Err("no GitRepository is among the files; name the one of this repository with --source".to_owned())
+        }
+        _ => {
+            let names: Vec<String> = known.iter().take(5).map(ToString::to_string).collect();
+            let names = names.join(", ");
+            Err(format!(
+                "there are several GitRepositories ({names}); name the one of this repository with --source"
+            ))
+        }
+    }
+}

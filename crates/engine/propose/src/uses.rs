@@ -1,0 +1,352 @@
+//! The fields of files that hold an image and have no marker.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use bumpwright_adopt::{Files, Parsed};
+use bumpwright_api::Place;
+use bumpwright_api::tree::Node;
+use bumpwright_edit::{FileKind, Part, Setter, file_kind, is_same_image, mark_at};
+use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
+
+/// How many lines at the beginning of a file may say that a program made it.
+const HEAD_LINES: usize = 20;
+
+/// An image where it is used: the fields that together say which one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Which of the files.
+    pub file: usize,
+    /// Where the field with its version is.
+    pub place: Place,
+    /// The image, without tag and digest.
+    pub image: String,
+    /// The tag in use; empty if only a digest is there.
+    pub tag: String,
+    /// Whether a digest is there, or a field for one.
+    pub(crate) has_digest: bool,
+    /// The fields that get markers, by the byte where they begin.
+    pub(crate) fields: BTreeMap<usize, Part>,
+}
+
+/// A use that gets no marker, or an image that gets no policy, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The file, as it was named.
+    pub file: String,
+    /// Where.
+    pub place: Place,
+    /// The image; empty if it is about the file.
+    pub image: String,
+    /// Why, with the way out.
+    pub why: String,
+    /// Whether it may be different next time: a registry did not answer.
+    pub is_error: bool,
+}
+
+/// What the files use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// The images without markers, by name.
+    pub images: BTreeMap<String, Vec<Use>>,
+    /// Images all of whose uses have markers, or are named by rules.
+    pub done: BTreeSet<String>,
+    /// What was left, in the order of the files.
+    pub left: Vec<Left>,
+}
+
+/// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the images to look at, all
+/// when there are none.
+#[must_use]
+pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) -> Survey {
+    let found: Vec<Vec<Raw>> = files.parsed.iter().map(of_file).collect();
+    let known: BTreeSet<String> = found.iter().flatten().map(|raw| raw.image.clone()).collect();
+    let replaced = replaced(files);
+    let mut survey = Survey::default();
+    for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
+        elsewhere(file, &known, &mut raw);
+        raw.retain(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.image)));
+        raw.sort_by_key(|raw| raw.start);
+        let none = Vec::new();
+        let marked = marked.get(n).unwrap_or(&none);
+        let is_marked = |raw: &Raw| {
+            marked
+                .iter()
+                .any(|range| range.start <= raw.end && range.end >= raw.start)
+        };
+        let (done, rest): (Vec<Raw>, Vec<Raw>) = raw.into_iter().partition(is_marked);
+        survey.done.extend(done.into_iter().map(|raw| raw.image));
+        match untouchable(file) {
+            Some(why) => survey.leave_file(file, &rest, &why),
+            None => survey.take(file, n, rest, &replaced),
+        }
+    }
+    survey.done.retain(|image| !survey.images.contains_key(image));
+    survey
+}
+
+impl Survey {
+    fn leave_file(&mut self, file: &Parsed<'_>, uses: &[Raw], why: &str) {
+        let Some(first) = uses.first() else {
+            // What does not parse may have images.
+            let has_images = file.text.contains("image:") || file.text.contains("newTag:");
+            if let Some((place, _)) = file.error.as_ref().filter(|_| has_images) {
+                self.left.push(Left::of(file, *place, "", why.to_owned()));
+            }
+            return;
+        };
+        let count = match uses.len() {
+            1 => String::new(),
+            more => format!(" ({} images more)", more - 1),
+        };
+        self.left
+            .push(Left::of(file, first.place, &first.image, format!("{why}{count}")));
+    }
+
+    fn take(&mut self, file: &Parsed<'_>, n: usize, uses: Vec<Raw>, replaced: &BTreeMap<String, String>) {
+        let obstacles = obstacles(file, &uses);
+        for raw in uses {
+            let by = replaced.get(&raw.image).filter(|_| raw.part == Part::Reference);
+            let blocked = obstacles
+                .as_ref()
+                .map_or_else(|why| Some(&**why), |blocked| blocked.get(&raw.place).copied());
+            let why = match by {
+                Some(by) => Some(format!("`images` of {by} sets it: the field there counts")),
+                None => raw
+                    .obstacle()
+                    .or_else(|| blocked.map(|why| format!("no marker can be put there: {why}"))),
+            };
+            match why {
+                Some(why) => self.left.push(Left::of(file, raw.place, &raw.image, why)),
+                None => self.images.entry(raw.image.clone()).or_default().push(raw.into_use(n)),
+            }
+        }
+    }
+}
+
+impl Left {
+    fn of(file: &Parsed<'_>, place: Place, image: &str, why: String) -> Self {
+        Self {
+            file: file.source.name.clone(),
+            place,
+            image: image.to_owned(),
+            why,
+            is_error: false,
+        }
+    }
+}
+
+/// A use as it was found. The span is that of the field with the version.
+struct Raw {
+    place: Place,
+    start: usize,
+    end: usize,
+    part: Part,
+    image: String,
+    tag: String,
+    has_digest: bool,
+    fields: BTreeMap<usize, Part>,
+}
+
+impl Raw {
+    fn of(node: &Node, part: Part, image: &str, tag: &str, digest: Option<&Node>) -> Self {
+        let mut fields = BTreeMap::from([(node.span.start, part)]);
+        fields.extend(digest.map(|digest| (digest.span.start, Part::Digest)));
+        Self {
+            place: node.place,
+            start: node.span.start,
+            end: node.span.end,
+            part,
+            image: image.to_owned(),
+            tag: tag.to_owned(),
+            has_digest: digest.is_some(),
+            fields,
+        }
+    }
+
+    fn named(mut self, name: Option<&Node>) -> Self {
+        self.fields.extend(name.map(|name| (name.span.start, Part::Name)));
+        self
+    }
+
+    fn into_use(self, file: usize) -> Use {
+        Use {
+            file,
+            place: self.place,
+            image: self.image,
+            tag: self.tag,
+            has_digest: self.has_digest,
+            fields: self.fields,
+        }
+    }
+
+    fn obstacle(&self) -> Option<String> {
+        if [&self.image, &self.tag]
+            .into_iter()
+            .any(|text| text.contains(['$', '{', '}']))
+        {
+            return Some("it has a variable: mark the field that the variable comes from".to_owned());
+        }
+        let why = match (self.tag.as_str(), self.part) {
+            ("", Part::Reference) => {
+                "only a digest is in use, and no tag says which versions are wanted: write a tag before the @"
+            }
+            ("", _) => "its tag is empty, so that the chart's own counts: write the tag that is in use",
+            _ => return None,
+        };
+        Some(why.to_owned())
+    }
+}
+
+/// The images of a file, by the names of their fields.
+fn of_file(file: &Parsed<'_>) -> Vec<Raw> {
+    if file_kind(&file.source.path) != FileKind::Yaml {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for document in file.documents.iter().filter(|document| !is_ours(document)) {
+        for node in document.all() {
+            of_mapping(node, &mut found);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    found.retain(|raw| seen.insert(raw.start));
+    found
+}
+
+/// Objects about images, and definitions of kinds, use none.
+fn is_ours(document: &Node) -> bool {
+    let group = document.field_text("apiVersion").unwrap_or_default();
+    group.starts_with("image.toolkit.fluxcd.io/") || group.starts_with("apiextensions.k8s.io/")
+}
+
+fn of_mapping(node: &Node, found: &mut Vec<Raw>) {
+    let scalar = |key: &str| node.get(key).filter(|node| node.text().is_some());
+    let text = |key: &str| scalar(key).and_then(Node::text).unwrap_or_default();
+    // An entry of `images` of a kustomization.
+    if let Some(tag) = scalar("newTag") {
+        let new = scalar("newName");
+        let image = new.or_else(|| scalar("name")).and_then(Node::text).unwrap_or_default();
+        if is_image(image) {
+            found.push(Raw::of(tag, Part::Tag, image, tag.text().unwrap_or_default(), scalar("digest")).named(new));
+        }
+    }
+    // Values of Helm charts.
+    if let Some(tag) = scalar("tag") {
+        let key = ["repository", "image"].into_iter().find(|key| scalar(key).is_some());
+        let name = key.and_then(scalar);
+        let host = text("registry");
+        let path = name.and_then(Node::text).unwrap_or_default();
+        let joined = format!("{host}/{path}");
+        let (image, name) = match !host.is_empty() && key == Some("repository") {
+            true => (joined.as_str(), None),
+            false => (path, name),
+        };
+        let digest = scalar("digest").filter(|digest| digest.text().is_some_and(|text| !text.is_empty()));
+        if is_image(image) && LatestRef::split(image) == (image, None, None) {
+            found.push(Raw::of(tag, Part::Tag, image, tag.text().unwrap_or_default(), digest).named(name));
+        }
+    }
+    for entry in node.entries() {
+        let key = entry.name();
+        let is_named = key == "image" || key == "imageName" || key.ends_with("Image");
+        if is_named && let Some(raw) = reference(&entry.node) {
+            found.push(raw);
+        }
+    }
+}
+
+fn is_image(name: &str) -> bool {
+    !name.is_empty() && (name.contains("${") || Reference::parse(name, Validation::Weak).is_ok())
+}
+
+/// A field with a whole reference, which has a tag or a digest.
+fn reference(node: &Node) -> Option<Raw> {
+    let (name, tag, digest) = LatestRef::split(node.text()?);
+    let is_it = (tag.is_some() || digest.is_some()) && is_image(name);
+    let is_spaced = node.text()?.contains(char::is_whitespace);
+    (is_it && !is_spaced).then(|| {
+        let mut raw = Raw::of(node, Part::Reference, name, tag.unwrap_or_default(), None);
+        raw.has_digest = digest.is_some();
+        raw
+    })
+}
+
+/// References of known images in fields of any name, as in arguments and variables.
+fn elsewhere(file: &Parsed<'_>, known: &BTreeSet<String>, found: &mut Vec<Raw>) {
+    if file_kind(&file.source.path) != FileKind::Yaml {
+        return;
+    }
+    let mut seen: BTreeSet<usize> = found.iter().flat_map(|raw| raw.fields.keys().copied()).collect();
+    for document in file.documents.iter().filter(|document| !is_ours(document)) {
+        for node in document.all() {
+            let values = node.entries().iter().map(|entry| &*entry.node);
+            for value in values.chain(node.items().iter().map(|item| &**item)) {
+                let raw = reference(value).filter(|raw| known.contains(&raw.image));
+                found.extend(raw.filter(|raw| seen.insert(raw.start)));
+            }
+        }
+    }
+}
+
+/// The images that a kustomization replaces, with its file.
+fn replaced(files: &Files<'_>) -> BTreeMap<String, String> {
+    let mut replaced = BTreeMap::new();
+    for file in &files.parsed {
+        for document in &file.documents {
+            for entry in document.field("images").map(Node::items).unwrap_or_default() {
+                if let Some(name) = entry.field_text("name").filter(|_| entry.get("newTag").is_some()) {
+                    replaced.insert(name.to_owned(), file.source.name.clone());
+                }
+            }
+        }
+    }
+    replaced
+}
+
+/// Why a whole file is left as it is.
+fn untouchable(file: &Parsed<'_>) -> Option<String> {
+    if let Some((_, why)) = &file.error {
+        return Some(match file.text.contains("{{") {
+            true => "it is a template: mark the values that it takes".to_owned(),
+            false => format!("the file does not parse: {why}"),
+        });
+    }
+    let is_encrypted = |document: &Node| document.field("sops").is_some_and(|sops| sops.get("mac").is_some());
+    if file.documents.iter().any(|document| is_encrypted(document)) {
+        return Some(
+            "the file is encrypted by SOPS, which signs its values: move the image to another file".to_owned(),
+        );
+    }
+    let mut head = file.text.lines().take(HEAD_LINES).filter(|line| line.starts_with('#'));
+    let is_made = head.any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.contains("do not edit") || line.contains("@generated")
+    });
+    is_made.then(|| "a program makes this file, as its head says: what it makes it from is the place".to_owned())
+}
+
+/// The fields that no marker can be put behind, by the place of each.
+///
+/// # Errors
+/// Why none can be put anywhere in the file.
+fn obstacles(file: &Parsed<'_>, uses: &[Raw]) -> Result<BTreeMap<Place, &'static str>, String> {
+    let setter = |part| Setter {
+        policy: PolicyName::new("a", "b"),
+        part,
+    };
+    let fields = uses.iter().filter(|raw| raw.obstacle().is_none());
+    let wanted: BTreeMap<usize, Setter> = fields
+        .flat_map(|raw| raw.fields.iter().map(|(start, part)| (*start, setter(*part))))
+        .collect();
+    let left = mark_at(file.text, &wanted)?.left.into_iter();
+    Ok(left
+        .map(|field| {
+            let place = Place {
+                line: field.line,
+                column: field.column,
+            };
+            (place, field.why)
+        })
+        .collect())
+}
