@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, install, kustomize, man,
+    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, init, install, kustomize, man,
     markers, message, migrate, policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
 };
 
@@ -20,6 +20,8 @@ pub struct Cli {
 
 const HELP: &str = "\
 Examples:
+  # Policies and markers for the images of this folder, from the tags that their registries have
+  bumpwright init
   # What would change in this folder, with the image policies found in it
   bumpwright update --dry-run --output diff
   # Why a tag is not chosen
@@ -44,6 +46,8 @@ pub enum Command {
     Update(Box<update::args::Update>),
     /// Rewrite kustomization files byte by byte, or make one
     Kustomize(kustomize::args::Kustomize),
+    /// Propose policies, an automation and markers for the images that a folder uses
+    Init(init::args::Init),
     /// List markers; put them behind the fields of an image, or take them away
     Markers(markers::args::Markers),
     /// Render a commit message from its template

@@ -20,6 +20,7 @@ mod files;
 mod fleet;
 mod get;
 mod images;
+mod init;
 mod install;
 mod installed;
 mod key_files;
@@ -59,6 +60,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
         Command::Kustomize(args) => kustomize::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Markers(args) => markers::run(&args),
         Command::Message(args) => message::run(&args),
         Command::Policy(args) => policy::run(&args),

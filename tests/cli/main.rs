@@ -17,6 +17,7 @@ mod findings;
 mod fleet;
 mod fleet_check;
 mod help;
+mod init;
 mod kustomize;
 mod man;
 mod manifests;

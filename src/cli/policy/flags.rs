@@ -50,7 +50,8 @@ fn spec(args: &Policy) -> ImagePolicySpec {
 }
 
 /// A repository with an image only, so that all defaults apply.
-fn repository(image: &str) -> ImageRepository {
+#[must_use]
+pub fn repository(image: &str) -> ImageRepository {
     ImageRepository {
         metadata: Metadata::default(),
         spec: ImageRepositorySpec {

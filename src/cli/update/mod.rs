@@ -1,7 +1,7 @@
 //! `bumpwright update`: plans, runs, prints, and sets the exit code.
 
 pub mod args;
-mod author;
+pub(super) mod author;
 mod commit;
 mod dry_runs;
 mod fleet;

@@ -1,0 +1,70 @@
+//! The flags of `init`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::cli::args::Format;
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub struct Init {
+    /// A folder that is searched for YAML files, or a file; best the root of a repository
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub path: PathBuf,
+
+    /// Write the new objects and the markers [default: print the changes as a unified diff]
+    #[arg(long)]
+    pub write: bool,
+
+    /// The new file for the objects, or its folder [default: image-automation.yaml, beside the folder flux-system if there is one]
+    #[arg(long, value_name = "FILE|DIR")]
+    pub export_to: Option<PathBuf>,
+
+    /// The namespace of the objects
+    #[arg(long, value_name = "NS", default_value = "flux-system", value_parser = NonEmptyStringValueParser::new())]
+    pub namespace: String,
+
+    /// Only this image, without a tag; may be repeated
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Vec<String>,
+
+    /// The Secret with the login for the registries, in the namespace of the objects
+    #[arg(long, value_name = "NAME")]
+    pub secret_ref: Option<String>,
+
+    /// The GitRepository of the automation [default: the only one among the files, or that of flux-system]
+    #[arg(long, value_name = "[NS/]NAME")]
+    pub source: Option<String>,
+
+    /// Who makes the commits of the automation, as 'Name <mail>'
+    #[arg(long, value_name = "AUTHOR", default_value = "Fleet Bot <fleet-bot@example.com>")]
+    pub author: String,
+
+    /// How it is printed
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+}
+
+const HELP: &str = "\
+Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts. Registries are asked for their
+tags with your own logins. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch;
+digests where the tag is one that moves, as latest. Each proposal comes with its reason, and so does each image that is left.
+
+Examples:
+  # Show what is proposed for the repository in this folder
+  bumpwright init
+  # Write it, then see what an update would change
+  bumpwright init --write && bumpwright update --dry-run
+  # One image, with the Secret that the cluster needs for its registry
+  bumpwright init --image ghcr.io/acme/web --secret-ref ghcr --write clusters/production
+  # For programs
+  bumpwright init --output json
+
+Exit codes:
+  0  done, or nothing to propose; what was left is told with the reason
+  2  an error, or something that could not be looked at; the rest was all the same
+
+Documentation: docs/guides/init.md";

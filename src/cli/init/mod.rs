@@ -1,0 +1,136 @@
+//! `bumpwright init`: policies, an automation and markers for the images that a folder uses, from the tags that their registries have.
+
+pub mod args;
+mod ask;
+mod output;
+mod place;
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::cli::console::{complain, say};
+use crate::cli::files::{FoundFiles, find, in_repositories};
+use crate::cli::update::author;
+use crate::cli::words;
+use args::Init;
+use bumpwright_adopt::{Files, SourceFile};
+use bumpwright_edit::{FileKind, file_kind};
+use bumpwright_policy::{PolicyName, Reference, Validation};
+use bumpwright_propose::{Options, propose, survey};
+use bumpwright_update::rules_above;
+
+const FAILED: u8 = 2;
+
+/// Runs the command. What could not be looked at is a failure; what was left with a reason is not.
+#[must_use]
+pub fn run(args: &Init) -> ExitCode {
+    match proposed(args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILED),
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Whether all was looked at.
+fn proposed(args: &Init) -> Result<bool, String> {
+    let options = options(args)?;
+    let hidden = Cell::new(0_usize);
+    let is_wanted = |path: &str| is_wanted(&args.path, path, &hidden);
+    let FoundFiles { files, faults, .. } = find(std::slice::from_ref(&args.path), &is_wanted);
+    faults.iter().for_each(|fault| complain(fault));
+    let sources = in_repositories(std::slice::from_ref(&args.path), files, Path::new(""));
+    let files = Files::read(&sources);
+    let survey = survey(&files, &marked(args, &sources)?, &args.image);
+    let asked = ask::tags(survey.images.keys());
+    let mut proposal = propose(&files, &survey, &asked.answers, &options);
+    let place = place::of(args, &sources);
+    proposal.notes.extend(place::note(&place, &sources, &proposal));
+    proposal.notes.extend(asked.notes(&proposal, args.secret_ref.is_some()));
+    if hidden.get() > 0 {
+        let count = words::count(hidden.get(), "file");
+        let note =
+            format!("{count} in hidden folders, or hidden, were not looked at; name one as PATH to have it looked at");
+        proposal.notes.push(note);
+    }
+    for image in unused(args, &survey) {
+        say("note", &format!("no field has the image {}", words::inline(image)));
+    }
+    let is_whole = faults.is_empty() && !proposal.left.iter().any(|left| left.is_error);
+    output::give(args, &sources, &survey, &proposal, &place)?;
+    Ok(is_whole)
+}
+
+fn options(args: &Init) -> Result<Options, String> {
+    let source = args.source.as_deref().map(|text| match text.split_once('/') {
+        Some((namespace, name)) => PolicyName::new(namespace, name),
+        None => PolicyName::new("", text),
+    });
+    let is_label = |text: &str| {
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+        !text.is_empty() && text.len() <= 253 && text.chars().all(is_allowed)
+    };
+    let named = [
+        ("--namespace", Some(args.namespace.as_str())),
+        ("--secret-ref", args.secret_ref.as_deref()),
+    ];
+    let source_name = source.as_ref().map(|source| source.name.as_str());
+    for (flag, name) in named.into_iter().chain([("--source", source_name)]) {
+        if let Some(name) = name.filter(|name| !is_label(name)) {
+            return Err(format!("{flag}: {name:?} is not the name of an object"));
+        }
+    }
+    for image in &args.image {
+        Reference::parse(image, Validation::Weak).map_err(|error| format!("--image: {error}"))?;
+    }
+    let author = author::parse(&args.author)?;
+    Ok(Options {
+        namespace: args.namespace.clone(),
+        secret: args.secret_ref.clone(),
+        source,
+        author: (author.name, author.email),
+    })
+}
+
+/// YAML files, but those that are hidden, which are counted: workflows of forges and the like.
+fn is_wanted(root: &Path, path: &str, hidden: &Cell<usize>) -> bool {
+    if file_kind(path) != FileKind::Yaml {
+        return false;
+    }
+    let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
+    let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+    let is_hidden = parts.any(|part| part.starts_with('.') && part.len() > 1 && part != "..");
+    if is_hidden && !path.ends_with(bumpwright_rules::FILE) {
+        hidden.set(hidden.get() + 1);
+    }
+    !is_hidden
+}
+
+/// The fields of each file that have a marker, or that a rule names.
+fn marked(args: &Init, sources: &[SourceFile]) -> Result<Vec<Vec<Range<usize>>>, String> {
+    let folder = match args.path.is_dir() {
+        true => args.path.as_path(),
+        false => args.path.parent().unwrap_or(Path::new(".")),
+    };
+    let rules = rules_above(folder).map_err(|fault| words::skip(&fault))?;
+    let fields = |source: &SourceFile| {
+        let name = Path::new(&source.name);
+        let path = name.strip_prefix(folder).unwrap_or(name).to_string_lossy();
+        let path = path.strip_prefix("./").unwrap_or(&path);
+        let scan = bumpwright_update::fields(path, file_kind(path), rules.as_ref(), &source.bytes);
+        scan.sites.into_iter().map(|site| site.span).collect()
+    };
+    Ok(sources.iter().map(fields).collect())
+}
+
+/// Images that were asked for and are not there.
+fn unused<'a>(args: &'a Init, survey: &bumpwright_propose::Survey) -> impl Iterator<Item = &'a String> {
+    let left = survey.left.iter().map(|left| &left.image);
+    let known: Vec<String> = survey.images.keys().chain(&survey.done).chain(left).cloned().collect();
+    let is_there = move |image: &&String| known.iter().any(|one| bumpwright_edit::is_same_image(one, image));
+    args.image.iter().filter(move |image| !is_there(image))
+}

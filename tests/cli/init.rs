@@ -1,0 +1,160 @@
+//! `bumpwright init`: from a folder and a real registry to policies and markers that `update` follows.
+
+use bumpwright_testkit::cli::{Bench, files};
+use bumpwright_testkit::registry::Registry;
+
+/// A repository as `flux bootstrap` leaves it, with two workloads and a chart's values.
+fn fleet(host: &str) -> Bench {
+    let bench = Bench::new();
+    let sync = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata:\n  name: flux-system\n  namespace: flux-system\n\
+        spec:\n  interval: 1m\n  url: https://git.example.com/acme/fleet.git\n  ref: {branch: main}\n";
+    bench.write("fleet/clusters/prod/flux-system/gotk-sync.yaml", sync);
+    bench.write(
+        "fleet/.github/workflows/ci.yaml",
+        format!("container:\n  image: {host}/acme/web:1.4.0\n"),
+    );
+    bench.write(
+        "fleet/apps/web.yaml",
+        format!("kind: Deployment\nmetadata: {{name: web}}\nimage: {host}/acme/web:1.4.0\n---\nimage: {host}/acme/gone:1.0.0\n"),
+    );
+    bench.write(
+        "fleet/apps/values.yaml",
+        format!("image:\n  repository: {host}/acme/api\n  tag: main-0a1b2c3-1700000000\n"),
+    );
+    bench
+}
+
+fn registry() -> Option<Registry> {
+    let registry = Registry::start()?;
+    registry
+        .images()
+        .tags("acme/web", &["1.4.0", "1.5.0", "1.10.0", "2.0.0", "latest"]);
+    let builds = [
+        "main-0a1b2c3-1700000000",
+        "main-1234567-1700000100",
+        "dev-0a1b2c4-1800000000",
+    ];
+    registry.images().tags("acme/api", &builds);
+    Some(registry)
+}
+
+#[test]
+fn what_init_writes_is_what_update_follows() {
+    let Some(registry) = registry() else { return };
+    let bench = fleet(&registry.host());
+    let ran = bench.run(&["init", "--write", "fleet"]);
+    assert_eq!(ran.code, 2, "one registry has no such image\n{}\n{}", ran.out, ran.err);
+    let file = "fleet/clusters/prod/image-automation.yaml";
+    assert_eq!(
+        ran.out,
+        format!("marked 3 fields in 2 files; 5 objects in {file}\n"),
+        "{}",
+        ran.err
+    );
+    for part in [
+        "policy: flux-system/web: ",
+        "acme/web 1.4.0 → 1.10.0: 1.4.0 is one of several versions: the highest of major version 1\n",
+        "note: flux-system/web: 2.0.0 is there too: change the range to take it\n",
+        "error: fleet/apps/web.yaml:5:8: ",
+        "note: 1 file in hidden folders, or hidden, were not looked at",
+    ] {
+        assert!(ran.err.contains(part), "{part}\n{}", ran.err);
+    }
+    let manifests = bench.read(file);
+    assert!(manifests.contains("path: ./apps\n"), "{manifests}");
+    let ran = bench.ok(&["update", "--dry-run", "fleet"]);
+    for part in [
+        "acme/web:1.4.0 → ",
+        "acme/web:1.10.0",
+        "main-0a1b2c3-1700000000 → main-1234567-1700000100",
+        "2 fields in 2 files",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}\n{}", ran.out, ran.err);
+    }
+    // Only the image that has no registry is left.
+    let before = files(&bench.path("fleet"));
+    let ran = bench.run(&["init", "--write", "fleet"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, "nothing to propose\n"), "{}", ran.err);
+    assert_eq!(files(&bench.path("fleet")), before);
+}
+
+#[test]
+fn without_write_a_diff_that_git_applies() {
+    let Some(registry) = registry() else { return };
+    let bench = fleet(&registry.host());
+    let web = format!("{}/acme/web", registry.host());
+    let before = files(&bench.path("fleet"));
+    let ran = bench.ok(&[
+        "init",
+        "fleet",
+        "--image",
+        &web,
+        "--secret-ref",
+        "login",
+        "--export-to",
+        "fleet/apps/",
+    ]);
+    assert_eq!(files(&bench.path("fleet")), before);
+    assert!(ran.err.contains("marks: fleet/apps/web.yaml:3:8\n"), "{}", ran.err);
+    bench.write("change.patch", &ran.out);
+    let applied = std::process::Command::new("git")
+        .args(["apply", "change.patch"])
+        .current_dir(&bench.dir)
+        .status()
+        .unwrap();
+    assert!(applied.success(), "{}", ran.out);
+    let manifests = bench.read("fleet/apps/image-automation.yaml");
+    assert!(manifests.contains("secretRef:\n    name: login\n"), "{manifests}");
+    // A file that is there is never overwritten.
+    let values = [
+        "init",
+        "--write",
+        "fleet",
+        "--export-to",
+        "fleet/apps/image-automation.yaml",
+    ];
+    let ran = bench.run(&values);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("is there already, and is not overwritten"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(bench.read("fleet/apps/image-automation.yaml"), manifests);
+    assert!(!bench.read("fleet/apps/values.yaml").contains("$imagepolicy"));
+}
+
+#[test]
+fn programs_get_all_of_it_as_json() {
+    let Some(registry) = registry() else { return };
+    let bench = fleet(&registry.host());
+    let (code, document) = bench.json(&["init", "fleet"]);
+    assert_eq!(code, 2);
+    let policies = document["policies"].as_array().unwrap();
+    assert_eq!(policies.len(), 2);
+    assert_eq!(policies[0]["chosen"], "main-1234567-1700000100");
+    assert_eq!(policies[1]["fields"][0]["line"], 3);
+    assert_eq!(document["left"][0]["error"], true);
+    assert_eq!(document["written"], false);
+    assert_eq!(document["objects"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn rules_and_folders_without_images_propose_nothing() {
+    let bench = Bench::new();
+    bench.write("a.yaml", "image: ghcr.io/acme/web:1.0.0\n");
+    bench.write(
+        ".bumpwright.yaml",
+        "rules:\n- files: '*.yaml'\n  path: $.image\n  policy: flux-system:web\n",
+    );
+    let ran = bench.ok(&["init"]);
+    assert_eq!(ran.out, "nothing to propose\n");
+    assert!(
+        ran.err.contains("done: marked already: ghcr.io/acme/web"),
+        "{}",
+        ran.err
+    );
+    let ran = bench.run(&["init", "--namespace", "A b"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("is not the name of an object"), "{}", ran.err);
+}
