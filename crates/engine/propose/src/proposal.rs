@@ -170,16 +170,7 @@ impl Draft<'_> {
             match shape(tags, tag) {
                 Err(why) => uses.iter().for_each(|one| self.leave(one, &why, false)),
                 Ok(mut shape) => {
-                    let (fit, unfit): (Vec<&Use>, Vec<&Use>) = uses
-                        .into_iter()
-                        .partition(|one| !shape.choice.digest || one.takes_digest());
-                    for one in unfit {
-                        let why = format!(
-                            "{}; but only a tag is written there: write the whole image, or a digest beside it",
-                            shape.why
-                        );
-                        self.leave(one, &why, false);
-                    }
+                    let fit = self.fitting(&shape, uses);
                     shape.choice.digest |= is_pinned;
                     if !fit.is_empty() {
                         join(&mut streams, shape, tag, fit);
@@ -195,6 +186,17 @@ impl Draft<'_> {
         for stream in streams {
             self.stream(image, &repository, stream, is_alone);
         }
+    }
+
+    /// The uses where what is chosen can be written; the others are left.
+    fn fitting<'s>(&mut self, shape: &Shape, uses: Vec<&'s Use>) -> Vec<&'s Use> {
+        let is_fit = |one: &&Use| !shape.choice.digest || one.takes_digest();
+        let (fit, unfit): (Vec<&Use>, Vec<&Use>) = uses.into_iter().partition(is_fit);
+        for one in unfit {
+            let way_out = "but only a tag is written there: write the whole image, or a digest beside it";
+            self.leave(one, &format!("{}; {way_out}", shape.why), false);
+        }
+        fit
     }
 
     /// The repository of an image: the one that is there, or a new one.
@@ -220,7 +222,7 @@ impl Draft<'_> {
 
     fn stream(&mut self, image: &str, repository: &PolicyName, stream: Stream<'_>, is_alone: bool) {
         let Stream { shape, current, uses } = stream;
-        let hint = (!is_alone).then(|| shape.hint.as_str());
+        let hint = (!is_alone).then_some(shape.hint.as_str());
         let object = Policy {
             repository: repository.name.clone(),
             filter: shape.choice.filter.clone(),

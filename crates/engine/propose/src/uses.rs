@@ -67,12 +67,11 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
         elsewhere(file, &known, &mut raw);
         raw.retain(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.image)));
         raw.sort_by_key(|raw| raw.start);
-        let none = Vec::new();
-        let marked = marked.get(n).unwrap_or(&none);
+        let mut marked = marked.get(n).cloned().unwrap_or_default();
+        marked.sort_by_key(|range| range.start);
         let is_marked = |raw: &Raw| {
-            marked
-                .iter()
-                .any(|range| range.start <= raw.end && range.end >= raw.start)
+            let next = marked.partition_point(|range| range.end < raw.start);
+            marked.get(next).is_some_and(|range| range.start <= raw.end)
         };
         let (done, rest): (Vec<Raw>, Vec<Raw>) = raw.into_iter().partition(is_marked);
         survey.done.extend(done.into_iter().map(|raw| raw.image));
