@@ -46,21 +46,24 @@ pub(super) fn give(
     match (args.output, args.write) {
         (Format::Json, _) => return print_json(args, sources, survey, proposal, place),
         (Format::Text, true) => print_styled(&report(proposal, changes.len(), place)).map_err(cannot_print)?,
-        (Format::Text, false) => {
-            let mut out = Vec::new();
-            if let Some((path, bytes)) = new {
-                let path = path.strip_prefix("./").unwrap_or(path);
-                unified::append_new(&mut out, path.as_os_str().as_encoded_bytes(), bytes);
-            }
-            out.extend(diff(&changes));
-            match out.is_empty() {
-                true => print(b"nothing to propose\n").map_err(cannot_print)?,
-                false => print(&out).map_err(cannot_print)?,
-            }
-        }
+        (Format::Text, false) => print(&shown(new, &changes)).map_err(cannot_print)?,
     }
     tell(sources, survey, proposal);
     Ok(())
+}
+
+/// The diff that `git apply` takes.
+fn shown(new: Option<(&Path, &[u8])>, changes: &[FileChange]) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Some((path, bytes)) = new {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        unified::append_new(&mut out, path.as_os_str().as_encoded_bytes(), bytes);
+    }
+    out.extend(diff(changes));
+    match out.is_empty() {
+        true => b"nothing to propose\n".to_vec(),
+        false => out,
+    }
 }
 
 fn change(sources: &[SourceFile], (file, marking): &(usize, bumpwright_edit::Marking)) -> Option<FileChange> {
@@ -99,27 +102,7 @@ fn at(file: &str, place: Place) -> String {
 /// The reasons: of policies, of what was left, and what is worth knowing.
 fn tell(sources: &[SourceFile], survey: &Survey, proposal: &Proposal) {
     for policy in &proposal.policies {
-        let current: Vec<String> = policy.current.iter().cloned().collect();
-        let (image, why) = (words::inline(&policy.image), words::inline(&policy.why));
-        let name = policy.name.to_string();
-        let current = words::some(&current);
-        say(
-            "policy",
-            &format!(
-                "{}: {image} {} → {}: {why}",
-                words::inline(&name),
-                words::inline(&current),
-                words::inline(&policy.chosen)
-            ),
-        );
-        for note in &policy.notes {
-            say("note", &format!("{}: {}", words::inline(&name), words::inline(note)));
-        }
-        let places = policy
-            .uses
-            .iter()
-            .filter_map(|(file, place)| Some(at(&sources.get(*file)?.name, *place)));
-        say("marks", &words::some(&places.collect::<Vec<_>>()));
+        tell_policy(sources, policy);
     }
     for left in &proposal.left {
         let what = if left.is_error { "error" } else { "left" };
@@ -143,6 +126,30 @@ fn tell(sources: &[SourceFile], survey: &Survey, proposal: &Proposal) {
     for note in &proposal.notes {
         say("note", &words::inline(note));
     }
+}
+
+fn tell_policy(sources: &[SourceFile], policy: &Proposed) {
+    let current: Vec<String> = policy.current.iter().cloned().collect();
+    let (image, why) = (words::inline(&policy.image), words::inline(&policy.why));
+    let name = policy.name.to_string();
+    let current = words::some(&current);
+    say(
+        "policy",
+        &format!(
+            "{}: {image} {} → {}: {why}",
+            words::inline(&name),
+            words::inline(&current),
+            words::inline(&policy.chosen)
+        ),
+    );
+    for note in &policy.notes {
+        say("note", &format!("{}: {}", words::inline(&name), words::inline(note)));
+    }
+    let places = policy
+        .uses
+        .iter()
+        .filter_map(|(file, place)| Some(at(&sources.get(*file)?.name, *place)));
+    say("marks", &words::some(&places.collect::<Vec<_>>()));
 }
 
 fn print_json(
