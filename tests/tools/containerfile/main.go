@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/containerd/platforms"
 	"github.com/moby/buildkit/client/llb/sourceresolver"
@@ -15,9 +16,14 @@ import (
 )
 
 // bases stands in for a registry: every base image is an empty one. It remembers which were asked for.
-type bases struct{ asked []string }
+type bases struct {
+	mutex sync.Mutex
+	asked []string
+}
 
 func (b *bases) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
 	b.asked = append(b.asked, ref)
 	return ref, "", []byte(`{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers"}}`), nil
 }

@@ -1,5 +1,7 @@
 //! Files of lines with one assignment each: `.env`, INI, Makefiles.
 
+use std::ops::Range;
+
 use super::reader::{Comment, Cursor, Found, State, Value, is_break, is_word};
 
 /// What differs between them.
@@ -18,7 +20,7 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Found {
         cursor: Cursor::new(text),
         dialect,
         found: Found::default(),
-        is_defining: false,
+        definitions: 0,
     };
     while reader.cursor.peek().is_some() {
         reader.line();
@@ -31,14 +33,25 @@ struct Reader<'a> {
     cursor: Cursor<'a>,
     dialect: Dialect,
     found: Found,
-    /// Whether it is in a `define` of make.
-    is_defining: bool,
+    /// How many `define` of make are around.
+    definitions: usize,
 }
 
 impl Reader<'_> {
+    /// Passes a line, with those on which one of make goes on: they hold no values or comments of their own.
     fn line(&mut self) {
+        let mut goes_on = self.dialect == Dialect::Make && goes_on(self.cursor.line());
+        self.first_line();
+        while goes_on {
+            self.cursor.next_line();
+            goes_on = self::goes_on(self.cursor.line());
+            self.cursor.skip_line();
+        }
+    }
+
+    fn first_line(&mut self) {
         if self.dialect == Dialect::Make && self.is_recipe_or_definition() {
-            self.go_on();
+            self.cursor.skip_line();
             return;
         }
         self.cursor.skip_blanks();
@@ -60,26 +73,21 @@ impl Reader<'_> {
 
     fn is_recipe_or_definition(&mut self) -> bool {
         let line = self.cursor.line();
+        if line.starts_with('\t') {
+            return true;
+        }
         let first = line
             .split_whitespace()
             .find(|word| !matches!(*word, "override" | "export"));
         match first {
-            Some("define") => self.is_defining = true,
+            Some("define") => self.definitions += 1,
             Some("endef") => {
-                self.is_defining = false;
+                self.definitions = self.definitions.saturating_sub(1);
                 return true;
             }
             _ => {}
         }
-        self.is_defining || line.starts_with('\t')
-    }
-
-    /// Passes the lines on which one of make goes on.
-    fn go_on(&mut self) {
-        while self.cursor.line().ends_with('\\') {
-            self.cursor.next_line();
-        }
-        self.cursor.skip_line();
+        self.definitions > 0
     }
 
     fn comment(&mut self) {
@@ -142,15 +150,33 @@ impl Reader<'_> {
         }
         let text = self.cursor.from(at).until(end);
         let state = self.state(text);
-        let goes_on = self.dialect == Dialect::Make && comment.is_none() && text.ends_with('\\');
-        self.found.values.push(Value {
-            at,
-            span: at..end,
-            state,
-        });
+        self.found_value(at, at..end, state);
         self.found.comments.extend(comment);
-        if goes_on {
-            self.go_on();
+    }
+
+    fn found_value(&mut self, at: usize, span: Range<usize>, state: State) {
+        let state = match state {
+            State::Whole if self.dialect == Dialect::Ini && self.is_continued(at) => State::LINES,
+            state => state,
+        };
+        self.found.values.push(Value { at, span, state });
+    }
+
+    /// Whether the value of INI that begins here goes on: by lines without a key that are further in, as Python and others read them.
+    fn is_continued(&self, at: usize) -> bool {
+        let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+        let mut next = self.cursor.from(self.cursor.line_start(at));
+        let own = indent(next.line());
+        loop {
+            next.next_line();
+            if next.peek().is_none() {
+                return false;
+            }
+            let line = next.line();
+            let text = line.trim();
+            if !text.is_empty() && !text.starts_with(['#', ';']) {
+                return indent(line) > own && !text.starts_with('[') && !text.contains(['=', ':']);
+            }
         }
     }
 
@@ -183,19 +209,14 @@ impl Reader<'_> {
             (_, state) => state,
         };
         self.cursor.at = end + 1;
-        let behind = self.cursor.line().trim_start_matches([' ', '\t']);
-        let is_all = behind.is_empty()
-            || behind.starts_with(if self.dialect == Dialect::Ini {
-                &['#', ';'][..]
-            } else {
-                &['#']
-            });
+        let rest = self.cursor.line();
+        let behind = rest.trim_start_matches([' ', '\t']);
+        let is_all = match self.dialect {
+            Dialect::Ini => behind.is_empty() || (behind.starts_with(['#', ';']) && behind.len() < rest.len()),
+            _ => behind.is_empty() || behind.starts_with('#'),
+        };
         if is_all {
-            self.found.values.push(Value {
-                at,
-                span: start..end,
-                state,
-            });
+            self.found_value(at, start..end, state);
         }
         self.rest();
     }
@@ -240,4 +261,9 @@ fn make_name(line: &str) -> Option<usize> {
     };
     let is_one = names.next().is_some_and(is_name) && names.next().is_none();
     is_one.then_some(equals + 1)
+}
+
+/// Whether a line of make goes on on the next one.
+fn goes_on(line: &str) -> bool {
+    (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
 }

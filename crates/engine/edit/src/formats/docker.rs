@@ -12,6 +12,7 @@ pub(super) fn read(text: &str) -> Found {
         found: Found::default(),
         instruction: None,
         heredocs: Vec::new(),
+        is_joined: false,
     };
     while reader.cursor.peek().is_some() {
         reader.line();
@@ -42,6 +43,8 @@ enum Instruction {
     From,
     /// `NAME=value`.
     Pairs,
+    /// `NAME=value` or `NAME`.
+    Arguments,
     /// `ENV NAME value`: the value is the rest of the line.
     Named,
     /// Files and commands, with flags.
@@ -58,6 +61,8 @@ struct Reader<'a> {
     instruction: Option<Instruction>,
     /// The ends of here documents of this instruction.
     heredocs: Vec<String>,
+    /// Whether the line begins within a word of the one before.
+    is_joined: bool,
 }
 
 impl Reader<'_> {
@@ -77,14 +82,16 @@ impl Reader<'_> {
         let trimmed = line.trim_end_matches([' ', '\t']);
         let goes_on = trimmed.as_bytes().last() == Some(&self.escape);
         let end = self.cursor.at + trimmed.len() - usize::from(goes_on);
-        self.words(end);
+        self.words(end, goes_on);
         self.cursor.at = end;
         if !goes_on {
             self.instruction = None;
+            self.is_joined = false;
         }
     }
 
-    fn words(&mut self, end: usize) {
+    /// The words of a line of an instruction, which may go on on the next one.
+    fn words(&mut self, end: usize, goes_on: bool) {
         loop {
             self.cursor.skip_blanks();
             if self.cursor.at >= end {
@@ -93,11 +100,37 @@ impl Reader<'_> {
             let start = self.cursor.at;
             if self.instruction == Some(Instruction::Named) {
                 self.value(start..end);
+                self.not_whole_if(goes_on);
                 self.instruction = Some(Instruction::Other);
                 return;
             }
             self.pass_word(end);
-            self.word(start..self.cursor.at);
+            let before = self.found.values.len();
+            let joins = goes_on && self.cursor.at >= end && self.joins(end);
+            let is_tail = std::mem::replace(&mut self.is_joined, joins);
+            if !is_tail {
+                self.word(start..self.cursor.at);
+                self.not_whole_if(self.is_joined && self.found.values.len() > before);
+            }
+        }
+    }
+
+    fn not_whole_if(&mut self, goes_on: bool) {
+        if let Some(value) = self.found.values.last_mut().filter(|_| goes_on) {
+            value.state = State::LINES;
+        }
+    }
+
+    /// Whether the next line of the instruction begins without a blank; comments and empty lines are between, but of no instruction.
+    fn joins(&self, end: usize) -> bool {
+        let mut next = self.cursor.from(end);
+        loop {
+            next.next_line();
+            let line = next.line();
+            let text = line.trim_start_matches([' ', '\t']);
+            if next.peek().is_none() || !(text.is_empty() || text.starts_with('#')) {
+                return text.len() == line.len() && !text.is_empty();
+            }
         }
     }
 
@@ -131,15 +164,20 @@ impl Reader<'_> {
             }
             Some(Instruction::Pairs) => match name_length(word) {
                 Some(length) => self.value(span.start + length..span.end),
-                // `ENV NAME value`, and `ARG NAME` without a value: the next word is another argument then.
+                // `ENV NAME value`
                 None => self.instruction = Some(Instruction::Named),
             },
+            Some(Instruction::Arguments) => {
+                if let Some(length) = name_length(word) {
+                    self.value(span.start + length..span.end);
+                }
+            }
             Some(Instruction::Flags) => self.flag(span),
             _ => {}
         }
     }
 
-    /// `--from=IMAGE`, `--mount=type=bind,from=IMAGE,…`, `<<END`.
+    /// `--from=IMAGE`, `--mount=type=bind,from=IMAGE,…`, `<<END`, `3<<END`.
     fn flag(&mut self, span: Range<usize>) {
         let word = self.text(span.clone()).to_owned();
         if let Some(image) = word.strip_prefix("--from=") {
@@ -153,7 +191,7 @@ impl Reader<'_> {
                 }
                 at += option.len() + 1;
             }
-        } else if let Some(name) = word.strip_prefix("<<") {
+        } else if let Some(name) = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<") {
             let name = name.strip_prefix('-').unwrap_or(name).trim_matches(['"', '\'']);
             let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             self.heredocs.extend(is_name.then(|| name.to_owned()));
@@ -196,7 +234,8 @@ impl Reader<'_> {
 fn instruction(word: &str) -> Instruction {
     match word.to_ascii_uppercase().as_str() {
         "FROM" => Instruction::From,
-        "ARG" | "ENV" | "LABEL" => Instruction::Pairs,
+        "ARG" => Instruction::Arguments,
+        "ENV" | "LABEL" => Instruction::Pairs,
         "ADD" | "COPY" | "RUN" => Instruction::Flags,
         "ONBUILD" => Instruction::OnBuild,
         _ => Instruction::Other,

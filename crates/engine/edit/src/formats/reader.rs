@@ -146,6 +146,12 @@ impl<'a> Cursor<'a> {
         Self { at, ..self }
     }
 
+    /// Where the line of a place begins.
+    pub(super) fn line_start(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
+        before.iter().rposition(|byte| is_break(*byte)).map_or(0, |at| at + 1)
+    }
+
     pub(super) fn until(&self, end: usize) -> &'a str {
         let bytes = self.text.get(self.at..end).unwrap_or_default();
         std::str::from_utf8(bytes).unwrap_or_default()

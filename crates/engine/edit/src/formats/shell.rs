@@ -8,6 +8,7 @@ pub(super) fn read(text: &str) -> Found {
         found: Found::default(),
         heredocs: Vec::new(),
         is_command_next: true,
+        is_in_list: false,
     };
     while let Some(byte) = reader.cursor.peek() {
         reader.step(byte);
@@ -30,6 +31,8 @@ struct Reader<'a> {
     heredocs: Vec<Vec<u8>>,
     /// Whether a word here is a command, or an assignment before one.
     is_command_next: bool,
+    /// Whether it is in `NAME=( … )`.
+    is_in_list: bool,
 }
 
 impl Reader<'_> {
@@ -44,6 +47,14 @@ impl Reader<'_> {
             b'#' => {
                 let comment = self.cursor.line_comment(1);
                 self.found.comments.push(comment);
+            }
+            b'(' if matches!(self.cursor.before(), Some(b'=')) => {
+                self.cursor.at += 1;
+                self.is_in_list = true;
+            }
+            b')' if self.is_in_list => {
+                self.cursor.at += 1;
+                self.is_in_list = false;
             }
             b';' | b'&' | b'|' | b'(' | b')' => {
                 self.cursor.at += 1;
@@ -87,7 +98,7 @@ impl Reader<'_> {
         self.cursor.skip_while(is_word);
         let name = start.until(self.cursor.at);
         let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit());
-        let is_assignment = self.is_command_next && is_name && self.cursor.peek() == Some(b'=');
+        let is_assignment = self.is_command_next && !self.is_in_list && is_name && self.cursor.peek() == Some(b'=');
         if is_assignment {
             self.cursor.at += 1;
             let value = value(&mut self.cursor);

@@ -1,7 +1,5 @@
 //! Documents of pieces in any order, edited; then other parsers read them: the marked value is the new one, and nothing else has changed.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::fmt::Debug;
 
 use bumpwright_edit::{Formats, Images, Verdict, kind_of, plan, scan, splice};

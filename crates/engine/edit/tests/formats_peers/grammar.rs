@@ -1,0 +1,150 @@
+//! Documents from a grammar, and what a reader must find in them before and after an edit.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use bumpwright_edit::{Change, Formats, Images, Reason, Verdict, kind_of, plan, scan, splice};
+use bumpwright_policy::{LatestRef, PolicyName};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{TestError, TestRunner};
+
+/// A kind of line: one alternative of each part, one behind the other.
+pub type Line = &'static [&'static [&'static str]];
+
+/// What documents are made of. In texts `%` is the number of the line, `@` a marker of the tag and `&` one of the whole reference, both of
+/// a policy that has the number of the line, and `~` the escape.
+pub struct Grammar {
+    /// A name of a file in the format.
+    pub name: &'static str,
+    /// What a document begins with.
+    pub head: Line,
+    pub lines: &'static [Line],
+    pub breaks: &'static [&'static str],
+    pub escapes: &'static [&'static str],
+}
+
+/// The values of a document, by what they are of; a name may have several.
+pub type Values = Vec<(String, String)>;
+
+const MOST_LINES: usize = 6;
+
+fn line(parts: Line) -> impl Strategy<Value = String> {
+    let parts: Vec<_> = parts.iter().map(|part| select(*part)).collect();
+    parts.prop_map(|parts| parts.concat())
+}
+
+/// A document in lines that end as it does.
+pub fn documents(grammar: &Grammar) -> impl Strategy<Value = String> + use<> {
+    let kinds: Vec<_> = grammar.lines.iter().map(|parts| line(parts).boxed()).collect();
+    let lines = vec(proptest::strategy::Union::new(kinds), 1..MOST_LINES);
+    let head = line(grammar.head);
+    let style = (
+        select(grammar.breaks),
+        select(grammar.escapes),
+        prop::bool::weighted(0.9),
+    );
+    let has_head = !grammar.head.is_empty();
+    (head, lines, style).prop_map(move |(head, lines, (end, escape, is_ended))| {
+        let lines = has_head.then_some(head).into_iter().chain(lines).enumerate();
+        let lines: Vec<String> = lines.map(|(n, line)| numbered(&line, n)).collect();
+        let text = lines.join("\n") + if is_ended { "\n" } else { "" };
+        text.replace('~', escape).replace('\n', end)
+    })
+}
+
+fn numbered(line: &str, n: usize) -> String {
+    line.replace('@', r#"{"$imagepolicy": "fs:p%:tag"}"#)
+        .replace('&', r#"{"$imagepolicy": "fs:p%"}"#)
+        .replace('%', &n.to_string())
+}
+
+/// The policy of a number has the image and the tag of that number.
+struct Newest(BTreeMap<PolicyName, LatestRef>);
+
+impl Newest {
+    fn new() -> Self {
+        let image = |n| LatestRef {
+            name: format!("ghcr.io/acme/w{n}"),
+            tag: format!("2.0.{n}"),
+            digest: None,
+        };
+        let numbers = 0..=MOST_LINES;
+        Self(
+            numbers
+                .map(|n| (PolicyName::new("fs", &format!("p{n}")), image(n)))
+                .collect(),
+        )
+    }
+}
+
+impl Images for Newest {
+    fn verdict(&self, policy: &PolicyName) -> Verdict<'_> {
+        match self.0.get(policy) {
+            Some(image) => Verdict::Image(image),
+            None => Verdict::Skip(Reason::UnknownPolicy, String::new()),
+        }
+    }
+}
+
+/// The text after an edit, and its changes.
+fn edited(name: &str, text: &str) -> (String, Vec<Change>) {
+    let found = scan(kind_of(name, Formats::all()), text.as_bytes());
+    let plan = plan(name, &found, &Newest::new());
+    let after = splice(text.as_bytes(), &plan).unwrap();
+    (String::from_utf8(after).unwrap(), plan.changes)
+}
+
+/// Reads documents before and after: what the edit says has changed is what the reader sees, and every marker is followed or told. What
+/// the reader refuses is not looked at, but some is edited.
+pub fn agree(grammar: &Grammar, cases: u32, read: impl Fn(&str) -> Option<Values>) {
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    };
+    let changed = Cell::new(0);
+    let outcome = TestRunner::new(config).run(&documents(grammar), |text| {
+        let Some(before) = read(&text) else { return Ok(()) };
+        let found = scan(kind_of(grammar.name, Formats::all()), text.as_bytes());
+        let markers = text.matches("$imagepolicy").count();
+        prop_assert_eq!(found.sites.len() + found.skips.len(), markers, "told: {:?}", found);
+        let (after, changes) = edited(grammar.name, &text);
+        let wanted = expected(before, &changes).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(
+            read(&after).map(sorted),
+            Some(sorted(wanted)),
+            "after the edit:\n{}",
+            after
+        );
+        prop_assert_eq!(edited(grammar.name, &after).0, after);
+        changed.set(changed.get() + changes.len());
+        Ok(())
+    });
+    told(outcome);
+    assert!(changed.get() > cases as usize / 8, "{} edits", changed.get());
+}
+
+/// The values after these changes.
+fn expected(mut values: Values, changes: &[Change]) -> Result<Values, String> {
+    for change in changes {
+        let value = values.iter_mut().find(|(_, value)| *value == change.old);
+        let (_, value) = value.ok_or_else(|| format!("the reader has no such value: {change:?}"))?;
+        value.clone_from(&change.new);
+    }
+    Ok(values)
+}
+
+fn sorted(mut values: Values) -> Values {
+    values.sort();
+    values
+}
+
+pub fn told<T: Debug>(outcome: Result<(), TestError<T>>) {
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(why, text)) => panic!("{why}\n{text:?}"),
+        Err(error) => panic!("{error:?}"),
+    }
+}
