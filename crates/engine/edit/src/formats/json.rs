@@ -1,6 +1,6 @@
 //! JSON (RFC 8259), which has no comments: a member `"//name"` beside `"name"` holds its marker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::super::lines::Lines;
@@ -38,7 +38,7 @@ pub(super) fn scan(text: &str) -> Scan {
     for found in reader.found {
         match found {
             // The quotes are at the bounds of the value.
-            Found::Site(setter, value) => {
+            Found::Site(setter, value, _) => {
                 let inside = value.start + 1..value.end - 1;
                 let site = Site::verbatim(setter, text, inside, lines.place(value.start));
                 scan.sites.push(site);
@@ -51,11 +51,59 @@ pub(super) fn scan(text: &str) -> Scan {
     scan
 }
 
+/// A value that is no object or list.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Its key with quotes; none for items of lists.
+    pub(super) key: Option<Range<usize>>,
+    /// It, with quotes.
+    pub(super) value: Range<usize>,
+    pub(super) is_text: bool,
+    /// Whether `"//name"` is beside it.
+    pub(super) has_neighbour: bool,
+}
+
+/// The values of a file that are no objects or lists, in their order.
+pub(super) fn members(text: &str) -> Result<Vec<Member>, Refused> {
+    let mut reader = Reader::new(text, None);
+    reader.kept = Some(Vec::new());
+    let read = reader.read();
+    read.map_err(|why| (reader.at, why.to_owned()))?;
+    let mut members = reader.kept.unwrap_or_default();
+    members.sort_by_key(|member| member.value.start);
+    Ok(members)
+}
+
+/// The bytes of each marker with the comma that goes with it, by where the text begins that it marks.
+pub(crate) fn markers(text: &str) -> BTreeMap<usize, Range<usize>> {
+    let mut reader = Reader::new(text, None);
+    if reader.read().is_err() {
+        return BTreeMap::new();
+    }
+    let found = reader.found.into_iter().filter_map(|found| match found {
+        Found::Site(_, value, member) => Some((value.start + 1, with_comma(text, member))),
+        Found::Skip(..) => None,
+    });
+    found.collect()
+}
+
+/// A member up to the next one; the last one from the end of the one before.
+fn with_comma(text: &str, member: Range<usize>) -> Range<usize> {
+    const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+    let behind = text.get(member.end..).unwrap_or_default().trim_start_matches(BLANKS);
+    if let Some(next) = behind.strip_prefix(',') {
+        return member.start..text.len() - next.trim_start_matches(BLANKS).len();
+    }
+    let before = text.get(..member.start).unwrap_or_default().trim_end_matches(BLANKS);
+    before.strip_suffix(',').map_or(member.start, str::len)..member.end
+}
+
 /// The members of an object by their names: texts with quotes, other values as none.
 type Named<'f> = BTreeMap<String, Vec<Option<&'f Range<usize>>>>;
 
 enum Found {
-    Site(Setter, Range<usize>),
+    /// With the value, and the member that is the marker.
+    Site(Setter, Range<usize>, Range<usize>),
     Skip(usize, Reason, String),
 }
 
@@ -66,6 +114,8 @@ struct Reader<'a> {
     found: Vec<Found>,
     /// All values, where they are wanted.
     values: Option<Values>,
+    /// All that markers may be on, where it is wanted.
+    kept: Option<Vec<Member>>,
 }
 
 /// An object or a list around.
@@ -85,6 +135,7 @@ impl<'a> Reader<'a> {
             open: Vec::new(),
             found: Vec::new(),
             values,
+            kept: None,
         }
     }
 
@@ -115,6 +166,7 @@ impl<'a> Reader<'a> {
                     let start = self.at;
                     self.other()?;
                     self.keep(start..self.at, State::Other("no text; put it in quotes"));
+                    self.keep_other(start..self.at, false);
                     self.value(None);
                 }
             }
@@ -155,6 +207,7 @@ impl<'a> Reader<'a> {
             values.tree.close();
         }
         self.members(&frame);
+        self.keep_texts(&frame);
         self.value(None);
         Ok(())
     }
@@ -204,7 +257,10 @@ impl<'a> Reader<'a> {
         match self.open.last_mut() {
             Some(frame) if frame.is_object && frame.key.is_none() => frame.key = Some(text),
             Some(frame) if frame.is_object => self.value(Some(text)),
-            _ => self.lonely(&text),
+            _ => {
+                self.lonely(&text);
+                self.keep_other(text, true);
+            }
         }
         Ok(())
     }
@@ -220,6 +276,35 @@ impl<'a> Reader<'a> {
         let (at, span) = (span.start, inside);
         values.scalar(&text, Value { at, span, state });
         self.values = Some(values);
+    }
+
+    /// Keeps a value that is no text of an object, if that is wanted.
+    fn keep_other(&mut self, value: Range<usize>, is_text: bool) {
+        let key = self.open.last().and_then(|frame| frame.key.clone());
+        if let Some(kept) = &mut self.kept {
+            kept.push(Member {
+                key,
+                value,
+                is_text,
+                has_neighbour: false,
+            });
+        }
+    }
+
+    /// Keeps the texts of an object, if that is wanted.
+    fn keep_texts(&mut self, frame: &Frame) {
+        let Some(mut kept) = self.kept.take() else { return };
+        let names: BTreeSet<String> = frame.members.iter().map(|(key, _)| self.read_text(key)).collect();
+        let texts = frame.members.iter().filter_map(|(key, value)| {
+            Some(Member {
+                has_neighbour: names.contains(&format!("//{}", self.read_text(key))),
+                key: Some(key.clone()),
+                value: value.clone()?,
+                is_text: true,
+            })
+        });
+        kept.extend(texts);
+        self.kept = Some(kept);
     }
 
     /// A value of the object around, if there is one.
@@ -265,7 +350,7 @@ impl<'a> Reader<'a> {
             };
             let named = named.get_or_insert_with(|| self.named(frame));
             let found = match self.marked(named.get(name).map(Vec::as_slice), name, &text) {
-                Ok(found) => found,
+                Ok((setter, marked)) => Found::Site(setter, marked, key.start..value.end),
                 Err((reason, message)) => Found::Skip(value.start, reason, message),
             };
             self.found.push(found);
@@ -281,13 +366,13 @@ impl<'a> Reader<'a> {
         named
     }
 
-    /// The site of a marker with this text, which is beside these members of one name.
+    /// What a marker with this text says and marks, which is beside these members of one name.
     fn marked(
         &self,
         members: Option<&[Option<&Range<usize>>]>,
         name: &str,
         text: &str,
-    ) -> Result<Found, (Reason, String)> {
+    ) -> Result<(Setter, Range<usize>), (Reason, String)> {
         let setter = marker::parse(text).map_err(|why| (Reason::MalformedMarker, why))?;
         let refused = |why: &str| Err((Reason::NotAScalar, format!("the marker {setter} {why}")));
         let value = match members.unwrap_or_default() {
@@ -299,6 +384,6 @@ impl<'a> Reader<'a> {
         if self.text.get(value.clone()).is_some_and(|raw| raw.contains('\\')) {
             return refused("is on a text with escapes; write it without");
         }
-        Ok(Found::Site(setter, value.clone()))
+        Ok((setter, value.clone()))
     }
 }

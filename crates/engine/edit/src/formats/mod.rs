@@ -9,6 +9,7 @@ mod hcl;
 mod hcl_tree;
 mod json;
 mod properties;
+mod put;
 mod reader;
 mod shell;
 mod template;
@@ -25,24 +26,33 @@ use super::model::{Reason, Setter};
 use super::scan::{LocalSkip, Scan};
 use super::site::Site;
 use assignments::Dialect;
+pub(super) use json::markers as marker_members;
+pub(super) use put::{Put, Spot, spots};
 use reader::{Comment, Found, State, Value};
 pub(super) use values::choose;
 
 /// The markers of a file in this format.
 pub(super) fn scan(format: Format, text: &str) -> Scan {
-    let read: Read = match format {
+    match reader(format) {
+        Some(read) => Binder::new((format, read), text, &read(text)).bind(),
+        None => json::scan(text),
+    }
+}
+
+/// The reader of a format with comments.
+fn reader(format: Format) -> Option<Read> {
+    Some(match format {
         Format::Docker => docker::read,
         Format::Env => |text| assignments::read(text, Dialect::Env),
         Format::Hcl => hcl::read,
         Format::Ini => |text| assignments::read(text, Dialect::Ini),
-        Format::Json => return json::scan(text),
+        Format::Json => return None,
         Format::Make => |text| assignments::read(text, Dialect::Make),
         Format::Properties => properties::read,
         Format::Shell => shell::read,
         Format::Template => template::read,
         Format::Toml => toml::read,
-    };
-    Binder::new((format, read), text, &read(text)).bind()
+    })
 }
 
 /// A reader of a format.

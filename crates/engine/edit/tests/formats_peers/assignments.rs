@@ -1,8 +1,9 @@
 //! Makefiles as GNU make reads them, `.env` as Docker Compose does, INI as Python's configparser, properties as Java.
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::grammar::{Grammar, Values, agree};
+use crate::grammar::{Grammar, Values, agree, keeps};
 use crate::peer::{Peer, run, tool};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/formats_peers");
@@ -74,24 +75,27 @@ const MAKE: Grammar = Grammar {
 /// A recipe that is nothing but what it prints as make expands it, so that no shell runs.
 const PRINT: &str = "peer: ; $(foreach v,$(filter k%,$(.VARIABLES)),$(info <<$(v)=$($(v))>>))";
 
+/// The variables that make has, with the blanks at their ends.
+fn variables(make: &Path, text: &str) -> Option<Values> {
+    let arguments = ["-rR", "--eval", PRINT, "-f", "-", "peer"];
+    let out = run(Command::new(make).env_clear().args(arguments), text);
+    let printed = String::from_utf8(out.stdout).unwrap();
+    let values = printed.split("<<").skip(1).map(|value| {
+        let (name, value) = value.split_once(">>").unwrap().0.split_once('=').unwrap();
+        (name.to_owned(), value.to_owned())
+    });
+    out.status.success().then(|| values.collect())
+}
+
 #[test]
 fn make() {
     let Some(make) = tool("make") else { return };
-    agree(&MAKE, 300, |text| {
-        let out = run(
-            Command::new(&make)
-                .env_clear()
-                .args(["-rR", "--eval", PRINT, "-f", "-", "peer"]),
-            text,
-        );
-        let printed = String::from_utf8(out.stdout).unwrap();
-        let values = printed.split("<<").skip(1).map(|value| {
-            let (name, value) = value.split_once(">>").unwrap().0.split_once('=').unwrap();
-            // Blanks before a comment belong to the value.
-            (name.to_owned(), value.trim_end_matches([' ', '\t']).to_owned())
-        });
-        out.status.success().then(|| values.collect())
+    // Blanks before a comment belong to the value.
+    let trimmed = |(name, value): (String, String)| (name, value.trim_end_matches([' ', '\t']).to_owned());
+    agree(&MAKE, 150, |text| {
+        Some(variables(&make, text)?.into_iter().map(trimmed).collect())
     });
+    keeps(&MAKE, 100, |text| variables(&make, text));
 }
 
 const ENV: Grammar = Grammar {
@@ -147,6 +151,7 @@ fn env() {
     let Some(dotenv) = tool("compose-dotenv") else { return };
     let peer = Peer::start(&mut Command::new(dotenv));
     agree(&ENV, 1000, |text| peer.read(text));
+    keeps(&ENV, 500, |text| peer.read(text));
 }
 
 const INI: Grammar = Grammar {
@@ -209,10 +214,13 @@ const INI: Grammar = Grammar {
 fn ini() {
     let Some(python) = tool("python3") else { return };
     let program = format!("{FOLDER}/ini.py");
-    let peer = Peer::start(Command::new(python).args([program.as_str(), "inline"]));
+    let inline = Peer::start(Command::new(&python).args([program.as_str(), "inline"]));
     agree(&INI, 1000, |text| {
-        Some(peer.read(text)?.into_iter().map(unquoted).collect())
+        Some(inline.read(text)?.into_iter().map(unquoted).collect())
     });
+    // Where comments may stand behind values, and where they are a part of them.
+    let usual = Peer::start(Command::new(&python).arg(&program));
+    keeps(&INI, 500, |text| Some([inline.read(text)?, usual.read(text)?].concat()));
 }
 
 /// To Python quotes are a part of the value; to many others they are not.
@@ -270,6 +278,7 @@ fn properties() {
     let Some(java) = tool("java") else { return };
     let peer = Peer::start(Command::new(java).arg(format!("{FOLDER}/Properties.java")));
     agree(&PROPERTIES, 1000, |text| peer.read(text));
+    keeps(&PROPERTIES, 1000, |text| peer.read(text));
 }
 
 /// The readers read: else nothing above could fail.

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use bumpwright_edit::{Change, Formats, Images, Reason, Verdict, kind_of, plan, scan, splice};
+use bumpwright_edit::{
+    Change, Formats, Images, Reason, Scan, Setter, Verdict, kind_of, mark_in, plan, scan, splice, unmark,
+};
 use bumpwright_policy::{LatestRef, PolicyName};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,6 +26,17 @@ pub struct Grammar {
     pub lines: &'static [Line],
     pub breaks: &'static [&'static str],
     pub escapes: &'static [&'static str],
+}
+
+impl Grammar {
+    /// What ends a document.
+    fn tail(&self) -> &'static str {
+        if self.name.ends_with(".json") {
+            "\"end\": 0}"
+        } else {
+            ""
+        }
+    }
 }
 
 /// The values of a document, by what they are of; a name may have several.
@@ -46,11 +59,11 @@ pub fn documents(grammar: &Grammar) -> impl Strategy<Value = String> + use<> {
         select(grammar.escapes),
         prop::bool::weighted(0.9),
     );
-    let has_head = !grammar.head.is_empty();
+    let (has_head, tail) = (!grammar.head.is_empty(), grammar.tail());
     (head, lines, style).prop_map(move |(head, lines, (end, escape, is_ended))| {
         let lines = has_head.then_some(head).into_iter().chain(lines).enumerate();
         let lines: Vec<String> = lines.map(|(n, line)| numbered(&line, n)).collect();
-        let text = lines.join("\n") + if is_ended { "\n" } else { "" };
+        let text = lines.join("\n") + tail + if is_ended { "\n" } else { "" };
         text.replace('~', escape).replace('\n', end)
     })
 }
@@ -139,6 +152,66 @@ fn expected(mut values: Values, changes: &[Change]) -> Result<Values, String> {
 fn sorted(mut values: Values) -> Values {
     values.sort();
     values
+}
+
+/// The sites of a scan.
+fn sites(scan: &Scan) -> Vec<(Setter, String)> {
+    let sites = scan.sites.iter();
+    sites.map(|site| (site.setter.clone(), site.value.clone())).collect()
+}
+
+/// Puts markers on the fields of an image: they are read beside those that were there, the reader finds the same values as before, and
+/// taking them away brings back the bytes.
+pub fn keeps(grammar: &Grammar, cases: u32, read: impl Fn(&str) -> Option<Values>) {
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    };
+    let marked = Cell::new(0);
+    let outcome = TestRunner::new(config).run(&documents(grammar), |text| {
+        let text = with_references(&text);
+        let Some(before) = read(&text) else { return Ok(()) };
+        let Some((new, count)) = marked_and_back(grammar.name, &text)? else {
+            return Ok(());
+        };
+        prop_assert_eq!(read(&new).map(sorted), Some(sorted(before)), "{}", new);
+        marked.set(marked.get() + count);
+        Ok(())
+    });
+    told(outcome);
+    assert!(marked.get() > cases as usize / 8, "{} markers", marked.get());
+}
+
+/// A document with the markers of an image, and how many they are.
+fn marked_and_back(name: &str, text: &str) -> Result<Option<(String, usize)>, TestCaseError> {
+    let kind = kind_of(name, Formats::all());
+    let policy = PolicyName::new("new", "web");
+    let mark = |text: &str| mark_in(kind, text, "ghcr.io/acme/web", &policy);
+    let Ok(marking) = mark(text) else { return Ok(None) };
+    let Some(new) = marking.new else { return Ok(None) };
+    let new = String::from_utf8(new).unwrap();
+    let (old, found) = (scan(kind, text.as_bytes()), scan(kind, new.as_bytes()));
+    let changed = marking.changed.iter();
+    let mut wanted = sites(&old);
+    wanted.extend(changed.map(|field| (field.setter.clone(), field.value.clone())));
+    let mut sites = sites(&found);
+    wanted.sort();
+    sites.sort();
+    prop_assert_eq!(sites, wanted, "{}", new);
+    prop_assert_eq!(old.skips.len(), found.skips.len(), "{}", new);
+    prop_assert_eq!(mark(&new).unwrap().new, None, "{}", new);
+    let back = unmark(kind, &new, Some(&policy)).unwrap();
+    let back = back.new.map(|back| String::from_utf8(back).unwrap());
+    prop_assert_eq!(back.as_deref(), Some(text), "{}", new);
+    Ok(Some((new, marking.changed.len())))
+}
+
+/// The same document with references of one image in the place of versions.
+fn with_references(text: &str) -> String {
+    let bare = (0..=MOST_LINES).fold(text.to_owned(), |text, n| {
+        text.replace(&format!("ghcr.io/acme/w{n}:"), "")
+    });
+    bare.replace("1.0.", "ghcr.io/acme/web:1.0.")
 }
 
 pub fn told<T: Debug>(outcome: Result<(), TestError<T>>) {

@@ -6,6 +6,7 @@
 mod assignments;
 mod docker;
 mod grammar;
+mod marks;
 mod parsers;
 mod peer;
 mod shell;

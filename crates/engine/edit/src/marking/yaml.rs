@@ -1,54 +1,19 @@
-//! Puts markers behind the fields of an image, and takes markers away. Nothing else of a file changes.
+//! Markers behind the fields of YAML files.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
-use super::file::FileKind;
-use super::lines::Lines;
-use super::marker;
-use super::model::{Part, Setter};
-use super::plan::{Plan, is_same_image};
-use super::scan::scan;
-use super::splice::{Edit, splice};
-use super::walk::options;
+use super::super::file::FileKind;
+use super::super::lines::Lines;
+use super::super::model::{Part, Setter};
+use super::super::plan::{Plan, is_same_image};
+use super::super::scan::scan;
+use super::super::splice::{Edit, splice};
+use super::super::walk::options;
+use super::{LeftField, Marking, Remarked, one_on};
 use bumpwright_policy::{LatestRef, PolicyName};
-
-/// A field that was given a marker, or lost one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remarked {
-    /// Line of the field, from 1.
-    pub line: usize,
-    /// Column of the field, from 1.
-    pub column: usize,
-    /// What its marker says.
-    pub setter: Setter,
-    /// What the field holds.
-    pub value: String,
-}
-
-/// A field that has none, though it is of the image, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftField {
-    /// Line of the field, from 1.
-    pub line: usize,
-    /// Column of the field, from 1.
-    pub column: usize,
-    /// Why.
-    pub why: &'static str,
-}
-
-/// A file with other markers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marking {
-    /// Its content; none when nothing changes.
-    pub new: Option<Vec<u8>>,
-    /// In the order of the file.
-    pub changed: Vec<Remarked>,
-    /// In the order of the file.
-    pub left: Vec<LeftField>,
-}
 
 /// Puts markers behind the fields of a YAML file that hold a version of `image`: references with a tag or a digest, entries of a kustomization's
 /// `images`, and pairs of `repository` and `tag` as in values of Helm charts.
@@ -108,29 +73,8 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
 /// # Errors
 /// The file does not parse, or there is not one field.
 pub fn field_on(text: &str, line: usize, column: Option<usize>) -> Result<usize, String> {
-    let lines = Lines::of(text);
     let fields = fields(text)?;
-    let places = fields
-        .iter()
-        .map(|field| (lines.place(field.span.start), field.span.start));
-    let on_line: Vec<(usize, usize)> = places
-        .filter(|((at, _), _)| *at == line)
-        .map(|((_, at), start)| (at, start))
-        .collect();
-    match (on_line.as_slice(), column) {
-        ([], _) => Err(format!("no value is on line {line}")),
-        ([(_, start)], None) => Ok(*start),
-        (_, None) => Err(format!(
-            "several values are on line {line}: add the column of one, as in :{line}:{}",
-            on_line.first().map_or(1, |(at, _)| *at)
-        )),
-        (_, Some(column)) => {
-            let found = on_line.iter().find(|(at, _)| *at == column);
-            found
-                .map(|(_, start)| *start)
-                .ok_or_else(|| format!("no value begins at {line}:{column}"))
-        }
-    }
+    one_on(text, fields.iter().map(|field| field.span.start), line, column)
 }
 
 /// Marks these fields, which are in their order, but those that have a marker.
@@ -179,82 +123,8 @@ fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Resu
     Ok(marking)
 }
 
-/// Takes markers away: those of a policy, or all. A comment that is a line of its own goes with its line.
-///
-/// # Errors
-/// Two markers share bytes.
-pub fn unmark(kind: FileKind, text: &str, policy: Option<&PolicyName>) -> Result<Marking, String> {
-    let lines = Lines::of(text);
-    let mut marking = Marking::default();
-    let mut removed: BTreeMap<usize, Edit> = BTreeMap::new();
-    for site in scan(kind, text.as_bytes()).sites {
-        if policy.is_some_and(|policy| *policy != site.setter.policy) {
-            continue;
-        }
-        let last = lines.number(site.span.end.saturating_sub(1).max(site.span.start));
-        let places = [site.line, last, site.line.saturating_sub(1)];
-        let found = places
-            .into_iter()
-            .find_map(|line| comment_of(text, &lines, line, &site.setter));
-        match found.filter(|range| !removed.contains_key(&range.start)) {
-            Some(span) => {
-                let old = text.get(span.clone()).unwrap_or_default().to_owned();
-                let new = String::new();
-                removed.insert(span.start, Edit { span, old, new });
-                marking.changed.push(Remarked {
-                    line: site.line,
-                    column: site.column,
-                    setter: site.setter,
-                    value: site.value,
-                });
-            }
-            None => marking.left.push(LeftField {
-                line: site.line,
-                column: site.column,
-                why: "its marker is not alone on its line or behind the field",
-            }),
-        }
-    }
-    if !removed.is_empty() {
-        let plan = Plan {
-            edits: removed.into_values().collect(),
-            ..Plan::default()
-        };
-        marking.new = Some(splice(text.as_bytes(), &plan).map_err(|error| error.to_string())?);
-    }
-    Ok(marking)
-}
-
-/// The bytes of the comment with this marker on a line, with the blanks before it; all of the line if it has nothing else.
-fn comment_of(text: &str, lines: &Lines<'_>, line: usize, setter: &Setter) -> Option<Range<usize>> {
-    let range = lines.range(line)?;
-    let content = text.get(range.clone())?.trim_end_matches(['\n', '\r']);
-    content.match_indices('{').find_map(|(at, _)| {
-        let rest = content.get(at..)?;
-        let (json, behind) = rest.split_at_checked(rest.find('}')? + 1)?;
-        let is_it = marker::parse(json).is_ok_and(|found| found == *setter);
-        let is_all = ["", "*/", "*/}}", "*/ -}}"].contains(&behind.trim());
-        let before = before_comment(content.get(..at)?).filter(|_| is_it && is_all)?;
-        Some(match before.is_empty() {
-            true => range.clone(),
-            false => range.start + before.len()..range.start + content.len(),
-        })
-    })
-}
-
-/// What is before the beginning of a comment.
-fn before_comment(text: &str) -> Option<&str> {
-    let text = text.trim_end();
-    let openers = ["{{- /*", "{{/*", "/*", "//", ";", "!"];
-    let before = match text.trim_end_matches('#') {
-        before if before.len() < text.len() => Some(before),
-        _ => openers.into_iter().find_map(|opener| text.strip_suffix(opener)),
-    };
-    before.map(|before| before.trim_end_matches([' ', '\t']))
-}
-
 /// A scalar value of a file.
-struct Field {
+pub(super) struct Field {
     /// The mapping that it is in.
     mapping: usize,
     /// Its key; empty for items of lists.
@@ -336,7 +206,7 @@ struct Frame {
 }
 
 /// The scalar values of a file, in their order.
-fn fields(text: &str) -> Result<Vec<Field>, String> {
+pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
     let mut options = options();
     options.set_emit_comments(false);
     let mut reader = FieldReader::default();

@@ -1,0 +1,271 @@
+//! Where the marker of a value goes: into a comment that the format reads as one and that leaves the value what it is.
+//!
+//! Behind a value it stands where that is safe. In Makefiles the blanks before it would belong to the value, in INI and `.env` some readers
+//! take it for a part of the value, and Dockerfiles and properties have no such comments: there it is on the line above.
+
+use super::super::file::{Format, OTHER_LIMIT};
+use super::super::lines::Lines;
+use super::super::model::Setter;
+use super::reader::{Comment, Found, State, Value};
+use super::{json, reader};
+
+/// A value that may have a marker.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    /// Where it begins, with quotes.
+    pub(crate) at: usize,
+    /// Where its text begins.
+    pub(crate) start: usize,
+    /// Its text.
+    pub(crate) text: String,
+    /// Where its marker goes, or why it can have none.
+    pub(crate) put: Result<Put, &'static str>,
+}
+
+/// A place for a marker.
+#[derive(Debug)]
+pub(crate) struct Put {
+    /// Where it is put.
+    pub(crate) at: usize,
+    before: String,
+    after: String,
+    /// Whether it is in a text with quotes.
+    is_quoted: bool,
+}
+
+impl Put {
+    /// What is put there.
+    pub(crate) fn written(&self, setter: &Setter) -> String {
+        let marker = format!("{{\"$imagepolicy\": \"{setter}\"}}");
+        let marker = match self.is_quoted {
+            true => marker.replace('"', "\\\""),
+            false => marker,
+        };
+        format!("{}{marker}{}", self.before, self.after)
+    }
+}
+
+/// The values of a file in this format, in their order.
+///
+/// # Errors
+/// The file does not parse, or is longer than what is searched.
+pub(crate) fn spots(format: Format, text: &str) -> Result<Vec<Spot>, String> {
+    if text.len() > OTHER_LIMIT {
+        let size = text.len();
+        return Err(format!(
+            "it has {size} bytes, more than the {OTHER_LIMIT} that are read; split it"
+        ));
+    }
+    let Some(read) = reader(format) else {
+        return of_json(text);
+    };
+    let found = read(text);
+    let placer = Placer {
+        format,
+        text,
+        lines: Lines::of(text),
+        found: &found,
+    };
+    Ok(found.values.iter().map(|value| placer.spot(value)).collect())
+}
+
+struct Placer<'a> {
+    format: Format,
+    text: &'a str,
+    lines: Lines<'a>,
+    found: &'a Found,
+}
+
+impl<'a> Placer<'a> {
+    fn spot(&self, value: &Value) -> Spot {
+        Spot {
+            at: value.at,
+            start: value.span.start,
+            text: self.text.get(value.span.clone()).unwrap_or_default().to_owned(),
+            put: match value.state {
+                State::Whole => self.put(value),
+                State::Interpolated => Err("its value is computed: mark the place where its parts are written"),
+                State::Other(why) => Err(why),
+            },
+        }
+    }
+
+    fn put(&self, value: &Value) -> Result<Put, &'static str> {
+        let line = self.lines.number(value.span.start);
+        if self.has_neighbours(line) {
+            return Err("several values are on its line: write each on its own");
+        }
+        let end = value.span.end + (value.span.start - value.at);
+        let content = self.content(line);
+        let (start, content_end) = (content.start, content.end);
+        let rest = self.text.get(end..content_end).unwrap_or_default();
+        let is_free = !rest.ends_with([' ', '\t']) && !self.has_comment(start, content_end);
+        if let Some((before, after)) = self.behind(rest).filter(|_| is_free) {
+            let (before, after) = (before.to_owned(), after.to_owned());
+            return Ok(Put {
+                at: content_end,
+                before,
+                after,
+                is_quoted: false,
+            });
+        }
+        self.above(line)
+    }
+
+    /// Whether there are several values on a line.
+    fn has_neighbours(&self, line: usize) -> bool {
+        let values = &self.found.values;
+        let number = |value: &Value| self.lines.number(value.span.start);
+        let first = values.partition_point(|value| number(value) < line);
+        values.get(first + 1).is_some_and(|value| number(value) == line)
+    }
+
+    /// The bytes of a line, without its break.
+    fn content(&self, line: usize) -> std::ops::Range<usize> {
+        let range = self.lines.range(line).unwrap_or_default();
+        let text = self.text.get(range.clone()).unwrap_or_default();
+        range.start..range.start + text.trim_end_matches(['\n', '\r']).len()
+    }
+
+    fn has_comment(&self, start: usize, end: usize) -> bool {
+        let comments: &[Comment] = &self.found.comments;
+        let next = comments.partition_point(|comment| comment.span.end <= start);
+        comments.get(next).is_some_and(|comment| comment.span.start < end)
+    }
+
+    /// What begins and ends a comment at the end of the line, where one may be behind a value and this.
+    fn behind(&self, rest: &str) -> Option<(&'static str, &'static str)> {
+        match self.format {
+            Format::Hcl | Format::Toml => {
+                let is_end = rest.chars().all(|c| matches!(c, ' ' | '\t' | ',' | ']' | '}'));
+                is_end.then_some((" # ", ""))
+            }
+            Format::Shell => rest.is_empty().then_some((" # ", "")),
+            // What is rendered stays the same: the dashes take away the blanks beside them.
+            Format::Template => match rest.trim() {
+                "" | "}}" => Some((" {{- /* ", " */}}")),
+                "-}}" => Some((" {{- /* ", " */ -}}")),
+                _ => None,
+            },
+            Format::Docker | Format::Env | Format::Ini | Format::Json | Format::Make | Format::Properties => None,
+        }
+    }
+
+    /// A line of its own before that of the value, as far in.
+    fn above(&self, line: usize) -> Result<Put, &'static str> {
+        let opener = match self.format {
+            Format::Template => return Err("something follows on its line: write the value on a line of its own"),
+            Format::Ini => self.opener_of_ini(),
+            _ => "#",
+        };
+        if self.goes_on(line - 1) {
+            return Err("the line above goes on here: write the value on a line of its own");
+        }
+        let content = self.content(line);
+        let text = self.text.get(content.clone()).unwrap_or_default();
+        let mark = '\u{feff}';
+        let skipped = if content.start == 0 && text.starts_with(mark) {
+            mark.len_utf8()
+        } else {
+            0
+        };
+        let text = text.get(skipped..).unwrap_or_default();
+        let (at, before) = (content.start + skipped, format!("{}{opener} ", indentation(text)));
+        let after = self.line_end(line).to_owned();
+        Ok(Put {
+            at,
+            before,
+            after,
+            is_quoted: false,
+        })
+    }
+
+    /// Whether a line goes on on the next one, where no comment may be between them.
+    fn goes_on(&self, line: usize) -> bool {
+        let content = self.text.get(self.content(line)).unwrap_or_default();
+        let escapes = content.len() - content.trim_end_matches('\\').len();
+        let is_line = matches!(self.format, Format::Make | Format::Properties | Format::Shell);
+        line > 0 && is_line && escapes % 2 == 1
+    }
+
+    /// What the file has already; with sections `;`, which their readers know, and else `#`.
+    fn opener_of_ini(&self) -> &'static str {
+        let first = self.found.comments.first();
+        match first.and_then(|comment| self.text.as_bytes().get(comment.span.start)) {
+            Some(b';') => ";",
+            Some(_) => "#",
+            None if self.text.lines().any(|line| line.trim_start().starts_with('[')) => ";",
+            None => "#",
+        }
+    }
+
+    /// The break of a line; of the last one that of the first one.
+    fn line_end(&self, line: usize) -> &'a str {
+        line_end(self.text, &self.lines, line)
+    }
+}
+
+fn line_end<'a>(text: &'a str, lines: &Lines<'_>, line: usize) -> &'a str {
+    let end = |line| {
+        let content = text.get(lines.range(line)?)?;
+        content
+            .get(content.trim_end_matches(['\n', '\r']).len()..)
+            .filter(|end| !end.is_empty())
+    };
+    end(line).or_else(|| end(1)).unwrap_or("\n")
+}
+
+fn indentation(line: &str) -> &str {
+    let length = line.len() - line.trim_start_matches([' ', '\t']).len();
+    line.get(..length).unwrap_or_default()
+}
+
+fn of_json(text: &str) -> Result<Vec<Spot>, String> {
+    let lines = Lines::of(text);
+    let members = json::members(text).map_err(|(at, why)| {
+        let (line, column) = lines.place(at);
+        format!("the JSON does not parse: {line}:{column}: {why}")
+    })?;
+    let spot = |member: json::Member| {
+        let edge = usize::from(member.is_text);
+        let inside = member.value.start + edge..member.value.end - edge;
+        let inside = text.get(inside).unwrap_or_default();
+        let put = match &member.key {
+            _ if !member.is_text => Err("it is no text: put it in quotes"),
+            None => Err("it is an item of a list: no member beside it can hold a marker"),
+            Some(_) if inside.contains('\\') => Err("it is a text with escapes: write it without"),
+            Some(_) if member.has_neighbour => Err("a member with // before its name is beside it: take that away"),
+            Some(key) => Ok(beside(text, &lines, key)),
+        };
+        Spot {
+            at: member.value.start,
+            start: member.value.start + edge,
+            text: inside.to_owned(),
+            put,
+        }
+    };
+    Ok(members.into_iter().map(spot).collect())
+}
+
+/// A member before the one with this key, on a line of its own if that has one.
+fn beside(text: &str, lines: &Lines<'_>, key: &std::ops::Range<usize>) -> Put {
+    let name = text.get(key.start + 1..key.end).unwrap_or_default();
+    let between = match lines.is_first_on_its_line(key.start) {
+        true => {
+            let line = lines.number(key.start);
+            let content = text.get(lines.range(line).unwrap_or_default()).unwrap_or_default();
+            format!(
+                "{}{}",
+                line_end(text, lines, line),
+                indentation(content.trim_start_matches('\u{feff}'))
+            )
+        }
+        false => " ".to_owned(),
+    };
+    Put {
+        at: key.start,
+        before: format!("\"//{name}: \""),
+        after: format!("\",{between}"),
+        is_quoted: true,
+    }
+}
