@@ -130,3 +130,112 @@ fn a_single_field_is_marked() {
     }
     assert_eq!(bench.read("values.yaml"), marked);
 }
+
+/// In each format the marker is where its readers take it for a comment, and taking it away brings back the file.
+#[test]
+fn fields_of_other_formats_are_marked() {
+    const MARKER: &str = "{\"$imagepolicy\": \"fs:web\"}";
+    let cases = [
+        (
+            "Dockerfile",
+            "FROM ghcr.io/acme/web:1 AS web\n",
+            "# @\nFROM ghcr.io/acme/web:1 AS web\n",
+        ),
+        (
+            ".env",
+            "WEB=ghcr.io/acme/web:1\r\n",
+            "# @\r\nWEB=ghcr.io/acme/web:1\r\n",
+        ),
+        (
+            "main.tf",
+            "web = \"ghcr.io/acme/web:1\"\n",
+            "web = \"ghcr.io/acme/web:1\" # @\n",
+        ),
+        (
+            "a.ini",
+            "[web]\nimage = ghcr.io/acme/web:1\n",
+            "[web]\n; @\nimage = ghcr.io/acme/web:1\n",
+        ),
+        ("Makefile", "WEB = ghcr.io/acme/web:1", "# @\nWEB = ghcr.io/acme/web:1"),
+        (
+            "a.properties",
+            "web: ghcr.io/acme/web:1\n",
+            "# @\nweb: ghcr.io/acme/web:1\n",
+        ),
+        ("a.sh", "  WEB=ghcr.io/acme/web:1\n", "  WEB=ghcr.io/acme/web:1 # @\n"),
+        (
+            "a.tpl",
+            "image: ghcr.io/acme/web:1\n",
+            "image: ghcr.io/acme/web:1 {{- /* @ */}}\n",
+        ),
+        (
+            "a.toml",
+            "web = [\n  'ghcr.io/acme/web:1',\n]\n",
+            "web = [\n  'ghcr.io/acme/web:1', # @\n]\n",
+        ),
+        (
+            "a.json",
+            "{\n  \"web\": \"ghcr.io/acme/web:1\"\n}\n",
+            "{\n  \"//web\": \"@\",\n  \"web\": \"ghcr.io/acme/web:1\"\n}\n",
+        ),
+        (
+            "a.yaml",
+            "image: ghcr.io/acme/web:1\n",
+            "image: ghcr.io/acme/web:1 # @\n",
+        ),
+    ];
+    let marked = |path: &str, text: &str| match path {
+        "a.json" => text.replace('@', &MARKER.replace('"', "\\\"")),
+        _ => text.replace('@', MARKER),
+    };
+    let bench = Bench::new();
+    for (path, text, _) in &cases {
+        bench.write(path, text);
+    }
+    let before = files(&bench.dir);
+    let add = ["markers", "add", "--policy", "fs:web", "--write", "--formats", "all"];
+    let ran = bench.ok(&[&add[..], &["--image", "ghcr.io/acme/web"]].concat());
+    assert!(
+        ran.out.ends_with("marked 11 fields in 11 files\n"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    for (path, _, text) in &cases {
+        assert_eq!(bench.read(path), marked(path, text), "{path}");
+    }
+    bench.ok(&["markers", "remove", "--write", "--formats", "all"]);
+    assert_eq!(files(&bench.dir), before);
+    for (path, text, wanted) in &cases {
+        let line = text.lines().position(|line| line.contains("acme")).unwrap() + 1;
+        let ran = bench.run(&[&add[..], &["--field", &format!("{path}:{line}")]].concat());
+        assert_eq!(ran.code, 0, "{path}: {}{}", ran.out, ran.err);
+        assert_eq!(bench.read(path), marked(path, wanted), "{path}");
+    }
+    let flags = ["markers", "add", "--policy", "fs:web", "--field", "Makefile:2"];
+    let ran = bench.run(&flags);
+    assert!(ran.err.contains("marked with --formats make"), "{}", ran.err);
+}
+
+/// What help texts and annotations say of formats is what there is.
+#[test]
+fn the_names_of_formats_are_told() {
+    let names: Vec<&str> = bumpwright_edit::Format::ALL.iter().map(|(_, name)| *name).collect();
+    let names = names.join(", ");
+    let bench = Bench::new();
+    for command in [
+        &["update", "--help"][..],
+        &["markers", "add", "--help"],
+        &["markers", "remove", "--help"],
+    ] {
+        let words = bench.ok(command).out;
+        let words: Vec<&str> = words.split_whitespace().collect();
+        assert!(words.join(" ").contains(&names), "{command:?}: {}", words.join(" "));
+    }
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guides/formats.md")).unwrap();
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let rows: Vec<&str> = rows.map(|(name, _)| name).collect();
+    assert_eq!(rows.join(", "), names);
+}

@@ -27,7 +27,7 @@ pub struct Markers {
 /// Changes of markers.
 #[derive(Debug, Subcommand)]
 pub enum Change {
-    /// Put a marker behind each field that holds a version of an image
+    /// Put a marker on each field that holds a version of an image
     Add(Add),
     /// Take markers away
     Remove(Remove),
@@ -36,7 +36,7 @@ pub enum Change {
 /// Where markers are looked for.
 #[derive(Debug, Args)]
 pub struct PlaceFlags {
-    /// Files, and folders that are searched for YAML files [default: the current folder]
+    /// Files, and folders that are searched: for YAML, and files of other formats where they are read [default: the current folder]
     #[arg(value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
 }
@@ -60,6 +60,10 @@ pub struct Add {
     /// The policy that the markers name
     #[arg(long, value_name = "NS:POLICY")]
     pub policy: String,
+
+    /// Fields of these formats too: docker, env, hcl, ini, json, make, properties, shell, template, toml, or all; with commas
+    #[arg(long, value_name = "FORMATS")]
+    pub formats: Option<Formats>,
 
     /// Write the files [default: print the changes as a unified diff]
     #[arg(long)]
@@ -108,13 +112,17 @@ Documentation: docs/start/markers.md";
 
 const ADD_HELP: &str = "\
 Fields: references of the image with a tag or a digest; in a kustomization's `images` newName, newTag and digest; in values of Helm charts
-repository and tag beside each other. What cannot be marked is told with the reason.
+repository and tag beside each other; in other formats (--formats) references of the image. A marker stands behind its value, on the line
+above where the format has no comments there or would take them for a part of the value, and in JSON in a member beside it. What cannot be
+marked is told with the reason.
 
 Examples:
   # Show the changes
   bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web apps
   # Make them
   bumpwright markers add --image ghcr.io/acme/web --policy flux-system:web --write apps
+  # In Terraform and Dockerfiles too
+  bumpwright markers add --formats hcl,docker --image ghcr.io/acme/web --policy flux-system:web --write .
   # Mark one field
   bumpwright markers add --field apps/values.yaml:12 --part tag --policy flux-system:web --write
 

@@ -1,4 +1,4 @@
-//! `bumpwright markers`: lists markers, puts them behind the fields of an image, takes them away.
+//! `bumpwright markers`: lists markers, puts them on the fields of an image, takes them away.
 
 pub mod args;
 mod list;
@@ -12,7 +12,9 @@ use crate::cli::console::{cannot_print, complain, end, print, print_styled, say}
 use crate::cli::files::{FoundFiles, diff, find};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
-use bumpwright_edit::{FileKind, Marking, Part, Setter, field_on, file_kind, kind_of, mark, mark_at, unmark};
+use bumpwright_edit::{
+    FileKind, Format, Formats, Marking, Part, Setter, field_in, kind_of, mark_at_in, mark_in, unmark,
+};
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
 
@@ -39,16 +41,32 @@ type Marked = (String, Vec<u8>, Result<Marking, String>);
 
 fn add(args: &Add) -> Result<(), String> {
     let policy = policy(&args.policy)?;
-    let is_wanted = |path: &str| file_kind(path) == FileKind::Yaml;
+    let formats = args.formats.unwrap_or_default();
+    let is_wanted = |path: &str| kind_of(path, formats) != FileKind::Other;
     let Some(image) = &args.image else {
         return add_at(args, &policy, &is_wanted);
     };
     let found = find(&paths(&args.place), &is_wanted);
     let marked = |path: &Path, bytes: Vec<u8>| {
-        let marking = text(&bytes).and_then(|text| mark(text, image, &policy));
-        (path.display().to_string(), bytes, marking)
+        let shown = path.display().to_string();
+        let kind = kind(&shown, formats);
+        let marking = kind.and_then(|kind| mark_in(kind, text(&bytes)?, image, &policy));
+        (shown, bytes, marking)
     };
     change(found, args.write, "marked", marked)
+}
+
+/// How a file is marked. One that the user names is YAML, unless its name is one of another format.
+fn kind(path: &str, formats: Formats) -> Result<FileKind, String> {
+    match (kind_of(path, formats), kind_of(path, Formats::all())) {
+        (FileKind::Other, FileKind::Text(format)) => {
+            let name = Format::ALL.iter().find(|(known, _)| *known == format);
+            let name = name.map_or("all", |(_, name)| *name);
+            Err(format!("it is no YAML; its fields are marked with --formats {name}"))
+        }
+        (FileKind::Other, _) => Ok(FileKind::Yaml),
+        (kind, _) => Ok(kind),
+    }
 }
 
 /// Marks single fields.
@@ -67,13 +85,16 @@ fn add_at(args: &Add, policy: &PolicyName, is_wanted: &dyn Fn(&str) -> bool) -> 
     let is_whole = Cell::new(true);
     let marked = |path: &Path, bytes: Vec<u8>| {
         let wanted = places.get(path).map(Vec::as_slice).unwrap_or_default();
-        let marking = text(&bytes).and_then(|text| {
-            let starts = wanted.iter().map(|(line, column)| field_on(text, *line, *column));
+        let shown = path.display().to_string();
+        let marking = kind(&shown, args.formats.unwrap_or_default()).and_then(|kind| {
+            let text = text(&bytes)?;
+            let starts = wanted.iter().map(|(line, column)| field_in(kind, text, *line, *column));
             let starts = starts.collect::<Result<Vec<_>, _>>()?;
-            mark_at(text, &starts.into_iter().map(|start| (start, setter.clone())).collect())
+            let wanted = starts.into_iter().map(|start| (start, setter.clone())).collect();
+            mark_at_in(kind, text, &wanted)
         });
         is_whole.set(is_whole.get() && marking.as_ref().is_ok_and(|marking| marking.left.is_empty()));
-        (path.display().to_string(), bytes, marking)
+        (shown, bytes, marking)
     };
     change(find(&paths, is_wanted), args.write, "marked", marked)?;
     match is_whole.get() {

@@ -238,6 +238,18 @@ pub(crate) mod tests {
         AutomationAnnotations::read(&of_ours(pairs))
     }
 
+    /// What annotations say of formats is what there is.
+    #[test]
+    fn the_names_of_formats_are_told() {
+        let names: Vec<&str> = bumpwright_edit::Format::ALL.iter().map(|(_, name)| *name).collect();
+        let error = read(&[("formats", "x")]).unwrap_err().to_string();
+        assert!(error.contains(&names.join(", ")), "{error}");
+        let known = crate::annotations::ANNOTATIONS
+            .iter()
+            .find(|known| known.key == "formats");
+        assert!(known.unwrap().value.contains(&names.join(", ")));
+    }
+
     #[test]
     fn what_does_not_parse_is_named_with_its_grammar() {
         assert_eq!(read(&[]).unwrap(), AutomationAnnotations::default());
