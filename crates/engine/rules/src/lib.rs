@@ -31,11 +31,10 @@ mod scan;
 use std::sync::Arc;
 
 use bumpwright_artifact::ignore::IgnoreRules;
-use bumpwright_edit::Part;
 pub use bumpwright_edit::RULE_FILE as FILE;
+use bumpwright_edit::{ImageKeys, Part};
 use bumpwright_policy::PolicyName;
 
-use conventions::Keys;
 use path::Path;
 use pattern::Pattern;
 pub use read::of_config_map;
@@ -125,7 +124,7 @@ enum Fields {
     /// The entries of `images` of a kustomization.
     Images,
     /// Mappings of a chart's values.
-    Values(Keys),
+    Values(ImageKeys),
 }
 
 /// A rule file that cannot be used.

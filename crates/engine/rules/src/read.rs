@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use bumpwright_artifact::ignore::IgnoreRules;
-use bumpwright_edit::Part;
+use bumpwright_edit::{ImageKeys, Part};
 use bumpwright_nearest::nearest;
 use bumpwright_policy::PolicyName;
 use bumpwright_yaml::{Entry, FileId, Mapping, Node, Place, ReadOptions, read_first};
 use sha2::{Digest, Sha256};
 
-use crate::conventions::Keys;
 use crate::path::Path;
 use crate::pattern::Pattern;
 use crate::{FILE, Fields, LONGEST, MOST, Rule, Rules, RulesError};
@@ -178,15 +177,15 @@ fn fields(rule: &Node, mapping: &Mapping) -> Result<Fields, Fault> {
         "path" => Fields::Path(Path::read(string(node, key)?).map_err(fault)?),
         "pattern" => Fields::Pattern(Pattern::read(string(node, key)?).map_err(fault)?),
         _ if node.as_str() == Some("auto") && key == "images" => Fields::Images,
-        _ if node.as_str() == Some("auto") => Fields::Values(Keys::default()),
+        _ if node.as_str() == Some("auto") => Fields::Values(ImageKeys::default()),
         "values" if node.as_mapping().is_some() => Fields::Values(keys(node)?),
         "images" => return Err(fault("images is `auto`".to_owned())),
         _ => return Err(fault("values is `auto`, or {repository: KEY, tag: KEY}".to_owned())),
     })
 }
 
-fn keys(node: &Node) -> Result<Keys, Fault> {
-    let mut keys = Keys::default();
+fn keys(node: &Node) -> Result<ImageKeys, Fault> {
+    let mut keys = ImageKeys::default();
     for entry in node
         .as_mapping()
         .map(|mapping| mapping.entries.as_slice())

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use bumpwright_edit::{self as edit, ByRule, Choice, FileKind, LocalSkip, Part, Reason, Scan, Setter, Value};
+use bumpwright_edit::{
+    self as edit, ByRule, Choice, FileKind, ImageField, LocalSkip, Part, Reason, Scan, Setter, Value,
+};
 
-use crate::conventions::{Field, of_images, of_values};
+use crate::conventions::{of_images, of_values};
 use crate::path::json;
 use crate::{Fields, Rule, Rules};
 
@@ -100,7 +102,7 @@ fn chosen(rules: &[(usize, &Rule)], documents: &[Value]) -> Choice {
     for document in documents {
         let json = json(document);
         for (number, rule) in rules {
-            let mut fields: Vec<Field> = Vec::new();
+            let mut fields: Vec<ImageField> = Vec::new();
             match &rule.fields {
                 Fields::Path(path) => {
                     for scalar in path.numbers(document, &json) {
@@ -111,7 +113,7 @@ fn chosen(rules: &[(usize, &Rule)], documents: &[Value]) -> Choice {
                 Fields::Values(keys) => of_values(document, keys, &mut fields),
                 Fields::Pattern(_) => {}
             }
-            for Field {
+            for ImageField {
                 number: scalar,
                 part,
                 image,

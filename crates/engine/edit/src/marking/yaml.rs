@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
+use super::super::conventions::{ImageKeys, of_images_entry, of_values_mapping};
 use super::super::file::FileKind;
 use super::super::lines::Lines;
 use super::super::model::{Part, Setter};
@@ -164,31 +165,27 @@ fn of_image(fields: &[Field], image: &str) -> Vec<(usize, Part)> {
             found.insert(n, Part::Reference);
         }
     }
+    // A mapping is as some charts have it, too, with the name in `image`.
+    let usual = ImageKeys::default();
+    let other = ImageKeys {
+        repository: "image".to_owned(),
+        ..ImageKeys::default()
+    };
     for keys in mappings.values() {
-        let value = |key: &str| fields.get(*keys.get(key)?).map(|field| field.value.as_str());
-        let is_image = |key: &str| value(key).is_some_and(|value| is_same_image(value, image));
-        let mut add = |key: &str, part| found.extend(keys.get(key).map(|n| (*n, part)));
-        // An entry of `images` of a kustomization.
-        if keys.contains_key("newTag") && (is_image("newName") || (!keys.contains_key("newName") && is_image("name"))) {
-            add("newName", Part::Name);
-            add("newTag", Part::Tag);
-            add("digest", Part::Digest);
-        }
-        // Values of Helm charts.
-        let joined = value("registry")
-            .zip(value("repository"))
-            .map(|(host, path)| format!("{host}/{path}"));
-        let is_joined = joined.is_some_and(|joined| is_same_image(&joined, image));
-        let whole = ["repository", "image"]
-            .into_iter()
-            .find(|key| is_image(key) && !is_joined);
-        if keys.contains_key("tag") && (is_joined || whole.is_some()) {
-            if let Some(key) = whole {
-                add(key, Part::Name);
-            }
-            add("tag", Part::Tag);
-            if value("digest").is_some_and(|digest| !digest.is_empty()) {
-                add("digest", Part::Digest);
+        let scalar = |key: &str| {
+            let n = *keys.get(key)?;
+            let value = fields.get(n).map(|field| field.value.as_str())?;
+            (!value.is_empty()).then_some((value, n))
+        };
+        let of_keys = [
+            of_images_entry(scalar),
+            of_values_mapping(&usual, scalar),
+            of_values_mapping(&other, scalar),
+        ];
+        for field in of_keys.concat() {
+            if is_same_image(&field.image, image) {
+                // A reference has its own tag.
+                found.entry(field.number).or_insert(field.part);
             }
         }
     }
