@@ -1,9 +1,12 @@
 """GitRepositories by the hundred, from nothing until all have an artifact, with nothing new, a commit in one of a hundred, a restart;
-and one with very many commits and files."""
+and one with very many commits and files. With several servers the repositories are dealt to as many addresses."""
 
+import asyncio
 import collections
 import pathlib
 import subprocess
+import threading
+import urllib.parse
 
 from measured import Measuring, Process, Server, Statuses
 from programs import tool
@@ -26,6 +29,7 @@ class World:
         self.folder, self.servers, self.server, self.options = folder, servers, Server(servers), options
         self.small, commits, files = shape
         self.names = [f"small-{number}" for number in range(self.small)]
+        self.hosts = Hosts(servers.git, options.servers).urls if options.servers > 1 else [servers.git]
         for name in self.names:
             self.write(name, stream(1, 20))
         if commits:
@@ -71,9 +75,12 @@ class World:
 
     def create(self):
         def body(name):
-            spec = {"interval": "1h", "timeout": "30m", "url": f"{self.servers.git}/{name}.git", "ref": {"branch": "main"}}
+            spec = {"interval": "1h", "timeout": "30m", "url": f"{self.host(name)}/{name}.git", "ref": {"branch": "main"}}
             return {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository", "metadata": {"name": name}, "spec": spec}
         self.server.all(("POST", f"{ROOT}/namespaces/bench/gitrepositories", body(name)) for name in self.names)
+
+    def host(self, name):
+        return self.hosts[self.names.index(name) % len(self.hosts)]
 
     def request(self, names, at):
         patch = {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": at}}}
@@ -88,6 +95,39 @@ class World:
 
     def head(self, name):
         return pathlib.Path(self.folder / f"git/{name}.git/refs/heads/main").read_text().strip()
+
+
+class Hosts:
+    """Addresses of this machine that all lead to one server."""
+
+    def __init__(self, url, count):
+        server = urllib.parse.urlsplit(url)
+        self.place, self.path, self.urls = (server.hostname, server.port), server.path, []
+        ready = threading.Event()
+        threading.Thread(target=lambda: asyncio.run(self.serve(count, ready)), daemon=True).start()
+        ready.wait()
+
+    async def serve(self, count, ready):
+        for number in range(count):
+            listening = await asyncio.start_server(self.forward, f"127.0.1.{number + 1}", 0)
+            address, port = listening.sockets[0].getsockname()
+            self.urls.append(f"http://{address}:{port}{self.path}")
+        ready.set()
+        await asyncio.Event().wait()
+
+    async def forward(self, reader, writer):
+        try:
+            inner = await asyncio.open_connection(*self.place)
+            await asyncio.gather(self.copy(reader, inner[1]), self.copy(inner[0], writer))
+        except OSError:
+            writer.close()
+
+    @staticmethod
+    async def copy(reader, writer):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
 
 
 def reconciled(process, count):
