@@ -87,7 +87,7 @@ impl Newest {
         let numbers = 0..=MOST_LINES;
         Self(
             numbers
-                .map(|n| (PolicyName::new("fs", &format!("p{n}")), image(n)))
+                .map(|n| (PolicyName::new("fs", format!("p{n}")), image(n)))
                 .collect(),
         )
     }
