@@ -95,8 +95,40 @@ def of_yaml():
     add("manifests", old)
     add("migrate", "apiVersion: kustomize.toolkit.fluxcd.io/v1beta1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  path: ./\n  validation: client\n"
         "  healthChecks: [{kind: Deployment, name: x, namespace: y}]\n  patchesStrategicMerge:\n  - kind: A\n  images: []\n")
+    of_other_tools()
     for row in rows("health/compute.jsonl"):
         add("schemas", json.dumps(row["object"]))
+
+
+def of_other_tools():
+    """What the target `adopt` reads: an object with annotations, values, a kustomization, a workload."""
+    updater = "argocd-image-updater.argoproj.io"
+    app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: web\n  namespace: argocd\n  annotations:\n%s    keep: me\n" \
+        "spec:\n  source: {repoURL: 'https://git.example.com/a/fleet.git', path: web, targetRevision: main%s}\n"
+    values = "image:\n  name: registry.example.com/acme/web\n  repository: acme/web\n  tag: 1.4.0\n"
+    kustomization = "resources: [deploy.yaml]\nimages:\n- name: acme/web\n  newTag: 1.4.0\n"
+    told = (
+        "image-list: web=acme/web:~1.4", "web.update-strategy: digest", "web.allow-tags: regexp:^1", "web.ignore-tags: latest, x*", "web.helm.image-name: image.name",
+        "web.helm.image-tag: image.tag", "web.kustomize.image-name: acme/web", "write-back-method: git:secret:argocd/git", "write-back-target: helmvalues:/web/values.yaml",
+        "git-branch: main:bump-{{.AppName}}", "web.pull-secret: pullsecret:argocd/registry", "web.platforms: linux/arm64", "force-update: 'true'",
+    )
+    for count in range(1, len(told) + 1):
+        for source in ("", ", helm: {valueFiles: [values.yaml]}", ", kustomize: {images: ['acme/web:1.4.0']}"):
+            lines = "".join(f"    {updater}/{line}\n" for line in (told[0], *told[1:count]))
+            add("adopt", "\n%%\n".join((app % (lines, source), values, kustomization)))
+    labels = "".join(f"    {updater}/{line}\n" for line in told[:2])
+    add("adopt", f"apiVersion: {updater}/v1alpha1\nkind: ImageUpdater\nmetadata: {{name: all, namespace: argocd}}\nspec:\n  writeBackConfig: {{method: git}}\n"
+        "  applicationRefs:\n  - namePattern: '*'\n    images: [{alias: web, imageName: 'acme/web:1.x'}]\n---\n" + app % (labels, "") + "\n%%\n" + values)
+    workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations:\n%sspec:\n  template:\n    spec:\n      containers:\n      - name: app\n" \
+        "        image: acme/web:1.4.0\n      - {name: proxy, image: 'envoy:1.27'}\n"
+    release = "apiVersion: helm.fluxcd.io/v1\nkind: HelmRelease\nmetadata:\n  name: web\n  annotations:\n%sspec:\n  values:\n    image: {repository: acme/web, tag: 1.4.0}\n"
+    for lines in (
+        ["fluxcd.io/automated: 'true'"], ["fluxcd.io/automated: 'true'", "filter.fluxcd.io/app: semver:~1.4", "flux.weave.works/tag.proxy: glob:1.27*"],
+        ["fluxcd.io/automated: 'true'", "fluxcd.io/locked: 'true'", "fluxcd.io/locked_msg: wait"], ["fluxcd.io/automated: 'true'", "fluxcd.io/tag.chart-image: regexp:^1"],
+    ):
+        text = "".join(f"    {line}\n" for line in lines)
+        add("adopt", workload % text)
+        add("adopt", release % text + "---\n" + workload % text)
 
 
 def of_builds():

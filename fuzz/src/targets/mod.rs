@@ -1,5 +1,6 @@
 //! The targets, and what they share.
 
+pub mod adopt;
 pub mod artifact;
 pub mod cel;
 pub mod edit;
@@ -28,6 +29,7 @@ pub type Target = fn(&[u8]);
 
 /// All targets by their names, which those of the programs and of the folders of inputs are too.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("adopt", adopt::check),
     ("armour", signatures::armour),
     ("cel", cel::check),
     ("edit", edit::check),
