@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::permits::WorkerPermit;
+use bumpwright_secret::wipe_stack;
 
 tokio::task_local! {
     /// The permit of the current reconciliation.
@@ -32,10 +33,13 @@ async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     let permit = PERMIT.try_with(Arc::clone).ok();
     let caught = move || {
         let caught = || catch_unwind(AssertUnwindSafe(work)).map_err(|_| "panicked".to_owned());
-        match &permit {
+        let done = match &permit {
             Some(permit) => permit.job.run(caught),
             None => caught(),
-        }
+        };
+        // The thread waits for other work with the stack that it has now.
+        wipe_stack();
+        done
     };
     match tokio::task::spawn_blocking(caught).await {
         Ok(result) => result,
@@ -55,5 +59,57 @@ pub async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     tokio::select! {
         done = on_a_thread(work) => done,
         () = permit.cancelled() => Err("the object is deleted meanwhile".to_owned()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs::File;
+    use std::hint::black_box;
+    use std::os::unix::fs::FileExt as _;
+
+    use super::*;
+
+    /// Bytes that are nowhere else: they are made on the stack, so deep that no later call comes there.
+    #[inline(never)]
+    fn leave(deep: usize) -> u64 {
+        let mut frame = [0_u8; 4096];
+        if deep > 0 {
+            black_box(&mut frame);
+            return leave(deep - 1);
+        }
+        for (n, byte) in frame.iter_mut().enumerate() {
+            *byte = mark(n);
+        }
+        black_box(&mut frame);
+        frame.as_ptr().addr() as u64
+    }
+
+    fn mark(n: usize) -> u8 {
+        u8::try_from(n * 7 % 251).unwrap_or_default() ^ 0x5a
+    }
+
+    fn is_there(address: u64) -> bool {
+        let mut bytes = [0; 1024];
+        let memory = File::open("/proc/self/mem").unwrap();
+        memory.read_exact_at(&mut bytes, address + 1024).unwrap();
+        bytes
+            .iter()
+            .enumerate()
+            .filter(|(n, byte)| **byte == mark(n + 1024))
+            .count()
+            > 512
+    }
+
+    #[tokio::test]
+    async fn what_work_leaves_on_its_stack_is_gone() {
+        let left = || {
+            let address = leave(5);
+            assert!(is_there(address), "it is not where it is looked for");
+            address
+        };
+        let address = run(left).await.unwrap();
+        assert!(!is_there(address), "the thread waits with what was on its stack");
     }
 }
