@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::grammar::{Grammar, Values, agree, keeps};
-use crate::peer::{Peer, run, tool};
+use crate::peer::{Peer, run};
+use crate::tool::tool;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/formats_peers");
 

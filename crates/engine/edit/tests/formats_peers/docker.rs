@@ -6,7 +6,8 @@ use std::process::Command;
 use serde_json::Value as Json;
 
 use crate::grammar::{Grammar, Values, agree, keeps};
-use crate::peer::{run, tool};
+use crate::peer::run;
+use crate::tool::tool;
 
 const FILES: Grammar = Grammar {
     name: "Dockerfile",

@@ -10,3 +10,5 @@ mod marks;
 mod parsers;
 mod peer;
 mod shell;
+#[path = "../../../../../tests/tools/tool.rs"]
+mod tool;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::grammar::{Grammar, Values, agree, keeps};
-use crate::peer::{run, tool};
+use crate::peer::run;
+use crate::tool::tool;
 
 const SCRIPTS: Grammar = Grammar {
     name: "build.sh",
