@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::args::Init;
 use bumpwright_adopt::SourceFile;
+use bumpwright_kustomize::kustomization::NAMES;
 use bumpwright_propose::Proposal;
 
 /// Its name, where none is given.
 const FILE: &str = "image-automation.yaml";
 /// The folder that `flux bootstrap` makes.
 const FLUX: &str = "flux-system";
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Where the objects go.
 pub(super) fn of(args: &Init, sources: &[SourceFile]) -> PathBuf {
@@ -42,7 +42,7 @@ pub(super) fn note(place: &Path, sources: &[SourceFile], proposal: &Proposal) ->
         let path = Path::new(&source.name);
         let is_kustomization = path
             .file_name()
-            .is_some_and(|name| KUSTOMIZATIONS.iter().any(|known| name == *known));
+            .is_some_and(|name| NAMES.iter().any(|known| name == *known));
         is_kustomization && path.parent().is_some_and(|own| own == folder)
     })?;
     let name = place.file_name()?.to_string_lossy();

@@ -37,8 +37,9 @@ pub(crate) fn without(old: &str, new: &str, removals: &[Removal]) -> (String, us
         let ways = ways_to(&documents, std::slice::from_ref(removal));
         let shorter = ways.as_ref().and_then(|ways| ways.first()).ok_or_else(unusual);
         let shorter = shorter.and_then(|(way, keys)| {
-            keys.iter()
-                .try_fold(text.clone(), |text, key| without_one(&text, way, key))
+            keys.iter().try_fold(text.clone(), |text, key| {
+                without_all(&text, &[(way.clone(), std::slice::from_ref(key))]).ok_or_else(unusual)
+            })
         });
         match shorter {
             Ok(shorter) => {
@@ -92,27 +93,6 @@ fn unusual() -> String {
 
 fn parsed(text: &str) -> Result<Vec<Rc<Node>>, String> {
     parse_as_written(text).map_err(|error| error.message)
-}
-
-fn without_one(text: &str, way: &Way, key: &str) -> Result<String, String> {
-    let documents = parsed(text)?;
-    let metadata = follow(&documents, way).ok_or_else(unusual)?;
-    let annotations = metadata.get("annotations").ok_or_else(unusual)?;
-    let (map, gone) = match annotations.entries().len() {
-        1 => (metadata, "annotations"),
-        _ => (annotations, key),
-    };
-    let span = removal(text, map, gone).ok_or_else(unusual)?;
-    let (Some(before), Some(after)) = (text.get(..span.start), text.get(span.end..)) else {
-        return Err(unusual());
-    };
-    let new = format!("{before}{after}");
-    let mut moves = Moves::default();
-    moves.remove(annotation(way, key));
-    match moves.explain(&documents, &new) {
-        true => Ok(new),
-        false => Err(unusual()),
-    }
 }
 
 /// The ways to the mappings whose annotations go; none if one of them is not found.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{FileKind, Part, Setter, file_kind, mark, mark_at, scan};
+use bumpwright_edit::{FileKind, Part, Setter, file_kind, mark, mark_at, obstacles, scan};
 use bumpwright_policy::PolicyName;
 
 use super::annotations::{Removal, without};
@@ -275,23 +275,10 @@ impl<'a> Draft<'a> {
 fn free_fields(text: &str, documents: &[Rc<Node>]) -> Option<BTreeSet<usize>> {
     let nodes = documents.iter().flat_map(|document| document.all());
     let scalars = nodes.filter(|node| node.text().is_some());
-    // Any policy does.
-    let setter = Setter {
-        policy: PolicyName::new("any", "any"),
-        part: Part::Reference,
-    };
-    let wanted: BTreeMap<usize, Setter> = scalars.map(|node| (node.span.start, setter.clone())).collect();
-    let marking = mark_at(text, &wanted).ok()?;
-    let places: BTreeMap<(usize, usize), usize> = documents
-        .iter()
-        .flat_map(|document| document.all())
-        .map(|node| ((node.place.line, node.place.column), node.span.start))
-        .collect();
-    let free = marking.changed.iter();
-    Some(
-        free.filter_map(|field| places.get(&(field.line, field.column)).copied())
-            .collect(),
-    )
+    let mut starts: BTreeSet<usize> = scalars.map(|node| node.span.start).collect();
+    let blocked = obstacles(text, starts.iter().copied()).ok()?;
+    starts.retain(|start| !blocked.contains_key(start));
+    Some(starts)
 }
 
 /// The fields that have a marker of the policy from before.

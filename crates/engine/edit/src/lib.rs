@@ -41,7 +41,9 @@ pub use file::{
     FileKind, Format, Formats, OTHER_LIMIT, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked,
     may_be_marked,
 };
-pub use marking::{LeftField, Marking, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, unmark};
+pub use marking::{
+    LeftField, Marking, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles, unmark,
+};
 pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict};
 pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};

@@ -6,8 +6,10 @@ use std::ops::Range;
 use bumpwright_adopt::{Files, Parsed};
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{FileKind, Part, Setter, file_kind, is_same_image, mark_at};
-use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
+use bumpwright_edit::{
+    FileKind, ImageField, ImageKeys, Part, file_kind, is_same_image, obstacles, of_images_entry, of_values_mapping,
+};
+use bumpwright_policy::{LatestRef, Reference, Validation};
 
 /// How many lines at the beginning of a file may say that a program made it.
 const HEAD_LINES: usize = 20;
@@ -103,12 +105,14 @@ impl Survey {
     }
 
     fn take(&mut self, file: &Parsed<'_>, n: usize, uses: Vec<Raw>, replaced: &BTreeMap<String, String>) {
-        let obstacles = obstacles(file, &uses);
+        let fields = uses.iter().filter(|raw| raw.obstacle().is_none());
+        let starts = fields.flat_map(|raw| raw.fields.keys().copied());
+        let obstacles = obstacles(file.text, starts);
         for raw in uses {
             let by = replaced.get(&raw.image).filter(|_| raw.part == Part::Reference);
             let blocked = obstacles
                 .as_ref()
-                .map_or_else(|why| Some(&**why), |blocked| blocked.get(&raw.place).copied());
+                .map_or_else(|why| Some(&**why), |blocked| blocked.get(&raw.start).copied());
             let why = match by {
                 Some(by) => Some(format!("`images` of {by} sets it: the field there counts")),
                 None => raw
@@ -148,9 +152,7 @@ struct Raw {
 }
 
 impl Raw {
-    fn of(node: &Node, part: Part, image: &str, tag: &str, digest: Option<&Node>) -> Self {
-        let mut fields = BTreeMap::from([(node.span.start, part)]);
-        fields.extend(digest.map(|digest| (digest.span.start, Part::Digest)));
+    fn of(node: &Node, part: Part, image: &str, tag: &str, fields: BTreeMap<usize, Part>) -> Self {
         Self {
             place: node.place,
             start: node.span.start,
@@ -158,14 +160,17 @@ impl Raw {
             part,
             image: image.to_owned(),
             tag: tag.to_owned(),
-            has_digest: digest.is_some(),
+            has_digest: fields.values().any(|part| *part == Part::Digest),
             fields,
         }
     }
 
-    fn named(mut self, name: Option<&Node>) -> Self {
-        self.fields.extend(name.map(|name| (name.span.start, Part::Name)));
-        self
+    /// A tag with the fields beside it, which the byte where each begins numbers.
+    fn of_tag(tag: &Node, fields: Vec<ImageField>) -> Option<Self> {
+        let image = fields.first()?.image.clone();
+        let fields = fields.into_iter().map(|field| (field.number, field.part));
+        let raw = Self::of(tag, Part::Tag, &image, tag.text()?, fields.collect());
+        is_image(&image).then_some(raw)
     }
 
     fn into_use(self, file: usize) -> Use {
@@ -220,31 +225,29 @@ fn is_ours(document: &Node) -> bool {
 }
 
 fn of_mapping(node: &Node, found: &mut Vec<Raw>) {
-    let scalar = |key: &str| node.get(key).filter(|node| node.text().is_some());
-    let text = |key: &str| scalar(key).and_then(Node::text).unwrap_or_default();
-    // An entry of `images` of a kustomization.
-    if let Some(tag) = scalar("newTag") {
-        let new = scalar("newName");
-        let image = new.or_else(|| scalar("name")).and_then(Node::text).unwrap_or_default();
-        if is_image(image) {
-            found.push(Raw::of(tag, Part::Tag, image, tag.text().unwrap_or_default(), scalar("digest")).named(new));
-        }
+    let scalar = |key: &str| {
+        let value = node.get(key)?;
+        Some((value.text()?, value.span.start))
+    };
+    if let Some(tag) = node.get("newTag") {
+        found.extend(Raw::of_tag(tag, of_images_entry(scalar)));
     }
-    // Values of Helm charts.
-    if let Some(tag) = scalar("tag") {
-        let key = ["repository", "image"].into_iter().find(|key| scalar(key).is_some());
-        let name = key.and_then(scalar);
-        let host = text("registry");
-        let path = name.and_then(Node::text).unwrap_or_default();
-        let joined = format!("{host}/{path}");
-        let (image, name) = match !host.is_empty() && key == Some("repository") {
-            true => (joined.as_str(), None),
-            false => (path, name),
-        };
-        let digest = scalar("digest").filter(|digest| digest.text().is_some_and(|text| !text.is_empty()));
-        if is_image(image) && LatestRef::split(image) == (image, None, None) {
-            found.push(Raw::of(tag, Part::Tag, image, tag.text().unwrap_or_default(), digest).named(name));
+    if let Some(tag) = node.get("tag") {
+        // Some charts have the whole name in `image`.
+        let is_usual = scalar("repository").is_some();
+        let mut keys = ImageKeys::default();
+        if !is_usual {
+            "image".clone_into(&mut keys.repository);
         }
+        let fields = of_values_mapping(&keys, |key| {
+            scalar(key).filter(|(text, _)| match key {
+                "registry" => is_usual && !text.is_empty(),
+                "digest" => !text.is_empty(),
+                _ => true,
+            })
+        });
+        let raw = Raw::of_tag(tag, fields);
+        found.extend(raw.filter(|raw| LatestRef::split(&raw.image) == (raw.image.as_str(), None, None)));
     }
     for entry in node.entries() {
         let key = entry.name();
@@ -265,7 +268,8 @@ fn reference(node: &Node) -> Option<Raw> {
     let is_it = (tag.is_some() || digest.is_some()) && is_image(name);
     let is_spaced = node.text()?.contains(char::is_whitespace);
     (is_it && !is_spaced).then(|| {
-        let mut raw = Raw::of(node, Part::Reference, name, tag.unwrap_or_default(), None);
+        let fields = BTreeMap::from([(node.span.start, Part::Reference)]);
+        let mut raw = Raw::of(node, Part::Reference, name, tag.unwrap_or_default(), fields);
         raw.has_digest = digest.is_some();
         raw
     })
@@ -323,29 +327,4 @@ fn untouchable(file: &Parsed<'_>) -> Option<String> {
         line.contains("do not edit") || line.contains("@generated")
     });
     is_made.then(|| "a program makes this file, as its head says: what it makes it from is the place".to_owned())
-}
-
-/// The fields that no marker can be put behind, by the place of each.
-///
-/// # Errors
-/// Why none can be put anywhere in the file.
-fn obstacles(file: &Parsed<'_>, uses: &[Raw]) -> Result<BTreeMap<Place, &'static str>, String> {
-    let setter = |part| Setter {
-        policy: PolicyName::new("a", "b"),
-        part,
-    };
-    let fields = uses.iter().filter(|raw| raw.obstacle().is_none());
-    let wanted: BTreeMap<usize, Setter> = fields
-        .flat_map(|raw| raw.fields.iter().map(|(start, part)| (*start, setter(*part))))
-        .collect();
-    let left = mark_at(file.text, &wanted)?.left.into_iter();
-    Ok(left
-        .map(|field| {
-            let place = Place {
-                line: field.line,
-                column: field.column,
-            };
-            (place, field.why)
-        })
-        .collect())
 }

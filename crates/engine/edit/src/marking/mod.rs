@@ -12,7 +12,7 @@ use super::lines::Lines;
 use super::model::Setter;
 use bumpwright_policy::PolicyName;
 pub use unmark::unmark;
-pub use yaml::{field_on, mark, mark_at};
+pub use yaml::{field_on, mark, mark_at, obstacles};
 
 /// A field that was given a marker, or lost one.
 #[derive(Clone, Debug, PartialEq, Eq)]

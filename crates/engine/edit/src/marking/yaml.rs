@@ -1,6 +1,6 @@
 //! Markers behind the fields of YAML files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
@@ -67,6 +67,30 @@ pub fn mark_at(text: &str, wanted: &BTreeMap<usize, Setter>) -> Result<Marking, 
     marking.left.extend(left);
     marking.left.sort_by_key(|field| (field.line, field.column));
     Ok(marking)
+}
+
+/// Why fields of a YAML file can have no marker, by the byte where each begins; those that are left out can have one. All are tried at once,
+/// which costs as much as one.
+///
+/// # Errors
+/// The file does not parse, or markers would not be read where they are put.
+pub fn obstacles(text: &str, starts: impl IntoIterator<Item = usize>) -> Result<BTreeMap<usize, &'static str>, String> {
+    // Any policy does.
+    let setter = Setter {
+        policy: PolicyName::new("a", "b"),
+        part: Part::Reference,
+    };
+    let wanted: BTreeMap<usize, Setter> = starts.into_iter().map(|start| (start, setter.clone())).collect();
+    let marking = mark_at(text, &wanted)?;
+    let free: BTreeSet<(usize, usize)> = marking.changed.iter().map(|field| (field.line, field.column)).collect();
+    let left = marking.left.iter().map(|field| ((field.line, field.column), field.why));
+    let left: BTreeMap<(usize, usize), &'static str> = left.collect();
+    let lines = Lines::of(text);
+    let places = wanted.into_keys().map(|start| (start, lines.place(start)));
+    let blocked = places.filter(|(_, place)| !free.contains(place));
+    Ok(blocked
+        .map(|(start, place)| (start, left.get(&place).copied().unwrap_or("it has a marker")))
+        .collect())
 }
 
 /// Where the field begins that is on a line, both from 1; with a column the one that begins there.
