@@ -1,7 +1,11 @@
 //! `bumpwright init`: from a folder and a real registry to policies and markers that `update` follows.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bumpwright_testkit::cli::{Bench, files};
-use bumpwright_testkit::registry::Registry;
+use bumpwright_testkit::registry::{Access, Options, Registry};
+use bumpwright_testkit::reply::Reply;
+use bumpwright_testkit::stub_http::StubHttp;
 
 /// A repository as `flux bootstrap` leaves it, with two workloads and a chart's values.
 fn fleet(host: &str) -> Bench {
@@ -137,6 +141,86 @@ fn programs_get_all_of_it_as_json() {
     assert_eq!(document["left"][0]["error"], true);
     assert_eq!(document["written"], false);
     assert_eq!(document["objects"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn repositories_that_are_there_log_in_and_new_ones_do_as_they_do() {
+    let access = Access::Password("robot", "s3cret");
+    let Some(registry) = Registry::with(&Options {
+        access,
+        ..Options::default()
+    }) else {
+        return;
+    };
+    let host = registry.host();
+    let images = registry.images();
+    images.tags("acme/web", &["1.0.0", "1.1.0"]);
+    images.tags("acme/api", &["2.0.0", "2.3.0"]);
+    let bench = Bench::new();
+    bench.write(
+        "fleet/a.yaml",
+        format!("image: {host}/acme/web:1.0.0\n---\nimage: {host}/acme/api:2.0.0\n"),
+    );
+    let there = format!(
+        "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {{name: web, namespace: flux-system}}\n\
+         spec: {{image: {host}/acme/web, interval: 1h, secretRef: {{name: login}}}}\n"
+    );
+    bench.write("fleet/repository.yaml", there);
+    let ran = bench.run(&["init", "fleet"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    let reason = "; Secret flux-system/login, which it logs in with in the cluster, is not among -f\n";
+    assert_eq!(ran.err.matches(reason).count(), 2, "{}", ran.err);
+    let login = STANDARD.encode("robot:s3cret");
+    let configuration = format!("{{\"auths\": {{\"{host}\": {{\"auth\": \"{login}\"}}}}}}");
+    let secret = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: login, namespace: flux-system}}\ntype: kubernetes.io/dockerconfigjson\n\
+         stringData:\n  .dockerconfigjson: '{configuration}'\n"
+    );
+    bench.write("secret.yaml", secret);
+    let ran = bench.ok(&["init", "fleet", "-f", "secret.yaml", "--write"]);
+    assert!(
+        ran.out.starts_with("marked 2 fields in 1 file; 3 objects"),
+        "{}\n{}",
+        ran.out,
+        ran.err
+    );
+    assert!(!ran.err.contains("your own login"), "{}", ran.err);
+    let manifests = bench.read("fleet/image-automation.yaml");
+    let new = format!(
+        "  name: api\n  namespace: flux-system\nspec:\n  image: {host}/acme/api\n  interval: 10m\n  secretRef:\n    name: login\n"
+    );
+    assert!(manifests.contains(&new), "{manifests}");
+}
+
+#[test]
+fn charts_of_helm_repositories_are_followed() {
+    let index = "entries:\n  web:\n  - {version: 1.2.0}\n  - {version: 1.10.0}\n  - {version: 2.0.0}\n";
+    let server = StubHttp::start(|request| match request.path.as_str() {
+        "/charts/index.yaml" => Reply::text(200, index),
+        _ => Reply::status(404),
+    });
+    let bench = Bench::new();
+    let release = format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web}}\nspec:\n  chart:\n    spec:\n      chart: web\n      \
+         version: 1.2.0\n      sourceRef: {{kind: HelmRepository, name: acme}}\n---\napiVersion: source.toolkit.fluxcd.io/v1\n\
+         kind: HelmRepository\nmetadata: {{name: acme}}\nspec: {{url: 'http://{}/charts', interval: 1h}}\n",
+        server.host()
+    );
+    bench.write("fleet/release.yaml", release);
+    let ran = bench.ok(&["init", "fleet", "--write"]);
+    assert!(ran.err.contains("/charts/web 1.2.0 → 1.10.0: "), "{}", ran.err);
+    let ran = bench.ok(&["update", "fleet"]);
+    assert!(
+        ran.out.contains("1.2.0 → 1.10.0  (flux-system:web-chart:tag)"),
+        "{}\n{}",
+        ran.out,
+        ran.err
+    );
+    assert!(
+        bench
+            .read("fleet/release.yaml")
+            .contains("version: 1.10.0 # {\"$imagepolicy\": \"flux-system:web-chart:tag\"}\n")
+    );
 }
 
 #[test]

@@ -27,11 +27,15 @@ pub struct Init {
     #[arg(long, value_name = "NS", default_value = "flux-system", value_parser = NonEmptyStringValueParser::new())]
     pub namespace: String,
 
-    /// Only this image, without a tag; may be repeated
+    /// Manifests with the Secrets that ImageRepositories in PATH name; a file, a folder, or - for standard input
+    #[arg(short = 'f', long = "filename", value_name = "FILE|DIR")]
+    pub filenames: Vec<PathBuf>,
+
+    /// Only this image or chart, without a tag; may be repeated
     #[arg(long, value_name = "IMAGE")]
     pub image: Vec<String>,
 
-    /// The Secret with the login for the registries, in the namespace of the objects
+    /// The Secret with the login for the registries of new ImageRepositories [default: as those in use for the same host]
     #[arg(long, value_name = "NAME")]
     pub secret_ref: Option<String>,
 
@@ -49,8 +53,9 @@ pub struct Init {
 }
 
 const HELP: &str = "\
-Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts. Registries are asked for their
-tags with your own logins. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch;
+Images are looked for in references with a tag, in `images` of kustomizations, and in values of Helm charts; versions of charts in HelmReleases,
+Chart.yaml, `helmCharts` and Applications; tags of OCIRepositories and GitRepositories. Registries are asked for their tags with the logins
+that ImageRepositories there name, if -f has them, else with your own. What a policy takes is in the manner of the tag in use: versions of its major version, its variant, its branch;
 digests where the tag is one that moves, as latest. Each proposal comes with its reason, and so does each image that is left.
 
 Examples:

@@ -1,14 +1,13 @@
-//! The tags of images, from their registries, with the user's own logins.
+//! The tags of images, from their registries, with the logins that their repositories name, else the user's own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cli::images::Images;
-use crate::cli::policy::repository;
 use crate::cli::words;
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_policy::{Reference, Validation};
-use bumpwright_propose::{Answers, Proposal};
+use bumpwright_propose::{Answers, Listing, Proposal};
 use bumpwright_registry::{Login, LoginLocations, UserKeychain};
 
 /// How many images are asked about in one run.
@@ -18,40 +17,69 @@ const MOST_IMAGES: usize = 1000;
 pub(super) struct Asked {
     pub(super) answers: Answers,
     scanned: BTreeSet<String>,
+    /// Images whose repositories say how to log in.
+    with_login: BTreeSet<String>,
 }
 
-/// Asks the registries of these images, several at a time.
-pub(super) fn tags<'i>(images: impl Iterator<Item = &'i String>) -> Asked {
-    let names: Vec<&String> = images.collect();
-    let (asked, more) = names.split_at(names.len().min(MOST_IMAGES));
-    let repositories: Vec<Arc<ImageRepository>> = asked.iter().map(|image| Arc::new(repository(image))).collect();
-    let registries = Images::new(&Objects::default());
+/// Asks the registries of these repositories, several at a time; `objects` has the Secrets that they name.
+pub(super) fn tags(repositories: BTreeMap<Listing, ImageRepository>, objects: &Objects) -> Asked {
+    let mut all = repositories.into_iter();
+    let asked: Vec<(Listing, Arc<ImageRepository>)> = all
+        .by_ref()
+        .take(MOST_IMAGES)
+        .map(|(listing, repository)| (listing, Arc::new(repository)))
+        .collect();
+    let repositories: Vec<Arc<ImageRepository>> = asked.iter().map(|(_, repository)| Arc::clone(repository)).collect();
+    let registries = Images::new(objects);
     registries.scan(&repositories);
     let answer = |repository: &ImageRepository| match registries.batch().tags(repository) {
         Some(Ok(tags)) => Ok(tags.tags.clone()),
-        Some(Err(error)) => Err(error.to_string()),
+        Some(Err(error)) => Err(format!("{error}{}", without_secret(repository, objects))),
         None => Err("its registry was not asked".to_owned()),
     };
-    let mut answers: Answers = asked
-        .iter()
-        .zip(&repositories)
-        .map(|(image, repository)| ((*image).clone(), answer(repository)))
-        .collect();
-    for image in more {
-        let why = format!("{MOST_IMAGES} images are asked about in one run; write these, and run again");
-        answers.insert((*image).clone(), Err(why));
-    }
+    let logs_in = |repository: &&Arc<ImageRepository>| {
+        let spec = &repository.spec;
+        spec.secret_ref.is_some() || !spec.service_account_name.is_empty() || repository.provider() != "generic"
+    };
+    let with_login = repositories.iter().filter(logs_in);
+    let with_login = with_login.map(|repository| repository.spec.image.clone()).collect();
     let scanned = registries.notes();
-    Asked { answers, scanned }
+    let mut answers: Answers = asked
+        .into_iter()
+        .map(|(listing, repository)| (listing, answer(&repository)))
+        .collect();
+    for (listing, _) in all {
+        let why = format!("{MOST_IMAGES} images are asked about in one run; write these, and run again");
+        answers.insert(listing, Err(why));
+    }
+    Asked {
+        answers,
+        scanned,
+        with_login,
+    }
+}
+
+/// The Secret that a repository names and that is not at hand.
+fn without_secret(repository: &ImageRepository, objects: &Objects) -> String {
+    let secret = repository
+        .spec
+        .secret_ref
+        .as_ref()
+        .map(|secret| repository.beside(&secret.name));
+    match secret.filter(|secret| objects.secret(secret).is_none()) {
+        Some(secret) => format!("; Secret {secret}, which it logs in with in the cluster, is not among -f"),
+        None => String::new(),
+    }
 }
 
 impl Asked {
     /// What is worth knowing: of the scans, and which registries the cluster may need logins for.
-    pub(super) fn notes(&self, proposal: &Proposal, has_secret: bool) -> Vec<String> {
+    pub(super) fn notes(&self, proposal: &Proposal) -> Vec<String> {
         let mut notes: Vec<String> = self.scanned.iter().cloned().collect();
         let new = proposal.policies.iter().filter(|policy| !policy.is_known);
-        let images: BTreeSet<&String> = new.map(|policy| &policy.image).collect();
-        if has_secret || images.is_empty() {
+        let images = new.map(|policy| &policy.image);
+        let images: BTreeSet<&String> = images.filter(|image| !self.with_login.contains(*image)).collect();
+        if images.is_empty() {
             return notes;
         }
         let Ok(keychain) = UserKeychain::load(&LoginLocations::from_environment()) else {

@@ -12,13 +12,15 @@ use std::process::ExitCode;
 
 use crate::cli::console::{complain, say};
 use crate::cli::files::{FoundFiles, find, in_repositories};
+use crate::cli::load;
 use crate::cli::update::author;
 use crate::cli::words;
 use args::Init;
 use bumpwright_adopt::{Files, SourceFile};
+use bumpwright_api::UnknownFields;
 use bumpwright_edit::{FileKind, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
-use bumpwright_propose::{Options, propose, survey};
+use bumpwright_propose::{Options, propose, repositories, survey};
 use bumpwright_update::rules_above;
 
 const FAILED: u8 = 2;
@@ -46,11 +48,12 @@ fn proposed(args: &Init) -> Result<bool, String> {
     let sources = in_repositories(std::slice::from_ref(&args.path), files, Path::new(""));
     let files = Files::read(&sources);
     let survey = survey(&files, &marked(args, &sources)?, &args.image);
-    let asked = ask::tags(survey.images.keys());
+    let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
+    let asked = ask::tags(repositories(&files, &survey, &options), &objects);
     let mut proposal = propose(&files, &survey, &asked.answers, &options);
     let place = place::of(args, &sources);
     proposal.notes.extend(place::note(&place, &sources, &proposal));
-    proposal.notes.extend(asked.notes(&proposal, args.secret_ref.is_some()));
+    proposal.notes.extend(asked.notes(&proposal));
     if hidden.get() > 0 {
         let count = words::count(hidden.get(), "file");
         let note =
@@ -130,7 +133,8 @@ fn marked(args: &Init, sources: &[SourceFile]) -> Result<Vec<Vec<Range<usize>>>,
 /// Images that were asked for and are not there.
 fn unused<'a>(args: &'a Init, survey: &bumpwright_propose::Survey) -> impl Iterator<Item = &'a String> {
     let left = survey.left.iter().map(|left| &left.image);
-    let known: Vec<String> = survey.images.keys().chain(&survey.done).chain(left).cloned().collect();
+    let found = survey.images.keys().map(|listing| &listing.image);
+    let known: Vec<String> = found.chain(&survey.done).chain(left).cloned().collect();
     let is_there = move |image: &&String| known.iter().any(|one| bumpwright_edit::is_same_image(one, image));
     args.image.iter().filter(move |image| !is_there(image))
 }

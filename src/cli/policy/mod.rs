@@ -23,7 +23,6 @@ use crate::cli::load;
 use args::{Output, Policy};
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
 use find::{Finding, Question, Subject, find};
-pub use flags::repository;
 
 /// Runs the command.
 #[must_use]

@@ -109,11 +109,20 @@ impl<'a> Files<'a> {
     /// All objects, those of lists too, with the number of their file.
     #[must_use]
     pub fn objects(&self) -> Vec<(usize, &Node)> {
+        let files = self.parsed.iter().enumerate();
+        files
+            .flat_map(|(n, file)| file.objects().into_iter().map(move |node| (n, node)))
+            .collect()
+    }
+}
+
+impl Parsed<'_> {
+    /// Its objects, those of lists too.
+    #[must_use]
+    pub fn objects(&self) -> Vec<&Node> {
         let mut objects = Vec::new();
-        for (n, file) in self.parsed.iter().enumerate() {
-            for document in &file.documents {
-                unwrap_lists(n, document, 0, &mut objects);
-            }
+        for document in &self.documents {
+            unwrap_lists(document, 0, &mut objects);
         }
         objects
     }
@@ -144,14 +153,11 @@ fn read(source: &SourceFile) -> Parsed<'_> {
     }
 }
 
-fn unwrap_lists<'n>(file: usize, node: &'n Node, depth: usize, out: &mut Vec<(usize, &'n Node)>) {
+fn unwrap_lists<'n>(node: &'n Node, depth: usize, out: &mut Vec<&'n Node>) {
     let is_list = node.field_text("kind").is_some_and(|kind| kind.ends_with("List"));
     match node.field("items").filter(|_| is_list && depth < MAX_LIST_DEPTH) {
-        Some(items) => items
-            .items()
-            .iter()
-            .for_each(|item| unwrap_lists(file, item, depth + 1, out)),
-        None => out.push((file, node)),
+        Some(items) => items.items().iter().for_each(|item| unwrap_lists(item, depth + 1, out)),
+        None => out.push(node),
     }
 }
 

@@ -32,6 +32,6 @@ pub use draft::{Adoption, Edited, Options};
 pub use files::{Files, Parsed, SourceFile, common, object, parent};
 pub use flux_v1::flux_v1;
 pub use image::object_name;
-pub use objects::{Kind, Policy, Repository, Rule};
+pub use objects::{Access, Kind, Policy, Repository, Rule};
 pub use remarks::{Remark, Weight};
 pub use render::{Commits, automation, policy, repository};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bumpwright_api::RepositoryKind;
 use bumpwright_policy::PolicyName;
 
 use super::files::{Files, common};
@@ -40,10 +41,29 @@ pub(crate) struct Wanted {
 pub struct Repository {
     /// The image, without a tag.
     pub image: String,
+    /// What it is a repository of.
+    pub kind: RepositoryKind,
     /// Regular expressions of tags that do not count.
     pub exclusions: Vec<String>,
-    /// The Secret with the login.
+    /// How it is reached.
+    pub access: Access,
+}
+
+/// How the host of an ImageRepository is reached: the fields of its `spec` of these names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// `secretRef`: the Secret with the login.
     pub secret: Option<String>,
+    /// `certSecretRef`.
+    pub certificates: Option<String>,
+    /// `proxySecretRef`.
+    pub proxy: Option<String>,
+    /// `serviceAccountName`.
+    pub service_account: Option<String>,
+    /// `provider`.
+    pub provider: Option<String>,
+    /// `insecure`.
+    pub insecure: bool,
 }
 
 /// An ImagePolicy.
@@ -167,8 +187,12 @@ impl Objects {
         let names: Vec<String> = names.iter().map(|name| object_name(name)).collect();
         let repository = Repository {
             image: wanted.image,
+            kind: RepositoryKind::Oci,
             exclusions: wanted.exclusions,
-            secret: wanted.secret,
+            access: Access {
+                secret: wanted.secret,
+                ..Access::default()
+            },
         };
         let short = object_name(Named::split(&repository.image).short());
         let of_image: Vec<String> = [short].into_iter().chain(names.iter().cloned()).collect();

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use bumpwright_api::RepositoryKind;
 use bumpwright_policy::PolicyName;
 
-use super::objects::{Git, Objects, Policy, Repository, Rule};
+use super::objects::{Access, Git, Objects, Policy, Repository, Rule};
 
 /// Of ImageRepositories without an exclusion list; one with a list has it besides, so that signatures are no tags there either.
 const SIGNATURES: &str = r"^.*\.sig$";
@@ -63,11 +64,13 @@ fn map(out: &mut String, indent: usize, key: &str, entries: &BTreeMap<String, St
 /// An ImageRepository.
 #[must_use]
 pub fn repository(name: &PolicyName, object: &Repository, interval: &str) -> String {
-    let mut out = head("image", "ImageRepository", name, &BTreeMap::new());
-    let _ = writeln!(out, "  image: {}\n  interval: {interval}", scalar(&object.image));
-    if let Some(secret) = &object.secret {
-        let _ = writeln!(out, "  secretRef:\n    name: {}", scalar(secret));
+    let mut annotations = BTreeMap::new();
+    if object.kind != RepositoryKind::Oci {
+        annotations.insert("bumpwright.dev/kind".to_owned(), object.kind.as_str().to_owned());
     }
+    let mut out = head("image", "ImageRepository", name, &annotations);
+    let _ = writeln!(out, "  image: {}\n  interval: {interval}", scalar(&object.image));
+    access(&mut out, &object.access);
     if !object.exclusions.is_empty() {
         out.push_str("  exclusionList:\n");
         let own = match object.exclusions.len() < MAX_EXCLUSIONS {
@@ -79,6 +82,31 @@ pub fn repository(name: &PolicyName, object: &Repository, interval: &str) -> Str
         }
     }
     out
+}
+
+fn access(out: &mut String, access: &Access) {
+    let texts = [
+        ("provider", &access.provider),
+        ("serviceAccountName", &access.service_account),
+    ];
+    for (key, value) in texts {
+        if let Some(value) = value {
+            let _ = writeln!(out, "  {key}: {}", scalar(value));
+        }
+    }
+    if access.insecure {
+        out.push_str("  insecure: true\n");
+    }
+    let secrets = [
+        ("secretRef", &access.secret),
+        ("certSecretRef", &access.certificates),
+        ("proxySecretRef", &access.proxy),
+    ];
+    for (key, name) in secrets {
+        if let Some(name) = name {
+            let _ = writeln!(out, "  {key}:\n    name: {}", scalar(name));
+        }
+    }
 }
 
 /// An ImagePolicy.

@@ -59,7 +59,7 @@ pub struct ImageRepositorySpec {
 }
 
 /// What an ImageRepository is (`bumpwright.dev/kind`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RepositoryKind {
     /// A repository of a registry, with its tags.
     #[default]
@@ -93,6 +93,18 @@ impl From<&NamespaceSelector> for LabelSelector {
         Self {
             match_labels: selector.match_labels.clone(),
             ..Self::default()
+        }
+    }
+}
+
+impl RepositoryKind {
+    /// The value of the annotation.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Oci => "oci",
+            Self::Helm => "helm",
+            Self::GitTags => "git-tags",
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use bumpwright_adopt::Files;
 use bumpwright_api::{ImagePolicy, ImageRepository, Object, ObjectName, read_leniently};
-use bumpwright_edit::is_same_image;
 use bumpwright_policy::PolicyName;
+
+use super::listing::Listing;
 
 /// Those of all files, in their order.
 pub(crate) struct Known {
@@ -26,34 +27,34 @@ impl Known {
         Self { repositories, policies }
     }
 
-    fn of_image<'k>(&'k self, image: &'k str) -> impl Iterator<Item = ObjectName> + 'k {
-        let same = self
-            .repositories
-            .iter()
-            .filter(move |one| is_same_image(&one.spec.image, image));
-        same.map(|one| one.name())
+    fn of_listing<'k>(&'k self, listing: &'k Listing) -> impl Iterator<Item = ObjectName> + 'k {
+        let same = self.repositories.iter().filter(move |one| listing.is_of(one));
+        same.map(ImageRepository::name)
     }
 
-    /// The repository of an image in a namespace; one without a namespace may come to be in it.
-    pub(crate) fn repository(&self, image: &str, namespace: &str) -> Option<PolicyName> {
-        let is_here = |one: &&ImageRepository| {
+    /// Those of a namespace; one without a namespace may come to be in it.
+    pub(crate) fn repositories<'k>(&'k self, namespace: &'k str) -> impl Iterator<Item = &'k ImageRepository> {
+        self.repositories.iter().filter(move |one| {
             let own = one.metadata.namespace.as_deref().unwrap_or_default();
-            is_same_image(&one.spec.image, image) && (own.is_empty() || own == namespace)
-        };
-        let found = self.repositories.iter().find(is_here)?;
-        Some(PolicyName::new(namespace, found.metadata.name.clone()))
+            own.is_empty() || own == namespace
+        })
+    }
+
+    /// The repository of an image in a namespace.
+    pub(crate) fn repository<'k>(&'k self, listing: &Listing, namespace: &'k str) -> Option<&'k ImageRepository> {
+        self.repositories(namespace).find(|one| listing.is_of(one))
     }
 
     /// A policy of the image that takes the tag in use, and chooses one that is not older; and that one. The namespace is empty where none
     /// is written.
     pub(crate) fn policy(
         &self,
-        image: &str,
+        listing: &Listing,
         tags: &[String],
         current: &str,
         is_pinned: bool,
     ) -> Option<(PolicyName, String)> {
-        let repositories: Vec<ObjectName> = self.of_image(image).collect();
+        let repositories: Vec<ObjectName> = self.of_listing(listing).collect();
         self.policies.iter().find_map(|policy| {
             let repository = policy.repository()?;
             let has_digest = policy.spec.as_ref()?.digest_reflection_policy.as_deref();

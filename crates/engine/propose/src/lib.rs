@@ -1,8 +1,8 @@
-//! Policies, repositories, an automation and markers for images that no policy follows yet, from the files that use them and the tags
+//! Policies, repositories, an automation and markers for images and charts that no policy follows yet, from the files that use them and the tags
 //! that registries have.
 //!
 //! ```text
-//! files ─▶ uses (fields of an image without a marker) ─▶ survey ─▶ images to ask registries about
+//! files ─▶ uses, charts (fields with a version, without a marker) ─▶ survey ─▶ listings: what to ask for tags, and how
 //! tags of an image, tag in use ─▶ tag (pieces) ─▶ shape: the series ─▶ pattern: filter and rule ─▶ evaluated over these tags
 //! survey + tags ─▶ proposal: objects (written by `adopt`), markers (by `edit`), a reason for each, and for all that was left
 //! ```
@@ -12,13 +12,16 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod charts;
 mod known;
+mod listing;
 mod pattern;
 mod proposal;
 mod shape;
 mod tag;
 mod uses;
 
+pub use listing::{Listing, repositories};
 pub use pattern::Choice;
 pub use proposal::{Answers, Options, Proposal, Proposed, propose};
 pub use shape::{Shape, shape};

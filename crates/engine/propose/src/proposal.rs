@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use bumpwright_adopt::{
     Commits, Files, Kind, Policy, Repository, automation, common, object, object_name, parent, policy, repository,
 };
-use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
+use bumpwright_api::{Place, RepositoryKind};
 use bumpwright_edit::{Marking, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 use super::known::Known;
+use super::listing::{Listing, wanted};
 use super::shape::{Shape, shape};
 use super::uses::{Left, Survey, Use};
 
 /// Between two looks, of all objects.
-const INTERVAL: &str = "10m";
+pub(crate) const INTERVAL: &str = "10m";
 /// The columns of comments.
 const WIDTH: usize = 100;
 const MESSAGE: &str =
@@ -73,13 +74,14 @@ pub struct Proposed {
 }
 
 /// What a registry has of an image; an error in words.
-pub type Answers = BTreeMap<String, Result<Vec<String>, String>>;
+pub type Answers = BTreeMap<Listing, Result<Vec<String>, String>>;
 
 /// Objects and markers for the images of the survey.
 #[must_use]
 pub fn propose(files: &Files<'_>, survey: &Survey, answers: &Answers, options: &Options) -> Proposal {
     let mut draft = Draft {
         files,
+        survey,
         options,
         known: Known::of(files),
         repositories: Kind::new(taken(files, "ImageRepository", options)),
@@ -91,9 +93,9 @@ pub fn propose(files: &Files<'_>, survey: &Survey, answers: &Answers, options: &
             ..Proposal::default()
         },
     };
-    for (image, uses) in &survey.images {
-        match answers.get(image) {
-            Some(Ok(tags)) => draft.image(image, uses, tags),
+    for (listing, uses) in &survey.images {
+        match answers.get(listing) {
+            Some(Ok(tags)) => draft.image(listing, uses, tags),
             Some(Err(why)) => draft.leave_all(uses, why, true),
             None => draft.leave_all(uses, "its registry was not asked", true),
         }
@@ -123,6 +125,7 @@ struct Stream<'s> {
 
 struct Draft<'a> {
     files: &'a Files<'a>,
+    survey: &'a Survey,
     options: &'a Options,
     known: Known,
     repositories: Kind<Repository>,
@@ -138,7 +141,7 @@ impl Draft<'_> {
         self.proposal.left.push(Left {
             file: file.unwrap_or_default(),
             place: one.place,
-            image: one.image.clone(),
+            image: one.listing.image.clone(),
             why: why.to_owned(),
             is_error,
         });
@@ -154,17 +157,17 @@ impl Draft<'_> {
         }
     }
 
-    fn image(&mut self, image: &str, uses: &[Use], tags: &[String]) {
+    fn image(&mut self, listing: &Listing, uses: &[Use], tags: &[String]) {
         let mut streams: Vec<Stream<'_>> = Vec::new();
         let mut by_tag: BTreeMap<(&str, bool), Vec<&Use>> = BTreeMap::new();
         for one in uses {
             by_tag.entry((&one.tag, one.is_pinned())).or_default().push(one);
         }
         for ((tag, is_pinned), uses) in by_tag {
-            if let Some(known) = self.known.policy(image, tags, tag, is_pinned) {
+            if let Some(known) = self.known.policy(listing, tags, tag, is_pinned) {
                 let (name, chosen) = (within(known.0, self.options), known.1);
                 self.mark(&name, &uses);
-                self.tell_known(image, name, tag, chosen, &uses);
+                self.tell_known(&listing.image, name, tag, chosen, &uses);
                 continue;
             }
             match shape(tags, tag) {
@@ -181,10 +184,10 @@ impl Draft<'_> {
         if streams.is_empty() {
             return;
         }
-        let repository = self.repository(image);
+        let repository = self.repository(listing);
         let is_alone = streams.len() == 1;
         for stream in streams {
-            self.stream(image, &repository, stream, is_alone);
+            self.stream(listing, &repository, stream, is_alone);
         }
     }
 
@@ -200,19 +203,15 @@ impl Draft<'_> {
     }
 
     /// The repository of an image: the one that is there, or a new one.
-    fn repository(&mut self, image: &str) -> PolicyName {
-        if let Some(name) = self.known.repository(image, &self.options.namespace) {
-            return name;
+    fn repository(&mut self, listing: &Listing) -> PolicyName {
+        if let Some(known) = self.known.repository(listing, &self.options.namespace) {
+            return PolicyName::new(self.options.namespace.clone(), known.metadata.name.clone());
         }
-        let object = Repository {
-            image: image.to_owned(),
-            exclusions: Vec::new(),
-            secret: self.options.secret.clone(),
-        };
+        let object = wanted(listing, self.survey, &self.known, self.options);
         let count = self.repositories.made.len();
         let name = self
             .repositories
-            .put(&self.options.namespace, &names(image, None), object);
+            .put(&self.options.namespace, &names(listing, None), object);
         if let Some((_, object)) = self.repositories.made.get(count) {
             self.documents.push(repository(&name, object, INTERVAL));
             self.proposal.objects.push(("ImageRepository", name.clone()));
@@ -220,7 +219,7 @@ impl Draft<'_> {
         name
     }
 
-    fn stream(&mut self, image: &str, repository: &PolicyName, stream: Stream<'_>, is_alone: bool) {
+    fn stream(&mut self, listing: &Listing, repository: &PolicyName, stream: Stream<'_>, is_alone: bool) {
         let Stream { shape, current, uses } = stream;
         let hint = (!is_alone).then_some(shape.hint.as_str());
         let object = Policy {
@@ -233,7 +232,7 @@ impl Draft<'_> {
         };
         let name = self
             .policies
-            .put(&repository.namespace, &names(image, hint), object.clone());
+            .put(&repository.namespace, &names(listing, hint), object.clone());
         let chooses = format!("it chooses {} now", shape.chosen);
         let lines = [shape.why.as_str(), &chooses]
             .into_iter()
@@ -243,7 +242,7 @@ impl Draft<'_> {
         self.mark(&name, &uses);
         self.proposal.policies.push(Proposed {
             name,
-            image: image.to_owned(),
+            image: listing.image.clone(),
             is_known: false,
             current,
             chosen: shape.chosen,
@@ -404,8 +403,9 @@ fn places(uses: &[&Use]) -> Vec<(usize, Place)> {
 }
 
 /// Names for the objects of an image, the best first.
-fn names(image: &str, hint: Option<&str>) -> Vec<String> {
-    let (name, ..) = LatestRef::split(image);
+fn names(listing: &Listing, hint: Option<&str>) -> Vec<String> {
+    let (name, ..) = LatestRef::split(&listing.image);
+    let name = name.strip_suffix(".git").unwrap_or(name);
     let path = name.split_once('/').map_or(name, |(host, path)| {
         match host.contains(['.', ':']) || host == "localhost" {
             true => path,
@@ -413,9 +413,15 @@ fn names(image: &str, hint: Option<&str>) -> Vec<String> {
         }
     });
     let short = name.rsplit('/').next().unwrap_or_default();
+    // A chart is often called as its image is.
+    let what = if listing.kind == RepositoryKind::Helm {
+        "-chart"
+    } else {
+        ""
+    };
     let named = |text: &str| match hint {
-        Some(hint) => object_name(&format!("{text}-{hint}")),
-        None => object_name(text),
+        Some(hint) => object_name(&format!("{text}{what}-{hint}")),
+        None => object_name(&format!("{text}{what}")),
     };
     let mut names: Vec<String> = [short, path, name].into_iter().map(named).collect();
     names.dedup();

@@ -11,6 +11,9 @@ use bumpwright_edit::{
 };
 use bumpwright_policy::{LatestRef, Reference, Validation};
 
+use super::charts::{Found, HelmRepositories, of_document};
+use super::listing::{Listing, UsedAccess};
+
 /// How many lines at the beginning of a file may say that a program made it.
 const HEAD_LINES: usize = 20;
 
@@ -21,8 +24,8 @@ pub struct Use {
     pub file: usize,
     /// Where the field with its version is.
     pub place: Place,
-    /// The image, without tag and digest.
-    pub image: String,
+    /// The image, without tag and digest, or the chart.
+    pub listing: Listing,
     /// The tag in use; empty if only a digest is there.
     pub tag: String,
     /// Whether a digest is there, or a field for one.
@@ -49,12 +52,14 @@ pub struct Left {
 /// What the files use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// The images without markers, by name.
-    pub images: BTreeMap<String, Vec<Use>>,
+    /// The images and charts without markers, by name.
+    pub images: BTreeMap<Listing, Vec<Use>>,
     /// Images all of whose uses have markers, or are named by rules.
     pub done: BTreeSet<String>,
     /// What was left, in the order of the files.
     pub left: Vec<Left>,
+    /// How those of sources are reached.
+    pub(crate) access: BTreeMap<Listing, UsedAccess>,
 }
 
 /// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the images to look at, all
@@ -62,12 +67,15 @@ pub struct Survey {
 #[must_use]
 pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) -> Survey {
     let found: Vec<Vec<Raw>> = files.parsed.iter().map(of_file).collect();
-    let known: BTreeSet<String> = found.iter().flatten().map(|raw| raw.image.clone()).collect();
+    let readable = found.iter().flatten().filter(|raw| raw.why_not.is_none());
+    let known: BTreeSet<String> = readable.map(|raw| raw.listing.image.clone()).collect();
     let replaced = replaced(files);
+    let helm = HelmRepositories::of(files);
     let mut survey = Survey::default();
     for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
         elsewhere(file, &known, &mut raw);
-        raw.retain(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.image)));
+        survey.versions(file, &helm, &mut raw);
+        raw.retain(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.listing.image)));
         raw.sort_by_key(|raw| raw.start);
         let mut marked = marked.get(n).cloned().unwrap_or_default();
         marked.sort_by_key(|range| range.start);
@@ -76,13 +84,14 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
             marked.get(next).is_some_and(|range| range.start <= raw.end)
         };
         let (done, rest): (Vec<Raw>, Vec<Raw>) = raw.into_iter().partition(is_marked);
-        survey.done.extend(done.into_iter().map(|raw| raw.image));
+        survey.done.extend(done.into_iter().map(|raw| raw.listing.image));
         match untouchable(file) {
             Some(why) => survey.leave_file(file, &rest, &why),
             None => survey.take(file, n, rest, &replaced),
         }
     }
-    survey.done.retain(|image| !survey.images.contains_key(image));
+    let rest: BTreeSet<&String> = survey.images.keys().map(|listing| &listing.image).collect();
+    survey.done.retain(|image| !rest.contains(image));
     survey
 }
 
@@ -100,8 +109,31 @@ impl Survey {
             1 => String::new(),
             more => format!(" ({} images more)", more - 1),
         };
-        self.left
-            .push(Left::of(file, first.place, &first.image, format!("{why}{count}")));
+        self.left.push(Left::of(
+            file,
+            first.place,
+            &first.listing.image,
+            format!("{why}{count}"),
+        ));
+    }
+
+    /// The versions of charts and sources in a file.
+    fn versions(&mut self, file: &Parsed<'_>, helm: &HelmRepositories, raw: &mut Vec<Raw>) {
+        if file_kind(&file.source.path) != FileKind::Yaml {
+            return;
+        }
+        let mut seen: BTreeSet<usize> = raw.iter().map(|raw| raw.start).collect();
+        let objects = file.objects().into_iter();
+        for found in objects.flat_map(|node| of_document(&file.source.path, node, helm)) {
+            let one = Raw::of_version(&found);
+            if !seen.insert(one.start) {
+                continue;
+            }
+            raw.push(one);
+            if let Ok((listing, access)) = found.listing {
+                self.access.entry(listing).or_insert(access);
+            }
+        }
     }
 
     fn take(&mut self, file: &Parsed<'_>, n: usize, uses: Vec<Raw>, replaced: &BTreeMap<String, String>) {
@@ -109,7 +141,7 @@ impl Survey {
         let starts = fields.flat_map(|raw| raw.fields.keys().copied());
         let obstacles = obstacles(file.text, starts);
         for raw in uses {
-            let by = replaced.get(&raw.image).filter(|_| raw.part == Part::Reference);
+            let by = replaced.get(&raw.listing.image).filter(|_| raw.part == Part::Reference);
             let blocked = obstacles
                 .as_ref()
                 .map_or_else(|why| Some(&**why), |blocked| blocked.get(&raw.start).copied());
@@ -120,8 +152,12 @@ impl Survey {
                     .or_else(|| blocked.map(|why| format!("no marker can be put there: {why}"))),
             };
             match why {
-                Some(why) => self.left.push(Left::of(file, raw.place, &raw.image, why)),
-                None => self.images.entry(raw.image.clone()).or_default().push(raw.into_use(n)),
+                Some(why) => self.left.push(Left::of(file, raw.place, &raw.listing.image, why)),
+                None => self
+                    .images
+                    .entry(raw.listing.clone())
+                    .or_default()
+                    .push(raw.into_use(n)),
             }
         }
     }
@@ -145,23 +181,26 @@ struct Raw {
     start: usize,
     end: usize,
     part: Part,
-    image: String,
+    listing: Listing,
     tag: String,
     has_digest: bool,
     fields: BTreeMap<usize, Part>,
+    /// Why no policy can be for it.
+    why_not: Option<String>,
 }
 
 impl Raw {
-    fn of(node: &Node, part: Part, image: &str, tag: &str, fields: BTreeMap<usize, Part>) -> Self {
+    fn of(node: &Node, part: Part, listing: Listing, tag: &str, fields: BTreeMap<usize, Part>) -> Self {
         Self {
             place: node.place,
             start: node.span.start,
             end: node.span.end,
             part,
-            image: image.to_owned(),
+            listing,
             tag: tag.to_owned(),
             has_digest: fields.values().any(|part| *part == Part::Digest),
             fields,
+            why_not: None,
         }
     }
 
@@ -169,7 +208,7 @@ impl Raw {
     fn of_tag(tag: &Node, fields: Vec<ImageField>) -> Option<Self> {
         let image = fields.first()?.image.clone();
         let fields = fields.into_iter().map(|field| (field.number, field.part));
-        let raw = Self::of(tag, Part::Tag, &image, tag.text()?, fields.collect());
+        let raw = Self::of(tag, Part::Tag, Listing::oci(&*image), tag.text()?, fields.collect());
         is_image(&image).then_some(raw)
     }
 
@@ -177,15 +216,35 @@ impl Raw {
         Use {
             file,
             place: self.place,
-            image: self.image,
+            listing: self.listing,
             tag: self.tag,
             has_digest: self.has_digest,
             fields: self.fields,
         }
     }
 
+    /// The version of a chart or of a source.
+    fn of_version(found: &Found<'_>) -> Self {
+        let fields = found.fields.iter().map(|(node, part)| (node.span.start, *part));
+        let tag = found.field.text().unwrap_or_default();
+        let (listing, why_not) = match &found.listing {
+            Ok((listing, _)) => (listing.clone(), None),
+            Err(why) => (Listing::oci(&*found.named), Some(why.clone())),
+        };
+        let why_not = why_not.or_else(|| {
+            let error = Reference::parse(&listing.image, Validation::Weak).err();
+            let error = error.filter(|_| !listing.image.contains(['$', '{', '}']))?;
+            Some(format!("versions cannot be asked of {}: {error}", listing.image))
+        });
+        let raw = Self::of(found.field, Part::Tag, listing, tag, fields.collect());
+        Self { why_not, ..raw }
+    }
+
     fn obstacle(&self) -> Option<String> {
-        if [&self.image, &self.tag]
+        if self.why_not.is_some() {
+            return self.why_not.clone();
+        }
+        if [&self.listing.image, &self.tag]
             .into_iter()
             .any(|text| text.contains(['$', '{', '}']))
         {
@@ -247,15 +306,20 @@ fn of_mapping(node: &Node, found: &mut Vec<Raw>) {
             })
         });
         let raw = Raw::of_tag(tag, fields);
-        found.extend(raw.filter(|raw| LatestRef::split(&raw.image) == (raw.image.as_str(), None, None)));
+        found.extend(raw.filter(|raw| is_plain(&raw.listing.image)));
     }
     for entry in node.entries() {
         let key = entry.name();
         let is_named = key == "image" || key == "imageName" || key.ends_with("Image");
-        if is_named && let Some(raw) = reference(&entry.node) {
-            found.push(raw);
+        if is_named {
+            found.extend(reference(&entry.node).or_else(|| unreadable(&entry.node)));
         }
     }
+}
+
+/// Neither a tag nor a digest is in the name.
+fn is_plain(image: &str) -> bool {
+    LatestRef::split(image) == (image, None, None)
 }
 
 fn is_image(name: &str) -> bool {
@@ -269,10 +333,28 @@ fn reference(node: &Node) -> Option<Raw> {
     let is_spaced = node.text()?.contains(char::is_whitespace);
     (is_it && !is_spaced).then(|| {
         let fields = BTreeMap::from([(node.span.start, Part::Reference)]);
-        let mut raw = Raw::of(node, Part::Reference, name, tag.unwrap_or_default(), fields);
+        let mut raw = Raw::of(
+            node,
+            Part::Reference,
+            Listing::oci(name),
+            tag.unwrap_or_default(),
+            fields,
+        );
         raw.has_digest = digest.is_some();
         raw
     })
+}
+
+/// A field for an image whose text no registry takes.
+fn unreadable(node: &Node) -> Option<Raw> {
+    let text = node.text().filter(|text| !text.contains(char::is_whitespace))?;
+    let (name, tag, _) = LatestRef::split(text);
+    let error = Reference::parse(name, Validation::Weak)
+        .err()
+        .filter(|_| !name.is_empty())?;
+    let raw = Raw::of(node, Part::Reference, Listing::oci(name), tag?, BTreeMap::new());
+    let why_not = Some(format!("it names no image: {error}"));
+    Some(Raw { why_not, ..raw })
 }
 
 /// References of known images in fields of any name, as in arguments and variables.
@@ -285,7 +367,7 @@ fn elsewhere(file: &Parsed<'_>, known: &BTreeSet<String>, found: &mut Vec<Raw>) 
         for node in document.all() {
             let values = node.entries().iter().map(|entry| &*entry.node);
             for value in values.chain(node.items().iter().map(|item| &**item)) {
-                let raw = reference(value).filter(|raw| known.contains(&raw.image));
+                let raw = reference(value).filter(|raw| known.contains(&raw.listing.image));
                 found.extend(raw.filter(|raw| seen.insert(raw.start)));
             }
         }

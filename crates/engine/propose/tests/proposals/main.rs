@@ -1,13 +1,15 @@
 //! From files and answers of registries to objects, markers and reasons.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
+mod charts;
+
 use std::ops::Range;
 
 use bumpwright_adopt::{Files, SourceFile};
-use bumpwright_api::UnknownFields;
+use bumpwright_api::{RepositoryKind, UnknownFields};
 use bumpwright_edit::{FileKind, scan};
 use bumpwright_policy::PolicyName;
-use bumpwright_propose::{Answers, Options, Proposal, Survey, propose, survey};
+use bumpwright_propose::{Answers, Listing, Options, Proposal, Survey, propose, survey};
 
 fn file(path: &str, text: &str) -> SourceFile {
     SourceFile {
@@ -44,7 +46,7 @@ fn proposed(sources: &[SourceFile], registry: &[(&str, &str)], options: &Options
         .map(|(image, tags)| {
             let mut tags: Vec<String> = tags.split_whitespace().map(str::to_owned).collect();
             tags.sort_unstable_by(|one, other| other.cmp(one));
-            ((*image).to_owned(), Ok(tags))
+            (listing(image), Ok(tags))
         })
         .collect();
     let proposal = propose(&files, &survey, &answers, options);
@@ -54,6 +56,17 @@ fn proposed(sources: &[SourceFile], registry: &[(&str, &str)], options: &Options
         assert_eq!(documents.len(), proposal.objects.len());
     }
     (survey, proposal)
+}
+
+/// `ghcr.io/acme/web`, or `helm:charts.example.com/web`.
+fn listing(text: &str) -> Listing {
+    let (kind, image) = match text.split_once(':') {
+        Some(("helm", image)) => (RepositoryKind::Helm, image),
+        Some(("git-tags", image)) => (RepositoryKind::GitTags, image),
+        _ => (RepositoryKind::Oci, text),
+    };
+    let image = image.to_owned();
+    Listing { image, kind }
 }
 
 fn new(sources: &[SourceFile], proposal: &Proposal, n: usize) -> String {
@@ -315,7 +328,10 @@ fn only_images_that_were_asked_for() {
     )];
     let files = Files::read(&sources);
     let survey = surveyed(&files, &["bb".to_owned()]);
-    assert_eq!(survey.images.keys().collect::<Vec<_>>(), ["docker.io/library/bb"]);
+    assert_eq!(
+        survey.images.keys().map(ToString::to_string).collect::<Vec<_>>(),
+        ["docker.io/library/bb"]
+    );
 }
 
 #[test]
