@@ -96,6 +96,7 @@ def of_yaml():
     add("migrate", "apiVersion: kustomize.toolkit.fluxcd.io/v1beta1\nkind: Kustomization\nmetadata: {name: a}\nspec:\n  path: ./\n  validation: client\n"
         "  healthChecks: [{kind: Deployment, name: x, namespace: y}]\n  patchesStrategicMerge:\n  - kind: A\n  images: []\n")
     of_other_tools()
+    of_repositories()
     for row in rows("health/compute.jsonl"):
         add("schemas", json.dumps(row["object"]))
 
@@ -129,6 +130,30 @@ def of_other_tools():
         text = "".join(f"    {line}\n" for line in lines)
         add("adopt", workload % text)
         add("adopt", release % text + "---\n" + workload % text)
+
+
+def of_repositories():
+    """What the target `propose` reads: tags, objects, a chart, a kustomization."""
+    head = "apiVersion: %s/v1\nkind: %s\nmetadata: {name: web, namespace: flux-system}\nspec: "
+    chart = "dependencies:\n- {name: redis, version: 18.1.0, repository: 'https://charts.example.com/stable'}\n"
+    kustomization = "images:\n- name: acme/api\n  newTag: %s\nhelmCharts:\n- {name: minio, repo: 'oci://registry.example.com/charts', version: v5.0.1}\n"
+    objects = (
+        head % ("helm.toolkit.fluxcd.io", "HelmRelease") + "\n  chart:\n    spec:\n      chart: web\n      version: 1.4.0\n      sourceRef: {kind: HelmRepository, name: web}\n---\n"
+        + head % ("source.toolkit.fluxcd.io", "HelmRepository") + "{url: 'oci://ghcr.io/acme'}\n",
+        head % ("source.toolkit.fluxcd.io", "OCIRepository") + "\n  url: oci://ghcr.io/acme/app\n  secretRef: {name: ghcr}\n  ref:\n    tag: 1.4.0\n    digest: sha256:aa\n",
+        head % ("source.toolkit.fluxcd.io", "GitRepository") + "\n  url: https://git.example.com/acme/module.git\n  ref:\n    tag: v1.4.0\n",
+        head % ("image.toolkit.fluxcd.io", "ImageRepository") + "{image: acme/web, interval: 1h, secretRef: {name: login}}\n---\n"
+        + head % ("image.toolkit.fluxcd.io", "ImagePolicy") + "{imageRepositoryRef: {name: web}, policy: {semver: {range: 1.x}}}\n---\nimage: acme/web:1.4.0\n",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec:\n  source:\n    repoURL: ghcr.io/acme/charts\n    chart: web\n    targetRevision: 1.4.0\n",
+        "image:\n  repository: acme/web\n  tag: 1.4.0\n  digest: sha256:aa\n",
+    )
+    series = ("1.4.0 1.4.9 1.10.2 1.10.2-alpine 2.0.0 latest", "main-4f2c81d-1700000000 main-0a1b2c3-1764200000 dev-99aa001-1764300000", "2026.11.27 2026.1.2 24.04",
+              "RELEASE.2024-01-02T03-04-05Z RELEASE.2025-01-02T03-04-05Z", "1.4.0-debian-12-r4 1.4.1-debian-12-r0", "16 16.4 17 16.4-alpine3.20", "v1.4.0 v1.5.0-rc.1", "4f2c81d 0a1b2c3")
+    for tags in series:
+        first = tags.split()[0]
+        add("propose", "\n%%\n".join((tags, f"image: ghcr.io/acme/web:{first}\n", chart, kustomization % first)))
+        for text in objects:
+            add("propose", "\n%%\n".join((tags, text.replace("1.4.0", first), chart)))
 
 
 def of_builds():

@@ -13,6 +13,7 @@ pub mod manifests;
 pub mod pack;
 pub mod peer;
 pub mod policy;
+pub mod propose;
 pub mod re2;
 pub mod registry;
 pub mod signatures;
@@ -51,6 +52,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("peer_text", peer::text),
     ("peer_yaml", peer::yaml),
     ("policy", policy::check),
+    ("propose", propose::check),
     ("regex", re2::check),
     ("registry", registry::answer),
     ("rules", formats::rules),
