@@ -7,6 +7,8 @@ use bumpwright_testkit::registry::{Access, Options, Registry};
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::stub_http::StubHttp;
 
+use super::output_schema::verdicts;
+
 /// A repository as `flux bootstrap` leaves it, with two workloads and a chart's values.
 fn fleet(host: &str) -> Bench {
     let bench = Bench::new();
@@ -141,6 +143,15 @@ fn programs_get_all_of_it_as_json() {
     assert_eq!(document["left"][0]["error"], true);
     assert_eq!(document["written"], false);
     assert_eq!(document["objects"].as_array().unwrap().len(), 5);
+    let mut wrong = document.clone();
+    wrong["policies"][0]["kind"] = "image".into();
+    let nothing = bench.json(&["init", "fleet/.github"]).1;
+    let schema = include_str!("../../docs/reference/init.schema.json");
+    let Some(said) = verdicts(schema, &[document, nothing, wrong]) else {
+        return;
+    };
+    let is_valid: Vec<bool> = said.iter().map(String::is_empty).collect();
+    assert_eq!(is_valid, [true, true, false], "{said:?}");
 }
 
 #[test]

@@ -72,11 +72,7 @@ fn proposed(sources: &[SourceFile], tags: &str) -> Proposal {
     for told in proposal.policies.iter().filter(|told| !told.is_known) {
         let policy = policies.get(&told.name.name).expect("it is among the objects");
         let chooser = policy.chooser().expect("it is valid");
-        let (_, tags) = answers
-            .iter()
-            .find(|(listing, _)| listing.image == told.image)
-            .expect("it was asked for");
-        let tags = tags.as_ref().expect("there was an answer");
+        let tags = answers[&told.listing].as_ref().expect("there was an answer");
         assert_eq!(
             chooser.latest(tags).expect("it chooses"),
             told.chosen,

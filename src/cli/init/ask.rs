@@ -77,7 +77,7 @@ impl Asked {
     pub(super) fn notes(&self, proposal: &Proposal) -> Vec<String> {
         let mut notes: Vec<String> = self.scanned.iter().cloned().collect();
         let new = proposal.policies.iter().filter(|policy| !policy.is_known);
-        let images = new.map(|policy| &policy.image);
+        let images = new.map(|policy| &policy.listing.image);
         let images: BTreeSet<&String> = images.filter(|image| !self.with_login.contains(*image)).collect();
         if images.is_empty() {
             return notes;

@@ -22,6 +22,7 @@ use bumpwright_edit::{FileKind, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
 use bumpwright_propose::{Options, propose, repositories, survey};
 use bumpwright_update::rules_above;
+use output::Outcome;
 
 const FAILED: u8 = 2;
 
@@ -64,7 +65,13 @@ fn proposed(args: &Init) -> Result<bool, String> {
         say("note", &format!("no field has the image {}", words::inline(image)));
     }
     let is_whole = faults.is_empty() && !proposal.left.iter().any(|left| left.is_error);
-    output::give(args, &sources, &survey, &proposal, &place)?;
+    output::give(&Outcome {
+        args,
+        sources: &sources,
+        survey: &survey,
+        proposal: &proposal,
+        place: &place,
+    })?;
     Ok(is_whole)
 }
 

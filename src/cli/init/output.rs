@@ -16,17 +16,28 @@ use bumpwright_edit::unified;
 use bumpwright_propose::{Left, Proposal, Proposed, Survey};
 use bumpwright_update::FileChange;
 
+/// All that is printed.
+pub(super) struct Outcome<'a> {
+    pub(super) args: &'a Init,
+    pub(super) sources: &'a [SourceFile],
+    pub(super) survey: &'a Survey,
+    pub(super) proposal: &'a Proposal,
+    /// The file for the objects.
+    pub(super) place: &'a Path,
+}
+
 /// Writes what is to be written, and prints.
 ///
 /// # Errors
 /// The file for the objects is there already, or something cannot be written.
-pub(super) fn give(
-    args: &Init,
-    sources: &[SourceFile],
-    survey: &Survey,
-    proposal: &Proposal,
-    place: &Path,
-) -> Result<(), String> {
+pub(super) fn give(outcome: &Outcome<'_>) -> Result<(), String> {
+    let &Outcome {
+        args,
+        sources,
+        proposal,
+        place,
+        ..
+    } = outcome;
     let changes: Vec<FileChange> = proposal
         .edited
         .iter()
@@ -44,11 +55,11 @@ pub(super) fn give(
         write_all(new, &changes)?;
     }
     match (args.output, args.write) {
-        (Format::Json, _) => return print_json(args, sources, survey, proposal, place),
+        (Format::Json, _) => return print_json(outcome),
         (Format::Text, true) => print_styled(&report(proposal, changes.len(), place)).map_err(cannot_print)?,
         (Format::Text, false) => print(&shown(new, &changes)).map_err(cannot_print)?,
     }
-    tell(sources, survey, proposal);
+    tell(outcome);
     Ok(())
 }
 
@@ -100,9 +111,10 @@ fn at(file: &str, place: Place) -> String {
 }
 
 /// The reasons: of policies, of what was left, and what is worth knowing.
-fn tell(sources: &[SourceFile], survey: &Survey, proposal: &Proposal) {
+fn tell(outcome: &Outcome<'_>) {
+    let Outcome { survey, proposal, .. } = outcome;
     for policy in &proposal.policies {
-        tell_policy(sources, policy);
+        tell_policy(outcome.sources, policy);
     }
     for left in &proposal.left {
         let what = if left.is_error { "error" } else { "left" };
@@ -130,7 +142,7 @@ fn tell(sources: &[SourceFile], survey: &Survey, proposal: &Proposal) {
 
 fn tell_policy(sources: &[SourceFile], policy: &Proposed) {
     let current: Vec<String> = policy.current.iter().cloned().collect();
-    let (image, why) = (words::inline(&policy.image), words::inline(&policy.why));
+    let (image, why) = (words::inline(&policy.listing.image), words::inline(&policy.why));
     let name = policy.name.to_string();
     let current = words::some(&current);
     say(
@@ -152,13 +164,15 @@ fn tell_policy(sources: &[SourceFile], policy: &Proposed) {
     say("marks", &words::some(&places.collect::<Vec<_>>()));
 }
 
-fn print_json(
-    args: &Init,
-    sources: &[SourceFile],
-    survey: &Survey,
-    proposal: &Proposal,
-    place: &Path,
-) -> Result<(), String> {
+/// One document, as docs/reference/init.schema.json says.
+fn print_json(outcome: &Outcome<'_>) -> Result<(), String> {
+    let &Outcome {
+        args,
+        sources,
+        survey,
+        proposal,
+        place,
+    } = outcome;
     let objects = proposal.objects.iter();
     let objects = objects.map(|(kind, name)| json!({"kind": kind, "namespace": name.namespace, "name": name.name}));
     let edited = proposal
@@ -166,6 +180,7 @@ fn print_json(
         .iter()
         .filter_map(|(file, _)| Some(sources.get(*file)?.name.as_str()));
     let document = json!({
+        "version": 1,
         "written": args.write,
         "file": (!proposal.manifests.is_empty()).then(|| place.display().to_string()),
         "manifests": proposal.manifests,
@@ -187,7 +202,8 @@ fn json_policy(sources: &[SourceFile], policy: &Proposed) -> Value {
     json!({
         "namespace": policy.name.namespace,
         "name": policy.name.name,
-        "image": policy.image,
+        "image": policy.listing.image,
+        "kind": policy.listing.kind.as_str(),
         "known": policy.is_known,
         "current": policy.current,
         "chosen": policy.chosen,

@@ -57,8 +57,8 @@ pub struct Proposal {
 pub struct Proposed {
     /// Its name.
     pub name: PolicyName,
-    /// The image.
-    pub image: String,
+    /// What it chooses a version of.
+    pub listing: Listing,
     /// Whether it is there already.
     pub is_known: bool,
     /// The tags in use that it follows.
@@ -167,7 +167,7 @@ impl Draft<'_> {
             if let Some(known) = self.known.policy(listing, tags, tag, is_pinned) {
                 let (name, chosen) = (within(known.0, self.options), known.1);
                 self.mark(&name, &uses);
-                self.tell_known(&listing.image, name, tag, chosen, &uses);
+                self.tell_known(listing, name, tag, chosen, &uses);
                 continue;
             }
             match shape(tags, tag) {
@@ -242,7 +242,7 @@ impl Draft<'_> {
         self.mark(&name, &uses);
         self.proposal.policies.push(Proposed {
             name,
-            image: listing.image.clone(),
+            listing: listing.clone(),
             is_known: false,
             current,
             chosen: shape.chosen,
@@ -252,7 +252,7 @@ impl Draft<'_> {
         });
     }
 
-    fn tell_known(&mut self, image: &str, name: PolicyName, tag: &str, chosen: String, uses: &[&Use]) {
+    fn tell_known(&mut self, listing: &Listing, name: PolicyName, tag: &str, chosen: String, uses: &[&Use]) {
         let why = format!("the policy is there already, and chooses among tags like {tag}");
         let same = self
             .proposal
@@ -266,7 +266,7 @@ impl Draft<'_> {
             }
             None => self.proposal.policies.push(Proposed {
                 name,
-                image: image.to_owned(),
+                listing: listing.clone(),
                 is_known: true,
                 current: BTreeSet::from([tag.to_owned()]),
                 chosen,
