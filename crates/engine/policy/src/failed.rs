@@ -156,8 +156,19 @@ mod tests {
         };
         assert!(all.get(&other).is_none());
         let released = all.without(&["1.2.3".to_owned(), "latest".to_owned()]);
-        assert!(released.is_empty());
+        assert!(released.is_empty() && !all.is_empty());
+        for (released, kept) in [
+            ("latest@sha256:a", vec!["1.2.3"]),
+            ("latest@sha256:b", vec!["1.2.3", "latest@sha256:a"]),
+            ("1.2.3", vec!["latest@sha256:a"]),
+        ] {
+            let rest = all.without(&[released.to_owned()]);
+            assert_eq!(rest.iter().map(|(version, _)| version).collect::<Vec<_>>(), kept);
+        }
         assert!(FailedVersions::parse("[").is_empty());
+        let annotations = BTreeMap::from([(FAILED_VERSIONS.to_owned(), all.text().unwrap())]);
+        assert_eq!(FailedVersions::of(&annotations), all);
+        assert!(FailedVersions::of(&BTreeMap::new()).is_empty());
     }
 
     #[test]

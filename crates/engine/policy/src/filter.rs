@@ -2,7 +2,6 @@
 //! an `ImageRepository`.
 
 use std::borrow::Cow;
-use std::string::FromUtf8Error;
 
 use thiserror::Error;
 
@@ -58,13 +57,9 @@ impl Filter {
         // Groups begin and end between characters, so that this is lossless.
         Ok(value.map(|value| match value {
             Cow::Borrowed(part) => String::from_utf8_lossy(part),
-            Cow::Owned(whole) => String::from_utf8(whole).map_or_else(lossy, Cow::Owned),
+            Cow::Owned(whole) => Cow::Owned(String::from_utf8_lossy(&whole).into_owned()),
         }))
     }
-}
-
-fn lossy<'t>(bad: FromUtf8Error) -> Cow<'t, str> {
-    Cow::Owned(String::from_utf8_lossy(bad.as_bytes()).into_owned())
 }
 
 /// The budget of searches over a number of tags: more than real patterns need, less than would stall a run.

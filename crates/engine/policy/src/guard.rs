@@ -399,6 +399,20 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_can_be_asked_about_is_refused() {
+        let reason = |result: Result<(), GuardRefusal>| result.err().map(|refusal| refusal.name());
+        let free = guards(&[("bumpwright.dev/allow-downgrade", "true")]);
+        assert!(free.check_without_cluster().is_ok() && free.check_unasked().is_ok());
+        let promoted = guards(&[("bumpwright.dev/promote-from", "Kustomization/flux-system/apps")]);
+        assert_eq!(reason(promoted.check_without_cluster()), Some("NotProven"));
+        let signed = [
+            ("bumpwright.dev/verify-provider", "cosign"),
+            ("bumpwright.dev/verify-secret", "keys"),
+        ];
+        assert_eq!(reason(guards(&signed).check_unasked()), Some("Unsigned"));
+    }
+
+    #[test]
     fn a_promotion_has_a_path_and_a_time() {
         let path = ("bumpwright.dev/promote-path", "./clusters//staging/");
         let promotion = |annotations: &[(&str, &str)]| guards(annotations).path_promotion;
@@ -463,6 +477,10 @@ mod tests {
         assert_eq!(
             said(&[(FAILED_VERSIONS, &text)]).as_deref(),
             Some("held, since it failed in Kustomization fs/apps: timeout")
+        );
+        assert!(
+            said(&[(FAILED_VERSIONS, &text), ("other.dev/note", "x")]).is_some(),
+            "other annotations are ignored"
         );
         assert_eq!(
             said(&[(FAILED_VERSIONS, &text), ("bumpwright.dev/release", "1.2.2, 1.2.3")]),

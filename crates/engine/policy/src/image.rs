@@ -69,3 +69,45 @@ impl fmt::Display for LatestRef {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_split_and_put_together() {
+        for (text, name, tag, digest) in [
+            ("o/app:1.0", "o/app", Some("1.0"), None),
+            ("host:5000/app", "host:5000/app", None, None),
+            (
+                "host:5000/app:1.0@sha256:ab",
+                "host:5000/app",
+                Some("1.0"),
+                Some("sha256:ab"),
+            ),
+            ("app@sha256:ab", "app", None, Some("sha256:ab")),
+            ("", "", None, None),
+        ] {
+            assert_eq!(LatestRef::split(text), (name, tag, digest), "{text}");
+            let whole = LatestRef {
+                name: name.to_owned(),
+                tag: tag.unwrap_or_default().to_owned(),
+                digest: digest.map(str::to_owned),
+            };
+            assert_eq!(whole.to_string(), text);
+        }
+    }
+
+    /// It is never written to a file.
+    #[test]
+    fn what_no_registry_takes_is_refused() {
+        let image = |tag: &str| LatestRef {
+            name: "o/app".to_owned(),
+            tag: tag.to_owned(),
+            digest: None,
+        };
+        assert_eq!(image("1.0").check(), Ok(()));
+        let text = "o/app:1 0".to_owned();
+        assert_eq!(image("1 0").check(), Err(InvalidImage { text }));
+    }
+}

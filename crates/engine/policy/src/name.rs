@@ -37,3 +37,17 @@ impl fmt::Display for PolicyName {
         write!(f, "{}/{}", self.namespace, self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_name_a_namespace_and_a_policy() {
+        let name = PolicyName::of_marker("fs:app");
+        assert_eq!(name.map(|name| name.to_string()).as_deref(), Some("fs/app"));
+        for text in ["", "app", ":app", "fs:", "fs:app:tag", ":"] {
+            assert_eq!(PolicyName::of_marker(text), None, "{text}");
+        }
+    }
+}

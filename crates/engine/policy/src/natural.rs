@@ -75,6 +75,7 @@ mod tests {
             ("01", "1"),
             ("1.0.0+b", "1.0.0+b1"),
             ("1-2", "1-10"),
+            ("a10", "b9"),
         ] {
             assert_eq!(compare_naturally(low, high), Ordering::Less, "{low} {high}");
         }

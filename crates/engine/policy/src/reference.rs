@@ -263,6 +263,7 @@ mod tests {
             "localhost:5000/app:1",
             "[::1]:5000/app:1",
             "Registry.Example.com/app:1",
+            "b\u{fc}cher.example.com/app:1",
             &format!("ghcr.io/acme/app:1@sha256:{HEX}"),
             &format!("ghcr.io/acme/app@sha256:{HEX}"),
         ] {
@@ -278,6 +279,7 @@ mod tests {
             "ghcr.io/acme/app:1+2",
             "host:port/app:1",
             "[1.2.3.4]/app:1",
+            "a?b.example.com/app:1",
             "ghcr.io/acme/app:1@sha256:61",
             &format!("ghcr.io/acme/app:1@sha512:{HEX}{HEX}"),
             &format!("app:{}", "a".repeat(129)),
@@ -313,6 +315,10 @@ mod tests {
         assert_eq!(parts(&format!("g.io/a/b:1@{digest}"))[3], format!("g.io/a/b@{digest}"));
         assert_eq!(parts("a.localhost:5000/bb:1")[4], "http");
         assert_eq!(parts("a.localhost:500000/bb:1")[4], "https");
+        assert_eq!(parts("[::1]:5000/bb:1")[4], "http");
+        assert_eq!(parts("127.0.0.1:5000/bb:1")[4], "http");
+        let reference = Reference::parse("docker.io/app:1", Validation::Weak).unwrap();
+        assert_eq!((reference.text(), reference.path()), ("docker.io/app:1", "app"));
     }
 
     #[test]

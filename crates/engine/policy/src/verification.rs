@@ -324,6 +324,37 @@ mod tests {
         }
     }
 
+    /// Others than these are not read for a tenant's policy.
+    #[test]
+    fn the_objects_that_are_needed() {
+        let (cosign, by) = (
+            ("verify-provider", "cosign"),
+            ("verify-identity", "issuer=https://i subject=x"),
+        );
+        let root = |value| [cosign, by, ("verify-trusted-root", value)];
+        for (ours, secrets, config_map) in [
+            (&[cosign, ("verify-secret", "keys")][..], &["keys"][..], None),
+            (
+                &[("verify-provider", "notation"), ("verify-secret", "trust")],
+                &["trust"],
+                None,
+            ),
+            (&[cosign, by], &[], None),
+            (&root("Secret/sigstore"), &["sigstore"], None),
+            (&root("ConfigMap/sigstore"), &[], Some("sigstore")),
+        ] {
+            let signers = Verification::read(ours).unwrap().unwrap().signers;
+            assert_eq!(signers.secrets().collect::<Vec<_>>(), secrets, "{ours:?}");
+            assert_eq!(signers.config_map(), config_map, "{ours:?}");
+        }
+        let long = "a".repeat(254);
+        for name in ["", "Keys", "a/b", "a_b", &long] {
+            let expected = format!("annotation {PREFIX}verify-secret: {name:?} is not {NAME}");
+            assert_eq!(read(&[cosign, ("verify-secret", name)]), expected);
+        }
+        assert_eq!(read(&[cosign, ("verify-secret", "k.8-s")]), "keys k.8-s");
+    }
+
     #[test]
     fn what_is_not_is_told() {
         let (cosign, notation, keys) = (
