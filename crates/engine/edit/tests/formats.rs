@@ -379,3 +379,24 @@ fn files_full_of_markers() {
     let scan = scanned("a.json", &format!("{{{}}}", members.join(",")));
     assert_eq!((scan.sites.len(), scan.skips.len()), (MANY, 0));
 }
+
+/// A value that is not there yet stays apart from the comment behind it, which would be a part of it.
+#[test]
+fn empty_values() {
+    for name in ["a.env", "a.ini", "Makefile", "a.sh"] {
+        for (before, after) in [
+            ("TAG= # @tag\n", "TAG=2.0.0 # @tag\n"),
+            ("TAG=  # @tag\n", "TAG= 2.0.0 # @tag\n"),
+            ("TAG=\t# @tag\nB=1\n", "TAG=2.0.0\t# @tag\nB=1\n"),
+        ] {
+            let (before, after) = (written(before), written(after));
+            let after = if name == "a.sh" {
+                after.replace("= 2.0.0 ", "=2.0.0  ")
+            } else {
+                after
+            };
+            assert_eq!(edited(name, &before), after, "{name}");
+            assert_eq!(edited(name, &after), after, "{name}, again");
+        }
+    }
+}
