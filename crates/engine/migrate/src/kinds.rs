@@ -87,7 +87,7 @@ const fn kind(
 
 /// The kind with this name in the group of `api_version`, and the version.
 pub(super) fn find<'a>(api_version: &'a str, name: &str) -> Option<(&'static MigratedKind, &'a str)> {
-    let (group, version) = api_version.split_once('/')?;
+    let (group, version) = api_version.split_once('/').filter(|(_, version)| is_version(version))?;
     let kind = KINDS.iter().find(|kind| kind.group == group && kind.name == name)?;
     Some((kind, version))
 }
@@ -117,9 +117,15 @@ fn versions(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
         let version = rest.get(group.len()..)?.strip_prefix('/')?;
         let length = version.bytes().take_while(u8::is_ascii_alphanumeric).count();
         let version = version.get(..length)?;
-        let is_version = version.strip_prefix('v')?.starts_with(|c: char| c.is_ascii_digit());
-        Some((at, rest.get(..group.len() + 1 + length)?, version)).filter(|_| is_version)
+        let mention = rest.get(..group.len() + 1 + length)?;
+        is_version(version).then_some((at, mention, version))
     })
+}
+
+/// Whether it begins as a version does: labels and annotations have the same groups in front.
+fn is_version(text: &str) -> bool {
+    let rest = text.strip_prefix('v');
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -133,6 +139,7 @@ mod tests {
         assert_eq!((kind.name, version), ("ImagePolicy", "v1beta1"));
         assert!(find("kustomize.config.k8s.io/v1beta1", "Kustomization").is_none());
         assert!(find("v1", "Secret").is_none());
+        assert!(find("kustomize.toolkit.fluxcd.io/1", "Kustomization").is_none());
         assert!(find_list("image.toolkit.fluxcd.io/v1beta1", "ImagePolicyList").is_some());
     }
 
