@@ -95,6 +95,9 @@ impl Context<'_> {
         });
         let why = match &found {
             Some(told) if is_template(&told.value) => "its repository depends on the generator of the ApplicationSet",
+            Some(told) if !is_fetched(&address(&told.value)) => {
+                "its repository is at no address of https://, http:// or ssh://"
+            }
             Some(_) => return found,
             None => "no repository of Git is known",
         };
@@ -238,6 +241,12 @@ fn address(url: &str) -> String {
     }
 }
 
+/// Whether a GitRepository may have this address.
+fn is_fetched(url: &str) -> bool {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    matches!(scheme, Some("https" | "http" | "ssh"))
+}
+
 /// The text of a template before its first action, as a name of a branch.
 fn fixed_part(template: &str) -> String {
     let before = template.split("{{").next().unwrap_or_default();
@@ -259,6 +268,16 @@ mod tests {
             ("ssh://git@host:2222/fleet", "ssh://git@host:2222/fleet"),
         ] {
             assert_eq!(address(told), url);
+            assert!(is_fetched(url));
+        }
+        for url in [
+            "a'https://github.com/acme/fleet",
+            "git://host/fleet",
+            "file:///srv/fleet",
+            "/srv/fleet",
+            "",
+        ] {
+            assert!(!is_fetched(&address(url)), "{url}");
         }
     }
 
