@@ -640,10 +640,10 @@ proptest! {
 
     /// Whatever damage a text has: it is not made worse, nothing panics, and what changes reads as it should.
     #[test]
-    fn damaged_texts_are_migrated_well_or_left(choices in prop::collection::vec(any::<u8>(), 0..120), at in any::<prop::sample::Index>(), damage in 0..bumpwright_testkit::ugly_yaml::DAMAGE.len()) {
+    fn damaged_texts_are_migrated_well_or_left(choices in prop::collection::vec(any::<u8>(), 0..120), at in any::<prop::sample::Index>(), damage in 0..bumpwright_testkit::corpora::ugly_yaml::DAMAGE.len()) {
         let mut old = bumpwright_testkit::old_manifests::automation_text(&choices);
         let places: Vec<usize> = old.char_indices().map(|(at, _)| at).collect();
-        old.insert_str(places[at.index(places.len())], bumpwright_testkit::ugly_yaml::DAMAGE[damage]);
+        old.insert_str(places[at.index(places.len())], bumpwright_testkit::corpora::ugly_yaml::DAMAGE[damage]);
         let (new, migration) = new_text(&old);
         if migration.new.is_some() && let (Some(before), Some(after)) = (documents_of(&old), documents_of(&new)) {
             let expected: Vec<Value> = before.into_iter().map(to_v1).collect();

@@ -1,5 +1,4 @@
-//! `bumpwright update` as its user runs it: on folders and remotes, with its pull requests, changes and signatures; and edits
-//! of files.
+//! `bumpwright update` as its user runs it: on folders and remotes, with its pull requests, changes and signatures.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,12 +12,9 @@ mod automations;
 mod charts;
 mod clusters;
 mod consent;
-mod edit_hostile;
-mod edit_laws;
 mod fleet;
 mod folder;
 mod formats;
-mod formatting;
 mod gerrit;
 mod identities;
 mod merge_requests;

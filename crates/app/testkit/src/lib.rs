@@ -59,7 +59,6 @@ pub mod stub_http;
 pub mod tarball;
 pub mod tls;
 pub mod token_server;
-pub mod ugly_yaml;
 pub mod waiting;
 pub mod windows;
 pub mod world;

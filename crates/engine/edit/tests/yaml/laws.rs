@@ -136,7 +136,7 @@ fn an_edit_keeps_its_laws() {
     let choices = proptest::collection::vec(any::<u8>(), 20..500);
     runner
         .run(&(choices, any::<u8>()), |(choices, tag)| {
-            let text = bumpwright_testkit::ugly_yaml::document(&choices);
+            let text = bumpwright_corpora::ugly_yaml::document(&choices);
             let count = check_laws(&text, &image(tag));
             documents.fetch_add(1, Ordering::Relaxed);
             edited.fetch_add(usize::from(count > 0), Ordering::Relaxed);
@@ -165,19 +165,19 @@ fn damaged_documents_keep_the_laws() {
     let damage = proptest::collection::vec(
         (
             any::<prop::sample::Index>(),
-            0..bumpwright_testkit::ugly_yaml::DAMAGE.len(),
+            0..bumpwright_corpora::ugly_yaml::DAMAGE.len(),
         ),
         1..4,
     );
     runner
         .run(&(choices, damage), |(choices, damage)| {
-            let mut text = bumpwright_testkit::ugly_yaml::document(&choices);
+            let mut text = bumpwright_corpora::ugly_yaml::document(&choices);
             for (place, what) in damage {
                 let mut at = place.index(text.len() + 1);
                 while !text.is_char_boundary(at) {
                     at -= 1;
                 }
-                text.insert_str(at, bumpwright_testkit::ugly_yaml::DAMAGE[what]);
+                text.insert_str(at, bumpwright_corpora::ugly_yaml::DAMAGE[what]);
             }
             let bytes = text.as_bytes();
             let scan = edit::scan(FileKind::Yaml, bytes);
