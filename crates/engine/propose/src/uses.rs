@@ -255,6 +255,10 @@ impl Raw {
                 "only a digest is in use, and no tag says which versions are wanted: write a tag before the @"
             }
             ("", _) => "its tag is empty, so that the chart's own counts: write the tag that is in use",
+            (tag, Part::Tag) if tag.contains('@') => {
+                "a digest is behind its tag, which a marker would leave out: put it in a field of its own, or name both by patterns in \
+                 .bumpwright.yaml (docs/guides/rules.md)"
+            }
             _ => return None,
         };
         Some(why.to_owned())

@@ -152,6 +152,10 @@ fn what_is_no_version_is_left_with_the_reason() {
     let repository = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: acme}\nspec: {url: oci://ghcr.io/acme}\n";
     for (text, why) in [
         ("image: a:1.0.0\n".to_owned(), "a: it names no image: "),
+        (
+            "image: {repository: acme/web, tag: '1.0.0@sha256:0a'}\n".to_owned(),
+            "a digest is behind its tag",
+        ),
         ("image: Acme/Web:1.0.0\n".to_owned(), "Acme/Web: it names no image: "),
         (release("a", &format!("{{chart: web, version: 1.x, {reference}}}")), "it is a range"),
         (release("a", &format!("{{chart: web, version: '1.2', {reference}}}")), "it is a range"),
