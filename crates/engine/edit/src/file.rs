@@ -227,6 +227,27 @@ mod tests {
     }
 
     #[test]
+    fn formats_go_by_the_narrowest_name() {
+        for (paths, format) in [
+            (
+                &["Dockerfile", "Dockerfile.web", "a/web.dockerfile", "Containerfile"][..],
+                Format::Docker,
+            ),
+            (&["Makefile", "Makefile.tf", "rules.mk"], Format::Make),
+            (&[".env", ".env.production", "web.env"], Format::Env),
+            (&["main.tf", "a.nomad"], Format::Hcl),
+            (&["Cargo.toml"], Format::Toml),
+        ] {
+            for path in paths {
+                assert_eq!(kind_of(path, Formats::all()), FileKind::Text(format), "{path}");
+            }
+        }
+        for path in ["env", "environment", "a.envrc", "MAKEFILE", "Dockerfiles"] {
+            assert_eq!(kind_of(path, Formats::all()), FileKind::Other, "{path}");
+        }
+    }
+
+    #[test]
     fn the_key_counts_only_in_quotes() {
         assert!(looks_marked(br#"a: 1 # {"$imagepolicy": "ns:n"}"#));
         assert!(looks_marked(b"a: 1 # {'$imagepolicy': 'ns:n'}"));

@@ -209,6 +209,12 @@ fn a_block_scalar_gets_one_line_and_no_line_break_at_its_end() {
         .with_new()
         .becomes("a: |2- @\r\n  new:2\r\n\r\nb: 1\r\n");
     given("a: | @\nb: 1\n").with_new().becomes("a: |- @\n  new:2\nb: 1\n");
+    given("a: | @\n      x\nb: 1\n")
+        .with_new()
+        .becomes("a: |- @\n      new:2\nb: 1\n");
+    given("a:\n  b: |1 @\nc: 1\n")
+        .with_new()
+        .becomes("a:\n  b: |1- @\n   new:2\nc: 1\n");
     given("a: | @").with_new().becomes("a: |- @\n  new:2");
     given("a:\n  - | @\n     \n")
         .with_new()
