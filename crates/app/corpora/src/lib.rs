@@ -3,7 +3,13 @@
 //! What is in the repository is in `fixtures`. The corpora are outside: `BUMPWRIGHT_CORPORA` names their folder, by default
 //! `../shared` beside the project. A suite whose corpus is missing prints `absent` and passes; `BUMPWRIGHT_FLOORS=off` prints the
 //! figures without failing. Generated documents are in [`ugly_yaml`].
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 pub mod ugly_yaml;
 
