@@ -120,7 +120,11 @@ fn flux_chart<'n>(chart: &'n Node, own: &str, helm: &HelmRepositories) -> Option
         Err(why) => return Some(Found::none(version.unwrap_or(name), name.text()?, why)),
     };
     let namespace = repository.name.namespace.clone();
-    let access = repository.access.clone();
+    // Its Secret may have a name and a password, where an ImageRepository wants a docker configuration.
+    let access = Access {
+        secret: None,
+        ..repository.access.clone()
+    };
     of_chart(&repository.url, name, version, UsedAccess { namespace, access })
 }
 
@@ -138,18 +142,13 @@ fn of_chart<'n>(url: &str, name: &'n Node, version: Option<&'n Node>, mut used: 
         }
         Some(("file", _)) => return None,
         None if url.is_empty() || url.starts_with(['.', '/']) => return None,
-        None if url.starts_with(['@', 'a']) && (url.starts_with('@') || url.starts_with("alias:")) => {
+        None if url.starts_with('@') || url.starts_with("alias:") => {
             return none("its repository is a name that only one machine's helm knows: write the address");
         }
         _ => return none("the address of its repository is none that versions can be asked of"),
     };
-    if kind == RepositoryKind::Helm {
-        // Their Secrets have a name and a password, no docker configuration.
-        let insecure = used.access.insecure;
-        used.access = Access {
-            insecure,
-            ..Access::default()
-        };
+    if address.contains('@') {
+        return none("the address of its repository has a login in it: put that into a Secret");
     }
     let Some(version) = version else {
         return none("no version is written, so that it is the newest at all times: write the one in use");

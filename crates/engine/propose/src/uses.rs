@@ -241,14 +241,14 @@ impl Raw {
     }
 
     fn obstacle(&self) -> Option<String> {
-        if self.why_not.is_some() {
-            return self.why_not.clone();
-        }
         if [&self.listing.image, &self.tag]
             .into_iter()
             .any(|text| text.contains(['$', '{', '}']))
         {
             return Some("it has a variable: mark the field that the variable comes from".to_owned());
+        }
+        if self.why_not.is_some() {
+            return self.why_not.clone();
         }
         let why = match (self.tag.as_str(), self.part) {
             ("", Part::Reference) => {

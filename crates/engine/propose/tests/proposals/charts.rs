@@ -168,7 +168,12 @@ fn what_is_no_version_is_left_with_the_reason() {
         ),
         ("helmCharts: [{name: x, repo: '@stable', version: 1.0.0}]\n".to_owned(), "only one machine's helm knows"),
         ("helmCharts: [{name: x, repo: 's3://charts', version: 1.0.0}]\n".to_owned(), "none that versions can be asked of"),
-        ("helmCharts: [{name: x, repo: 'https://u:p@h.example.com', version: 1.0.0}]\n".to_owned(), "versions cannot be asked of"),
+        ("helmCharts: [{name: x, repo: 'https://u:p@h.example.com', version: 1.0.0}]\n".to_owned(), "a.yaml:1 x: the address of its repository has a login in it"),
+        (
+            "helmCharts: [{name: x, repo: 'https://h.example.com/A', version: 1.0.0}]\n".to_owned(),
+            "versions cannot be asked of h.example.com/A/x: ",
+        ),
+        ("image: '{{.Values.image}}:{{.Values.tag}}'\n".to_owned(), "it has a variable"),
         (
             "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nspec: {url: oci://ghcr.io/a/b, ref: {semver: 1.x, tag: 1.0.0}}\n".to_owned(),
             "the OCIRepository itself takes the newest",
