@@ -4,6 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use bumpwright_secret::wipe_stack;
+
 /// The number of items that justifies a thread.
 const SHARE: usize = 4;
 
@@ -23,7 +25,7 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
     let mut done = match cores.min(items.len() / SHARE) {
         0 | 1 => line.run(),
         threads => thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| line.run())).collect();
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| line.run_and_wipe())).collect();
             let done = workers.into_iter().map(|worker| worker.join());
             done.flat_map(|done| done.unwrap_or_else(|panic| resume_unwind(panic)))
                 .collect()
@@ -44,6 +46,16 @@ struct WorkQueue<'i, T, F> {
 }
 
 impl<T, F> WorkQueue<'_, T, F> {
+    /// As [`WorkQueue::run`], for a thread of its own: its stack is kept for other threads, with what decrypting has left there.
+    fn run_and_wipe<R, E>(&self) -> Vec<(usize, Result<R, E>)>
+    where
+        F: Fn(&T) -> Result<R, E>,
+    {
+        let done = self.run();
+        wipe_stack();
+        done
+    }
+
     /// Processes items until there are none, or one failed: items are taken in order, so all before that one
     /// have been taken then.
     fn run<R, E>(&self) -> Vec<(usize, Result<R, E>)>
