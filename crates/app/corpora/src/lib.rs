@@ -11,6 +11,7 @@
     clippy::print_stdout
 )]
 
+pub mod stack;
 pub mod ugly_yaml;
 
 use std::path::{Path, PathBuf};

@@ -79,9 +79,8 @@ impl<T, F> WorkQueue<'_, T, F> {
 
 #[cfg(test)]
 mod tests {
-    use std::hint::black_box;
-
     use super::*;
+    use bumpwright_corpora::stack::{is_there, leave};
 
     fn halves(items: &[usize]) -> Vec<Result<usize, usize>> {
         each(items, |item| match item % 2 {
@@ -98,29 +97,10 @@ mod tests {
         }
     }
 
-    /// Leaves bytes that are nowhere else, deeper than later calls come; the address of some of them.
-    #[inline(never)]
-    fn leave(deep: usize) -> u64 {
-        let mut frame = [0_u8; 4096];
-        if deep > 0 {
-            black_box(&mut frame);
-            return leave(deep - 1);
-        }
-        frame.fill(0x5a ^ black_box(0xff));
-        black_box(&mut frame);
-        frame.as_ptr().addr() as u64 + 1024
-    }
-
     /// The C library keeps the first 16 KB of the stack of a thread that ended.
     #[test]
     fn what_work_leaves_on_its_stack_is_gone() {
         let addresses: Vec<Result<u64, ()>> = each(&[0; 16], |_| Ok(leave(1)));
-        let memory = std::fs::File::open("/proc/self/mem").unwrap();
-        let is_there = |address: u64| {
-            let mut bytes = [0; 1024];
-            let read = std::os::unix::fs::FileExt::read_exact_at(&memory, &mut bytes, address);
-            read.is_ok() && bytes.iter().filter(|byte| **byte == 0xa5).count() > 512
-        };
         let left: Vec<u64> = addresses
             .into_iter()
             .flatten()

@@ -65,42 +65,8 @@ pub async fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs::File;
-    use std::hint::black_box;
-    use std::os::unix::fs::FileExt as _;
-
     use super::*;
-
-    /// Bytes that are nowhere else: they are made on the stack, so deep that no later call comes there.
-    #[inline(never)]
-    fn leave(deep: usize) -> u64 {
-        let mut frame = [0_u8; 4096];
-        if deep > 0 {
-            black_box(&mut frame);
-            return leave(deep - 1);
-        }
-        for (n, byte) in frame.iter_mut().enumerate() {
-            *byte = mark(n);
-        }
-        black_box(&mut frame);
-        frame.as_ptr().addr() as u64
-    }
-
-    fn mark(n: usize) -> u8 {
-        u8::try_from(n * 7 % 251).unwrap_or_default() ^ 0x5a
-    }
-
-    fn is_there(address: u64) -> bool {
-        let mut bytes = [0; 1024];
-        let memory = File::open("/proc/self/mem").unwrap();
-        memory.read_exact_at(&mut bytes, address + 1024).unwrap();
-        bytes
-            .iter()
-            .enumerate()
-            .filter(|(n, byte)| **byte == mark(n + 1024))
-            .count()
-            > 512
-    }
+    use bumpwright_corpora::stack::{is_there, leave};
 
     #[tokio::test]
     async fn what_work_leaves_on_its_stack_is_gone() {
