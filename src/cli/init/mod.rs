@@ -50,7 +50,7 @@ fn proposed(args: &Init) -> Result<bool, String> {
     let files = Files::read(&sources);
     let survey = survey(&files, &marked(args, &sources)?, &args.image);
     let objects = load::load(&args.filenames, UnknownFields::Refuse)?;
-    let asked = ask::tags(repositories(&files, &survey, &options), &objects);
+    let asked = ask::tags(repositories(&survey, &options), &objects);
     let mut proposal = propose(&files, &survey, &asked.answers, &options);
     let place = place::of(args, &sources);
     proposal.notes.extend(place::note(&place, &sources, &proposal));

@@ -7,6 +7,7 @@ use bumpwright_policy::PolicyName;
 use super::listing::Listing;
 
 /// Those of all files, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known {
     repositories: Vec<ImageRepository>,
     policies: Vec<ImagePolicy>,

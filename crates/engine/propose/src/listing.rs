@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bumpwright_adopt::{Access, Files, Repository, object_name, repository};
+use bumpwright_adopt::{Access, Repository, object_name, repository};
 use bumpwright_api::{ImageRepository, Object, RepositoryKind, read_leniently};
 use bumpwright_edit::is_same_image;
 use bumpwright_policy::{PolicyName, Reference, Validation};
@@ -49,21 +49,17 @@ impl fmt::Display for Listing {
 
 /// The ImageRepositories to ask for versions: those that are there, the others as they would be made.
 #[must_use]
-pub fn repositories(files: &Files<'_>, survey: &Survey, options: &Options) -> BTreeMap<Listing, ImageRepository> {
-    let known = Known::of(files);
+pub fn repositories(survey: &Survey, options: &Options) -> BTreeMap<Listing, ImageRepository> {
     let one = |listing: &Listing| {
-        let there = known.repository(listing, &options.namespace).cloned();
-        Some((
-            listing.clone(),
-            there.or_else(|| made(listing, survey, &known, options))?,
-        ))
+        let there = survey.known.repository(listing, &options.namespace).cloned();
+        Some((listing.clone(), there.or_else(|| made(listing, survey, options))?))
     };
     survey.images.keys().filter_map(one).collect()
 }
 
 /// As it will be read when it is applied.
-fn made(listing: &Listing, survey: &Survey, known: &Known, options: &Options) -> Option<ImageRepository> {
-    let object = wanted(listing, survey, known, options);
+fn made(listing: &Listing, survey: &Survey, options: &Options) -> Option<ImageRepository> {
+    let object = wanted(listing, survey, options);
     let short = listing.image.rsplit('/').next().unwrap_or_default();
     let name = PolicyName::new(options.namespace.clone(), object_name(short));
     let text = repository(&name, &object, INTERVAL);
@@ -75,15 +71,14 @@ fn made(listing: &Listing, survey: &Survey, known: &Known, options: &Options) ->
 }
 
 /// A new repository: reached as the object that uses it is, else as those that are there for the same host.
-pub(crate) fn wanted(listing: &Listing, survey: &Survey, known: &Known, options: &Options) -> Repository {
-    let used = survey.access.get(listing).filter(|access| access.can_log_in());
-    let plain = survey.access.get(listing).is_some_and(|access| access.access.insecure);
+pub(crate) fn wanted(listing: &Listing, survey: &Survey, options: &Options) -> Repository {
+    let used = survey.access.get(listing);
     let mut access = used
-        .filter(|used| used.namespace == options.namespace)
+        .filter(|used| used.can_log_in() && used.namespace == options.namespace)
         .map(|used| used.access.clone())
-        .or_else(|| known.access(listing, &options.namespace))
+        .or_else(|| survey.known.access(listing, &options.namespace))
         .unwrap_or_default();
-    access.insecure |= plain;
+    access.insecure |= used.is_some_and(|used| used.access.insecure);
     if options.secret.is_some() {
         access.secret.clone_from(&options.secret);
     }

@@ -10,7 +10,6 @@ use bumpwright_api::{Place, RepositoryKind};
 use bumpwright_edit::{Marking, Part, Setter, mark_at};
 use bumpwright_policy::{LatestRef, PolicyName};
 
-use super::known::Known;
 use super::listing::{Listing, wanted};
 use super::shape::{Shape, shape};
 use super::uses::{Left, Survey, Use};
@@ -83,7 +82,6 @@ pub fn propose(files: &Files<'_>, survey: &Survey, answers: &Answers, options: &
         files,
         survey,
         options,
-        known: Known::of(files),
         repositories: Kind::new(taken(files, "ImageRepository", options)),
         policies: Kind::new(taken(files, "ImagePolicy", options)),
         documents: Vec::new(),
@@ -127,7 +125,6 @@ struct Draft<'a> {
     files: &'a Files<'a>,
     survey: &'a Survey,
     options: &'a Options,
-    known: Known,
     repositories: Kind<Repository>,
     policies: Kind<Policy>,
     documents: Vec<String>,
@@ -164,7 +161,7 @@ impl Draft<'_> {
             by_tag.entry((&one.tag, one.is_pinned())).or_default().push(one);
         }
         for ((tag, is_pinned), uses) in by_tag {
-            if let Some(known) = self.known.policy(listing, tags, tag, is_pinned) {
+            if let Some(known) = self.survey.known.policy(listing, tags, tag, is_pinned) {
                 let (name, chosen) = (within(known.0, self.options), known.1);
                 self.mark(&name, &uses);
                 self.tell_known(listing, name, tag, chosen, &uses);
@@ -204,10 +201,10 @@ impl Draft<'_> {
 
     /// The repository of an image: the one that is there, or a new one.
     fn repository(&mut self, listing: &Listing) -> PolicyName {
-        if let Some(known) = self.known.repository(listing, &self.options.namespace) {
+        if let Some(known) = self.survey.known.repository(listing, &self.options.namespace) {
             return PolicyName::new(self.options.namespace.clone(), known.metadata.name.clone());
         }
-        let object = wanted(listing, self.survey, &self.known, self.options);
+        let object = wanted(listing, self.survey, self.options);
         let count = self.repositories.made.len();
         let name = self
             .repositories

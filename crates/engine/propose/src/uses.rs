@@ -12,6 +12,7 @@ use bumpwright_edit::{
 use bumpwright_policy::{LatestRef, Reference, Validation};
 
 use super::charts::{Found, HelmRepositories, of_document};
+use super::known::Known;
 use super::listing::{Listing, UsedAccess};
 
 /// How many lines at the beginning of a file may say that a program made it.
@@ -60,6 +61,8 @@ pub struct Survey {
     pub left: Vec<Left>,
     /// How those of sources are reached.
     pub(crate) access: BTreeMap<Listing, UsedAccess>,
+    /// What is there already.
+    pub(crate) known: Known,
 }
 
 /// All uses of images. `marked` has the fields of each file that have a marker or are named by a rule; `only` is the images to look at, all
@@ -71,7 +74,10 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
     let known: BTreeSet<String> = readable.map(|raw| raw.listing.image.clone()).collect();
     let replaced = replaced(files);
     let helm = HelmRepositories::of(files);
-    let mut survey = Survey::default();
+    let mut survey = Survey {
+        known: Known::of(files),
+        ..Survey::default()
+    };
     for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
         elsewhere(file, &known, &mut raw);
         survey.versions(file, &helm, &mut raw);

@@ -220,7 +220,7 @@ fn new_repositories_are_reached_as_those_of_the_same_host() {
         let survey = surveyed(&files, &[]);
         let mut options = options();
         options.secret = secret.map(str::to_owned);
-        let mut asked = repositories(&files, &survey, &options);
+        let mut asked = repositories(&survey, &options);
         let image = |image: &str| listing(image);
         ["registry.example.com/acme/web", "ghcr.io/acme/api"]
             .into_iter()
