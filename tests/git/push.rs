@@ -410,6 +410,36 @@ fn what_is_known_of_the_server_saves_requests() {
     assert_eq!(counts, [5, 2, 2]);
 }
 
+/// A server that refuses, or breaks off, may be another one than before.
+#[test]
+fn a_server_that_refused_or_broke_off_is_asked_again_what_it_can() {
+    let world = World::new();
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.http.url("r.git"));
+    let greetings = |content: &str| {
+        world.http.clear();
+        let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+        let (new, pack) = bump(&fetched, "count", &[("a.yaml", content.as_bytes())]);
+        let pushed = push(&mirror, &fetched, new, &pack);
+        let seen = world.http.requests();
+        let greeted = seen
+            .iter()
+            .filter(|seen| seen.method == "GET" && seen.query.contains("git-receive-pack"));
+        (greeted.count(), pushed.is_ok())
+    };
+    assert_eq!([greetings("1"), greetings("2")], [(1, true), (0, true)]);
+    world.repo.hook("pre-receive", "exit 1");
+    assert_eq!([greetings("3"), greetings("4")], [(0, false), (1, false)]);
+    world.repo.hook("pre-receive", "exit 0");
+    assert_eq!([greetings("5"), greetings("6")], [(1, true), (0, true)]);
+    world
+        .http
+        .intercept(|seen| (seen.method == "POST" && seen.service == "git-receive-pack").then_some(Fault::Drop));
+    assert_eq!(greetings("7"), (0, false));
+    world.http.intercept(|_| None);
+    assert_eq!(greetings("8"), (1, true));
+}
+
 #[test]
 fn forbidden_and_unauthorized_are_told_apart_from_refusals() {
     let world = World::new();
@@ -426,6 +456,103 @@ fn forbidden_and_unauthorized_are_told_apart_from_refusals() {
         ),
         "{error}"
     );
+}
+
+/// Who may not push loses no race: starting over would not help, however busy the branch is.
+#[test]
+fn a_forbidden_push_is_no_lost_race() {
+    let world = World::new();
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.http.url("r.git"));
+    let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+    let (new, pack) = bump(&fetched, "no", &[("a.yaml", b"a: no\n")]);
+    let repo = world.repo.clone();
+    world.http.intercept(move |seen| {
+        (seen.service == "git-receive-pack" && seen.method == "POST").then(|| {
+            repo.commit("main", "rival", &[Change::File("a.yaml", b"a: rival\n")]);
+            Fault::Status(403, "no".to_owned())
+        })
+    });
+    let error = push(&mirror, &fetched, new, &pack).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            GitError::Transport(bumpwright_git::TransportError::Forbidden { .. })
+        ),
+        "{error}"
+    );
+}
+
+/// An answer that is lost says nothing about a reference that had the wanted value all along.
+#[test]
+fn a_reference_that_stays_as_it_is_survives_a_lost_answer() {
+    let world = World::new();
+    let storage = world.storage();
+    let mirror = mirror(storage.path(), &world.http.url("r.git"));
+    let tip = Some(mirror.fetch(&branch("main"), &[]).unwrap().tip.commit);
+    world
+        .http
+        .intercept(|seen| (seen.service == "git-receive-pack" && seen.method == "POST").then_some(Fault::Drop));
+    mirror
+        .push(&push_of(update("refs/heads/main", tip, tip)), None)
+        .unwrap();
+    let error = mirror
+        .push(&push_of(update("refs/heads/next", None, tip)), None)
+        .unwrap_err();
+    assert!(matches!(error, GitError::Transport(_)), "{error}");
+}
+
+/// The next fetch starts from what the mirror remembers, so that has to be what the server has, and what the mirror holds.
+#[test]
+fn the_mirror_remembers_what_was_accepted_and_nothing_else() {
+    let world = World::new();
+    for (round, url) in world.urls().iter().enumerate() {
+        let storage = world.storage();
+        let mirror = mirror(storage.path(), url);
+        let remembered = |name: &str| folder(storage.path()).rev(name).map(|hex| id(&hex));
+        let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
+        let tip = Some(fetched.tip.commit);
+        let (new, pack) = bump(&fetched, "new", &[("a.yaml", url.as_bytes())]);
+
+        world.repo.hook("update", "test \"$1\" != refs/heads/main");
+        push(&mirror, &fetched, new, &pack).unwrap_err();
+        assert_eq!(remembered("refs/heads/main"), tip, "a refused update");
+        world.repo.hook("update", "exit 0");
+        push(&mirror, &fetched, new, &pack).unwrap();
+        assert_eq!(remembered("refs/heads/main"), Some(new), "an accepted one");
+
+        let review = format!("refs/for/main-{round}");
+        mirror.push(&push_of(update(&review, None, Some(new))), None).unwrap();
+        assert_eq!(remembered(&review), None, "a target of reviews");
+
+        let other = id(&world
+            .repo
+            .commit("other", "other", &[Change::File("o", url.as_bytes())]));
+        let copy = format!("refs/heads/copy-{round}");
+        mirror.push(&push_of(update(&copy, None, Some(other))), None).unwrap();
+        assert_eq!(remembered(&copy), None, "a commit that the mirror does not hold");
+        assert_eq!(mirror.fetch(&branch(&copy[11..]), &[]).unwrap().tip.commit, other);
+        folder(storage.path()).fsck();
+    }
+}
+
+/// `refs/pull/N/head` of the forges, by the commit.
+#[test]
+fn requests_are_found_by_their_commit() {
+    let world = World::new();
+    world.repo.git(&["update-ref", "refs/pull/7/head", "main"]);
+    world.repo.git(&["update-ref", "refs/pull/8/head", "main~1"]);
+    world.repo.git(&["update-ref", "refs/pulls/9/head", "main"]);
+    let tip = id(&world.repo.rev("main").unwrap());
+    for url in world.urls() {
+        for speaks in [Speaks::Two, Speaks::Zero] {
+            let storage = world.storage();
+            let mirror = mirror_with(storage.path(), &url, speaks, true);
+            assert_eq!(mirror.holders("refs/pull/", tip).unwrap(), ["refs/pull/7/head"]);
+            let none: [&str; 0] = [];
+            assert_eq!(mirror.holders("refs/pull/", id(&"1".repeat(40))).unwrap(), none);
+        }
+    }
 }
 
 #[test]
