@@ -31,6 +31,23 @@ fn stale_objects_are_deleted_in_reverse_order() {
     );
 }
 
+/// The next kind's turn comes when all of one kind are deleted.
+#[test]
+fn kinds_are_deleted_one_after_the_other() {
+    let Some(mut world) = World::new() else { return };
+    let secret = |name: &str| format!("---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: NS}}\n");
+    world.apply(&["a", "b"].map(|name| config_map(name, "{}") + &secret(name)).concat());
+    let mut pruned = Vec::new();
+    let methods = world.methods(|world| pruned = world.prune("").unwrap());
+    let deleted = ["Secret/NS/b", "Secret/NS/a", "ConfigMap/NS/b", "ConfigMap/NS/a"].map(|id| format!("{id} deleted"));
+    assert_eq!(pruned, deleted);
+    for kind in methods.chunks(4) {
+        let mut kind = kind.to_vec();
+        kind.sort();
+        assert_eq!(kind, ["DELETE", "DELETE", "GET", "GET"], "{methods:?}");
+    }
+}
+
 /// K-024, K-164, K-174; objects that moved to another Kustomization are not ours any more.
 #[test]
 fn what_is_to_be_kept_is_skipped() {
@@ -128,6 +145,52 @@ subjects: [{kind: ServiceAccount, name: ro, namespace: NS}]
     assert_eq!(error.survivors, world.inventory.entries);
 }
 
+/// Without the right to see an object nothing is known of it, and it stays in the inventory.
+#[test]
+fn what_cannot_be_seen_survives() {
+    let Some(mut world) = World::new() else { return };
+    world.apply(&config_map("c1", "{}"));
+    let account = bumpwright_api::ObjectName::new(&world.namespace, "nobody");
+    world.cluster = world.block_on(async { world.cluster.as_account(&account) }).unwrap();
+    world.prune("").unwrap_err();
+    let mut error = None;
+    let methods = world.methods(|world| error = world.prune("").err());
+    let error = error.unwrap();
+    let words = error.to_string();
+    assert!(
+        words.contains("c1 query failed: configmaps \"c1\" is forbidden"),
+        "{words}"
+    );
+    assert_eq!(error.survivors, world.inventory.entries);
+    assert_eq!(methods, ["GET"]);
+}
+
+/// The deletion is of the object that was looked at: one of the same name that came since may be anybody's.
+#[test]
+fn an_object_that_is_made_anew_meanwhile_stays() {
+    let Some(mut world) = World::new() else { return };
+    world.apply(&config_map("c1", "{}"));
+    let (server, path) = (world.server, world.path("v1", "ConfigMap", "c1"));
+    let anew = serde_json::to_string(&world.objects(&config_map("c1", "{of: another}"))[0].object).unwrap();
+    world.after_the_next_look(move || {
+        assert_eq!(server.request("DELETE", &path, "", "").status, 200);
+        let (folder, _) = path.rsplit_once('/').unwrap();
+        assert_eq!(server.request("POST", folder, "", &anew).status, 201);
+    });
+    let error = world.prune("").unwrap_err();
+    assert!(error.to_string().contains("c1 delete failed: "), "{error}");
+    assert_eq!(world.config_map("c1")["data"]["of"], "another");
+}
+
+#[test]
+fn an_object_that_somebody_else_deletes_meanwhile_is_gone() {
+    let Some(mut world) = World::new() else { return };
+    world.apply(&config_map("c1", "{}"));
+    let (server, path) = (world.server, world.path("v1", "ConfigMap", "c1"));
+    world.after_the_next_look(move || assert_eq!(server.request("DELETE", &path, "", "").status, 200));
+    assert_eq!(world.prune("").unwrap(), ["ConfigMap/NS/c1 deleted"]);
+}
+
 #[test]
 fn deletions_are_waited_for() {
     let Some(mut world) = World::new() else { return };
@@ -143,6 +206,9 @@ fn deletions_are_waited_for() {
         words.replace(&world.namespace, "NS"),
         "ConfigMap/NS/c1 termination timeout: context deadline exceeded"
     );
-    world.edit("c1", "x", &json!({"metadata": {"finalizers": []}}));
+    let (server, path) = (world.server, world.path("v1", "ConfigMap", "c1"));
+    world.after_the_next_look(move || {
+        server.merge_patch(&path, &json!({"metadata": {"finalizers": []}}));
+    });
     world.block_on(wait(Duration::from_secs(60))).unwrap();
 }

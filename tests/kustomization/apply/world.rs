@@ -32,6 +32,26 @@ impl InventoryStore for Kept {
     }
 }
 
+/// The server's answers to the client, and what happens after the next one to a GET.
+#[derive(Default)]
+struct Answers {
+    methods: Mutex<Vec<String>>,
+    then: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Answers {
+    fn came(&self, method: &str) {
+        self.methods.lock().unwrap().push(method.to_owned());
+        let then = match method {
+            "GET" => self.then.lock().unwrap().take(),
+            _ => None,
+        };
+        if let Some(act) = then {
+            act();
+        }
+    }
+}
+
 /// A Kustomization `apps` and the objects that it applies.
 pub struct World {
     pub server: &'static Server,
@@ -41,7 +61,7 @@ pub struct World {
     pub inventory: Inventory,
     pub memory: Memory,
     pub kept: Kept,
-    requests: Arc<AtomicUsize>,
+    answers: Arc<Answers>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -59,8 +79,8 @@ impl World {
             .enable_all()
             .build()
             .unwrap();
-        let requests = Arc::new(AtomicUsize::new(0));
-        let cluster = runtime.block_on(connect(server, &requests));
+        let answers = Arc::default();
+        let cluster = runtime.block_on(connect(server, &answers));
         Some(Self {
             server,
             settings: Settings::new(ObjectName::new(&namespace, "apps")),
@@ -69,14 +89,14 @@ impl World {
             inventory: Inventory::default(),
             memory: Memory::default(),
             kept: Kept::default(),
-            requests,
+            answers,
             runtime,
         })
     }
 
     /// Goes on with a client that has not seen anything of the server.
     pub fn connect(&mut self) {
-        self.cluster = self.runtime.block_on(connect(self.server, &self.requests));
+        self.cluster = self.runtime.block_on(connect(self.server, &self.answers));
     }
 
     /// The documents of a text in which `NS` stands for the namespace.
@@ -137,16 +157,26 @@ impl World {
 
     /// What is done costs so many requests.
     pub fn requests(&mut self, act: impl FnOnce(&mut Self)) -> usize {
-        let before = self.requests.load(Ordering::SeqCst);
+        self.methods(act).len()
+    }
+
+    /// The methods of the requests that are made meanwhile, in the order of their answers.
+    pub fn methods(&mut self, act: impl FnOnce(&mut Self)) -> Vec<String> {
+        let before = self.answers.methods.lock().unwrap().len();
         act(self);
-        self.requests.load(Ordering::SeqCst) - before
+        self.answers.methods.lock().unwrap().split_off(before)
+    }
+
+    /// Somebody else's deed, right after the server has answered the client's next GET.
+    pub fn after_the_next_look(&self, act: impl FnOnce() + Send + 'static) {
+        *self.answers.then.lock().unwrap() = Some(Box::new(act));
     }
 
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
 
-    fn path(&self, api_version: &str, kind: &str, name: &str) -> String {
+    pub fn path(&self, api_version: &str, kind: &str, name: &str) -> String {
         self.server.path_of(&json!({"apiVersion": api_version, "kind": kind,
             "metadata": {"name": name, "namespace": self.namespace}}))
     }
@@ -189,11 +219,9 @@ impl World {
     }
 }
 
-async fn connect(server: &Server, requests: &Arc<AtomicUsize>) -> Cluster {
-    let counted = Arc::clone(requests);
-    let told = Arc::new(move |_: &str, _: &str, _: &str| {
-        counted.fetch_add(1, Ordering::SeqCst);
-    });
+async fn connect(server: &Server, answers: &Arc<Answers>) -> Cluster {
+    let answers = Arc::clone(answers);
+    let told = Arc::new(move |_: &str, _: &str, method: &str| answers.came(method));
     let connect = Connect {
         kubeconfig: Some(server.kubeconfig()),
         ..Connect::default()
