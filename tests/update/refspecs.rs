@@ -210,6 +210,38 @@ fn several_refspecs_go_in_one_push_and_none_of_them_deletes() {
     assert_eq!(world.landed(&same), pairs(&[("refs/heads/main", "updated")]));
 }
 
+/// What holds its commit already is not sent: a server's hooks and rules would be asked about it.
+#[test]
+fn only_what_changes_is_pushed() {
+    let world = world();
+    let log = world.bench.dir.join("updated");
+    world.repo.hook("update", &format!("echo \"$1\" >> {}", log.display()));
+    let updated = || std::fs::read_to_string(&log).unwrap();
+    let flags = ["--push-branch", "auto", "--refspec", "refs/heads/main:refs/heads/base"];
+    let created = pairs(&[("refs/heads/auto", "created"), ("refs/heads/base", "created")]);
+    assert_eq!(world.landed(&flags), created);
+    std::fs::remove_file(&log).unwrap();
+    world.image("3.0.0");
+    let again = pairs(&[("refs/heads/auto", "forced"), ("refs/heads/base", "up-to-date")]);
+    assert_eq!(world.landed(&flags), again);
+    assert_eq!(updated(), "refs/heads/auto\n");
+}
+
+/// A reference that is only behind is moved on without force, and a `+` that was not needed is not told as a replacement.
+#[test]
+fn a_fast_forward_is_no_replacement() {
+    let world = world();
+    world.repo.git(&["branch", "behind", "main"]);
+    world.repo.commit("main", "moved", &[Change::File("y", b"y")]);
+    world.repo.git(&["branch", "level", "main"]);
+    for (name, refspec) in [
+        ("refs/heads/behind", "refs/heads/main:refs/heads/behind"),
+        ("refs/heads/level", "+refs/heads/main:refs/heads/level"),
+    ] {
+        assert_eq!(world.landed(&["--refspec", refspec]), pairs(&[(name, "updated")]));
+    }
+}
+
 #[test]
 fn the_short_form_is_for_one_remote() {
     let world = world();
