@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import re
 
 #: The lease that a process needs to write a kind.
@@ -24,6 +25,8 @@ class Audit:
     def look(self):
         """Checks what was logged since. Called when nothing is on its way."""
         with open(self.file, "rb") as file:
+            if file.seek(0, os.SEEK_END) < self.offset:
+                self.report.breach("audit", f"{self.file} is shorter than what was read of it: nothing is known of what happened since")
             file.seek(self.offset)
             text = file.read()
         text = text[:text.rfind(b"\n") + 1]

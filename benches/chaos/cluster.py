@@ -167,5 +167,6 @@ def apiserver(client, port, authority):
         "--authorization-mode=RBAC", f"--service-account-issuer=https://localhost:{port}",
         f"--service-account-key-file={authority.certificate}", f"--service-account-signing-key-file={authority.key}",
         "--service-cluster-ip-range=10.0.0.0/16", "--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount",
-        "--audit-policy-file=audit.json", "--audit-log-path=audit.log",
+        # In MB: by default the log is turned over at 100 MB, and what was written since the last look would be missed.
+        "--audit-policy-file=audit.json", "--audit-log-path=audit.log", "--audit-log-maxsize=100000",
     ]
