@@ -34,6 +34,7 @@ def main():
     parser.add_argument("--per-namespace", type=int, default=20, help="Kustomizations in a namespace")
     parser.add_argument("--tags", type=int, default=1000, help="of each image repository")
     parser.add_argument("--large", type=int, nargs=2, default=(0, 0), metavar=("COMMITS", "FILES"), help="one large source besides")
+    parser.add_argument("--bytes", type=int, default=0, help="that do not compress in each source; three more revisions of each show the retention")
     parser.add_argument("--servers", type=int, default=1, help="addresses that the repositories are dealt to")
     parser.add_argument("--rest", type=float, default=20, help="seconds before the resting memory is read")
     parser.add_argument("--flags", nargs="*", default=[], help="further flags of bumpwright, without their dashes")

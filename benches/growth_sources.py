@@ -3,8 +3,10 @@ and one with very many commits and files. With several servers the repositories 
 
 import asyncio
 import collections
+import os
 import pathlib
 import subprocess
+import sys
 import threading
 import urllib.parse
 
@@ -31,7 +33,7 @@ class World:
         self.names = [f"small-{number}" for number in range(self.small)]
         self.hosts = Hosts(servers.git, options.servers).urls if options.servers > 1 else [servers.git]
         for name in self.names:
-            self.write(name, stream(1, 20))
+            self.write(name, stream(1, 20, options.bytes))
         if commits:
             self.names.append("large")
             self.write("large", stream(commits, files))
@@ -65,10 +67,21 @@ class World:
             for name in set(changed):
                 self.write(name, later(name))
             measuring.phase("1 % changed", lambda: self.request(changed, "b"), lambda: self.is_at_heads(changed))
+            if self.options.bytes:
+                self.retain(measuring)
             measuring.phase("restart", process.start, lambda: reconciled(process, len(self.names)), starts=True)
             return measuring.phases
         finally:
             process.stop()
+
+    def retain(self, measuring):
+        """Revision after revision of artifacts that do not compress: what stays of them is bounded by the retention."""
+        for number in range(3):
+            for name in self.names:
+                self.write(name, later(name, self.options.bytes))
+            measuring.phase(f"all changed, {number + 1}", lambda at=f"c{number}": self.request(self.names, at), lambda: self.is_at_heads(self.names))
+            files = [path.stat() for path in (self.folder / "data").rglob("*.tar.gz")]
+            print(f"  {len(files)} artifacts at rest, {sum(file.st_size for file in files) >> 20} MiB", file=sys.stderr, flush=True)
 
     def other(self):
         return collections.Counter(git=self.servers.requests("git"))
@@ -143,9 +156,9 @@ def head_of(number, parent=""):
     return f"commit refs/heads/main\ncommitter bench <bench@example.com> {1767225600 + number} +0000\ndata 4\nmore\n{parent}".encode()
 
 
-def stream(commits, files):
-    """All files in the first commit, then a change of one in each."""
-    yield head_of(0)
+def stream(commits, files, random=0):
+    """All files in the first commit, one of random bytes among them, then a change of one in each."""
+    yield head_of(0) + noise(random)
     for number in range(files):
         text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app-{number}\ndata:\n  key: first\n"
         yield f"M 100644 inline apps/{number // 1000}/{number % 1000 // 20}/{number}.yaml\ndata {len(text)}\n{text}".encode()
@@ -154,6 +167,10 @@ def stream(commits, files):
         yield head_of(commit) + f"M 100644 inline apps/{number // 1000}/{number % 1000 // 20}/{number}.yaml\ndata {len(text)}\n{text}".encode()
 
 
-def later(name):
+def later(name, random=0):
     text = f"of: {name}\n"
-    yield head_of(10_000_000, "from refs/heads/main^0\n") + f"M 100644 inline apps/0/0/0.yaml\ndata {len(text)}\n{text}".encode()
+    yield head_of(10_000_000, "from refs/heads/main^0\n") + f"M 100644 inline apps/0/0/0.yaml\ndata {len(text)}\n{text}".encode() + noise(random)
+
+
+def noise(random):
+    return f"M 100644 inline noise\ndata {random}\n".encode() + os.urandom(random) if random else b""
