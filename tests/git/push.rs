@@ -375,9 +375,7 @@ fn a_push_whose_answer_is_lost_is_looked_up() {
     // This one does not arrive.
     let fetched = mirror.fetch(&branch("main"), &[]).unwrap();
     let (new, pack) = bump(&fetched, "lost", &[("a.yaml", b"a: lost\n")]);
-    world
-        .http
-        .intercept(|seen| (seen.service == "git-receive-pack" && seen.method == "POST").then_some(Fault::Drop));
+    world.http.intercept(|seen| seen.is_push().then_some(Fault::Drop));
     let error = push(&mirror, &fetched, new, &pack).unwrap_err();
     assert!(matches!(error, GitError::Transport(_)), "{error}");
     assert_eq!(world.repo.rev("main").unwrap(), fetched.tip.commit.to_string());
@@ -432,9 +430,7 @@ fn a_server_that_refused_or_broke_off_is_asked_again_what_it_can() {
     assert_eq!([greetings("3"), greetings("4")], [(0, false), (1, false)]);
     world.repo.hook("pre-receive", "exit 0");
     assert_eq!([greetings("5"), greetings("6")], [(1, true), (0, true)]);
-    world
-        .http
-        .intercept(|seen| (seen.method == "POST" && seen.service == "git-receive-pack").then_some(Fault::Drop));
+    world.http.intercept(|seen| seen.is_push().then_some(Fault::Drop));
     assert_eq!(greetings("7"), (0, false));
     world.http.intercept(|_| None);
     assert_eq!(greetings("8"), (1, true));
@@ -468,7 +464,7 @@ fn a_forbidden_push_is_no_lost_race() {
     let (new, pack) = bump(&fetched, "no", &[("a.yaml", b"a: no\n")]);
     let repo = world.repo.clone();
     world.http.intercept(move |seen| {
-        (seen.service == "git-receive-pack" && seen.method == "POST").then(|| {
+        seen.is_push().then(|| {
             repo.commit("main", "rival", &[Change::File("a.yaml", b"a: rival\n")]);
             Fault::Status(403, "no".to_owned())
         })
@@ -490,9 +486,7 @@ fn a_reference_that_stays_as_it_is_survives_a_lost_answer() {
     let storage = world.storage();
     let mirror = mirror(storage.path(), &world.http.url("r.git"));
     let tip = Some(mirror.fetch(&branch("main"), &[]).unwrap().tip.commit);
-    world
-        .http
-        .intercept(|seen| (seen.service == "git-receive-pack" && seen.method == "POST").then_some(Fault::Drop));
+    world.http.intercept(|seen| seen.is_push().then_some(Fault::Drop));
     mirror
         .push(&push_of(update("refs/heads/main", tip, tip)), None)
         .unwrap();

@@ -205,7 +205,7 @@ fn a_push_that_was_taken_is_not_made_again_by_the_next_leader() {
     world.settled();
     let once = AtomicBool::new(true);
     world.git.intercept(move |seen| {
-        let push = seen.method == "POST" && seen.service == "git-receive-pack";
+        let push = seen.is_push();
         (push && once.swap(false, Ordering::SeqCst)).then_some(Fault::StallAfter(1))
     });
     bump(&world, "1.1.0", 2);
@@ -234,7 +234,7 @@ fn a_push_that_comes_late_changes_nothing() {
     let (holding, arriving, finishing) = (Arc::clone(&held), Arc::clone(&arrived), Arc::clone(&finished));
     let once = AtomicBool::new(true);
     world.git.intercept(move |seen| {
-        let push = seen.method == "POST" && seen.service == "git-receive-pack" && seen.body.len() > 4;
+        let push = seen.is_push() && seen.body.len() > 4;
         if push && once.swap(false, Ordering::SeqCst) {
             arriving.store(true, Ordering::SeqCst);
             while holding.load(Ordering::SeqCst) {

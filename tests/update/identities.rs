@@ -663,9 +663,7 @@ fn tenants_of_a_run_share_neither_identity_nor_trust_nor_proxy() {
 /// Which password came with the push of which branch.
 fn pushed(git: &GitHttp) -> BTreeMap<String, String> {
     let requests = git.requests();
-    let pushes = requests
-        .iter()
-        .filter(|seen| seen.service == "git-receive-pack" && seen.method == "POST");
+    let pushes = requests.iter().filter(|seen| seen.is_push());
     let branch = |seen: &Seen| {
         let body = String::from_utf8_lossy(&seen.body).into_owned();
         let rest = body.split("refs/heads/").nth(1).unwrap().to_owned();

@@ -78,9 +78,7 @@ impl World {
     /// How many times the server was asked to take a push.
     fn attempts(&self) -> usize {
         let requests = self.server.requests();
-        let posts = requests
-            .iter()
-            .filter(|seen| seen.method == "POST" && seen.service == "git-receive-pack");
+        let posts = requests.iter().filter(|seen| seen.is_push());
         posts.count()
     }
 }

@@ -401,7 +401,7 @@ fn a_push_of_a_leader_that_was_paused_comes_too_late() {
     let gate: Arc<Mutex<Gate>> = Arc::default();
     let (holding, repo) = (Arc::clone(&gate), fleet.repo.dir.clone());
     fleet.world.git.intercept(move |seen| {
-        let is_push = seen.method == "POST" && seen.service == "git-receive-pack" && seen.body.len() > 4;
+        let is_push = seen.is_push() && seen.body.len() > 4;
         let repo = bumpwright_testkit::repo::Repo { dir: repo.clone() };
         if is_push && repo.log("main").len() == 2 && pass(&holding) {
             holding.lock().unwrap().answer = Some(0);

@@ -131,8 +131,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ro}
 subjects: [{kind: ServiceAccount, name: ro, namespace: NS}]
 ";
     world.server.apply(&rules.replace("NS", &world.namespace));
-    let account = bumpwright_api::ObjectName::new(&world.namespace, "ro");
-    world.cluster = world.block_on(async { world.cluster.as_account(&account) }).unwrap();
+    world.act_as("ro");
     // The role counts after a moment.
     let error = until("it may read", || {
         let error = world.prune("").unwrap_err();
@@ -150,8 +149,8 @@ subjects: [{kind: ServiceAccount, name: ro, namespace: NS}]
 fn what_cannot_be_seen_survives() {
     let Some(mut world) = World::new() else { return };
     world.apply(&config_map("c1", "{}"));
-    let account = bumpwright_api::ObjectName::new(&world.namespace, "nobody");
-    world.cluster = world.block_on(async { world.cluster.as_account(&account) }).unwrap();
+    world.act_as("nobody");
+    // The first time its kind is looked up too.
     world.prune("").unwrap_err();
     let mut error = None;
     let methods = world.methods(|world| error = world.prune("").err());
@@ -171,11 +170,11 @@ fn an_object_that_is_made_anew_meanwhile_stays() {
     let Some(mut world) = World::new() else { return };
     world.apply(&config_map("c1", "{}"));
     let (server, path) = (world.server, world.path("v1", "ConfigMap", "c1"));
-    let anew = serde_json::to_string(&world.objects(&config_map("c1", "{of: another}"))[0].object).unwrap();
+    let another = world.objects(&config_map("c1", "{of: another}"))[0].object.to_string();
     world.after_the_next_look(move || {
         assert_eq!(server.request("DELETE", &path, "", "").status, 200);
         let (folder, _) = path.rsplit_once('/').unwrap();
-        assert_eq!(server.request("POST", folder, "", &anew).status, 201);
+        assert_eq!(server.request("POST", folder, "", &another).status, 201);
     });
     let error = world.prune("").unwrap_err();
     assert!(error.to_string().contains("c1 delete failed: "), "{error}");
@@ -208,7 +207,8 @@ fn deletions_are_waited_for() {
     );
     let (server, path) = (world.server, world.path("v1", "ConfigMap", "c1"));
     world.after_the_next_look(move || {
-        server.merge_patch(&path, &json!({"metadata": {"finalizers": []}}));
+        let answer = server.merge_patch(&path, &json!({"metadata": {"finalizers": []}}));
+        assert_eq!(answer.status, 200, "{}", answer.body);
     });
     world.block_on(wait(Duration::from_secs(60))).unwrap();
 }

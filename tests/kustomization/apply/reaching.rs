@@ -28,17 +28,12 @@ subjects: [{kind: ServiceAccount, name: flux, namespace: NS}]
         .apply(&rules.replace("NS", &world.namespace).replace("VERBS", verbs));
 }
 
-fn as_account(world: &World) -> Cluster {
-    let account = ObjectName::new(&world.namespace, "flux");
-    world.block_on(async { world.cluster.as_account(&account) }).unwrap()
-}
-
 /// The words are those of the recorded scenario `default-service-account`.
 #[test]
 fn accounts_are_impersonated() {
     let Some(mut world) = World::new() else { return };
     let yaml = config_map("c1", "{k: v}");
-    world.cluster = as_account(&world);
+    world.act_as("flux");
     let words = "ConfigMap/NS/c1 dry-run failed (Forbidden): configmaps \"c1\" is forbidden: User \
         \"system:serviceaccount:NS:flux\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \"NS\"\n";
     assert_eq!(world.refused(&yaml), words);
@@ -57,7 +52,7 @@ fn accounts_share_no_memory() {
     let Some(mut world) = World::new() else { return };
     let yaml = config_map("c1", "{k: v}");
     world.apply(&yaml);
-    world.cluster = as_account(&world);
+    world.act_as("flux");
     assert!(world.refused(&yaml).contains("cannot patch resource"));
 }
 
@@ -74,7 +69,7 @@ fn a_kubeconfig_leads_to_its_cluster() {
     world.cluster = remote(&world, &text, RemoteRules::default()).unwrap();
     assert_eq!(world.apply(&config_map("c1", "{}")), ["ConfigMap/NS/c1 created"]);
     // K-106: an account on top of it.
-    world.cluster = as_account(&world);
+    world.act_as("flux");
     assert!(
         world
             .refused(&config_map("c1", "{}"))

@@ -99,6 +99,12 @@ impl World {
         self.cluster = self.runtime.block_on(connect(self.server, &self.answers));
     }
 
+    /// Goes on with the rights of a ServiceAccount of the namespace.
+    pub fn act_as(&mut self, name: &str) {
+        let account = ObjectName::new(&self.namespace, name);
+        self.cluster = self.block_on(async { self.cluster.as_account(&account) }).unwrap();
+    }
+
     /// The documents of a text in which `NS` stands for the namespace.
     pub fn objects(&self, yaml: &str) -> Vec<Desired> {
         let yaml = yaml.replace("NS", &self.namespace);

@@ -36,6 +36,11 @@ impl Seen {
             request: request.clone(),
         }
     }
+
+    /// Whether it asks for references to be updated.
+    pub fn is_push(&self) -> bool {
+        self.method == "POST" && self.service == "git-receive-pack"
+    }
 }
 
 impl Deref for Seen {
@@ -258,7 +263,7 @@ impl Shared {
         if let Some(reply) = reply.or_else(|| stranger.then(|| challenged(scheme, "Unauthorized\n"))) {
             return reply.send(seen, out);
         }
-        let push = seen.method == "POST" && seen.service == "git-receive-pack";
+        let push = seen.is_push();
         if let Some(hook) = self.before_push.lock().unwrap().as_ref().filter(|_| push) {
             hook(seen);
         }
