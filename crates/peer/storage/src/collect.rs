@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::StorageError;
-use crate::garbage::{GARBAGE_COUNT_LIMIT, garbage};
+use crate::garbage::{GARBAGE_COUNT_LIMIT, Retention, garbage};
 use crate::layout::{ArtifactPath, Folder, LOCK};
+use crate::room::Excess;
 use crate::storage::Storage;
 use crate::walk::walk;
 use bumpwright_api::{Artifact, ObjectName};
@@ -32,20 +33,46 @@ impl Storage {
     pub fn collect_garbage(&self, artifact: &Artifact) -> Result<Collected, StorageError> {
         let path = ArtifactPath::parse(&artifact.path)?;
         self.in_folder(path.folder(), |folder| {
-            let retention = &self.inner.settings.retention;
-            let (current, now) = (Path::new(path.file()), SystemTime::now());
-            let garbage = garbage(&walk(folder)?, current, now, retention, GARBAGE_COUNT_LIMIT);
-            let mut collected = Collected::default();
-            for name in garbage {
-                self.remove(path.folder(), folder, &name, &mut collected);
-                let mut lock = folder.join(name).into_os_string();
-                lock.push(LOCK);
-                if let Err(error) = remove_if_there(Path::new(&lock)) {
-                    collected.faults.push(error);
-                }
-            }
-            Ok(collected)
+            self.inner.room.set_current(&path);
+            self.collect(&path, folder, &self.inner.settings.retention)
         })
+    }
+
+    /// Removes files older than the TTL of other objects, as their own next reconciliations would, so that a file that
+    /// exceeds the quota may fit. Objects that are being written to are passed over.
+    pub(crate) fn make_room(&self, excess: Excess, folder: &Folder) {
+        let retention = Retention {
+            records: usize::MAX,
+            ..self.inner.settings.retention
+        };
+        let room = &self.inner.room;
+        for neighbour in room.neighbours(excess, folder) {
+            let name = neighbour.as_str();
+            self.inner.changing.hold_if_free(name, || {
+                let current = room.settled(&neighbour, retention.ttl);
+                // What cannot be removed still counts, as the error for the file says.
+                if let (Some(current), Ok(folder)) = (current, self.real_folder(&neighbour)) {
+                    let _ = self.collect(&current, &folder, &retention);
+                    room.measure(name, &folder);
+                }
+            });
+        }
+    }
+
+    /// Removes the garbage beside a current artifact, in the folder of its object and under its lock.
+    fn collect(&self, current: &ArtifactPath, folder: &Path, retention: &Retention) -> Result<Collected, StorageError> {
+        let (file, now) = (Path::new(current.file()), SystemTime::now());
+        let garbage = garbage(&walk(folder)?, file, now, retention, GARBAGE_COUNT_LIMIT);
+        let mut collected = Collected::default();
+        for name in garbage {
+            self.remove(current.folder(), folder, &name, &mut collected);
+            let mut lock = folder.join(name).into_os_string();
+            lock.push(LOCK);
+            if let Err(error) = remove_if_there(Path::new(&lock)) {
+                collected.faults.push(error);
+            }
+        }
+        Ok(collected)
     }
 
     /// Removes all files of an object but the current one, its own lock too; links and folders stay

@@ -4,6 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::garbage::Retention;
 use crate::layout::{Folder, LATEST};
@@ -32,16 +35,19 @@ const NEW: &[u8] = b"the new contents, which are longer";
 const ROOT: &str = "BUMPWRIGHT_TEST_STORAGE";
 const STEP: &str = "BUMPWRIGHT_TEST_STEP";
 
-fn storage(root: &Path, steps: Steps) -> Storage {
-    let settings = Settings {
+fn settings(root: &Path) -> Settings {
+    Settings {
         path: root.to_owned(),
         host: "h".to_owned(),
         retention: Retention::default(),
         algorithm: Algorithm::default(),
         max_size: None,
         room: u64::MAX,
-    };
-    Storage::with_steps(settings, steps).unwrap()
+    }
+}
+
+fn storage(root: &Path, steps: Steps) -> Storage {
+    Storage::with_steps(settings(root), steps).unwrap()
 }
 
 fn artifact(storage: &Storage, file: &str) -> Artifact {
@@ -134,6 +140,31 @@ fn a_refused_step_leaves_the_old_or_the_new() {
             check_again(root.path(), file, step);
         }
     }
+}
+
+#[test]
+fn a_full_volume_has_more_room_at_the_next_attempt() {
+    let (root, is_full) = (tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
+    let full = Arc::clone(&is_full);
+    let mut settings = settings(root.path());
+    settings.retention.ttl = Duration::ZERO;
+    let storage = Storage::with_steps(
+        settings,
+        Steps::watched(move |at| match at == Step::SyncFile && full.load(Ordering::SeqCst) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }),
+    )
+    .unwrap();
+    let written = ["old.tar.gz", "new.tar.gz"].map(|file| {
+        let artifact = artifact(&storage, file);
+        storage.write(&artifact, None, fill(NEW)).unwrap()
+    });
+    is_full.store(true, Ordering::SeqCst);
+    let other = Folder::new("Bucket", "web", "podinfo").unwrap();
+    let other = storage.artifact(&other, "1.tar.gz", "r").unwrap();
+    assert!(storage.write(&other, None, fill(NEW)).is_err());
+    assert_eq!(written.map(|artifact| storage.exists(&artifact)), [false, true]);
 }
 
 #[test]

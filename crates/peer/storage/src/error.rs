@@ -114,13 +114,21 @@ impl StorageError {
             _ => false,
         }
     }
+
+    /// Whether the volume is full.
+    pub(crate) fn is_out_of_space(&self) -> bool {
+        matches!(self, Self::File { cause, .. } if is_full(cause))
+    }
+}
+
+/// Whether the volume is full.
+fn is_full(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn way_out(cause: &io::Error) -> &'static str {
     match cause.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room on the volume, or keep fewer artifacts"
-        }
+        _ if is_full(cause) => "; make room on the volume, or keep fewer artifacts",
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
             "; let this process write to the volume, or give another folder with --storage-path"
         }

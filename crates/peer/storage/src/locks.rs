@@ -1,7 +1,7 @@
 //! Mutual exclusion by name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 /// Locks that exist as long as they are held or awaited.
 #[derive(Debug, Default)]
@@ -17,12 +17,30 @@ impl Locks {
         let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let done = action();
         drop(guard);
+        self.leave(name, lock);
+        done
+    }
+
+    /// Runs an action under the lock of this name, unless somebody holds it. So it may be called under another lock.
+    pub(crate) fn hold_if_free<T>(&self, name: &str, action: impl FnOnce() -> T) -> Option<T> {
+        let lock = Arc::clone(self.map().entry(name.to_owned()).or_default());
+        let guard = match lock.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let done = guard.is_some().then(action);
+        drop(guard);
+        self.leave(name, lock);
+        done
+    }
+
+    fn leave(&self, name: &str, lock: Arc<Mutex<()>>) {
         drop(lock);
         let mut held = self.map();
         if held.get(name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             held.remove(name);
         }
-        done
     }
 
     fn map(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mutex<()>>>> {
@@ -52,6 +70,10 @@ mod tests {
             }
         });
         locks.hold("a", || locks.hold("b", || ()));
+        locks.hold("a", || {
+            assert_eq!(locks.hold_if_free("a", || ()), None);
+            assert_eq!(locks.hold_if_free("b", || ()), Some(()));
+        });
         assert!(locks.map().is_empty());
     }
 }

@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::StorageError;
 use crate::layout::{ArtifactPath, Folder, PARTIAL};
+use crate::room::Excess;
 use crate::step::Step;
 use crate::storage::{KnownFile, Storage};
 use bumpwright_api::Artifact;
@@ -37,8 +38,8 @@ impl Storage {
     /// Waits for other changes to files of the same object. A file of the same name is replaced.
     ///
     /// # Errors
-    /// [`StorageError::Fill`] with the error of `fill`; [`StorageError::File`] when the system refuses a step; names as
-    /// in [`ArtifactPath::parse`]. The old file is still there, unless a step after the renaming failed.
+    /// [`StorageError::Fill`] with the error of `fill`; [`StorageError::File`] when the system refuses a step;
+    /// [`StorageError::TooLarge`] and [`StorageError::Full`] beyond the limits; names as in [`ArtifactPath::parse`]. The old file is still there, unless a step after the renaming failed.
     pub fn write(
         &self,
         artifact: &Artifact,
@@ -53,11 +54,17 @@ impl Storage {
                 self.make_folder(path.folder())
             })?;
             let lock = self.lock_file(&path)?;
-            let written = self.put(&path, fill)?;
+            let written = self.put(&path, fill).inspect_err(|error| {
+                // For the next attempt: this one has read its source already.
+                if error.is_out_of_space() {
+                    self.make_room(Excess::All, path.folder());
+                }
+            })?;
             self.inner.room.measure(path.folder().as_str(), &folder);
             if let Some(link) = &link {
                 self.point(link, &path)?;
             }
+            self.inner.room.set_current(&path);
             drop(lock);
             Ok(Artifact {
                 digest: written.digest.to_string(),
@@ -103,7 +110,7 @@ impl Storage {
         })?;
         self.step_at(Step::Fill, "write", &name, || Ok(()))?;
         let (partial, written) = self.filled(partial, &name, fill)?;
-        self.inner.room.admit(path.folder(), &name, written.size)?;
+        self.admit(path.folder(), &name, written.size)?;
         self.step_at(Step::SyncFile, "sync", &name, || partial.as_file().sync_all())?;
         // Until the new digest is known here, the new file must not count as a damaged old one.
         let before = self.known().remove(path);
@@ -123,6 +130,18 @@ impl Storage {
         self.known().insert(path.clone(), known);
         self.step_at(Step::SyncFolder, "sync the folder", &folder, || sync_folder(&folder))?;
         Ok(written)
+    }
+
+    /// Checks whether a further file of this size fits into the quota, if need be without the garbage of other objects.
+    fn admit(&self, folder: &Folder, name: &Path, size: u64) -> Result<(), StorageError> {
+        let room = &self.inner.room;
+        if let Some(excess) = room.excess(folder, size) {
+            self.make_room(excess, folder);
+        }
+        match room.excess(folder, size) {
+            Some(excess) => Err(room.full(excess, folder, name)),
+            None => Ok(()),
+        }
     }
 
     fn filled(

@@ -14,10 +14,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bumpwright_api::ObjectName;
-use bumpwright_storage::{Folder, FolderEntry, Retention, garbage};
+use bumpwright_api::{Artifact, ObjectName};
+use bumpwright_storage::{Folder, FolderEntry, Retention, Storage, StorageError, garbage};
 use serde_json::Value;
-use support::{World, podinfo, rows, texts, world};
+use support::{World, filler, podinfo, rows, texts, world};
 
 fn millis(value: &Value) -> Duration {
     Duration::from_millis(value.as_u64().unwrap_or_default())
@@ -188,4 +188,103 @@ fn folders_of_objects_that_are_gone_are_removed() {
     assert!(world.storage.exists(&of_another_kind) && world.root.path().exists());
     assert_eq!(remove(), 0);
     assert_eq!(world.storage.remove_gone("OCIRepository", |_| false).unwrap(), 0);
+}
+
+/// Writes so many bytes for an object; none when there is no room.
+fn put(storage: &Storage, namespace: &str, name: &str, file: &str, size: usize) -> Option<Artifact> {
+    let folder = Folder::new("GitRepository", namespace, name).unwrap();
+    let artifact = storage.artifact(&folder, file, "main@sha1:4d2f").unwrap();
+    match storage.write(&artifact, None, filler(&vec![b'x'; size])) {
+        Ok(written) => Some(written),
+        Err(StorageError::Full { .. }) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// 1,000 bytes for a namespace, 2,000 for all.
+fn quota(ttl: Duration) -> World {
+    World::with(|settings| (settings.room, settings.retention.ttl) = (2000, ttl))
+}
+
+#[test]
+fn old_artifacts_of_a_namespace_make_room_for_a_new_one() {
+    let world = quota(Duration::ZERO);
+    let storage = &world.storage;
+    let old = put(storage, "apps", "podinfo", "1.tar.gz", 300).unwrap();
+    let current = put(storage, "apps", "podinfo", "2.tar.gz", 300).unwrap();
+    let elsewhere = put(storage, "web", "podinfo", "1.tar.gz", 300).unwrap();
+    put(storage, "web", "podinfo", "2.tar.gz", 300).unwrap();
+    assert!(put(storage, "apps", "other", "1.tar.gz", 800).is_none());
+    assert!(!storage.exists(&old));
+    put(storage, "apps", "other", "1.tar.gz", 500).unwrap();
+    assert_eq!(world.names(), ["2.tar.gz", "2.tar.gz.lock"]);
+    assert!(storage.exists(&current) && storage.exists(&elsewhere));
+    // Now all are full, and the old one in another namespace goes.
+    put(storage, "dev", "podinfo", "1.tar.gz", 900).unwrap();
+    assert!(!storage.exists(&elsewhere));
+}
+
+#[test]
+fn the_artifact_that_came_back_is_the_current_one() {
+    let world = quota(Duration::ZERO);
+    let storage = &world.storage;
+    put(storage, "apps", "podinfo", "1.tar.gz", 300).unwrap();
+    let newer = put(storage, "apps", "podinfo", "2.tar.gz", 300).unwrap();
+    let current = put(storage, "apps", "podinfo", "1.tar.gz", 300).unwrap();
+    age(&world.path(&current));
+    put(storage, "apps", "other", "1.tar.gz", 500).unwrap();
+    assert!(storage.exists(&current) && !storage.exists(&newer));
+}
+
+#[test]
+fn what_a_status_may_still_name_is_kept() {
+    let hour = Duration::from_secs(3600);
+    let world = quota(hour);
+    let old = put(&world.storage, "apps", "podinfo", "1.tar.gz", 300).unwrap();
+    put(&world.storage, "apps", "podinfo", "2.tar.gz", 300).unwrap();
+    age(&world.path(&old));
+    // Only just replaced, so the status may not say so yet.
+    assert!(put(&world.storage, "apps", "other", "1.tar.gz", 500).is_none());
+    assert!(world.storage.exists(&old));
+    // After a restart nobody knows which is the current one, until its status says so.
+    let mut settings = support::settings(world.root.path());
+    (settings.room, settings.retention.ttl) = (2000, Duration::ZERO);
+    let again = Storage::new(settings).unwrap();
+    assert!(put(&again, "apps", "other", "1.tar.gz", 500).is_none());
+    assert_eq!(world.names().len(), 4);
+}
+
+#[test]
+fn what_is_not_expired_is_kept() {
+    let world = quota(Duration::from_millis(50));
+    let old = put(&world.storage, "apps", "podinfo", "1.tar.gz", 300).unwrap();
+    put(&world.storage, "apps", "podinfo", "2.tar.gz", 300).unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+    let file = File::options().append(true).open(world.path(&old)).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(3600))
+        .unwrap();
+    assert!(put(&world.storage, "apps", "other", "1.tar.gz", 500).is_none());
+    assert!(world.storage.exists(&old));
+}
+
+#[test]
+fn an_object_that_is_written_to_is_not_waited_for() {
+    let world = quota(Duration::ZERO);
+    let storage = &world.storage;
+    put(storage, "apps", "podinfo", "1.tar.gz", 300).unwrap();
+    put(storage, "apps", "podinfo", "2.tar.gz", 300).unwrap();
+    let writing = world.artifact("3.tar.gz");
+    let written = storage.write(&writing, None, |into| {
+        assert!(put(storage, "apps", "other", "1.tar.gz", 500).is_none());
+        filler(b"x")(into)
+    });
+    assert!(written.is_ok());
+    put(storage, "apps", "other", "1.tar.gz", 500).unwrap();
+}
+
+/// Makes a file two hours old.
+fn age(path: &Path) {
+    let file = File::options().append(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(7200))
+        .unwrap();
 }
