@@ -98,12 +98,12 @@ impl Cluster {
         format!("{TOKEN}-{user}")
     }
 
-    /// The audit events of successful writes so far.
-    pub fn audit(&self) -> Vec<Json> {
+    /// The audit events so far of writes that succeeded, and of those that did not.
+    pub fn audit(&self) -> (Vec<Json>, Vec<Json>) {
         let log = std::fs::read_to_string(self.dir.path().join(AUDIT_LOG)).unwrap();
         let events = log.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
         let is_done = |event: &Json| event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 400);
-        events.filter(is_done).collect()
+        events.partition(is_done)
     }
 
     /// Starts a separate cluster with another API server of the tools folder. None when a program is missing.
