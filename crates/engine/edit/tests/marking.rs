@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use bumpwright_edit::{FileKind, Formats, kind_of, mark, unmark};
+use bumpwright_edit::{FileKind, Formats, field_in, kind_of, mark, unmark};
 use bumpwright_policy::PolicyName;
 
 const IMAGE: &str = "ghcr.io/acme/web";
@@ -133,4 +133,31 @@ fn chosen_fields_are_marked() {
             (4, "it holds nothing: write a value there"),
         ]
     );
+}
+
+#[test]
+fn a_field_is_found_by_its_place() {
+    let yaml = "a: 1\nb: {c: 2, d: 3}\n";
+    let toml = "a = 1\nb = [2, 3]\n";
+    for (kind, text, starts) in [
+        (FileKind::Yaml, yaml, [3, 12, 18]),
+        (FileKind::Text(bumpwright_edit::Format::Toml), toml, [4, 11, 14]),
+    ] {
+        let [a, c, d] = starts;
+        assert_eq!(field_in(kind, text, 1, None), Ok(a));
+        let columns = [c, d].map(|start| start - text.find('\n').unwrap());
+        for (column, start) in columns.into_iter().zip([c, d]) {
+            assert_eq!(field_in(kind, text, 2, Some(column)), Ok(start));
+        }
+        let [first, _] = columns;
+        let refused = [(2, None), (2, Some(1)), (3, None)].map(|(line, column)| field_in(kind, text, line, column));
+        assert_eq!(
+            refused,
+            [
+                Err(format!("several values are on line 2: add the column of one, as in :2:{first}")),
+                Err("no value begins at 2:1".to_owned()),
+                Err("no value is on line 3".to_owned()),
+            ]
+        );
+    }
 }
