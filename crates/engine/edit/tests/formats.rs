@@ -400,3 +400,26 @@ fn empty_values() {
         }
     }
 }
+
+#[test]
+fn characters_that_a_format_would_quote_are_not_written() {
+    let mut images = newest();
+    for (tag, is_written) in [
+        ("2.0.0_a-b+c", true),
+        ("2.0.0 # x", false),
+        ("2\"", false),
+        ("2$x", false),
+    ] {
+        images.0.tag = tag.to_owned();
+        let plan = plan(
+            "a.toml",
+            &scanned("a.toml", &written("tag = \"1.0.0\" # @tag\n")),
+            &images,
+        );
+        assert_eq!(plan.edits.is_empty(), !is_written, "{tag}");
+        for skip in plan.skips {
+            let message = format!("{tag:?} has characters that are not written outside of YAML");
+            assert_eq!((skip.reason, skip.message), (Reason::PolicyNotReady, message));
+        }
+    }
+}

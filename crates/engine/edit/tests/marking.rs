@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use bumpwright_edit::{FileKind, Formats, field_in, kind_of, mark, unmark};
+use bumpwright_edit::{FileKind, Formats, field_in, is_same_image, kind_of, mark, unmark};
 use bumpwright_policy::PolicyName;
 
 const IMAGE: &str = "ghcr.io/acme/web";
@@ -45,6 +45,20 @@ fn fields_of_the_image_are_marked() {
         "image:\n  registry: ghcr.io\n  repository: acme/web\n  tag: \"1.0.0\" @:tag\n  digest: sha256:aa @:digest\n",
     );
     marks("a: {}\n---\nb: ghcr.io/acme/web:1 @\n---\nc: [1]\n");
+}
+
+#[test]
+fn names_of_one_image_are_the_same() {
+    for (one, other, same) in [
+        ("acme/web", "docker.io/acme/web", true),
+        ("index.docker.io/library/web", "web", true),
+        ("Not/A:Name", "Not/A:Name", true),
+        ("acme/web", "ghcr.io/acme/web", false),
+        ("Not/A", "web", false),
+    ] {
+        assert_eq!(is_same_image(one, other), same, "{one} {other}");
+        assert_eq!(is_same_image(other, one), same, "{other} {one}");
+    }
 }
 
 #[test]
@@ -154,7 +168,9 @@ fn a_field_is_found_by_its_place() {
         assert_eq!(
             refused,
             [
-                Err(format!("several values are on line 2: add the column of one, as in :2:{first}")),
+                Err(format!(
+                    "several values are on line 2: add the column of one, as in :2:{first}"
+                )),
                 Err("no value begins at 2:1".to_owned()),
                 Err("no value is on line 3".to_owned()),
             ]
