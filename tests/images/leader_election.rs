@@ -126,6 +126,27 @@ fn a_leader_that_is_asked_to_end_gives_its_lease_back() {
     bump(&world, "1.1.0", 2);
 }
 
+/// A renewal that was under way comes between the look at the lease and its release.
+#[test]
+fn a_late_renewal_does_not_keep_the_lease() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "renewed-late", "1h");
+    let proxy = ApiProxy::start(cluster);
+    proxy.renew_before_release(cluster);
+    let first = world.controller_at(&proxy.kubeconfig(world.folder.path(), None), "first", &LONG);
+    await_leader(&first);
+    assert_eq!(first.stop(), Some(0));
+    for name in LEASES {
+        let object = world.get(LEASE, name);
+        assert_eq!(
+            object["spec"]["holderIdentity"].as_str().unwrap_or_default(),
+            "",
+            "{name}"
+        );
+        assert_eq!(object["metadata"]["labels"]["renewed"], "late", "{name}");
+    }
+}
+
 /// A machine that sleeps, or a hypervisor: the process does not know that time has passed.
 #[test]
 fn a_leader_that_was_paused_for_too_long_ends() {

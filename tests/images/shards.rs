@@ -3,6 +3,7 @@
 
 mod disk;
 
+use bumpwright_testkit::api_proxy::ApiProxy;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::shards::{Fleet, ShardWorld};
@@ -80,6 +81,32 @@ fn processes_come_and_go_and_each_change_is_made_once() {
         .filter(|name| name.starts_with("bumpwright-shard-"))
         .collect();
     assert_eq!(members, Vec::<&str>::new());
+}
+
+/// A renewal that was under way comes between the look at a lease and its release.
+#[test]
+fn leases_are_given_back_after_a_late_renewal() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let fleet = Fleet {
+        repositories: 1,
+        kustomizations: 1,
+        automations: 0,
+    };
+    let world = ShardWorld::new(cluster, "shards-late", fleet);
+    let proxy = ApiProxy::start(cluster);
+    proxy.renew_before_release(cluster);
+    let only = world.shard("a", &proxy.kubeconfig(world.folder.path(), None), &FLAGS);
+    world.all_applied("0");
+    assert_eq!(only.stop(), Some(0));
+    for name in ["image-reflector", "image-automation", "source", "kustomize"] {
+        let lease = world.get(LEASE, &format!("{name}-controller-leader-election"));
+        assert_eq!(
+            lease["spec"]["holderIdentity"].as_str().unwrap_or_default(),
+            "",
+            "{name}"
+        );
+        assert_eq!(lease["metadata"]["labels"]["renewed"], "late", "{name}");
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use controllers::{ControllerLease, Taken};
 /// Others wait for a tenth longer than a Lease is good for.
 const MARGIN: u32 = 10;
 
-/// The most attempts to release the member's Lease.
+/// The most attempts to release what the process has: a renewal may still be under way, and change it after it was looked at.
 const RELEASES: u32 = 5;
 
 /// This process in its group.
@@ -328,30 +328,38 @@ impl Process {
             let name = self.group.member_name(&self.group.member);
             let own = leases.iter().find(|lease| lease.name == name);
             let own = own.filter(|own| holder(own) == self.election.identity);
-            let Some(own) = own else {
-                cluster.act_without(&name);
-                return self.release_controllers(&leases).await;
-            };
-            let delete = cluster.delete_lease(&name, &own.resource_version);
-            // A renewal may still have been under way.
-            self.in_time("delete the member's lease", delete).await;
+            match own {
+                Some(own) => {
+                    let delete = cluster.delete_lease(&name, &own.resource_version);
+                    self.in_time("delete the member's lease", delete).await;
+                }
+                None => {
+                    cluster.act_without(&name);
+                    if self.release_controllers(&leases).await {
+                        return;
+                    }
+                }
+            }
         }
     }
 
-    async fn release_controllers(&self, leases: &[Object]) {
+    /// Gives back the leases of controllers if this was the last member; false when a write came in between.
+    async fn release_controllers(&self, leases: &[Object]) -> bool {
         let cluster = &self.context.cluster;
         let is_last = self.group.snapshot(leases).members.is_empty();
+        let mut done = true;
         for one in self.controllers.iter().filter(|one| one.until().is_some()) {
             let name = &one.lease.name;
             let seen = leases.iter().find(|lease| lease.name == *name);
             // Who joins writes the lease before it works, so then this version is gone.
             if let Some(seen) = seen.filter(|seen| is_last && holder(seen) == one.lease.identity) {
                 let give_back = one.lease.give_back(cluster, seen);
-                self.in_time("release a controller's lease", give_back).await;
+                done &= self.in_time("release a controller's lease", give_back).await.is_some();
             }
             cluster.act_without(name);
             self.context.metrics.leader(&name.name, false);
         }
+        done
     }
 }
 

@@ -1,6 +1,7 @@
 //! A proxy between a controller and its API server, over plain HTTP: answers in place of the server, and breaks or freezes the
 //! connections of watches.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -65,6 +66,19 @@ impl ApiProxy {
     /// Intercepts each request from now on; the returned reply is the answer. It may block.
     pub fn intercept(&self, look: impl Fn(&Request) -> Option<Reply> + Send + Sync + 'static) {
         *self.shared.look.lock().unwrap() = Arc::new(look);
+    }
+
+    /// Writes each Lease once more just before it is first given back, as a renewal that was under way does.
+    pub fn renew_before_release(&self, cluster: &'static Cluster) {
+        let seen = Mutex::new(BTreeSet::new());
+        self.intercept(move |request| {
+            let body = String::from_utf8_lossy(&request.body);
+            let is_release = request.path.contains("/leases/") && body.contains(r#""holderIdentity":"""#);
+            if is_release && seen.lock().unwrap().insert(request.path.clone()) {
+                cluster.merge_patch(&request.path, &json!({"metadata": {"labels": {"renewed": "late"}}}));
+            }
+            None
+        });
     }
 
     /// Ends all watches that are under way, in the middle of a line.

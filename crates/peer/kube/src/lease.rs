@@ -13,6 +13,9 @@ use super::object::Object;
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::Time;
 
+/// The most attempts to release a lease.
+const RELEASES: u32 = 5;
+
 /// A lease.
 #[derive(Clone, Debug)]
 pub struct Lease {
@@ -101,12 +104,20 @@ impl Lease {
     /// # Errors
     /// Whatever the server says.
     pub async fn release(&self, cluster: &Cluster) -> Result<(), ClusterError> {
-        let object = cluster.get(&LEASE, &self.name).await?;
-        cluster.fence.release(&self.name);
-        if holder(&object) != self.identity {
-            return Ok(());
+        let mut attempts = 0;
+        loop {
+            let object = cluster.get(&LEASE, &self.name).await?;
+            cluster.fence.release(&self.name);
+            if holder(&object) != self.identity {
+                return Ok(());
+            }
+            attempts += 1;
+            match self.write_released(cluster, &object).await {
+                // A renewal was still under way.
+                Err(ClusterError::Conflict(_)) if attempts < RELEASES => {}
+                done => return done,
+            }
         }
-        self.write_released(cluster, &object).await
     }
 
     /// Writes the lease without a holder.
