@@ -82,7 +82,10 @@ def main():
     state = json.loads(STATE.read_text())
     state["calls"].append(options)
     report = [line for _, new, reference in commands for line in receive(state, new, reference, options)]
-    STATE.write_text(json.dumps(state))
+    # Whoever reads it meanwhile sees the one or the other.
+    made = STATE.with_suffix(".new")
+    made.write_text(json.dumps(state))
+    made.replace(STATE)
     send(report)
 
 
