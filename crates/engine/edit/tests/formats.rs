@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use bumpwright_edit::{Formats, Images, Reason, Scan, Verdict, kind_of, plan, scan, splice};
+use bumpwright_edit::{Formats, Images, Reason, Scan, Verdict, kind_of, plan, scalar, scan, splice};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 struct Newest(LatestRef);
@@ -92,6 +92,7 @@ fn hcl() {
         "tag = lower(\"1.0.0\") # @tag\n",
         "tag = coalesce(\"1\", \"2\", x) # @tag\n",
         "tag = x ? \"1.0.0\" : \"2.0.0\" # @tag\n",
+        "module \"web\" {\n  on = var.tag == \"1.0.0\" # @tag\n}\n",
         "module \"web\" { # @tag\n}\n",
         "a = [\"1\", \"2\"] # @tag\n",
         "tag = \"1\\\"\" # @tag\n",
@@ -124,6 +125,7 @@ fn dockerfiles() {
         "# @\nCOPY --from=REF /a /b\n",
         "# @\nRUN --mount=type=bind,from=REF,target=/x make\n",
         "ENV A=1 \\\n  # @tag\n  B=OLD \\\n  C=3\n",
+        "ENV A=\"1 2\" \\\n# @tag\nB=OLD\n",
         "# @\nONBUILD COPY --from=REF /a /b\n",
         "# escape=`\nENV A=1 `\n# @tag\n  B=OLD\n",
         "RUN <<EOF\n# FROM x\nEOF\n# @\nFROM REF\n",
@@ -166,6 +168,7 @@ fn lines_of_assignments() {
     skips(".env", "TAG=${A:-1.0.0} # @tag\n", Reason::Interpolated);
     skips(".env", "TAG=1.0.0#@tag\n", Reason::NotAScalar);
     skips(".env", "A=\"x # @tag\ny\"\n", Reason::NotAScalar);
+    skips(".env", "A=\"x\\\"\nTAG=1.0.0 # @tag\n\"\n", Reason::NotAScalar);
     for text in [
         "[web]\ntag = OLD ; @tag\n",
         "[web]\ntag: OLD # @tag\n",
@@ -421,5 +424,38 @@ fn characters_that_a_format_would_quote_are_not_written() {
             let message = format!("{tag:?} has characters that are not written outside of YAML");
             assert_eq!((skip.reason, skip.message), (Reason::PolicyNotReady, message));
         }
+    }
+}
+
+#[test]
+fn lines_end_as_on_windows_too() {
+    let text = written("a\r\nb\r\n@\r\n@\n@\r@");
+    let found = scan(kind_of("notes", Formats::default()), text.as_bytes());
+    let places: Vec<_> = found.skips.iter().map(|skip| (skip.line, skip.column)).collect();
+    assert_eq!(places, [(3, 1), (4, 1), (5, 1), (6, 1)]);
+}
+
+#[test]
+fn yaml_is_read_as_a_template_only_if_it_is_one() {
+    // Broken, and without an action.
+    skips(
+        "templates/web.yaml",
+        "a: [\nimage: ghcr.io/acme/web:1.0.0 # @\n",
+        Reason::Unparsable,
+    );
+    // An action in a comment, and YAML all the same: the marker belongs to no field, as in YAML.
+    skips("templates/web.yaml", "# {{ x }}\na: 1\n\n# @\n", Reason::NotAScalar);
+}
+
+#[test]
+fn characters_that_yaml_does_not_print_are_escaped() {
+    let old = "\"1\"";
+    for (value, new) in [
+        ("\u{7}", r#""\x07""#),
+        ("\u{85}", r#""\x85""#),
+        ("\u{2028}", r#""\u2028""#),
+        ("\u{feff}é\n", r#""\ufeffé\n""#),
+    ] {
+        assert_eq!(scalar(old, value), new);
     }
 }

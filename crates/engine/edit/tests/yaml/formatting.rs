@@ -305,6 +305,11 @@ fn markers_on_anything_but_a_value_are_skips() {
         ("a: @\nb: 2\n", 1, 4),
         ("a: {x: y} @\n", 1, 11),
         ("a: [] @\n", 1, 7),
+        ("a: [1, 2] @\nb: x\n", 1, 11),
+        ("- {a: 1} @\n- x\n", 1, 10),
+        ("- [1, 2] @\n- x\n", 1, 10),
+        ("a:\n  # c\n  [1]\n  @\n", 4, 3),
+        ("[[1] @\n, x]\n", 1, 6),
         ("a: &a 1\nb: *a @\n", 2, 7),
         ("? a @\n: b\n", 1, 5),
         ("? @\n  a\n: b\n", 1, 3),
@@ -314,9 +319,14 @@ fn markers_on_anything_but_a_value_are_skips() {
         ("a: 1\n@\n", 2, 1),
         ("a: 1\n# é\n  @\nb: 1\n", 3, 3),
         ("{a: 1} @\n", 1, 8),
+        // One text of several comments, and a foot.
+        ("- # c\n\n # f\n@\n    - b\n", 4, 1),
+        ("    - b\n    @\n\n    - b\n# e\n\n # f\n", 2, 5),
     ] {
         given(text).with_new().stays().skips(Reason::NotAScalar, line, column);
     }
+    // A comment above it that is a foot does not count.
+    given("k:\n\n  k:\n  # d\n\n @\n    - b\n").with_new().changes(&["b"]);
 }
 
 #[test]
@@ -423,6 +433,7 @@ fn what_does_not_parse_is_one_skip_with_its_place() {
         ("a: 1 @\n\tb: 2\n", 2, 1),
         ("a: 1 @\n\t\nb: 2\n", 2, 1),
         ("-\ta: 1 @\n", 1, 2),
+        ("? a\n:\tb @\n", 2, 2),
         ("a: \"x\\/y\" @\n", 1, 6),
         ("a: *b @\n", 1, 4),
         ("a: 1 @\nb: é\u{1}\n", 2, 5),
