@@ -1,6 +1,6 @@
 //! Fields that are followed through other people's edits, and what they held before.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_edit::{Content, FileKind, Plan, Scan, carried, restored, scan, splice};
 
