@@ -57,7 +57,11 @@ pub fn check(input: &[u8]) {
     dates(layout, text);
     if let Ok(url) = Url::parse(layout) {
         let shown = url.text();
-        if let Ok(again) = Url::parse(&shown) {
+        // As Go writes it, a path of two slashes looks like a host.
+        let is_path = url.hostname().is_empty() && shown.starts_with(b"//");
+        if let Ok(again) = Url::parse(&shown)
+            && !is_path
+        {
             assert_eq!(again.text(), shown, "{}", String::from_utf8_lossy(layout));
         }
         let _ = url.hostname();
