@@ -47,13 +47,10 @@ impl Storage {
         };
         let room = &self.inner.room;
         for neighbour in room.neighbours(excess, folder) {
-            let name = neighbour.as_str();
-            self.inner.changing.hold_if_free(name, || {
-                let current = room.settled(&neighbour, retention.ttl);
+            self.inner.changing.hold_if_free(neighbour.as_str(), || {
                 // What cannot be removed still counts, as the error for the file says.
-                if let (Some(current), Ok(folder)) = (current, self.real_folder(&neighbour)) {
-                    let _ = self.collect(&current, &folder, &retention);
-                    room.measure(name, &folder);
+                if let Some(current) = room.settled(&neighbour, retention.ttl) {
+                    let _ = self.in_held_folder(&neighbour, |path| self.collect(&current, path, &retention));
                 }
             });
         }
@@ -155,17 +152,25 @@ impl Storage {
         folder: &Folder,
         action: impl FnOnce(&Path) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        self.inner
-            .changing
-            .hold(folder.as_str(), || match self.real_folder(folder) {
-                Ok(path) => {
-                    let done = action(&path);
-                    self.inner.room.measure(folder.as_str(), &path);
-                    done
-                }
-                Err(StorageError::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-                Err(error) => Err(error),
-            })
+        let changing = &self.inner.changing;
+        changing.hold(folder.as_str(), || self.in_held_folder(folder, action))
+    }
+
+    /// Runs an action in the folder of an object, whose lock is held, if the folder exists; then measures it again.
+    fn in_held_folder<T: Default>(
+        &self,
+        folder: &Folder,
+        action: impl FnOnce(&Path) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        match self.real_folder(folder) {
+            Ok(path) => {
+                let done = action(&path);
+                self.inner.room.measure(folder.as_str(), &path);
+                done
+            }
+            Err(StorageError::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+            Err(error) => Err(error),
+        }
     }
 
     fn remove(&self, object: &Folder, folder: &Path, name: &Path, collected: &mut Collected) {

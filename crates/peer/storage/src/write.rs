@@ -135,9 +135,10 @@ impl Storage {
     /// Checks whether a further file of this size fits into the quota, if need be without the garbage of other objects.
     fn admit(&self, folder: &Folder, name: &Path, size: u64) -> Result<(), StorageError> {
         let room = &self.inner.room;
-        if let Some(excess) = room.excess(folder, size) {
-            self.make_room(excess, folder);
-        }
+        let Some(excess) = room.excess(folder, size) else {
+            return Ok(());
+        };
+        self.make_room(excess, folder);
         match room.excess(folder, size) {
             Some(excess) => Err(room.full(excess, folder, name)),
             None => Ok(()),
