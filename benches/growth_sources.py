@@ -47,7 +47,7 @@ class World:
         if not bare.exists():
             subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", str(bare)], check=True)
         # What does not compress is not tried to, and goes into a pack as it comes.
-        quick = ["-c", "core.compression=0", "-c", "fastimport.unpackLimit=0"]
+        quick = ["-c", "core.compression=0", "-c", "fastimport.unpackLimit=0"] if self.options.bytes else []
         importing = subprocess.Popen(["git", "-C", str(bare), *COMMIT, *quick, "fast-import", "--quiet"], stdin=subprocess.PIPE)
         for part in commits:
             importing.stdin.write(part)
