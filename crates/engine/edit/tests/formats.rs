@@ -144,6 +144,7 @@ fn dockerfiles() {
         ("# @tag\nENV A a b\n", Reason::NotAScalar),
         ("# @tag\nRUN echo 1.0.0\n", Reason::NotAScalar),
         ("RUN <<EOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
+        ("RUN <<EOF\n\tEOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
         ("# # @\n", Reason::Commented),
     ] {
         skips("Dockerfile", text, reason);
@@ -220,6 +221,8 @@ fn shell() {
         "echo ${#a} 'x\n# y'\nTAG=OLD # @tag\n",
         "if x; then TAG=OLD; fi # @tag\n",
         "local -r TAG=OLD # @tag\n",
+        "((a = (1 << 2) + 1))\nTAG=OLD # @tag\n",
+        "((:); cat <<EOF\n)) # x\nEOF\n)\nTAG=OLD # @tag\n",
     ] {
         edits("build.sh", text);
     }
@@ -232,6 +235,7 @@ fn shell() {
         "TAG=1.\"0\".0 # @tag\n",
         "TAG=1.0.0#@tag\n",
         "cat <<EOF\nTAG=1.0.0 # @tag\nEOF\n",
+        "cat <<EOF\n\tEOF\nTAG=1.0.0 # @tag\nEOF\n",
         "A=1 B=2 # @tag\n",
     ] {
         let found = scanned("build.sh", &written(text));

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::reader::{Cursor, Found, State, Value, is_break};
+use super::reader::{Cursor, Found, Heredoc, State, Value, is_break};
 
 pub(super) fn read(text: &str) -> Found {
     let mut reader = Reader {
@@ -60,7 +60,7 @@ struct Reader<'a> {
     found: Found,
     instruction: Option<Instruction>,
     /// The ends of here documents of this instruction.
-    heredocs: Vec<String>,
+    heredocs: Vec<Heredoc>,
     /// Whether the line begins within a word of the one before.
     is_joined: bool,
 }
@@ -192,9 +192,13 @@ impl Reader<'_> {
                 at += option.len() + 1;
             }
         } else if let Some(name) = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<") {
-            let name = name.strip_prefix('-').unwrap_or(name).trim_matches(['"', '\'']);
+            let stripped = name.strip_prefix('-');
+            let name = stripped.unwrap_or(name).trim_matches(['"', '\'']);
             let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            self.heredocs.extend(is_name.then(|| name.to_owned()));
+            self.heredocs.extend(is_name.then(|| Heredoc {
+                end: name.as_bytes().to_vec(),
+                strips_tabs: stripped.is_some(),
+            }));
         }
     }
 
@@ -225,8 +229,8 @@ impl Reader<'_> {
         if self.instruction.is_some() {
             return;
         }
-        for end in std::mem::take(&mut self.heredocs) {
-            self.cursor.pass_heredoc(end.as_bytes());
+        for heredoc in std::mem::take(&mut self.heredocs) {
+            self.cursor.pass_heredoc(&heredoc);
         }
     }
 }

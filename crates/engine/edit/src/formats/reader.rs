@@ -53,6 +53,14 @@ impl State {
     }
 }
 
+/// A here document that begins on the next line.
+pub(super) struct Heredoc {
+    /// The line that ends it.
+    pub(super) end: Vec<u8>,
+    /// Whether tabs may come before that, as after `<<-`.
+    pub(super) strips_tabs: bool,
+}
+
 /// A place in a text. What it looks for is ASCII, so it stops at the bounds of characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a> {
@@ -114,9 +122,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Behind the line that ends a here document, or to the end.
-    pub(super) fn pass_heredoc(&mut self, end: &[u8]) {
+    pub(super) fn pass_heredoc(&mut self, heredoc: &Heredoc) {
         while self.peek().is_some() {
-            let is_end = self.line().trim_start_matches('\t').as_bytes() == end;
+            let line = self.line();
+            let line = match heredoc.strips_tabs {
+                true => line.trim_start_matches('\t'),
+                false => line,
+            };
+            let is_end = line.as_bytes() == heredoc.end;
             self.next_line();
             if is_end {
                 return;
@@ -144,6 +157,13 @@ impl<'a> Cursor<'a> {
     /// The same text from another place.
     pub(super) fn from(self, at: usize) -> Self {
         Self { at, ..self }
+    }
+
+    /// The same place in a text that ends so many bytes from here.
+    pub(super) fn within(self, bytes: usize) -> Self {
+        let end = self.text.len().min(self.at + bytes);
+        let text = self.text.get(..end).unwrap_or_default();
+        Self { text, ..self }
     }
 
     /// Where the line of a place begins.

@@ -1,6 +1,6 @@
 //! Shell scripts: assignments with one text as their value (POSIX, Shell Command Language; Bash's here documents and `$'…'`).
 
-use super::reader::{Cursor, Found, State, Value, is_break, is_word};
+use super::reader::{Cursor, Found, Heredoc, State, Value, is_break, is_word};
 
 pub(super) fn read(text: &str) -> Found {
     let mut reader = Reader {
@@ -19,6 +19,9 @@ pub(super) fn read(text: &str) -> Found {
 /// Texts in texts deeper than this are not read as such.
 const DEEPEST: usize = 64;
 
+/// Bytes of an arithmetic command: brackets without an end are not looked for again and again in all of the text.
+const LONGEST_ARITHMETIC: usize = 200;
+
 /// After these an assignment may follow, as at the beginning of a command.
 const BEFORE_ASSIGNMENTS: [&str; 11] = [
     "export", "local", "readonly", "declare", "typeset", "then", "do", "else", "time", "!", "{",
@@ -27,8 +30,7 @@ const BEFORE_ASSIGNMENTS: [&str; 11] = [
 struct Reader<'a> {
     cursor: Cursor<'a>,
     found: Found,
-    /// The ends of here documents that begin on the next line.
-    heredocs: Vec<Vec<u8>>,
+    heredocs: Vec<Heredoc>,
     /// Whether a word here is a command, or an assignment before one.
     is_command_next: bool,
     /// Whether it is in `NAME=( … )`.
@@ -52,6 +54,7 @@ impl Reader<'_> {
                 self.cursor.at += 1;
                 self.is_in_list = true;
             }
+            b'(' if self.is_command_next && self.cursor.is_at("((") => self.double_bracket(),
             b')' if self.is_in_list => {
                 self.cursor.at += 1;
                 self.is_in_list = false;
@@ -73,23 +76,34 @@ impl Reader<'_> {
         }
     }
 
+    /// `((…))` is arithmetic, in which `<<` begins no here document; without a `))` that ends it, it is a command in a command.
+    fn double_bracket(&mut self) {
+        self.cursor.at += 1;
+        let mut end = self.cursor.within(LONGEST_ARITHMETIC);
+        enclosed(&mut end, (b'(', b')'), 0);
+        if end.pass(")") {
+            self.cursor.at = end.at;
+            self.is_command_next = false;
+        }
+    }
+
     fn heredoc(&mut self) {
         self.cursor.at += 2;
-        self.cursor.pass("-");
+        let strips_tabs = self.cursor.pass("-");
         self.cursor.skip_blanks();
         let start = self.cursor;
         while self.cursor.peek().is_some_and(|byte| !ends_word(byte)) {
             part(&mut self.cursor, 0);
         }
         let name = start.until(self.cursor.at).bytes();
-        self.heredocs
-            .push(name.filter(|byte| !matches!(byte, b'"' | b'\'' | b'\\')).collect());
+        let end = name.filter(|byte| !matches!(byte, b'"' | b'\'' | b'\\')).collect();
+        self.heredocs.push(Heredoc { end, strips_tabs });
         self.is_command_next = false;
     }
 
     fn pass_heredocs(&mut self) {
-        for end in std::mem::take(&mut self.heredocs) {
-            self.cursor.pass_heredoc(&end);
+        for heredoc in std::mem::take(&mut self.heredocs) {
+            self.cursor.pass_heredoc(&heredoc);
         }
     }
 

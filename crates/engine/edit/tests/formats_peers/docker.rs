@@ -125,6 +125,7 @@ const FILES: Grammar = Grammar {
             "RUN <<EOF\n# @\nENV k%=1.0.%\nEOF",
             "RUN 3<<EOF\n# @\nENV k%=1.0.%\nEOF",
             "RUN <<-\"E F\" cat\n# @\n\tE F\nENV q%=1\nE F",
+            "RUN <<EOF\n\tEOF\n# @\nENV k%=1.0.%\nEOF",
             "RUN cat <<A <<B\n# @\nA\n# @\nENV k%=1.0.%\nB",
             "RUN cat <<EOF > /x\n# @\nEOF",
             "COPY <<EOF /x\n# @\nENV k%=1.0.%\nEOF",
