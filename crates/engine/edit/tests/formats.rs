@@ -146,6 +146,11 @@ fn dockerfiles() {
         ("RUN <<EOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
         ("RUN <<EOF\n\tEOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
         ("# # @\n", Reason::Commented),
+        // Two escapes do not go on on the next line.
+        (
+            "ENV A=1\\\\\n# @\nRUN --mount=type=bind,target=/x make\n",
+            Reason::NotAScalar,
+        ),
     ] {
         skips("Dockerfile", text, reason);
     }

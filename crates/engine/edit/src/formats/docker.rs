@@ -80,13 +80,22 @@ impl Reader<'_> {
         }
         let line = self.cursor.line();
         let trimmed = line.trim_end_matches([' ', '\t']);
-        let goes_on = trimmed.as_bytes().last() == Some(&self.escape);
+        let goes_on = self.goes_on(trimmed);
         let end = self.cursor.at + trimmed.len() - usize::from(goes_on);
         self.words(end, goes_on);
         self.cursor.at = end;
         if !goes_on {
             self.instruction = None;
             self.is_joined = false;
+        }
+    }
+
+    /// Whether the line ends with the escape, and not with two.
+    fn goes_on(&self, trimmed: &str) -> bool {
+        match trimmed.as_bytes() {
+            [.., before, last] => *last == self.escape && *before != self.escape,
+            [last] => *last == self.escape,
+            [] => false,
         }
     }
 
