@@ -468,3 +468,23 @@ fn characters_that_yaml_does_not_print_are_escaped() {
         assert_eq!(scalar(old, value), new);
     }
 }
+
+#[test]
+fn the_way_out_is_one_that_the_format_has() {
+    let behind = "put it behind the value, on the same line, or alone on the line above";
+    let above = "put it alone on the line above the value";
+    for (name, way_out) in [
+        ("main.tf", behind),
+        (".env", behind),
+        ("Dockerfile", above),
+        ("app.properties", above),
+    ] {
+        let found = scanned(name, &written("# @\n"));
+        let messages: Vec<&str> = found.skips.iter().map(|skip| skip.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [format!("the marker fs:web is not on a value; {way_out}")],
+            "{name}"
+        );
+    }
+}
