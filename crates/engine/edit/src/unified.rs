@@ -9,35 +9,22 @@ const CONTEXT: u32 = 3;
 
 /// Appends the diff of one file whose mode does not change; `path` is relative to the repository's root.
 pub fn append(out: &mut Vec<u8>, path: &[u8], old: &[u8], new: &[u8]) {
-    header(out, path);
+    header(out, path, false);
+    hunks(out, old, new);
+}
+
+/// Appends a file that is not there yet, as git has it.
+pub fn append_new(out: &mut Vec<u8>, path: &[u8], new: &[u8]) {
+    header(out, path, true);
+    hunks(out, b"", new);
+}
+
+fn hunks(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     let diff = compared(old, new);
     let before: Vec<&[u8]> = lines(old).0.collect();
     let after: Vec<&[u8]> = lines(new).0.collect();
     for group in groups(&diff) {
         hunk(out, &group, &before, &after);
-    }
-}
-
-/// Appends a file that is not there yet, as git has it.
-pub fn append_new(out: &mut Vec<u8>, path: &[u8], new: &[u8]) {
-    let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
-    let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
-    let pieces: [&[u8]; 7] = [
-        b"diff --git ",
-        &a,
-        b" ",
-        &b,
-        b"\nnew file mode 100644\n--- /dev/null\n+++ ",
-        &b,
-        end,
-    ];
-    for piece in pieces {
-        out.extend_from_slice(piece);
-    }
-    let diff = compared(b"", new);
-    let after: Vec<&[u8]> = lines(new).0.collect();
-    for group in groups(&diff) {
-        hunk(out, &group, &[], &after);
     }
 }
 
@@ -57,12 +44,16 @@ fn compared(old: &[u8], new: &[u8]) -> Diff {
     diff
 }
 
-/// The three header lines; there is no `index` line, since a preview has no ids.
-fn header(out: &mut Vec<u8>, path: &[u8]) {
+/// The header lines; there is no `index` line, since a preview has no ids.
+fn header(out: &mut Vec<u8>, path: &[u8], is_new: bool) {
     let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
     // As in git, a tab ends a name with blanks, so that patch(1) finds its end.
     let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
-    let pieces: [&[u8]; 11] = [b"diff --git ", &a, b" ", &b, b"\n--- ", &a, end, b"+++ ", &b, end, b""];
+    let from = match is_new {
+        true => b"new file mode 100644\n--- /dev/null\n".to_vec(),
+        false => [b"--- ".as_slice(), &a, end].concat(),
+    };
+    let pieces: [&[u8]; 9] = [b"diff --git ", &a, b" ", &b, b"\n", &from, b"+++ ", &b, end];
     for piece in pieces {
         out.extend_from_slice(piece);
     }
@@ -217,5 +208,29 @@ mod tests {
         assert!(diff("a \"b\".yaml", "1\n", "2\n").starts_with("diff --git \"a/a \\\"b\\\".yaml\" "));
         assert!(diff("with blank", "1\n", "2\n").contains("--- a/with blank\t\n"));
         assert!(diff("ünï", "1\n", "2\n").contains("+++ b/ünï\n@@ -1 +1 @@"));
+        let controls = diff("a\tb\n\\\u{1}\u{7f}", "1\n", "2\n");
+        let quoted = "\"a/a\\tb\\n\\\\\\001\\177\"";
+        assert!(controls.starts_with(&format!("diff --git {quoted} ")), "{controls}");
+        assert!(controls.contains(&format!("\n--- {quoted}\n")), "{controls}");
+    }
+
+    #[test]
+    fn a_new_file() {
+        let added = |path: &str| {
+            let mut out = Vec::new();
+            append_new(&mut out, path.as_bytes(), b"1\n2");
+            String::from_utf8(out).unwrap()
+        };
+        let lines = "@@ -0,0 +1,2 @@\n+1\n+2\n\\ No newline at end of file\n";
+        let head = "diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/f\n";
+        assert_eq!(added("f"), format!("{head}{lines}"));
+        assert!(added("a b").contains("\n--- /dev/null\n+++ b/a b\t\n"));
+    }
+
+    #[test]
+    fn changed_lines_are_ranges_from_zero() {
+        let changed = changed_lines(b"a\nb\nc\n", b"a\nx\ny\nc\nd");
+        assert_eq!(changed, [(1..2, 1..3), (3..3, 4..5)]);
+        assert_eq!(changed_lines(b"a\n", b"a\n"), []);
     }
 }

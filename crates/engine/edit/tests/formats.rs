@@ -183,6 +183,14 @@ fn lines_of_assignments() {
     ] {
         edits("app.ini", text);
     }
+    edits("app.ini", "tag = OLD ; @tag\n  # a note\nother = 1\n");
+    for text in [
+        "tag = 1.0.0 ; @tag\n  more\n",
+        "tag = 1.0.0 ; @tag\n\n  more\n",
+        "tag = 1.0.0 ; @tag\n# a note\n  more\n",
+    ] {
+        skips("app.ini", text, Reason::NotAScalar);
+    }
     skips("app.ini", "[web] ; @tag\n", Reason::NotAScalar);
     skips("app.ini", "tag = ${a} ; @tag\n", Reason::Interpolated);
     for text in [
