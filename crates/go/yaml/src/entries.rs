@@ -11,6 +11,7 @@ use compact_str::{CompactString, ToCompactString};
 use std::collections::HashMap;
 
 /// A key and a value as written.
+#[derive(Clone)]
 pub(crate) struct Pair {
     pub(crate) key: Scalar,
     pub(crate) place: Place,
@@ -78,13 +79,18 @@ fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Re
     let mut entries = Entries::with_capacity(pairs.len());
     let pairs = without_quoted_merge(pairs);
     let mut merge = None;
-    for pair in pairs {
+    for mut pair in pairs {
         if pair.key.tag == Tag::Merge {
             if merge.is_some() {
                 return Err(ReadError::kyaml(pair.place, "duplicate merge key"));
             }
-            merge = Some(pair);
-            continue;
+            if is_merge(&pair.key) {
+                merge = Some(pair);
+                continue;
+            }
+            // Another key with the tag merges, and stays.
+            merge = Some(pair.clone());
+            pair.key.tag = Tag::Str;
         }
         if pair.key.tag == Tag::Null && !pair.key.text.is_empty() {
             return Err(null_key(&pair));
@@ -118,10 +124,14 @@ fn read_v3(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Re
     Ok((entries.list, copied))
 }
 
+fn is_merge(key: &Scalar) -> bool {
+    key.tag == Tag::Merge && key.text == "<<"
+}
+
 /// kyaml removes the first `<<` even where it is a string, and merges nothing.
 fn without_quoted_merge(mut pairs: Vec<Pair>) -> Vec<Pair> {
     let first = pairs.iter().position(|pair| pair.key.text == "<<");
-    let merges = pairs.iter().any(|pair| pair.key.tag == Tag::Merge);
+    let merges = pairs.iter().any(|pair| is_merge(&pair.key));
     if let Some(first) = first.filter(|_| !merges) {
         pairs.remove(first);
     }
@@ -175,12 +185,12 @@ fn merged_v3(merge: Pair) -> Result<Vec<Vec<Entry>>, ReadError> {
     }
 }
 
-/// As go-yaml v2: a merge key sets its entries at its position, so later entries win.
+/// As go-yaml v2: a merge key sets its entries at its position, so later entries win. Another key with the tag is a text.
 fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Result<(Vec<Entry>, usize), ReadError> {
     let mut entries = Entries::with_capacity(pairs.len());
     let mut copied = 0;
     for mut pair in pairs {
-        if pair.key.tag == Tag::Merge {
+        if is_merge(&pair.key) {
             spent.copy(pair.weight, pair.place)?;
             copied += pair.weight;
             for entry in merged_v2(pair)? {

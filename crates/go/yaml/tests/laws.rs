@@ -252,6 +252,29 @@ fn nothing_nests_without_end() {
     assert_eq!((printed.matches('-').count(), form.trim_end()), (999, fine.as_str()));
 }
 
+/// go-yaml v2 merges by a key `<<`, kyaml by the tag, and removes only a key `<<`.
+#[test]
+fn other_keys_with_the_tag_of_merge_keys() {
+    let v2 = |text: &str| {
+        let node = read_first(text.as_bytes(), &ReadOptions::sigs(FileId::NONE)).unwrap();
+        json_of(&node.unwrap())
+    };
+    for (text, by_v2, by_kyaml) in [
+        ("!!merge a: {b: 1}", r#"{"a":{"b":1}}"#, r#"{"a":{"b":1},"b":1}"#),
+        (r#"!!merge "<<": {b: 1}"#, r#"{"b":1}"#, r#"{"b":1}"#),
+        (
+            r#"{"<<": 1, !!merge a: {b: 1}}"#,
+            r#"{"\u003c\u003c":1,"a":{"b":1}}"#,
+            r#"{"a":{"b":1},"b":1}"#,
+        ),
+    ] {
+        assert_eq!(v2(text), by_v2, "{text}");
+        assert_eq!(json_of(&kyaml(text).unwrap()), by_kyaml, "{text}");
+    }
+    assert_eq!(v2("!!merge a: 1"), r#"{"a":1}"#);
+    assert!(kyaml("!!merge a: 1").unwrap_err().contains("map merge requires map"));
+}
+
 #[test]
 fn aliases_do_not_multiply_without_end() {
     let mut text = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
