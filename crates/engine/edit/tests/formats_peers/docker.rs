@@ -173,12 +173,20 @@ fn values(image: &Json) -> Values {
         let items = list.as_array().into_iter().flatten();
         items.map(|item| item.as_str().unwrap().to_owned()).collect()
     };
-    let labels = image["config"]["Labels"].as_object().into_iter().flatten();
-    let labels = labels.map(|(name, value)| (format!("label {name}"), value.as_str().unwrap().to_owned()));
     let variables = texts(&image["config"]["Env"]).into_iter().map(|pair| {
         let (name, value) = pair.split_once('=').unwrap();
         (format!("variable {name}"), value.to_owned())
     });
+    let variables: Values = variables.collect();
+    let labels = image["config"]["Labels"].as_object().into_iter().flatten();
+    // The label `k1` shows the argument `a1`, unless an `ENV` that goes on made that a variable, which is seen itself.
+    let is_copy = |name: &str| {
+        let variable = name.replace('k', "variable a");
+        variables.iter().any(|(name, _)| *name == variable)
+    };
+    let labels = labels.filter(|(name, _)| !is_copy(name));
+    let labels = labels.map(|(name, value)| (format!("label {name}"), value.as_str().unwrap().to_owned()));
+    let labels: Values = labels.collect();
     let bases = texts(&image["bases"]).into_iter().map(|base| ("base".to_owned(), base));
-    labels.chain(variables).chain(bases).collect()
+    labels.into_iter().chain(variables).chain(bases).collect()
 }
