@@ -5,6 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// The first byte of a TLS connection.
+const TLS_HANDSHAKE: u8 = 22;
+
 /// Makes the bytes of a response from the first line of a request.
 pub type Respond = Box<dyn FnMut(&str) -> Vec<u8> + Send>;
 
@@ -43,6 +46,10 @@ fn serve(mut stream: TcpStream, respond: &Mutex<Respond>) -> std::io::Result<()>
         match stream.read(&mut buffer)? {
             0 => return Ok(()),
             count => head.extend_from_slice(&buffer[..count]),
+        }
+        // Who tries TLS first gets no answer that is none, and need not wait for it.
+        if head.starts_with(&[TLS_HANDSHAKE]) {
+            return Ok(());
         }
     }
     let line = String::from_utf8_lossy(&head)
