@@ -246,7 +246,11 @@ impl RemoteUrl {
         let shown = text
             .strip_prefix(login)
             .map_or_else(String::new, |rest| format!("{host}{rest}"));
-        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let inside = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = inside.unwrap_or(host);
+        if host.contains(['[', ']']) {
+            return Err(config(text, "the brackets of the host's address do not match"));
+        }
         if host.is_empty() || path.is_empty() {
             return Err(config(
                 text,
@@ -348,6 +352,14 @@ mod tests {
             (some("u"), path("host"), Some(2222), path("/a b"))
         );
         assert_eq!(ssh("ssh://[::1]:22/~u/r"), (None, path("::1"), Some(22), path("~u/r")));
+    }
+
+    #[test]
+    fn brackets_of_a_host_match() {
+        for text in ["[me@h]:r", "[:@:1]::@it", "me@[[::1]]:r", "me@h]:r"] {
+            let error = RemoteUrl::parse(text).unwrap_err().to_string();
+            assert!(error.contains("brackets"), "{text}: {error}");
+        }
     }
 
     #[test]
