@@ -56,9 +56,10 @@ pub fn check(input: &[u8]) {
     if let Ok(documents) = read_annotated(input) {
         let mut text = String::new();
         write_annotated(&documents, 2, &mut text);
-        // go-yaml writes a block scalar that begins with a tab, and does not read it. Anchors are not written, so that a document of one
-        // alone is an empty text.
-        if !text.contains('\t') && !text.trim().is_empty() {
+        // go-yaml writes a block scalar that begins with a tab, and does not read it. Anchors and the tag `!` are not written, so that a
+        // document of one alone is an empty text, or its comments.
+        let is_comment = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+        if !text.contains('\t') && !text.lines().all(is_comment) {
             let again = read_annotated(text.as_bytes()).expect("what is written with comments is read");
             assert_eq!(documents.len(), again.len(), "documents are lost:\n{text}");
         }
