@@ -47,7 +47,7 @@ fn serve(mut stream: TcpStream, respond: &Mutex<Respond>) -> std::io::Result<()>
             0 => return Ok(()),
             count => head.extend_from_slice(&buffer[..count]),
         }
-        // Who tries TLS first gets no answer that is none, and need not wait for it.
+        // That of a client that tries TLS first has no such end: it would wait for the read timeout.
         if head.starts_with(&[TLS_HANDSHAKE]) {
             return Ok(());
         }

@@ -273,6 +273,9 @@ fn other_keys_with_the_tag_of_merge_keys() {
     }
     assert_eq!(v2("!!merge a: 1"), r#"{"a":1}"#);
     assert!(kyaml("!!merge a: 1").unwrap_err().contains("map merge requires map"));
+    // What merges and stays is there twice, and in each mapping around it again.
+    let nested = format!("{}{{x: 1}}{}", "{!!merge a: ".repeat(60), "}".repeat(60));
+    assert!(kyaml(&nested).unwrap_err().contains("excessive aliasing"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ struct Reader<'a> {
     escape: u8,
     found: Found,
     instruction: Option<Instruction>,
-    /// The ends of here documents of this instruction.
+    /// The here documents of this instruction.
     heredocs: Vec<Heredoc>,
     /// Whether the line begins within a word of the one before.
     is_joined: bool,
