@@ -89,6 +89,8 @@ pub struct Cluster {
     pub(super) budget: Budget,
     /// Whether the settings can be read again by `connect`.
     renewable: bool,
+    /// About how many bytes connections take with their settings.
+    pub(super) connection_weight: u64,
     pub(super) discovery: Arc<Discovery>,
     /// The lists that are shared by those with the same connection, for each account apart.
     pub(super) lists: Arc<Lists>,
@@ -168,6 +170,7 @@ impl Cluster {
             limit,
             fence: Fence::default(),
             renewable,
+            connection_weight: 0,
         }
     }
 
@@ -227,6 +230,20 @@ impl Cluster {
     #[must_use]
     pub fn within(&self, budget: Budget) -> Self {
         Self { budget, ..self.clone() }
+    }
+
+    /// About how many bytes of memory another cluster takes: connections, and what is kept of its kinds and lists.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.connection_weight + self.discovery.weight() + self.lists.weight()
+    }
+
+    /// The same server, whose connections take about so many bytes of memory.
+    pub(super) fn with_connections_of(self, bytes: u64) -> Self {
+        Self {
+            connection_weight: bytes,
+            ..self
+        }
     }
 
     /// The server and the identity: different for clients with different rights.

@@ -227,6 +227,11 @@ struct ListedVersion {
 }
 
 impl Discovery {
+    /// About how many bytes the kinds take.
+    pub(super) fn weight(&self) -> u64 {
+        self.versions.read().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
     fn find(&self, gvk: &GroupVersionKind) -> Option<Arc<Resource>> {
         let versions = self.versions.read().unwrap_or_else(PoisonError::into_inner);
         let (resources, _) = versions.known.get(&gvk.api_version())?;

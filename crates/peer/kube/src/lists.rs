@@ -29,9 +29,12 @@ const AVOIDED: Duration = Duration::from_secs(3600);
 const MOST: usize = 20_000;
 const MOST_BYTES: u64 = 8 << 20;
 
-/// The most bytes of all lists that are kept, and the most places that are remembered.
+/// The most bytes of all lists that are kept, and of the places that are remembered.
 const ALL_BYTES: u64 = 16 << 20;
-const PLACES: usize = 8192;
+const PLACES_BYTES: u64 = 6 << 20;
+
+/// About how many bytes of memory a place takes, besides its list and the texts of its key.
+const PLACE_BYTES: u64 = 512;
 
 /// A question about the versions of objects.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +103,16 @@ struct Key {
     all: String,
 }
 
+impl Key {
+    /// The bytes that its place takes. A server may have kinds with names of any length.
+    fn place_weight(&self) -> u64 {
+        let account = self.account.iter().flat_map(|name| [&name.namespace, &name.name]);
+        let kind = [&self.gvk.group, &self.gvk.version, &self.gvk.kind];
+        let texts = account.chain(kind).chain([&self.namespace, &self.all]);
+        PLACE_BYTES + texts.map(|text| text.len() as u64).sum::<u64>()
+    }
+}
+
 /// The lists of a server with the rights of one connection.
 #[derive(Debug)]
 pub(super) struct Lists {
@@ -122,6 +135,7 @@ struct Table {
     places: HashMap<Key, Place>,
     /// Of the lists that are kept.
     bytes: u64,
+    places_bytes: u64,
     count: u64,
 }
 
@@ -213,18 +227,29 @@ impl Place {
 }
 
 impl Table {
-    /// The place of a key; the one that was used longest ago makes room for a new one.
+    /// The place of a key; those that were used longest ago make room for a new one.
     fn place(&mut self, key: &Key, now: Instant) -> &mut Place {
-        if self.places.len() >= PLACES && !self.places.contains_key(key) {
-            let oldest = self.places.iter().min_by_key(|(_, place)| place.used);
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                let place = self.places.remove(&oldest);
-                self.bytes -= place.map_or(0, |mut place| place.drop_list());
-            }
+        if !self.places.contains_key(key) {
+            self.places_bytes += key.place_weight();
+            while self.places_bytes > PLACES_BYTES && self.forget_oldest() {}
         }
         let place = self.places.entry(key.clone()).or_insert_with(|| Place::new(now));
         place.used = now;
         place
+    }
+
+    /// Forgets the place that was used longest ago; false when there is none.
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.places.iter().min_by_key(|(_, place)| place.used);
+        let Some((key, mut place)) = oldest
+            .map(|(key, _)| key.clone())
+            .and_then(|key| self.places.remove_entry(&key))
+        else {
+            return false;
+        };
+        self.places_bytes -= key.place_weight();
+        self.bytes -= place.drop_list();
+        true
     }
 
     /// Keeps a list, in place of those that were used longest ago.
@@ -316,6 +341,12 @@ impl Lists {
                 lists.lock().expire(&key, number);
             }
         });
+    }
+
+    /// About how many bytes the lists and places take.
+    pub(super) fn weight(&self) -> u64 {
+        let table = self.lock();
+        table.bytes + table.places_bytes
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {

@@ -305,13 +305,27 @@ async fn places_are_bounded() {
     let world = World::new();
     let (since, second) = world.burst(&key("first"), some(3));
     second.await.unwrap();
-    for number in 0..PLACES {
+    let ask = |key: &Key| {
         world.tick();
-        world.ask(&key(&number.to_string()), "a", since, some(1));
+        world.ask(key, "a", since, some(1));
+    };
+    let most = PLACES_BYTES / PLACE_BYTES;
+    (0..most).for_each(|number| ask(&key(&number.to_string())));
+    {
+        let table = world.lists.lock();
+        let bytes: u64 = table.places.keys().map(Key::place_weight).sum();
+        assert_eq!((table.places_bytes, table.bytes), (bytes, 0));
+        assert!(bytes <= PLACES_BYTES && bytes > PLACES_BYTES / 10 * 9, "{bytes}");
+        assert!(!table.places.contains_key(&key("first")));
     }
-    let table = world.lists.lock();
-    assert_eq!((table.places.len(), table.bytes), (PLACES, 0));
-    assert!(!table.places.contains_key(&key("first")));
+    // Names of kinds count.
+    let mut large = key("large");
+    large.gvk.kind = "K".repeat(PLACES_BYTES as usize / 2);
+    ask(&large);
+    large.namespace = "other".to_owned();
+    ask(&large);
+    assert_eq!(world.lists.lock().places.len(), 1);
+    assert!(world.lists.weight() > PLACES_BYTES / 2);
 }
 
 #[test]

@@ -16,6 +16,15 @@ use bumpwright_http::Proxy;
 use bumpwright_secret::Secret;
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 
+/// About how many bytes of memory the clients of a cluster take, with an open connection.
+const CONNECTION: u64 = 128 << 10;
+
+/// How many more where the system's certificate authorities count.
+const SYSTEM: u64 = 192 << 10;
+
+/// How many bytes of memory a byte of the settings takes: each of two clients has them.
+const SETTINGS: u64 = 2;
+
 /// Optional permissions of a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemoteRules {
@@ -38,12 +47,14 @@ impl Cluster {
         is_usable(&file).map_err(ClusterError::Remote)?;
         restrict(&mut file, rules);
         let proxy = take_proxy(&mut file).map_err(ClusterError::Remote)?;
-        if let Some(Ok(pem)) = current(&mut file).and_then(|cluster| authorities(cluster)) {
-            certificates(&pem).map_err(ClusterError::Remote)?;
+        let own = current(&mut file).and_then(|cluster| authorities(cluster));
+        if let Some(Ok(pem)) = &own {
+            certificates(pem).map_err(ClusterError::Remote)?;
         }
         let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
         let config = config.map_err(|error| ClusterError::Remote(error.to_string()))?;
-        Self::of_config(config, proxy.as_ref(), |client| client, on_answer)
+        let cluster = Self::of_config(config, proxy.as_ref(), |client| client, on_answer)?;
+        Ok(cluster.weighing(text.len(), own.is_some()))
     }
 
     /// The cluster at `https://…`, with these certificate authorities (PEM; without them the system's), and a source of tokens.
@@ -65,7 +76,14 @@ impl Cluster {
             .transpose()
             .map_err(ClusterError::Remote)?;
         let login = Login::new(tokens);
-        Self::of_config(config, None, |client| login.layer(client), on_answer)
+        let cluster = Self::of_config(config, None, |client| login.layer(client), on_answer)?;
+        Ok(cluster.weighing(authorities.map_or(0, str::len), authorities.is_some()))
+    }
+
+    /// With the weight of connections that were made from settings of so many bytes.
+    fn weighing(self, settings: usize, has_authorities: bool) -> Self {
+        let authorities = if has_authorities { 0 } else { SYSTEM };
+        self.with_connections_of(CONNECTION + authorities + SETTINGS * settings as u64)
     }
 }
 
