@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 
@@ -40,13 +40,13 @@ pub(crate) async fn cluster(context: &Context, kustomization: &Kustomization, ma
     let asking = cloud.asked_by(requester("Kustomization", &kustomization.metadata));
     let login = login(asking, Arc::clone(&request), kustomization.spec.timeout()).await?;
     let key = key(&request, &login);
-    if let Some(cluster) = context.remotes.get(key) {
+    if let Some(cluster) = context.remotes.get(key, Instant::now()) {
         return Ok(cluster);
     }
     let (address, ca) = (&login.address, login.ca.as_deref());
     let told = request_metrics::of_cluster(&context.metrics);
     let cluster = Cluster::with_tokens(address, ca, source(cloud, request), told).map_err(|error| error.to_string())?;
-    context.remotes.put(key, &cluster);
+    context.remotes.put(key, namespace, &cluster, Instant::now());
     Ok(cluster)
 }
 

@@ -5,6 +5,8 @@ mod audiences;
 mod kubeconfig;
 mod remotes;
 
+use std::time::Instant;
+
 use remotes::RemoteKey;
 pub(crate) use remotes::Remotes;
 
@@ -95,7 +97,7 @@ async fn remote(
 pub(crate) async fn of_secret(context: &Context, namespace: &str, reference: &SecretKeyRef) -> Result<Cluster, String> {
     let text = from_secret(context, namespace, reference).await?;
     let key = RemoteKey::of(&("kubeconfig", text.as_str()));
-    if let Some(cluster) = context.remotes.get(key) {
+    if let Some(cluster) = context.remotes.get(key, Instant::now()) {
         return Ok(cluster);
     }
     let settings = &context.settings.kustomize;
@@ -105,7 +107,7 @@ pub(crate) async fn of_secret(context: &Context, namespace: &str, reference: &Se
     };
     let cluster = Cluster::from_kubeconfig(&text, rules, request_metrics::of_cluster(&context.metrics)).await;
     let cluster = cluster.map_err(|error| error.to_string())?;
-    context.remotes.put(key, &cluster);
+    context.remotes.put(key, namespace, &cluster, Instant::now());
     Ok(cluster)
 }
 
