@@ -73,6 +73,7 @@ fn hcl() {
         "images = {\n  \"web\" = \"REF\" # @\n  api : \"x\"\n}\n",
         "images = [\n  \"REF\", # @\n  \"b\",\n]\n",
         "images = [\"REF\"] # @\n",
+        "images = [\n  lower(x),\n  \"REF\", # @\n]\n",
         "a = <<-EOT\n  tag = \"1.0.0\" \n  EOT\ntag = \"OLD\" # @tag\n",
         "a = \"${lookup(var.a, \"b\")}\"\ntag = \"OLD\" # @tag\r\n",
         "x = \"a # b\" \ntag = \"OLD\" # @tag\n",
@@ -84,6 +85,7 @@ fn hcl() {
     for text in [
         "tag = \"1.0.0-${var.suffix}\" # @tag\n",
         "tag = \"%{ if x }1%{ endif }\" # @tag\n",
+        "tag = \"${f(\"}\")}\" # @tag\n",
     ] {
         skips("main.tf", text, Reason::Interpolated);
     }
@@ -96,6 +98,7 @@ fn hcl() {
         "module \"web\" { # @tag\n}\n",
         "a = [\"1\", \"2\"] # @tag\n",
         "tag = \"1\\\"\" # @tag\n",
+        "tag = \"1.0.0$${x}\" # @tag\n",
         "a = <<EOT\ntag = \"1\" # @tag\nEOT\n",
         "a = \"# @tag\n",
         "tag = \"1.0.0\"\n\n# @tag\n",
@@ -118,6 +121,7 @@ fn dockerfiles() {
     for text in [
         "# @\nFROM REF\n",
         "# @\nFROM --platform=$BUILDPLATFORM REF AS build\n",
+        "# @\nFROM --platform=a\\ b REF\n",
         "# @tag\nARG VERSION=OLD\n",
         "# @tag\nARG VERSION=\"OLD\"\n",
         "# @tag\nENV VERSION='OLD'\n",
@@ -146,6 +150,8 @@ fn dockerfiles() {
         ("RUN <<EOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
         ("RUN <<EOF\n\tEOF\n# @\nFROM x\nEOF\n", Reason::NotAScalar),
         ("# # @\n", Reason::Commented),
+        ("# @tag\nARG VERSION=1.0\\\n.0\n", Reason::NotAScalar),
+        ("# @tag\nARG VERSION=1.0\\\n# a note\n\n.0\n", Reason::NotAScalar),
         // Two escapes do not go on on the next line.
         (
             "ENV A=1\\\\\n# @\nRUN --mount=type=bind,target=/x make\n",
@@ -192,6 +198,11 @@ fn lines_of_assignments() {
         skips("app.ini", text, Reason::NotAScalar);
     }
     skips("app.ini", "[web] ; @tag\n", Reason::NotAScalar);
+    // Only INI files have comments that begin so.
+    edits("app.ini", "; @tag\ntag = OLD\n");
+    for name in [".env", "Makefile"] {
+        skips(name, "; @tag\nTAG=1.0.0\n", Reason::NotAScalar);
+    }
     skips("app.ini", "tag = ${a} ; @tag\n", Reason::Interpolated);
     for text in [
         "TAG := OLD # @tag\n",
