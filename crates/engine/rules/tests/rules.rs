@@ -92,6 +92,12 @@ fn a_path_names_fields_of_each_format() {
             "$.locals.images.api",
             "locals {\n  images = {\n    web = \"1\"\n    (var.x) = \"1\"\n    api : \"2.0\"\n  }\n}\n",
         ),
+        (
+            "four.tf",
+            "a = 1 // not [ open\nb = f(x) /* nor { \n here */\nc = [y, # (\n]\ntag = \"1\"\n",
+            "$.tag",
+            "a = 1 // not [ open\nb = f(x) /* nor { \n here */\nc = [y, # (\n]\ntag = \"2.0\"\n",
+        ),
     ] {
         let found = scan(&rule("'*'", &format!("path: {field:?}\n  part: tag")), path, text);
         assert_eq!(edited(&found.scan, text, "2.0"), after, "{path}: {:?}", found.scan);
@@ -115,6 +121,12 @@ fn a_pattern_names_fields_of_any_text() {
     assert_eq!(values(&found.scan), [("1.0", Part::Tag), ("1.1", Part::Tag)]);
     assert_eq!(edited(&found.scan, text, "2"), "WEB=2\nAPI=1.0\r\nWEB=2");
     assert_eq!((found.scan.sites[1].line, found.scan.sites[1].column), (3, 5));
+    let numbers = found
+        .scan
+        .sites
+        .iter()
+        .map(|site| site.rule.as_ref().map(|rule| rule.number));
+    assert!(numbers.eq([Some(0), Some(0)]));
 }
 
 #[test]
