@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use bumpwright_edit::{Formats, Images, Reason, Scan, Verdict, kind_of, plan, scalar, scan, splice};
+use bumpwright_edit::{Formats, Images, Reason, Scan, Verdict, kind_of, mark_in, plan, scalar, scan, splice};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 struct Newest(LatestRef);
@@ -486,6 +486,23 @@ fn characters_that_yaml_does_not_print_are_escaped() {
     ] {
         assert_eq!(scalar(old, value), new);
     }
+}
+
+/// A comment would end what a line goes on with.
+#[test]
+fn no_marker_is_put_between_lines_that_are_one() {
+    let text = "A=1 \\\nIMAGE=ghcr.io/acme/web:1.0.0 \\\nmake\n";
+    let policy = PolicyName::new("fs", "web");
+    let marking = mark_in(kind_of("a.sh", Formats::all()), text, "ghcr.io/acme/web", &policy).unwrap();
+    assert_eq!(marking.new, None);
+    assert!(
+        marking
+            .left
+            .iter()
+            .any(|left| left.why.contains("the line above goes on here")),
+        "{:?}",
+        marking.left
+    );
 }
 
 #[test]
