@@ -245,6 +245,7 @@ fn shell() {
         "echo ${#a} 'x\n# y'\nTAG=OLD # @tag\n",
         "if x; then TAG=OLD; fi # @tag\n",
         "local -r TAG=OLD # @tag\n",
+        "A=(1 B=2)\nTAG=OLD # @tag\n",
         "((a = (1 << 2) + 1))\nTAG=OLD # @tag\n",
         "((:); cat <<EOF\n)) # x\nEOF\n)\nTAG=OLD # @tag\n",
     ] {
