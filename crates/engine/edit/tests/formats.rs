@@ -414,26 +414,26 @@ fn files_full_of_markers() {
     assert_eq!((scan.sites.len(), scan.skips.len()), (MANY, 0));
 }
 
-/// A value that is not there yet stays apart from the comment behind it, which would be a part of it.
 /// Depth is bounded, as the stack is.
 #[test]
 fn files_that_nest_without_end() {
-    for (name, part) in [
-        ("a.sh", "\"$("),
-        ("a.sh", "$("),
-        ("a.sh", "${a"),
-        ("main.tf", "\"${"),
-        ("main.tf", "[{"),
-        ("a.json", "[{\"a\":"),
-        ("a.toml", "a=["),
-        ("a.tpl", "{{ ("),
-        ("Dockerfile", "RUN <<A "),
+    for (name, start, part) in [
+        ("a.sh", "a=", "\"$("),
+        ("a.sh", "a=", "$("),
+        ("a.sh", "a=", "${a"),
+        ("main.tf", "a=", "\"${"),
+        ("main.tf", "a=", "[{"),
+        ("a.json", "", "[{\"a\":"),
+        ("a.toml", "a=", "["),
+        ("a.tpl", "a: ", "{{ ("),
+        ("Dockerfile", "RUN ", "<<A "),
     ] {
-        let text = format!("a={}\n", part.repeat(100_000));
+        let text = format!("{start}{}\n", part.repeat(100_000));
         assert_eq!(scanned(name, &text).sites, [], "{name} {part}");
     }
 }
 
+/// A value that is not there yet stays apart from the comment behind it, which would be a part of it.
 #[test]
 fn empty_values() {
     for name in ["a.env", "a.ini", "Makefile", "a.sh"] {
