@@ -90,7 +90,7 @@ pub struct Cluster {
     /// Whether the settings can be read again by `connect`.
     renewable: bool,
     /// About how many bytes connections take with their settings.
-    pub(super) connection_weight: u64,
+    connection_weight: u64,
     pub(super) discovery: Arc<Discovery>,
     /// The lists that are shared by those with the same connection, for each account apart.
     pub(super) lists: Arc<Lists>,

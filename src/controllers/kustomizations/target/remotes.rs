@@ -112,12 +112,12 @@ fn make_room<C: Weight>(known: &mut HashMap<RemoteKey, Remote<C>>) {
 /// The cluster to forget, if all take too much memory: the one unused for longest of the namespace whose clusters take most, so that
 /// a namespace with many, or large ones, takes nothing from others.
 fn one_too_many<C: Weight>(known: &HashMap<RemoteKey, Remote<C>>) -> Option<RemoteKey> {
+    if known.values().map(|remote| remote.cluster.weight()).sum::<u64>() <= LIMIT {
+        return None;
+    }
     let mut by_namespace: HashMap<&str, u64> = HashMap::new();
     for remote in known.values() {
         *by_namespace.entry(&remote.namespace).or_default() += remote.cluster.weight();
-    }
-    if by_namespace.values().sum::<u64>() <= LIMIT {
-        return None;
     }
     let (heaviest, _) = by_namespace.into_iter().max_by_key(|(_, bytes)| *bytes)?;
     let candidates = known.iter().filter(|(_, remote)| remote.namespace == heaviest);
