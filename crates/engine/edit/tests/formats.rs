@@ -281,13 +281,24 @@ fn toml() {
         "a = \"\"\"\nb = \"1.0.0\" # no\n\"\"\"\ntag = \"OLD\" # @tag\n",
         "web = { tag = \"OLD\" } # @tag\n",
         "images = [\n  \"REF\", # @\n  \"x\",\n]\n",
+        "images = [\n  \"x\",\n  \"REF\", # @\n]\n",
+        "images = [\n  \"x\\\"\",\n  \"REF\", # @\n]\n",
         "d = 2026-01-01\ntag = \"OLD\" # @tag\r\n",
+        "a = \"\"\"\n\\\"\"\" # no\n\"\"\"\ntag = \"OLD\" # @tag\n",
+        "a = '''\n\\'''\ntag = \"OLD\" # @tag\n",
+        "a = '''\nx'''\nb = '''\nxy'''\ntag = \"OLD\" # @tag\n",
     ] {
         edits("Cargo.toml", text);
+    }
+    for text in ["tag = 1.10 # @tag\n", "[web]\ntag = 1.10 # @tag\n"] {
+        let found = scanned("x.toml", &written(text));
+        let message = &found.skips.first().unwrap().message;
+        assert!(message.contains("put it in quotes"), "{text}: {message}");
     }
     for text in [
         "tag = 1.10 # @tag\n",
         "[web] # @tag\n",
+        "[\"1.0.0\"] # @tag\n",
         "web = { a = \"1\", b = \"2\" } # @tag\n",
         "tag = \"1\\u0041\" # @tag\n",
         "a = '''\ntag = \"1\" # @tag\n'''\n",

@@ -23,6 +23,12 @@ fn values(scan: &Scan) -> Vec<(&str, Part)> {
     fields.map(|site| (site.value.as_str(), site.setter.part)).collect()
 }
 
+/// The numbers of the rules that found the fields.
+fn numbers(scan: &Scan) -> Vec<Option<usize>> {
+    let rules = scan.sites.iter().map(|site| site.rule.as_ref());
+    rules.map(|rule| rule.map(|rule| rule.number)).collect()
+}
+
 /// The text with other values in all fields.
 fn edited(scan: &Scan, text: &str, new: &str) -> String {
     let edits = scan.sites.iter().map(|site| {
@@ -101,6 +107,7 @@ fn a_path_names_fields_of_each_format() {
     ] {
         let found = scan(&rule("'*'", &format!("path: {field:?}\n  part: tag")), path, text);
         assert_eq!(edited(&found.scan, text, "2.0"), after, "{path}: {:?}", found.scan);
+        assert!(numbers(&found.scan).iter().all(|number| *number == Some(0)), "{path}");
         assert_eq!(
             (found.scan.skips.as_slice(), found.rules.as_slice()),
             (&[][..], &[0][..]),
@@ -121,12 +128,7 @@ fn a_pattern_names_fields_of_any_text() {
     assert_eq!(values(&found.scan), [("1.0", Part::Tag), ("1.1", Part::Tag)]);
     assert_eq!(edited(&found.scan, text, "2"), "WEB=2\nAPI=1.0\r\nWEB=2");
     assert_eq!((found.scan.sites[1].line, found.scan.sites[1].column), (3, 5));
-    let numbers = found
-        .scan
-        .sites
-        .iter()
-        .map(|site| site.rule.as_ref().map(|rule| rule.number));
-    assert!(numbers.eq([Some(0), Some(0)]));
+    assert_eq!(numbers(&found.scan), [Some(0), Some(0)]);
 }
 
 #[test]
@@ -216,6 +218,8 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ("a.json", "{\"tag\": 1}", (1, 9), "no text"),
         ("a.toml", "tag = 1", (1, 7), "no text"),
         ("a.toml", "tag = \"a\\u0041\"", (1, 7), "escapes"),
+        ("a.toml", "tag = \"\"\"1\"\"\"", (1, 7), "several lines"),
+        ("a.toml", "tag = '''1'''", (1, 7), "several lines"),
     ] {
         let found = scan(&rule("a.*", "path: $.tag"), path, text);
         assert_eq!(found.scan.sites, [], "{path} {text}");
