@@ -18,6 +18,8 @@ fn automated(world: &World<'_>, name: &str, policy: &str) -> Repo {
         name,
         git_repository(&world.git.url(&format!("{name}.git"))),
     );
+    // Or its source asks the server for the repository later, too.
+    world.ready(GIT_REPOSITORY, name, "True", |_, _| true);
     world.add(AUTOMATION, name, automation(name));
     world.ready(AUTOMATION, name, "True", |_, message| {
         message.starts_with("repository up-to-date")
