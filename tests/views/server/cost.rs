@@ -1,6 +1,6 @@
 //! What pages cost: 500 Kustomizations, 500 policies and 200 automations.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -23,8 +23,9 @@ const STATUS: u64 = 80 << 10;
 /// KiB that the process may have more while nobody looks.
 const AT_REST: u64 = 3 << 10;
 
-/// The time limit for a page of objects that did not change. A build for tests, on a busy machine: what ships needs a tenth.
-const SOON: Duration = Duration::from_millis(400);
+/// The CPU time that the process may take for five looks at a page of objects that did not change, in a build for tests: what ships
+/// needs a tenth.
+const FIVE_LOOKS: Duration = Duration::from_secs(2);
 
 fn object(kind: &str, name: &str, spec: Json, status: Json) -> Json {
     let group = match kind {
@@ -140,13 +141,12 @@ fn pages_of_many_objects_are_small_and_quick_and_cost_nothing_at_rest() {
     let (more, less) = (with.memory("RssAnon"), without.memory("RssAnon"));
     println!("at rest: {more} KiB with pages, {less} KiB without");
     assert!(more < less + AT_REST, "{more} KiB with pages, {less} KiB without");
-    let get = |target: &str| {
-        let began = Instant::now();
+    let look = |target: &str| {
         let answer = exchange(port, "GET", target, &[], "");
         assert_eq!(answer.status, 200, "{}", answer.text());
-        (answer.body.len(), began.elapsed())
+        answer.body.len()
     };
-    println!("first look: {:?}", get("/"));
+    println!("first look: {} bytes", look("/"));
     for target in [
         "/",
         "/images",
@@ -156,10 +156,12 @@ fn pages_of_many_objects_are_small_and_quick_and_cost_nothing_at_rest() {
         "/timeline",
         "/search?q=app-499",
     ] {
-        let best = (0..5).map(|_| get(target)).min_by_key(|(_, took)| *took).unwrap();
-        println!("{target}: {best:?}; {} KiB", with.memory("RssAnon"));
-        assert!(best.0 <= PAGE, "{target}: {} bytes", best.0);
-        assert!(best.1 < SOON, "{target}: {:?}", best.1);
+        let before = with.cpu();
+        let largest = (0..5).map(|_| look(target)).max().unwrap();
+        let took = with.cpu() - before;
+        println!("{target}: {largest} bytes, {took:?}; {} KiB", with.memory("RssAnon"));
+        assert!(largest <= PAGE, "{target}: {largest} bytes");
+        assert!(took < FIVE_LOOKS, "{target}: {took:?}");
     }
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     let (ran, peak) = Bench::new().weighed(&["status", "-A", &kubeconfig]);

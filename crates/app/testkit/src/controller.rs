@@ -263,6 +263,14 @@ impl Controller {
         line.unwrap().trim().trim_end_matches(" kB").parse().unwrap()
     }
 
+    /// The CPU time that the process has taken (proc(5), *stat*: `utime` and `stime`, in hundredths of a second).
+    pub fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap();
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let times = fields.split_whitespace().skip(11).take(2);
+        Duration::from_millis(times.map(|ticks| 10 * ticks.parse::<u64>().unwrap()).sum())
+    }
+
     /// Finds a text in the memory that the process has written to: an address and the name of its region each.
     /// None without root, which alone may read its memory.
     pub fn places_in_memory(&self, text: &str) -> Option<Vec<String>> {
