@@ -3,8 +3,8 @@
 use super::analyze::Library;
 use super::annotated_read::AnnotatedDocument;
 use super::emit::{Context, Emitter};
-use super::kyaml::spelling;
-use super::node::Scalar;
+use super::kyaml::{handle_of, spelling};
+use super::node::{Scalar, Style};
 
 /// A node with its comments. The lines of a comment begin with `#`.
 #[derive(Clone)]
@@ -17,9 +17,15 @@ pub struct Annotated {
     pub line: String,
     /// Below it.
     pub foot: String,
+    /// Its anchor; for an alias, the name that it refers to.
+    pub anchor: Option<Box<str>>,
+    /// Its tag, if that was written.
+    pub tag: Option<Box<str>>,
+    /// Whether it is a collection that was written as `{…}` or `[…]`.
+    pub flow: bool,
 }
 
-/// The value of an annotated node. Collections are written as blocks, unless they are empty.
+/// The value of an annotated node. Empty collections are never written as blocks.
 #[derive(Clone)]
 pub enum AnnotatedValue {
     /// Text with a tag.
@@ -28,7 +34,7 @@ pub enum AnnotatedValue {
     Mapping(Vec<(Annotated, Annotated)>),
     /// Items.
     Sequence(Vec<Annotated>),
-    /// The target of an alias, with its comments. It is written in place of the alias.
+    /// An alias: its target, with the comments there.
     Alias(Box<Annotated>),
 }
 
@@ -41,28 +47,31 @@ impl Annotated {
             head: String::new(),
             line: String::new(),
             foot: String::new(),
+            anchor: None,
+            tag: None,
+            flow: false,
         }
     }
 }
 
 /// Writes documents as the encoder of go-yaml v3 does with `SetIndent(step)`.
 pub fn write_annotated(documents: &[AnnotatedDocument], step: usize, out: &mut String) {
-    let mut writer = Writer {
-        emitter: Emitter::new(out, Library::V3),
-        head: String::new(),
-        foot: String::new(),
-        tail: String::new(),
-        key_line: String::new(),
-    };
-    writer.emitter.step = step.clamp(2, 9);
+    let mut writer = Writer::new(out, step, false);
     for (at, document) in documents.iter().enumerate() {
         writer.document(document, at == 0);
     }
 }
 
+/// Writes a document as kyaml does: two columns for each level, the items of a list at the column of its key.
+pub fn write_annotated_kyaml(document: &AnnotatedDocument, out: &mut String) {
+    Writer::new(out, 2, true).document(document, true);
+}
+
 /// The comments of the current event; each is removed once it is written.
 struct Writer<'o> {
     emitter: Emitter<'o>,
+    /// Whether the items of a list are at the column of its key.
+    compact: bool,
     head: String,
     foot: String,
     /// The comment below the previous value.
@@ -71,7 +80,20 @@ struct Writer<'o> {
     key_line: String,
 }
 
-impl Writer<'_> {
+impl<'o> Writer<'o> {
+    fn new(out: &'o mut String, step: usize, compact: bool) -> Self {
+        let mut emitter = Emitter::new(out, Library::V3);
+        emitter.step = step.clamp(2, 9);
+        Self {
+            emitter,
+            compact,
+            head: String::new(),
+            foot: String::new(),
+            tail: String::new(),
+            key_line: String::new(),
+        }
+    }
+
     fn document(&mut self, document: &AnnotatedDocument, first: bool) {
         if !first {
             self.emitter.indent_line();
@@ -97,10 +119,15 @@ impl Writer<'_> {
     fn take(&mut self, node: &Annotated, tail: &str) {
         set(&mut self.head, &node.head);
         set(&mut self.tail, tail);
-        if matches!(node.value, AnnotatedValue::Scalar(_)) {
-            set(&mut self.emitter.line_comment, &node.line);
-            set(&mut self.foot, &node.foot);
+        if matches!(node.value, AnnotatedValue::Scalar(_) | AnnotatedValue::Alias(_)) {
+            self.take_end(node);
         }
+    }
+
+    /// The comments of the event that ends a node.
+    fn take_end(&mut self, node: &Annotated) {
+        set(&mut self.emitter.line_comment, &node.line);
+        set(&mut self.foot, &node.foot);
     }
 
     fn head_comment(&mut self) {
@@ -130,50 +157,142 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether a comment waits that is written behind or below a node: the comma after the node comes before it then.
+    const fn is_pending(&self) -> bool {
+        !self.emitter.line_comment.is_empty() || !self.foot.is_empty() || !self.tail.is_empty()
+    }
+
+    fn comma(&mut self, wanted: bool) {
+        if wanted {
+            self.emitter.indicator(",", false, false, false);
+        }
+    }
+
     /// A node, and the comments after and below it. go-yaml emits the latter when a collection begins, so those at
     /// its end wait for the next node.
     fn node(&mut self, node: &Annotated, context: Context) {
-        if let AnnotatedValue::Scalar(scalar) = &node.value {
-            self.scalar(scalar, context);
-        }
+        self.begin(node, context);
+        let is_inside = self.emitter.flow > 0;
+        self.comma(is_inside && self.is_pending());
         self.line_comment();
         self.foot_comment();
         match &node.value {
-            AnnotatedValue::Scalar(_) => {}
-            AnnotatedValue::Alias(other) => self.node(other, context),
-            AnnotatedValue::Mapping(entries) if entries.is_empty() => self.empty(node, "{", "}"),
-            AnnotatedValue::Sequence(items) if items.is_empty() => self.empty(node, "[", "]"),
+            AnnotatedValue::Scalar(_) | AnnotatedValue::Alias(_) => {}
+            AnnotatedValue::Mapping(entries) if is_inside || node.flow || entries.is_empty() => {
+                self.flow_mapping(node, entries, context);
+            }
+            AnnotatedValue::Sequence(items) if is_inside || node.flow || items.is_empty() => {
+                self.flow_sequence(node, items, context);
+            }
             AnnotatedValue::Mapping(entries) => self.mapping(node, entries, context),
             AnnotatedValue::Sequence(items) => self.sequence(node, items, context),
         }
     }
 
-    fn scalar(&mut self, scalar: &Scalar, context: Context) {
+    /// Anchor, tag and, for a scalar, its text.
+    fn begin(&mut self, node: &Annotated, context: Context) {
+        let is_alias = matches!(node.value, AnnotatedValue::Alias(_));
+        if let Some(name) = &node.anchor {
+            self.emitter.anchor(if is_alias { "*" } else { "&" }, name);
+        }
+        let AnnotatedValue::Scalar(scalar) = &node.value else {
+            if let Some(tag) = &node.tag {
+                let (handle, suffix) = handle_of(tag);
+                self.emitter.tag(handle, suffix);
+            }
+            return;
+        };
         let spelling = spelling(scalar);
         let allowed = self.emitter.allowed(&scalar.text);
-        if let Some((handle, suffix)) = spelling.tag {
+        let given = node.tag.as_deref().map(handle_of);
+        // Quotes stand for a tag that is not written.
+        let style = match (given, scalar.style) {
+            (Some(_), Style::Plain) if !scalar.text.contains('\n') => Style::Plain,
+            _ => spelling.style,
+        };
+        if let Some((handle, suffix)) = given.or(spelling.tag) {
             self.emitter.tag(handle, suffix);
         }
-        self.emitter.scalar(&scalar.text, spelling.style, context, allowed);
+        self.emitter.scalar(&scalar.text, style, context, allowed);
     }
 
-    fn empty(&mut self, node: &Annotated, open: &str, close: &str) {
-        self.emitter.indicator(open, true, true, false);
-        set(&mut self.emitter.line_comment, &node.line);
-        set(&mut self.foot, &node.foot);
-        if open == "{" {
+    fn flow_sequence(&mut self, node: &Annotated, items: &[Annotated], context: Context) {
+        let old = self.open("[", context);
+        let mut wants_comma = false;
+        for item in items {
+            self.take(item, "");
+            self.comma(wants_comma);
             self.head_comment();
+            if self.emitter.column == 0 {
+                self.emitter.indent_line();
+            }
+            wants_comma = !self.is_pending();
+            self.node(item, Context::Item);
         }
-        if open == "[" && self.emitter.column == 0 {
+        self.take_end(node);
+        self.emitter.flow -= 1;
+        self.emitter.leave(old);
+        if self.emitter.column == 0 {
             self.emitter.indent_line();
         }
-        self.emitter.indicator(close, false, false, false);
+        self.close("]");
+    }
+
+    fn flow_mapping(&mut self, node: &Annotated, entries: &[(Annotated, Annotated)], context: Context) {
+        let old = self.open("{", context);
+        let (mut wants_comma, mut tail) = (false, "");
+        for (key, value) in entries {
+            set(&mut self.head, &key.head);
+            set(&mut self.tail, tail);
+            set(&mut self.emitter.line_comment, &key.line);
+            // The comment below an entry is written after its value.
+            tail = &key.foot;
+            self.comma(wants_comma);
+            self.head_comment();
+            if self.emitter.column == 0 {
+                self.emitter.indent_line();
+            }
+            let is_simple = self.is_simple(key);
+            if is_simple {
+                self.begin(key, Context::SimpleKey);
+            } else {
+                self.emitter.indicator("?", true, false, false);
+                self.begin(key, Context::Value);
+            }
+            self.take(value, "");
+            self.emitter.indicator(":", !is_simple, false, false);
+            wants_comma = !self.is_pending();
+            self.node(value, Context::Value);
+        }
+        set(&mut self.tail, tail);
+        self.take_end(node);
+        let has_comments = !self.head.is_empty() || !self.foot.is_empty() || !self.tail.is_empty();
+        self.comma(has_comments && wants_comma);
+        self.head_comment();
+        self.emitter.flow -= 1;
+        self.emitter.leave(old);
+        self.close("}");
+    }
+
+    fn open(&mut self, bracket: &str, context: Context) -> Option<usize> {
+        self.emitter.indicator(bracket, true, true, false);
+        let is_item_of_block = context == Context::Item && self.emitter.flow == 0;
+        let old = self.emitter.enter_below(true, false, is_item_of_block);
+        self.emitter.flow += 1;
+        old
+    }
+
+    fn close(&mut self, bracket: &str) {
+        self.emitter.indicator(bracket, false, false, false);
         self.line_comment();
         self.foot_comment();
     }
 
     fn sequence(&mut self, node: &Annotated, items: &[Annotated], context: Context) {
-        let old = self.emitter.enter_below(false, false, context == Context::Item);
+        let below_key = context == Context::Value && (self.emitter.column == 0 || !self.emitter.indention);
+        let old = self
+            .emitter
+            .enter_below(false, self.compact && below_key, context == Context::Item);
         for item in items {
             self.take(item, "");
             self.head_comment();
@@ -182,8 +301,7 @@ impl Writer<'_> {
             self.node(item, Context::Item);
         }
         self.emitter.leave(old);
-        set(&mut self.emitter.line_comment, &node.line);
-        set(&mut self.foot, &node.foot);
+        self.take_end(node);
     }
 
     fn mapping(&mut self, node: &Annotated, entries: &[(Annotated, Annotated)], context: Context) {
@@ -198,8 +316,7 @@ impl Writer<'_> {
             self.entry(key, value);
         }
         set(&mut self.tail, tail);
-        set(&mut self.emitter.line_comment, &node.line);
-        set(&mut self.foot, &node.foot);
+        self.take_end(node);
         self.head_comment();
         self.emitter.leave(old);
     }
@@ -210,19 +327,14 @@ impl Writer<'_> {
         if !self.emitter.line_comment.is_empty() {
             self.key_line = std::mem::take(&mut self.emitter.line_comment);
         }
-        match &key.value {
-            AnnotatedValue::Scalar(scalar) if self.is_simple(scalar) => {
-                self.scalar(scalar, Context::SimpleKey);
-                self.emitter.indicator(":", false, false, false);
-            }
-            _ => {
-                self.emitter.indicator("?", true, false, true);
-                if let AnnotatedValue::Scalar(scalar) = &key.value {
-                    self.scalar(scalar, Context::Value);
-                }
-                self.emitter.indent_line();
-                self.emitter.indicator(":", true, false, true);
-            }
+        if self.is_simple(key) {
+            self.begin(key, Context::SimpleKey);
+            self.emitter.indicator(":", false, false, false);
+        } else {
+            self.emitter.indicator("?", true, false, true);
+            self.begin(key, Context::Value);
+            self.emitter.indent_line();
+            self.emitter.indicator(":", true, false, true);
         }
         self.take(value, "");
         self.comment_of_key(value);
@@ -240,6 +352,9 @@ impl Writer<'_> {
                     self.emitter.line_comment = std::mem::take(&mut self.key_line);
                 }
             }
+            // go-yaml keeps it for the next value that may have it.
+            AnnotatedValue::Alias(_) => {}
+            _ if value.flow => {}
             _ => {
                 std::mem::swap(&mut self.emitter.line_comment, &mut self.key_line);
                 self.line_comment();
@@ -248,11 +363,20 @@ impl Writer<'_> {
         }
     }
 
-    fn is_simple(&self, key: &Scalar) -> bool {
-        let tag = spelling(key)
-            .tag
-            .map_or(0, |(handle, suffix)| handle.len() + suffix.len());
-        Emitter::is_simple_key(&key.text, self.emitter.allowed(&key.text), tag)
+    /// Whether a key is written without `?`.
+    fn is_simple(&self, key: &Annotated) -> bool {
+        let anchor = key.anchor.as_deref().map_or(0, str::len);
+        match &key.value {
+            AnnotatedValue::Scalar(scalar) => {
+                let given = key.tag.as_deref().map(handle_of);
+                let tag = given
+                    .or(spelling(scalar).tag)
+                    .map_or(0, |(handle, suffix)| handle.len() + suffix.len());
+                Emitter::is_simple_key(&scalar.text, self.emitter.allowed(&scalar.text), anchor + tag)
+            }
+            AnnotatedValue::Alias(_) => true,
+            AnnotatedValue::Mapping(_) | AnnotatedValue::Sequence(_) => false,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::annotated::{Annotated, AnnotatedValue};
 use super::encoding::text_of;
 use super::error::ReadError;
 use super::node::Scalar;
-use super::parse::{Event, EventKind, Parser};
+use super::parse::{Event, EventKind, Parser, Properties};
 use super::place::{FileId, Place};
 use super::read::{Dialect, MAX_DEPTH};
 use super::resolve::tag_of;
@@ -24,24 +24,28 @@ pub struct AnnotatedDocument {
     pub root: Annotated,
 }
 
-/// All documents of a stream with their comments. Duplicate keys are kept, merge keys are ordinary keys, and aliases are
-/// replaced by their targets.
+/// All documents of a stream with their comments. Duplicate keys are kept, merge keys are ordinary keys, and aliases have
+/// their targets with them.
 ///
 /// # Errors
 /// For text that is not YAML, and for aliases in a cycle or beyond the limit.
 pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError> {
     let text = text_of(bytes, FileId::NONE)?;
-    let mut builder = Builder {
-        parser: Parser::with_comments(&text),
-        open: Vec::new(),
-        anchors: HashMap::new(),
-        aliased: 0,
-    };
+    let mut builder = Builder::new(&text);
     let mut documents = Vec::new();
     while let Some(document) = builder.document()? {
         documents.push(document);
     }
     Ok(documents)
+}
+
+/// The first document of a stream alone, as go-yaml's `Unmarshal` reads it; none in an empty one.
+///
+/// # Errors
+/// As [`read_annotated`], up to the end of the document.
+pub fn read_first_annotated(bytes: &[u8]) -> Result<Option<AnnotatedDocument>, ReadError> {
+    let text = text_of(bytes, FileId::NONE)?;
+    Builder::new(&text).document()
 }
 
 struct Builder<'a> {
@@ -58,12 +62,22 @@ struct OpenCollection<'a> {
     mapping: bool,
     flow: bool,
     anchor: Option<&'a str>,
+    tag: Option<Box<str>>,
     /// Items, or alternating keys and values.
     content: Vec<Annotated>,
     weight: usize,
 }
 
 impl<'a> Builder<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            parser: Parser::with_comments(text),
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            aliased: 0,
+        }
+    }
+
     fn document(&mut self) -> Result<Option<AnnotatedDocument>, ReadError> {
         self.anchors.clear();
         let mut head = String::new();
@@ -90,11 +104,11 @@ impl<'a> Builder<'a> {
                     return Ok(root.map(|root| AnnotatedDocument { head, foot, root }));
                 }
                 EventKind::SequenceStart { flow, properties } => {
-                    self.begin(false, flow, properties.anchor, comments, place)?;
+                    self.begin((false, flow), &properties, comments, place)?;
                     continue;
                 }
                 EventKind::MappingStart { flow, properties } => {
-                    self.begin(true, flow, properties.anchor, comments, place)?;
+                    self.begin((true, flow), &properties, comments, place)?;
                     continue;
                 }
                 EventKind::End => self.end(comments),
@@ -106,7 +120,11 @@ impl<'a> Builder<'a> {
                 } => {
                     let tag = tag_of(&text, style, properties.tag.as_deref(), Dialect::V3);
                     let text = text.into();
-                    let node = node(AnnotatedValue::Scalar(Scalar { text, tag, style }), comments);
+                    let node = Annotated {
+                        anchor: properties.anchor.map(Into::into),
+                        tag: given(&properties),
+                        ..node(AnnotatedValue::Scalar(Scalar { text, tag, style }), comments)
+                    };
                     self.name(properties.anchor, &node, 1);
                     (node, 1)
                 }
@@ -120,9 +138,8 @@ impl<'a> Builder<'a> {
 
     fn begin(
         &mut self,
-        mapping: bool,
-        flow: bool,
-        anchor: Option<&'a str>,
+        (mapping, flow): (bool, bool),
+        properties: &Properties<'a>,
         comments: Comments,
         place: Place,
     ) -> Result<(), ReadError> {
@@ -130,14 +147,15 @@ impl<'a> Builder<'a> {
             let problem = format!("nested more than {MAX_DEPTH} levels deep");
             return Err(ReadError::yaml(place, problem));
         }
-        if let Some(name) = anchor {
+        if let Some(name) = properties.anchor {
             self.anchors.insert(name, None);
         }
         self.open.push(OpenCollection {
             head: comments.head,
             mapping,
             flow,
-            anchor,
+            anchor: properties.anchor,
+            tag: given(properties),
             content: Vec::new(),
             weight: 1,
         });
@@ -160,7 +178,11 @@ impl<'a> Builder<'a> {
         if self.aliased > MAX_ALIASED {
             return Err(ReadError::yaml(place, "document contains excessive aliasing"));
         }
-        Ok((node(AnnotatedValue::Alias(Box::new(target)), comments), weight))
+        let alias = Annotated {
+            anchor: Some(name.into()),
+            ..node(AnnotatedValue::Alias(Box::new(target)), comments)
+        };
+        Ok((alias, weight))
     }
 
     /// Ends the innermost open collection.
@@ -181,12 +203,14 @@ impl<'a> Builder<'a> {
             false => AnnotatedValue::Sequence(open.content),
             true => AnnotatedValue::Mapping(pairs(open.content)),
         };
-        let head = open.head;
         let node = Annotated {
             value,
-            head,
+            head: open.head,
             line,
             foot,
+            anchor: open.anchor.map(Into::into),
+            tag: open.tag,
+            flow: open.flow,
         };
         self.name(open.anchor, &node, open.weight);
         (node, open.weight)
@@ -223,11 +247,17 @@ impl OpenCollection<'_> {
 fn node(value: AnnotatedValue, comments: Comments) -> Annotated {
     let Comments { head, line, foot } = comments;
     Annotated {
-        value,
         head,
         line,
         foot,
+        ..Annotated::new(value)
     }
+}
+
+/// The tag that is written at a node; `!` alone is none.
+fn given(properties: &Properties<'_>) -> Option<Box<str>> {
+    let tag = properties.tag.as_deref().filter(|tag| !matches!(*tag, "" | "!"))?;
+    Some(tag.into())
 }
 
 fn pairs(content: Vec<Annotated>) -> Vec<(Annotated, Annotated)> {

@@ -125,6 +125,12 @@ impl<'o> Emitter<'o> {
         self.indention &= is_indention;
     }
 
+    /// Writes an anchor (`&`) or an alias (`*`).
+    pub(crate) fn anchor(&mut self, sign: &str, name: &str) {
+        self.indicator(sign, true, false, false);
+        self.put(name);
+    }
+
     /// Writes a tag.
     pub(crate) fn tag(&mut self, handle: &str, suffix: &str) {
         if !self.whitespace {

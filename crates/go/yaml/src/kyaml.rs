@@ -179,7 +179,7 @@ fn tag_parts(tag: &Tag) -> (&str, &str) {
 }
 
 /// Splits a tag into the default handle and its suffix; no handle for a tag that is written in full.
-fn handle_of(tag: &str) -> (&str, &str) {
+pub(crate) fn handle_of(tag: &str) -> (&str, &str) {
     let known = |handle: &'static str, prefix| {
         let suffix: &str = tag.strip_prefix(prefix)?;
         (!suffix.is_empty()).then_some((handle, suffix))

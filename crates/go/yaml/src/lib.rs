@@ -13,7 +13,8 @@
 //! | a tree after kyaml's round trips through values | [`reread`], [`revalue`] |
 //! | a node as kyaml prints it: the input of functions, `RNode.String` | [`write_kyaml`] |
 //! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
-//! | documents with their comments, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
+//! | documents with comments, anchors, aliases and tags, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
+//! | the same for one document in kyaml's style | [`read_first_annotated`], [`write_annotated_kyaml`] |
 //! | the value of a scalar | [`decode`] for a node's scalar, [`resolve`] for plain text |
 //!
 //! Readers return errors with a place ([`ReadError`], whose [`ReadError::go`] is the message of Go's library); writers do so
@@ -74,8 +75,8 @@ mod token;
 mod value;
 pub mod weight;
 
-pub use annotated::{Annotated, AnnotatedValue, write_annotated};
-pub use annotated_read::{AnnotatedDocument, read_annotated};
+pub use annotated::{Annotated, AnnotatedValue, write_annotated, write_annotated_kyaml};
+pub use annotated_read::{AnnotatedDocument, read_annotated, read_first_annotated};
 pub use error::ReadError;
 pub use from_json::node_of_json;
 pub use json::write_json;
