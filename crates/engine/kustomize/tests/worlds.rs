@@ -1,5 +1,5 @@
-//! Whole kustomizations, most of them random, with the builds of the real kustomize (`worlds.jsonl`, `blocks.jsonl`
-//! and `twice.jsonl` of `fixtures/kustomize`).
+//! Whole kustomizations, most of them random, with the builds of the real kustomize (`worlds.jsonl`, `blocks.jsonl`,
+//! `twice.jsonl` and `yaml-texts.jsonl` of `fixtures/kustomize`).
 //!
 //! `BUMPWRIGHT_WORLDS=file` tries those of another file, as `tests/tools/kustomize-worlds.py` records them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -46,4 +46,10 @@ fn blocks_are_built_as_by_the_real_kustomize() {
 #[test]
 fn what_stands_twice_is_read_as_by_the_real_kustomize() {
     pairs::compare("twice", "BUMPWRIGHT_TWICE", difference);
+}
+
+/// Replacements in YAML that is a text: comments, anchors, aliases, tags and brackets stay as they are.
+#[test]
+fn yaml_in_texts_is_replaced_as_by_the_real_kustomize() {
+    pairs::compare("yaml-texts", "BUMPWRIGHT_YAML_TEXTS", difference);
 }

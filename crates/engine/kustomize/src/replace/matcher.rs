@@ -78,7 +78,7 @@ impl Search<'_> {
         };
         if let (Value::Scalar(scalar), false) = (&field.value, rest.is_empty()) {
             // The same here: a text that is a document is searched, but changes in it are lost.
-            let mut document = structured::read(&scalar.text, field.place)?;
+            let mut document = structured::searched(&scalar.text, field.place)?;
             return self.run(&mut document, rest);
         }
         self.run(field, rest)

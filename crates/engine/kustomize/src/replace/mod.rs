@@ -16,6 +16,7 @@ mod replacement;
 mod selector;
 mod structured;
 mod var;
+mod yaml_text;
 
 pub use error::{ReplaceError, SelectorError, VarError};
 pub use expand::{Expansion, VarValue, expand};

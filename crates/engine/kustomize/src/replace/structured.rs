@@ -3,6 +3,7 @@
 use super::lookup::{lookup, lookup_mut};
 use super::matcher::Search;
 use super::replacement::unreadable;
+use super::yaml_text::{self, Changed};
 use crate::fields::Fault;
 use bumpwright_yaml::{FileId, Node, Place, ReadOptions, SequenceIndent, Value, read_first, write_json, write_kyaml};
 use compact_str::CompactString;
@@ -21,17 +22,31 @@ pub(super) fn replace(object: &mut Node, path: &[CompactString], search: &mut Se
     let Value::Scalar(scalar) = &mut field.value else {
         return false;
     };
-    let written = read(&scalar.text, place).ok().and_then(|mut document| {
-        let count = search.run(&mut document, below).ok()?;
-        if count == 0 {
-            return None;
-        }
-        write(&document, &scalar.text)
-    });
-    written.is_some_and(|text| {
+    changed(&scalar.text, place, below, search).is_some_and(|text| {
         scalar.text = text.into();
         true
     })
+}
+
+/// A text with the changes of a search; none where nothing is found.
+fn changed(text: &str, place: Place, path: &[CompactString], search: &mut Search<'_>) -> Option<String> {
+    if !is_json(text) {
+        match yaml_text::change(text, path, search) {
+            Changed::Text(text) => return Some(text),
+            Changed::Nothing => return None,
+            Changed::Unknown => {}
+        }
+    }
+    let mut document = read(text, place).ok()?;
+    match search.run(&mut document, path).ok()? {
+        0 => None,
+        _ => write(&document, text),
+    }
+}
+
+/// Whether a text is written as JSON.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
 }
 
 /// Splits a path after the first scalar on its way that parses as a document.
@@ -45,8 +60,15 @@ fn split<'a>(object: &Node, path: &'a [CompactString]) -> Option<(&'a [CompactSt
     cuts.next()
 }
 
+/// Parses a text for a search: an alias is not what it refers to.
+pub(super) fn searched(text: &str, place: Place) -> Result<Node, Fault> {
+    let document = read(text, place)?;
+    let shown = (!is_json(text)).then(|| yaml_text::nodes(text)).flatten();
+    Ok(shown.unwrap_or(document))
+}
+
 /// Parses a text as a document. Its nodes have no place of their own.
-pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
+fn read(text: &str, place: Place) -> Result<Node, Fault> {
     let document = read_first(text.as_bytes(), &ReadOptions::kyaml(FileId::NONE));
     match document {
         Ok(Some(document)) => Ok(document),
@@ -63,7 +85,7 @@ pub(super) fn read(text: &str, place: Place) -> Result<Node, Fault> {
 
 /// Writes a document in the format of `original`: as JSON on one line or many, or as YAML.
 fn write(document: &Node, original: &str) -> Option<String> {
-    if !original.trim_start().starts_with(['{', '[']) {
+    if !is_json(original) {
         return Some(spell(document).trim().to_owned());
     }
     let mut json = String::new();
