@@ -128,7 +128,86 @@ fn what_cannot_be_rewritten_is_told_and_stays() {
     }
 }
 
-const IMAGES: [(&str, &[&str], &str); 9] = [
+const NAMED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: old}\ndata: {a: b}\n";
+
+/// A field with which an object would differ stays; the others are rewritten. Each file with the fields that stay, and what is said.
+#[test]
+fn fields_that_would_change_an_object_stay() {
+    let head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+    let json = |target: &str, path: &str| {
+        format!(
+            "patchesJson6902:\n- target: {{version: v1, kind: ConfigMap, name: c{target}}}\n  \
+             patch: '[{{\"op\": \"replace\", \"path\": \"{path}\", \"value\": \"x\"}}]'\n"
+        )
+    };
+    for (fields, kept, told) in [
+        // Patches of this field come after the namespace, those of `patches` before it.
+        (format!("namespace: global\n{}", json("", "/metadata/namespace")), "patchesJson6902", "ConfigMap global/c in the place of ConfigMap x/c"),
+        (format!("namePrefix: p-\n{}", json("", "/metadata/name")), "patchesJson6902", "ConfigMap old/p-x in the place of ConfigMap old/x"),
+        (format!("commonLabels: {{l: m}}\n{}", json("", "/metadata/labels/l")), "patchesJson6902", "the build would fail"),
+        // Nothing differs.
+        (format!("namespace: global\n{}", json("", "/data/a")), "", ""),
+        (json("", "/metadata/namespace"), "", ""),
+        // One that comes before `patches` now, which changes the same value.
+        (
+            "patchesStrategicMerge:\n- '{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: old}, data: {a: one}}'\n\
+             patches:\n- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: old}, data: {a: two}}'\n"
+                .to_owned(),
+            "patchesStrategicMerge",
+            "ConfigMap old/c would be another one",
+        ),
+    ] {
+        let bench = Bench::new();
+        bench.write("r.yaml", NAMED);
+        bench.write("kustomization.yaml", format!("{head}resources: [r.yaml]\nbases: []\n{fields}"));
+        let before = bench.ok(&["build"]).out;
+        let ran = bench.run(&["kustomize", "fix", "--write"]);
+        let text = bench.read("kustomization.yaml");
+        assert_eq!(bench.ok(&["build"]).out, before, "{text}");
+        assert_eq!(ran.code, if kept.is_empty() { 0 } else { 2 }, "{fields}{}", ran.err);
+        assert!(kept.is_empty() || (ran.err.contains(&format!("{kept} stays as it is: ")) && ran.err.contains(told)), "{told}: {}", ran.err);
+        for field in ["patchesJson6902:", "patchesStrategicMerge:", "commonLabels:", "bases:"] {
+            assert_eq!(text.contains(field), !kept.is_empty() && field.starts_with(kept), "{field}: {text}");
+        }
+    }
+}
+
+/// A component is no build: those that use it say what it changes. What nothing builds is rewritten where it cannot matter.
+#[test]
+fn components_are_proven_by_those_that_use_them() {
+    let patch = "namespace: global\npatchesJson6902:\n- target: {version: v1, kind: ConfigMap, name: c}\n  \
+                 patch: '[{\"op\": \"replace\", \"path\": \"/metadata/namespace\", \"value\": \"x\"}]'\n";
+    let component = format!("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n{patch}");
+    let bench = Bench::new();
+    bench.write("app/r.yaml", NAMED);
+    bench.write("app/kustomization.yaml", "resources: [r.yaml]\ncomponents: [../part]\n");
+    bench.write("part/kustomization.yaml", &component);
+    let ran = bench.run(&["kustomize", "fix", "--write"]);
+    assert_eq!(
+        (ran.code, bench.read("part/kustomization.yaml")),
+        (2, component.clone()),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.contains("part/kustomization.yaml:4:1: patchesJson6902 stays"),
+        "{}",
+        ran.err
+    );
+
+    let remote = format!("resources: ['https://example.com/base?ref=v1']\n{patch}bases: [x]\n");
+    bench.write("far/kustomization.yaml", &remote);
+    let ran = bench.run(&["kustomize", "fix", "--write", "far"]);
+    let text = bench.read("far/kustomization.yaml");
+    assert!(
+        ran.code == 2 && text.contains("patchesJson6902:") && !text.contains("bases:"),
+        "{text}{}",
+        ran.err
+    );
+    assert!(ran.err.contains("not compared with its build before"), "{}", ran.err);
+}
+
+const IMAGES: [(&str, &[&str], &str); 14] = [
     (
         "namePrefix: x # c\n",
         &["a:2.0"],
@@ -168,6 +247,32 @@ const IMAGES: [(&str, &[&str], &str); 9] = [
         "images:\n- name: a\n  newTag: v1\n",
         &["a:v1"],
         "images:\n- name: a\n  newTag: v1\n",
+    ),
+    // As kustomize itself writes it.
+    (
+        "images:\n- digest: sha256:0\n  # ours\n  name: a\n  newName: old\n  newTag: '1'\n",
+        &["a:2"],
+        "images:\n  # ours\n- name: a\n  newTag: '2'\n",
+    ),
+    (
+        "images:\n- name: a\n  newTag: x\n# b\n- name: a\n  newTag: y\n",
+        &["a:z"],
+        "images:\n- name: a\n  newTag: z\n# b\n",
+    ),
+    (
+        "images:\n- name: a\n  newTag: v1\n",
+        &["a:v2", "a=b:v3"],
+        "images:\n- name: a\n  newTag: v3\n  newName: b\n",
+    ),
+    (
+        "images: [{name: a, newName: x, newTag: v1}]\n",
+        &["a@sha256:0a", "b:v1"],
+        "images: [{name: a, digest: sha256:0a}, {name: b, newTag: v1}]\n",
+    ),
+    (
+        "imageTags: # c\n- name: a\n  newTag: v1\n",
+        &["a:v2"],
+        "images: # c\n- name: a\n  newTag: v2\n",
     ),
     (
         "resources:\r\n- a\r\n",

@@ -112,7 +112,9 @@ Documentation: docs/guides/kustomizations.md";
 
 const FIX_HELP: &str = "\
 bases, imageTags, commonLabels, patchesStrategicMerge, patchesJson6902, patches that are names, and env of generators become what they
-are called now, with the result of `kustomize edit fix`. What cannot be rewritten is told with the reason, and its file stays as it is.
+are called now, with the result of `kustomize edit fix`. Each file is built before and after: a field with which the objects would differ
+stays as it is, as patchesJson6902 where the file sets names, namespaces or labels that a patch names. What cannot be rewritten is told
+with the reason.
 
 Examples:
   # Show the changes
@@ -122,7 +124,7 @@ Examples:
 
 Exit codes:
   0  done, or nothing to do
-  2  an error, or a file that cannot be rewritten
+  2  an error, or a file or a field that cannot be rewritten; the others are
 
 Documentation: docs/guides/kustomizations.md";
 

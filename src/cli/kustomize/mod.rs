@@ -2,17 +2,19 @@
 
 pub mod args;
 mod create;
+mod proof;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cli::console::{cannot_print, complain, end, print, print_styled};
+use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
 use crate::cli::files::{diff, find};
 use crate::cli::words;
 use args::{Command, Edited, Fix, Kustomize, SetImage, SetWhat};
 use bumpwright_kustomize::kustomization::NAMES;
-use bumpwright_migrate::kustomize::{ImageChange, fix, set_images};
+use bumpwright_migrate::kustomize::{ImageChange, set_images};
 use bumpwright_update::{FileChange, replace_files};
+use proof::Prover;
 
 /// Runs the command.
 #[must_use]
@@ -38,11 +40,23 @@ fn fix_all(args: &Fix) -> Result<(), String> {
     let mut is_whole = found.faults.is_empty();
     found.faults.iter().for_each(|fault| complain(fault));
     let mut changes = Vec::new();
+    let mut prover = Prover::new(found.files.iter().map(|(path, _)| path.as_path()));
     for (path, old) in found.files {
-        match fixed(&path, &old) {
-            Ok(new) => changes.extend(new.map(|new| change(&path, old, new))),
+        let shown = words::inline(&path.display().to_string()).into_owned();
+        let fixed = std::str::from_utf8(&old).map_err(|_| ": it is not UTF-8".to_owned());
+        match fixed.and_then(|text| prover.fix(&path, text)) {
+            Ok(fixed) => {
+                for kept in &fixed.kept {
+                    complain(&format!("{shown}:{kept}"));
+                    is_whole = false;
+                }
+                if let Some(why) = fixed.unproven {
+                    say("note", &format!("{shown}: not compared with its build before: {why}"));
+                }
+                changes.extend(fixed.text.map(|new| change(&path, old, new)));
+            }
             Err(why) => {
-                complain(&format!("{}{why}", words::inline(&path.display().to_string())));
+                complain(&format!("{shown}{why}"));
                 is_whole = false;
             }
         }
@@ -60,17 +74,8 @@ fn fix_all(args: &Fix) -> Result<(), String> {
     }
     match is_whole {
         true => Ok(()),
-        false => Err("some files were not rewritten".to_owned()),
+        false => Err("some files or fields were not rewritten".to_owned()),
     }
-}
-
-/// The new text of a file, or what to add to its path as an error.
-fn fixed(path: &Path, old: &[u8]) -> Result<Option<String>, String> {
-    let text = std::str::from_utf8(old).map_err(|_| ": it is not UTF-8".to_owned())?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    // What spans lines is no path.
-    let is_file = |name: &str| !name.contains('\n') && folder.join(name).is_file();
-    fix(text, &is_file).map_err(|refused| format!(":{refused}"))
 }
 
 fn change(path: &Path, old: Vec<u8>, new: String) -> FileChange {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bumpwright_api::Place;
 use bumpwright_api::tree::{Entry, Node};
 use serde_json::{Value as Json, json};
 
@@ -9,18 +10,76 @@ use super::Refused;
 use super::text::{File, json as values};
 use crate::lines::{Change, Region, distance, line_end, moved, region, spaces};
 
-/// Rewrites the deprecated fields of a file; none when there are none. `is_file` tells whether a path of the kustomization is a file.
+/// The deprecated fields, each of which is rewritten or stays by itself. `patches` is the list of names that it was once, `env` that of
+/// generators.
+pub const DEPRECATED: [&str; 7] = [
+    "imageTags",
+    "bases",
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "commonLabels",
+    "env",
+];
+
+/// A deprecated field of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deprecated {
+    /// Its name, of [`DEPRECATED`].
+    pub field: &'static str,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The deprecated fields of a file.
+///
+/// # Errors
+/// As [`fix`]
+pub fn deprecated(text: &str) -> Result<Vec<Deprecated>, Refused> {
+    let file = File::read(text)?;
+    let is_file = |_: &str| false;
+    let fixer = Fixer::new(&file, &is_file, &[]);
+    let places = DEPRECATED.into_iter().filter_map(|field| {
+        let place = match field {
+            "patches" => fixer.has_names_of_patches().then(|| fixer.entry(field))??.key.place,
+            "env" => fixer.env()?.key.place,
+            _ => fixer.entry(field)?.key.place,
+        };
+        Some(Deprecated { field, place })
+    });
+    Ok(places.collect())
+}
+
+/// Whether the file changes names, namespaces, labels or annotations itself: patches in `patchesJson6902` see the objects after that,
+/// those in `patches` before.
+///
+/// # Errors
+/// As [`fix`]
+pub fn changes_metadata(text: &str) -> Result<bool, Refused> {
+    let file = File::read(text)?;
+    let has = |key: &&str| file.root.entry(key).is_some_and(|entry| !entry.node.is_null());
+    Ok(METADATA.iter().any(|key| has(&key)))
+}
+
+/// The fields that change names, namespaces, labels and annotations.
+const METADATA: [&str; 7] = [
+    "namespace",
+    "namePrefix",
+    "nameSuffix",
+    "labels",
+    "commonLabels",
+    "commonAnnotations",
+    "transformers",
+];
+
+/// Rewrites the deprecated fields of a file but for those in `kept`; none when there are none. `is_file` tells whether a path of the
+/// kustomization is a file.
 ///
 /// # Errors
 /// The file cannot be rewritten: the place, and why.
-pub fn fix(text: &str, is_file: &dyn Fn(&str) -> bool) -> Result<Option<String>, Refused> {
+pub fn fix(text: &str, is_file: &dyn Fn(&str) -> bool, kept: &[&str]) -> Result<Option<String>, Refused> {
     let file = File::read(text)?;
-    let mut fixer = Fixer {
-        wanted: values(&file.root),
-        file: &file,
-        is_file,
-        edits: Vec::new(),
-    };
+    let mut fixer = Fixer::new(&file, is_file, kept);
     fixer.check()?;
     fixer.head()?;
     fixer.rename("imageTags", "images")?;
@@ -28,7 +87,7 @@ pub fn fix(text: &str, is_file: &dyn Fn(&str) -> bool) -> Result<Option<String>,
         "resources",
         &[("resources", Items::AsTheyAre), ("bases", Items::AsTheyAre)],
     )?;
-    let patches = match fixer.has_names_of_patches() {
+    let patches = match fixer.has_names_of_patches() && fixer.wants("patches") {
         true => Items::Patches,
         false => Items::AsTheyAre,
     };
@@ -66,12 +125,37 @@ struct List<'a> {
 struct Fixer<'a> {
     file: &'a File,
     is_file: &'a dyn Fn(&str) -> bool,
+    /// Deprecated fields that stay as they are.
+    kept: &'a [&'a str],
     edits: Vec<Change>,
     /// The values that the text is to have.
     wanted: Json,
 }
 
 impl<'a> Fixer<'a> {
+    fn new(file: &'a File, is_file: &'a dyn Fn(&str) -> bool, kept: &'a [&'a str]) -> Self {
+        Self {
+            wanted: values(&file.root),
+            file,
+            is_file,
+            kept,
+            edits: Vec::new(),
+        }
+    }
+
+    fn wants(&self, field: &str) -> bool {
+        !self.kept.contains(&field)
+    }
+
+    /// The first `env` of a generator.
+    fn env(&self) -> Option<&'a Entry> {
+        let generators = ["configMapGenerator", "secretGenerator"].into_iter();
+        let mut items = generators
+            .filter_map(|key| self.entry(key))
+            .flat_map(|entry| entry.node.items());
+        items.find_map(|item| item.entry("env").filter(|entry| !entry.node.is_null()))
+    }
+
     /// Refuses what this does not know how to write.
     fn check(&self) -> Result<(), Refused> {
         let key = "helmChartInflationGenerator";
@@ -132,7 +216,7 @@ impl<'a> Fixer<'a> {
     }
 
     fn rename(&mut self, old: &str, new: &str) -> Result<(), Refused> {
-        let Some(entry) = self.file.root.entry(old) else {
+        let Some(entry) = self.file.root.entry(old).filter(|_| self.wants(old)) else {
             return Ok(());
         };
         if self.file.root.entry(new).is_some() {
@@ -158,6 +242,9 @@ impl<'a> Fixer<'a> {
         let mut lists = Vec::new();
         let mut wanted = Vec::new();
         for (key, items) in sources {
+            if *key != name && !self.wants(key) {
+                continue;
+            }
             let old = self.take(key);
             let Some(entry) = self.entry(key) else { continue };
             if let Json::Array(values) = old {
@@ -294,7 +381,7 @@ impl<'a> Fixer<'a> {
     fn labels(&mut self) -> Result<(), Refused> {
         let Some(common) = self
             .entry("commonLabels")
-            .filter(|entry| !entry.node.entries().is_empty())
+            .filter(|entry| self.wants("commonLabels") && !entry.node.entries().is_empty())
         else {
             return Ok(());
         };
@@ -368,7 +455,7 @@ impl<'a> Fixer<'a> {
 
     /// `env` of generators as an item of `envs`.
     fn generators(&mut self, key: &str) -> Result<(), Refused> {
-        let Some(generators) = self.entry(key) else {
+        let Some(generators) = self.entry(key).filter(|_| self.wants("env")) else {
             return Ok(());
         };
         for (n, item) in generators.node.items().iter().enumerate() {

@@ -8,7 +8,7 @@ mod text;
 
 use bumpwright_api::Place;
 
-pub use fix::fix;
+pub use fix::{DEPRECATED, Deprecated, changes_metadata, deprecated, fix};
 pub use images::{ImageChange, set_images};
 
 /// A kustomization that is not rewritten: what is wrong, and the way out.
