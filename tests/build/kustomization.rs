@@ -253,6 +253,77 @@ fn encrypted_values_need_keys() {
     );
 }
 
+/// Ciphertext that nothing decrypts is refused with its place and field, with keys, with masks and without decryption.
+#[test]
+fn values_that_stay_encrypted_are_refused() {
+    let decryption = "  decryption: {provider: sops}\n";
+    let bench = encrypted(decryption);
+    let file = bench.read("fleet/apps/secret.yaml");
+    let runs = [
+        &["--age-key-file", "age.txt"][..],
+        &["--redact"],
+        &["--redact", "--age-key-file", "age.txt"],
+    ];
+    bench.write(
+        "fleet/apps/secret.yaml",
+        file.replace("^(data|stringData)$", "^(data)$"),
+    );
+    for more in runs {
+        let error = fails(&bench, more);
+        let told =
+            "stringData.password is still encrypted: `encrypted_regex: ^(data)$` in the metadata of SOPS leaves it out";
+        assert!(
+            error.contains(told) && error.contains("apps/secret.yaml:1:1") && !error.contains("ENC["),
+            "{error}"
+        );
+    }
+    // A value that was pasted, and one that a generator reads.
+    let pasted = "ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]";
+    for (path, text, field) in [
+        (
+            "fleet/apps/secret.yaml",
+            format!(
+                "apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: a}}\nstringData: {{k: 'x={pasted}'}}\n"
+            ),
+            "Secret/a/s: stringData.k holds what SOPS encrypted",
+        ),
+        (
+            "fleet/apps/in/kustomization.yaml",
+            format!("secretGenerator:\n- name: made\n  namespace: a\n  literals: ['k={pasted}']\n"),
+            "data.k holds what SOPS encrypted",
+        ),
+    ] {
+        bench.write("fleet/apps/secret.yaml", &file);
+        bench.write(path, text);
+        for more in runs {
+            let error = fails(&bench, more);
+            assert!(
+                error.contains(field) && error.contains(&path["fleet/".len()..]) && !error.contains("ENC["),
+                "{error}"
+            );
+        }
+    }
+    // Nothing decrypts at all: masks do not hide it.
+    let bench = encrypted("");
+    let error = fails(&bench, &["--redact"]);
+    assert!(
+        error.contains("is SOPS encrypted, configuring decryption is required"),
+        "{error}"
+    );
+    // Another program decrypts it.
+    let annotated = file.replace(
+        "    name: creds\n",
+        "    name: creds\n    annotations: {kustomize.toolkit.fluxcd.io/decrypt: Disabled}\n",
+    );
+    assert_ne!(annotated, file);
+    bench.write("fleet/apps/secret.yaml", annotated);
+    bench.write(
+        "fleet/apps/in/kustomization.yaml",
+        "configMapGenerator:\n- name: a\n  literals: ['k=ENC[AES256_GCM,data:x]']\n",
+    );
+    assert!(ok(&bench, &[]).contains("ENC[AES256_GCM"));
+}
+
 /// K-128, K-150 … K-155: objects, and files that a generator reads, each for a key of another kind.
 #[test]
 fn what_todays_sops_encrypts_is_built() {

@@ -90,6 +90,30 @@ fn encrypted_secrets_are_refused() {
     }
 }
 
+/// docs/decisions.md, *ciphertext in objects*: nothing is applied, and the field is named.
+#[test]
+fn ciphertext_is_refused() {
+    let Some(mut world) = World::new() else { return };
+    for (yaml, words) in [
+        (
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: creds, namespace: NS}\nstringData: {a: 'ENC[AES256_GCM,data:x]'}\n",
+            "Secret/NS/creds: stringData.a holds what SOPS encrypted, and nothing decrypts it: ",
+        ),
+        (
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: creds, namespace: NS}\ndata: {a: RU5DW0FFUzI1Nl9HQ00sZGF0YTp4XQ==}\n",
+            "Secret/NS/creds: data.a holds what SOPS encrypted, and nothing decrypts it: ",
+        ),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: creds, namespace: NS}\ndata: {a: 'ENC[x]'}\nsops: {mac: 'ENC[x]'}\n",
+            "ConfigMap/NS/creds is SOPS encrypted, configuring decryption is required for this object to be reconciled",
+        ),
+    ] {
+        let told = world.refused(yaml);
+        assert!(told.starts_with(words) && !told.contains("AES256"), "{told}");
+        assert!(!world.is_there("v1", "Secret", "creds") && !world.is_there("v1", "ConfigMap", "creds"));
+    }
+}
+
 /// A rule that cannot be read stops everything, in the words of Flux.
 #[test]
 fn wrong_rules_are_refused() {

@@ -7,7 +7,7 @@ use super::mount::{Mount, ROOT};
 use super::object::Object;
 use super::prepare::{Prepared, of_manifests};
 use super::sources::decrypt_sources;
-use super::stages::{Decrypt, Stages, Substitute, Substituted};
+use super::stages::{Decrypt, PlacedError, StageError, Stages, Substitute, Substituted};
 use super::workers;
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::resource::Resource;
@@ -193,7 +193,7 @@ fn all_decrypted(build: &Build, decrypt: &dyn Decrypt) -> Vec<Plain> {
     let resources: Vec<&Resource> = build.objects.iter().collect();
     workers::each(&resources, |resource| match is_nameless(resource) {
         true => Ok(None),
-        false => decrypted(resource, decrypt),
+        false => decrypted(resource, &build.files, decrypt),
     })
 }
 
@@ -277,9 +277,10 @@ fn label(resource: &Resource) -> String {
     format!("{}/{}", resource.id().gvk, resource.name())
 }
 
-fn decrypted(resource: &Resource, decrypt: &dyn Decrypt) -> Result<Option<Node>, OverlayError> {
-    let failed = |error| OverlayError::Decryption {
+fn decrypted(resource: &Resource, files: &Files, decrypt: &dyn Decrypt) -> Result<Option<Node>, OverlayError> {
+    let failed = |error: StageError| OverlayError::Decryption {
         object: label(resource),
+        place: files.show(resource.node.place).filter(|_| error.is::<PlacedError>()),
         error,
     };
     let value = value_of(&resource.node).map_err(|problem| failed(problem.into()))?;

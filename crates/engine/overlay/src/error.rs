@@ -48,10 +48,12 @@ pub enum OverlayError {
     #[error("failed to decode Kubernetes apiVersion, kind and name from: {0}")]
     Nameless(String),
     /// An object cannot be decrypted.
-    #[error("decryption failed for '{object}': {error}")]
+    #[error("decryption failed for '{object}': {error}{}", .place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default())]
     Decryption {
         /// Its type and name, as `Secret.v1.[noGrp]/creds`.
         object: String,
+        /// Its `path:line:column`, for errors that Flux does not have.
+        place: Option<String>,
         /// The cause.
         #[source]
         error: StageError,

@@ -42,4 +42,4 @@ pub use left_out::{LeftOut, may_lack};
 pub use object::Object;
 pub use prepare::{Prepared, prepare, prepare_within};
 pub use spec::{Image, JsonPatch, Operation, Overlay, Patch, Target};
-pub use stages::{Decrypt, SourceFile, SourceFormat, StageError, Stages, Substitute, Substituted};
+pub use stages::{Decrypt, PlacedError, SourceFile, SourceFormat, StageError, Stages, Substitute, Substituted};

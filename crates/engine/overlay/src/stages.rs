@@ -18,6 +18,11 @@ pub struct Stages<'a> {
 /// An error of a stage, in the stage's own words; it must not contain secrets.
 pub type StageError = Box<dyn std::error::Error + Send + Sync>;
 
+/// An error about an object in words of our own: it is shown with the place of the object, unlike one in Flux's words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct PlacedError(pub String);
+
 /// Decrypts files and objects: several at once, in any order, from several threads.
 pub trait Decrypt: Sync {
     /// The plain bytes of a file that a kustomization names as a source of a Secret or as a patch; `None` where it is not

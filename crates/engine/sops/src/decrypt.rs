@@ -1,6 +1,7 @@
 //! Decrypts a tree leaf by leaf, and computes the digest over its leaves that a file's MAC is compared with.
 
 use super::cipher::{Cipher, CipherError};
+use super::leftover::ENVELOPE;
 use super::rules::{Decider, Exhausted, Rule};
 use super::tree::{Branch, Comment, Entry, Key, Value};
 use bumpwright_gostd::format_float;
@@ -18,6 +19,8 @@ const ONLY_ENCRYPTED: [u8; 32] = [
 pub(crate) enum WalkError {
     #[error("Could not decrypt value: {0}")]
     Value(CipherError),
+    #[error("could not decrypt value at '{0}': {1}")]
+    ValueAt(String, CipherError),
     #[error("Expected encrypted value as string, but got {0}")]
     NoText(&'static str),
     #[error("Cannot walk value, unknown type: {0}")]
@@ -173,6 +176,23 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Whether a leaf that is not among the comments of a level is encrypted.
+    fn is_leaf_encrypted(&mut self, leaf: &Value) -> Result<bool, WalkError> {
+        match self.decider.goes_by_envelopes() {
+            true => Ok(matches!(leaf, Value::Text(text) if text.starts_with(ENVELOPE))),
+            false => self.is_encrypted(matches!(leaf, Value::Comment(_))),
+        }
+    }
+
+    /// The error for the value at the current path. Where nothing but its looks says that it is encrypted, its path is told.
+    fn undecryptable(&self, error: CipherError) -> WalkError {
+        if !self.decider.goes_by_envelopes() {
+            return WalkError::Value(error);
+        }
+        let path = String::from_utf8_lossy(&self.path);
+        WalkError::ValueAt(path.trim_end_matches(':').replace(':', "."), error)
+    }
+
     fn is_encrypted(&mut self, is_comment: bool) -> Result<bool, WalkError> {
         let marked = self.marks.contains(&true);
         Ok(self.decider.is_encrypted(marked, &self.comments, is_comment)?)
@@ -180,7 +200,7 @@ impl Walk<'_> {
 
     fn leaf(&mut self, leaf: &mut Value) -> Result<(), WalkError> {
         let is_comment = matches!(leaf, Value::Comment(_));
-        let encrypted = self.is_encrypted(is_comment)?;
+        let encrypted = self.is_leaf_encrypted(leaf)?;
         if encrypted {
             match leaf {
                 Value::Comment(comment) => {
@@ -190,7 +210,8 @@ impl Walk<'_> {
                     }
                 }
                 Value::Text(text) => {
-                    *leaf = self.cipher.decrypt(text, &self.path).map_err(WalkError::Value)?;
+                    let plain = self.cipher.decrypt(text, &self.path);
+                    *leaf = plain.map_err(|error| self.undecryptable(error))?;
                 }
                 other => return Err(WalkError::NoText(other.go_type())),
             }

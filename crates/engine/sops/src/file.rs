@@ -123,7 +123,10 @@ fn load(bytes: &[u8], format: Format) -> Result<(Vec<Branch>, Metadata), LoadErr
         Format::Ini => (vec![ini_read::read(bytes).map_err(LoadError::Ini)?], Layout::Section),
         Format::Yaml => (yaml_store::read(bytes).map_err(LoadError::Yaml)?, Layout::Tree),
     };
-    let metadata = extract(&mut branches, layout).map_err(LoadError::Metadata)?;
+    let mut metadata = extract(&mut branches, layout).map_err(LoadError::Metadata)?;
+    if format == Format::Json {
+        metadata.rule = metadata.rule.without_comments();
+    }
     Ok((branches, metadata))
 }
 

@@ -1,4 +1,4 @@
-//! SOPS files decrypted as SOPS 3.13 and Flux's kustomize-controller v1.9 do it, without files, network or clock.
+//! SOPS files decrypted as SOPS 3.13 and Flux's kustomize-controller v1.10 do it, without files, network or clock.
 //!
 //! ```text
 //! Secret ─▶ LocalKeys ─────────┐
@@ -12,7 +12,7 @@
 //! | the keys in the Secret of `.spec.decryption.secretRef` | [`read_secret`], [`read_age_secret`] for `--sops-age-secret` |
 //! | a file that a generator or a patch reads, before a build | [`decrypt_file`] |
 //! | an object of a build | [`decrypt_object`] |
-//! | whether a Secret must not be applied as it is | [`is_encrypted_secret`] |
+//! | whether an object must not be applied as it is | [`is_encrypted_secret`], [`is_encrypted_object`], [`ciphertext`] |
 //! | any file in any format | [`decrypt`] |
 //! | keys that a service holds | implement [`KeyService`] |
 //! | the structure of a file without its values | [`Masks`] instead of keys: values become [`MASK`] |
@@ -25,7 +25,7 @@
 //! | `data_key`, `shamir`, `report`, `service` | the data key, from master keys in groups |
 //! | `age`, `pgp`, `local` | keys that decrypt here |
 //! | `yaml_store`, `wiped`, `json_read`, `json_write`, `dotenv_store`, `ini_read`, `ini_write` | the formats |
-//! | `secret`, `object`, `sources` | the inputs of a Kustomization's decryption |
+//! | `secret`, `object`, `leftover`, `sources` | the inputs of a Kustomization's decryption |
 //!
 //! Plain text and keys are wiped from memory where this crate holds them, including the tree that YAML is printed from; JSON
 //! objects that it returns are not. Types that hold either cannot be printed, and errors contain neither, even where the
@@ -46,6 +46,7 @@ mod ini_read;
 mod ini_write;
 mod json_read;
 mod json_write;
+mod leftover;
 mod local;
 mod metadata;
 mod object;
@@ -65,8 +66,9 @@ pub use age::{Identities, IdentityError, SshKeyError};
 pub use cipher::MASK;
 pub use file::{DecryptError, Integrity, decrypt};
 pub use format::Format;
+pub use leftover::{Ciphertext, ciphertext};
 pub use local::{ImportError, KeyServices, LocalKeys};
-pub use object::{ObjectError, decrypt_object, is_encrypted_secret};
+pub use object::{ObjectError, decrypt_object, is_encrypted_object, is_encrypted_secret};
 pub use pgp::{PgpImportError, PgpKeys};
 pub use secret::{SecretError, read_age_secret, read_secret};
 pub use service::{KeyError, KeyService, Masks, MasterKey};

@@ -2,7 +2,9 @@
 
 use super::file::{DecryptError, Integrity, Reason, decrypt, open};
 use super::format::Format;
+use super::leftover::{at_path, ciphertext, is_secret, sealed_value};
 use super::metadata::{Layout, extract};
+use super::rules::Rule;
 use super::service::KeyService;
 use super::tree::{Branch, Entry, Key, Value};
 use super::{file::LoadError, json_write::float_text};
@@ -18,12 +20,31 @@ const DISABLED: &str = "disabled";
 
 /// An object that cannot be decrypted, in kustomize-controller's words. The caller puts the object's id before it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("failed to decrypt and format '{namespace}/{name}' {what}: {error}")]
+#[error("failed to decrypt and format '{namespace}/{name}' {what}: {fault}")]
 pub struct ObjectError {
     namespace: String,
     name: String,
     what: String,
-    error: DecryptError,
+    fault: Fault,
+}
+
+impl ObjectError {
+    /// Whether it was decrypted, and a part of it is still ciphertext. kustomize-controller applies that.
+    #[must_use]
+    pub const fn is_left(&self) -> bool {
+        matches!(self.fault, Fault::Left { .. })
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Decrypt(#[from] DecryptError),
+    #[error(
+        "{field} is still encrypted: {why}; decrypt it as it was encrypted and encrypt the whole file again, or, if another \
+         program decrypts it, set the annotation {ANNOTATION}: Disabled"
+    )]
+    Left { field: String, why: String },
 }
 
 /// Decrypts an object, if it or its data is encrypted; returns whether it was. Plain objects are unchanged, and so is
@@ -36,10 +57,15 @@ pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<boo
         return Ok(false);
     }
     if is_encrypted(object) {
-        *object = decrypt_whole(object, service).map_err(|error| {
+        let failed = |fault| {
             let kind = text(object, "/kind");
-            error_of(object, format!("{kind} data"), error)
-        })?;
+            error_of(object, format!("{kind} data"), fault)
+        };
+        let (plain, rule) = decrypt_whole(object, service).map_err(|error| failed(error.into()))?;
+        if let Some(left) = left(object, &plain, &rule) {
+            return Err(failed(left));
+        }
+        *object = plain;
         return Ok(true);
     }
     match text(object, "/kind") == "Secret" {
@@ -48,10 +74,35 @@ pub fn decrypt_object(object: &mut Json, service: &dyn KeyService) -> Result<boo
     }
 }
 
+/// What SOPS encrypted and its decryption has left as it was: values that a rule of the file does not name, which were encrypted
+/// under another one or pasted, and those that were encrypted twice.
+fn left(before: &Json, after: &Json, rule: &Rule) -> Option<Fault> {
+    let field = match is_secret(after) {
+        true => ciphertext(after)?.field,
+        false => sealed_value(after)?,
+    };
+    let is_untouched = at_path(before, &field) == at_path(after, &field);
+    let why = match is_untouched {
+        true => format!("`{rule}` in the metadata of SOPS leaves it out"),
+        false => "its value was encrypted when SOPS encrypted it once more".to_owned(),
+    };
+    Some(Fault::Left { field, why })
+}
+
 /// Whether this is a Secret that was encrypted with SOPS: without decryption it must not be applied.
 #[must_use]
 pub fn is_encrypted_secret(object: &Json) -> bool {
-    text(object, "/kind") == "Secret" && text(object, "/apiVersion") == "v1" && object.get("sops").is_some()
+    is_secret(object) && object.get("sops").is_some()
+}
+
+/// Whether this is an object of another kind that was encrypted with SOPS, and that would be applied with ciphertext: Kubernetes'
+/// own kinds and those of Flux have no field `sops`. Other kinds may be meant for a program that decrypts them.
+#[must_use]
+pub fn is_encrypted_object(object: &Json) -> bool {
+    let api_version = text(object, "/apiVersion");
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let is_known = !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".toolkit.fluxcd.io");
+    is_known && !is_secret(object) && is_encrypted(object)
 }
 
 fn text<'o>(object: &'o Json, path: &str) -> &'o str {
@@ -78,26 +129,25 @@ fn is_encrypted(object: &Json) -> bool {
     sops.and_then(|sops| sops.get("mac")).is_some_and(filled)
 }
 
-fn error_of(object: &Json, what: String, error: DecryptError) -> ObjectError {
+fn error_of(object: &Json, what: String, fault: Fault) -> ObjectError {
     ObjectError {
         namespace: text(object, "/metadata/namespace").to_owned(),
         name: text(object, "/metadata/name").to_owned(),
         what,
-        error,
+        fault,
     }
 }
 
-fn decrypt_whole(object: &Json, service: &dyn KeyService) -> Result<Json, DecryptError> {
-    let Json::Object(map) = object else {
-        return Ok(object.clone());
-    };
-    let mut branches = [branch_of(map)];
+/// The object in plain text, and the rule by which it was encrypted.
+fn decrypt_whole(object: &Json, service: &dyn KeyService) -> Result<(Json, Rule), DecryptError> {
+    let mut branches = [object.as_object().map(branch_of).unwrap_or_default()];
     let load = |error| Reason::Load(Format::Json.title(), LoadError::Metadata(error));
-    let metadata = extract(&mut branches, Layout::Tree).map_err(load)?;
+    let mut metadata = extract(&mut branches, Layout::Tree).map_err(load)?;
+    metadata.rule = metadata.rule.without_comments();
     // Names, labels and namespaces have been added since it was encrypted.
     open(&mut branches, &metadata, service, Integrity::ValuesOnly)?;
     let [branch] = branches;
-    Ok(Json::Object(map_of(branch)))
+    Ok((Json::Object(map_of(branch)), metadata.rule))
 }
 
 fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, ObjectError> {
@@ -116,7 +166,7 @@ fn decrypt_data(object: &mut Json, service: &dyn KeyService) -> Result<bool, Obj
         }
         let Some(from) = Format::detect(&bytes) else { continue };
         let plain = decrypt(&bytes, from, Format::of_path(name), service, Integrity::Checked)
-            .map_err(|error| error_of(object, format!("Secret field '{name}'"), error))?;
+            .map_err(|error| error_of(object, format!("Secret field '{name}'"), error.into()))?;
         changed.push((name.clone(), STANDARD.encode(&*plain)));
     }
     let decrypted = !changed.is_empty();

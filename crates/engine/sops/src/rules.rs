@@ -2,6 +2,7 @@
 
 use bumpwright_re2::{Budget, Regexp};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The rule of a file. SOPS allows one at most; the default is the suffix `_unencrypted`.
@@ -13,6 +14,34 @@ pub(crate) enum Rule {
     EncryptedRegex(Vec<u8>),
     UnencryptedCommentRegex(Vec<u8>),
     EncryptedCommentRegex(Vec<u8>),
+    /// One of the two before, for a text that has no comments: what looks encrypted is, as in kustomize-controller.
+    Envelopes(Box<Self>),
+}
+
+impl Rule {
+    /// The rule for a file whose comments are lost, or that has none in its format.
+    pub(crate) fn without_comments(self) -> Self {
+        match self {
+            Self::UnencryptedCommentRegex(_) | Self::EncryptedCommentRegex(_) => Self::Envelopes(Box::new(self)),
+            other => other,
+        }
+    }
+}
+
+/// As in the metadata of a file.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, text) = match self {
+            Self::UnencryptedSuffix(text) => ("unencrypted_suffix", text),
+            Self::EncryptedSuffix(text) => ("encrypted_suffix", text),
+            Self::UnencryptedRegex(text) => ("unencrypted_regex", text),
+            Self::EncryptedRegex(text) => ("encrypted_regex", text),
+            Self::UnencryptedCommentRegex(text) => ("unencrypted_comment_regex", text),
+            Self::EncryptedCommentRegex(text) => ("encrypted_comment_regex", text),
+            Self::Envelopes(rule) => return rule.fmt(f),
+        };
+        write!(f, "{name}: {}", String::from_utf8_lossy(text))
+    }
 }
 
 /// Steps for one pattern and one name: far above the needs of any real pattern.
@@ -51,7 +80,7 @@ fn compiled(pattern: &[u8]) -> Option<Arc<Regexp>> {
 impl Decider {
     pub(crate) fn new(rule: Rule) -> Self {
         let pattern = match &rule {
-            Rule::UnencryptedSuffix(_) | Rule::EncryptedSuffix(_) => None,
+            Rule::UnencryptedSuffix(_) | Rule::EncryptedSuffix(_) | Rule::Envelopes(_) => None,
             Rule::UnencryptedRegex(pattern)
             | Rule::EncryptedRegex(pattern)
             | Rule::UnencryptedCommentRegex(pattern)
@@ -69,8 +98,13 @@ impl Decider {
         match &self.rule {
             Rule::UnencryptedSuffix(suffix) | Rule::EncryptedSuffix(suffix) => Ok(name.ends_with(suffix)),
             Rule::UnencryptedRegex(_) | Rule::EncryptedRegex(_) => self.matches(name),
-            Rule::UnencryptedCommentRegex(_) | Rule::EncryptedCommentRegex(_) => Ok(false),
+            Rule::UnencryptedCommentRegex(_) | Rule::EncryptedCommentRegex(_) | Rule::Envelopes(_) => Ok(false),
         }
+    }
+
+    /// Whether leaves are encrypted that look so, whatever is around them.
+    pub(crate) const fn goes_by_envelopes(&self) -> bool {
+        matches!(self.rule, Rule::Envelopes(_))
     }
 
     fn matches(&mut self, text: &[u8]) -> Result<bool, Exhausted> {
@@ -101,6 +135,8 @@ impl Decider {
             Rule::UnencryptedCommentRegex(_) => Ok(!self.any_comment(comments, false)?),
             // The comment that demands encryption is not encrypted itself.
             Rule::EncryptedCommentRegex(_) => self.any_comment(comments, is_comment),
+            // The leaf itself says it; comments are in no such file.
+            Rule::Envelopes(_) => Ok(false),
         }
     }
 

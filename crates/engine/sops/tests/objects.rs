@@ -12,7 +12,8 @@ mod support;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_sops::{
-    Format, LocalKeys, MASK, Masks, decrypt_object, is_encrypted_secret, read_age_secret, read_secret,
+    Format, LocalKeys, MASK, Masks, ciphertext, decrypt_object, is_encrypted_object, is_encrypted_secret, read_age_secret,
+    read_secret,
 };
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 use serde_json::{Value, json};
@@ -95,6 +96,114 @@ fn what_is_not_encrypted_stays_as_it_is() {
         let before = object.clone();
         assert!(!decrypt_object(&mut object, &age1()).unwrap(), "{before}");
         assert_eq!(object, before);
+    }
+}
+
+/// The objects of `fixtures/sops/comments.jsonl`: encrypted, and in plain text.
+fn chosen_by_comments() -> Vec<(Value, Value)> {
+    let of = |text: &Value| {
+        let node = read_first(text.as_str().unwrap().as_bytes(), &ReadOptions::kyaml(FileId::NONE));
+        let mut json = String::new();
+        write_json(&node.unwrap().unwrap(), &mut json).unwrap();
+        serde_json::from_str(&json).unwrap()
+    };
+    let table = fixture("comments.jsonl");
+    let rows = table.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    rows.map(|row| (of(&row["file"]), of(&row["plain"]))).collect()
+}
+
+/// A build has dropped the comments by which SOPS chose the values: what looks encrypted is decrypted, as by
+/// kustomize-controller v1.10.
+#[test]
+fn values_that_comments_chose_are_decrypted_without_them() {
+    for (mut object, plain) in chosen_by_comments() {
+        let mut masked = object.clone();
+        assert!(object.to_string().contains("ENC[AES256_GCM"));
+        assert!(decrypt_object(&mut object, &age1()).unwrap());
+        assert_eq!(object, plain);
+        assert!(decrypt_object(&mut masked, &Masks).unwrap());
+        let masked = masked.to_string();
+        assert!(masked.contains(MASK) && !masked.contains("ENC["), "{masked}");
+    }
+}
+
+/// A damaged value is not applied as it is; its path is told, and not its text.
+#[test]
+fn a_damaged_value_that_a_comment_chose_is_told() {
+    let (mut secret, _) = chosen_by_comments().swap_remove(0);
+    let value = secret["stringData"]["password"].as_str().unwrap();
+    secret["stringData"]["password"] = json!(value.trim_end_matches(']'));
+    for error in [
+        decrypt_object(&mut secret.clone(), &age1()).unwrap_err().to_string(),
+        decrypt_object(&mut secret, &Masks).unwrap_err().to_string(),
+    ] {
+        assert!(
+            error.contains("could not decrypt value at 'stringData.password': ") && !error.contains("ENC["),
+            "{error}"
+        );
+    }
+}
+
+/// What a rule leaves out, although it was encrypted, would be applied as ciphertext.
+#[test]
+fn values_that_stay_encrypted_are_refused() {
+    let sealed = encrypted_secret()["stringData"]["password"].clone();
+    let mut narrowed = encrypted_secret();
+    narrowed["sops"]["encrypted_regex"] = json!("^(data)$");
+    let mut pasted = encrypted_secret();
+    pasted["data"] = json!({ "key.pem": STANDARD.encode(sealed.as_str().unwrap()) });
+    pasted["sops"]["encrypted_regex"] = json!("^(stringData)$");
+    let mut release = encrypted_secret();
+    release["kind"] = json!("HelmRelease");
+    release["apiVersion"] = json!("helm.toolkit.fluxcd.io/v2");
+    release["spec"] = json!({ "values": [{ "token": sealed }] });
+    for (object, field, why) in [
+        (narrowed, "stringData.password", "`encrypted_regex: ^(data)$`"),
+        (pasted, "data.key.pem", "`encrypted_regex: ^(stringData)$`"),
+        (release, "spec.values.0.token", "`encrypted_regex: ^(data|stringData)$`"),
+    ] {
+        let keys = age1();
+        let services: [&dyn bumpwright_sops::KeyService; 2] = [&keys, &Masks];
+        for service in services {
+            let mut changed = object.clone();
+            let error = decrypt_object(&mut changed, service).unwrap_err();
+            assert!(error.is_left());
+            let told = error.to_string();
+            let wanted = format!("{field} is still encrypted: {why}");
+            assert!(told.contains(&wanted) && !told.contains("ENC["), "{told}");
+            assert_eq!(changed, object);
+        }
+    }
+}
+
+/// A text of a plain object, or one that is more than a value of SOPS, is nobody's ciphertext.
+#[test]
+fn texts_about_sops_are_no_ciphertext() {
+    let mut map = encrypted_secret();
+    map["kind"] = json!("ConfigMap");
+    map["data"] = json!({ "readme": "values look like ENC[AES256_GCM,data:eA==,type:str] then" });
+    map["sops"]["encrypted_regex"] = json!("^(stringData)$");
+    assert!(decrypt_object(&mut map, &age1()).unwrap());
+    let plain = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "a": "ENC[AES256_GCM,data:eA==]" } });
+    assert!(!decrypt_object(&mut plain.clone(), &age1()).unwrap());
+    assert!(!is_encrypted_object(&plain) && ciphertext(&plain).is_none());
+}
+
+#[test]
+fn encrypted_objects_are_known_where_sops_is_no_field_of_their_kind() {
+    for (version, is_known) in [
+        ("v1", true),
+        ("apps/v1", true),
+        ("networking.k8s.io/v1", true),
+        ("helm.toolkit.fluxcd.io/v2", true),
+        ("isindir.github.com/v1alpha3", false),
+    ] {
+        let mut object = encrypted_secret();
+        object["kind"] = json!("Thing");
+        object["apiVersion"] = json!(version);
+        assert_eq!(is_encrypted_object(&object), is_known, "{version}");
+        object["sops"] = json!({});
+        assert!(!is_encrypted_object(&object), "{version}");
     }
 }
 

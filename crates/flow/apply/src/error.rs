@@ -18,6 +18,22 @@ pub enum ApplyError {
     /// A Secret is still encrypted by SOPS.
     #[error("{0} is SOPS encrypted, configuring decryption is required for this secret to be reconciled")]
     Encrypted(String),
+    /// An object of another kind is.
+    #[error("{0} is SOPS encrypted, configuring decryption is required for this object to be reconciled")]
+    EncryptedObject(String),
+    /// A Secret has a value that SOPS encrypted and nothing has decrypted.
+    #[error(
+        "{subject}: {field} holds what SOPS encrypted, and nothing decrypts it: {why}; if another program does, set the \
+         annotation kustomize.toolkit.fluxcd.io/decrypt: Disabled"
+    )]
+    Ciphertext {
+        /// The Secret.
+        subject: String,
+        /// The field, such as `data.password`.
+        field: String,
+        /// Why nothing has decrypted it.
+        why: &'static str,
+    },
     /// The server's dry run refused objects of a stage.
     #[error(transparent)]
     Refused(#[from] Refusals),
@@ -168,7 +184,11 @@ impl std::error::Error for Failed {}
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.error)?;
-        if matches!(self.error, ApplyError::Encrypted(_)) {
+        let refused = &self.error;
+        if matches!(
+            refused,
+            ApplyError::Encrypted(_) | ApplyError::EncryptedObject(_) | ApplyError::Ciphertext { .. }
+        ) {
             return Ok(());
         }
         let changed = self.done.changed();

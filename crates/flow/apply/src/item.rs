@@ -11,6 +11,7 @@ use super::normalize::normalize;
 use super::settings::Settings;
 use bumpwright_api::ObjectId;
 use bumpwright_kube::{GroupVersionKind, Resource};
+use bumpwright_sops::{Ciphertext, ciphertext, is_encrypted_object, is_encrypted_secret};
 
 /// A desired object.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +78,8 @@ impl Item {
 /// Puts a manifest into the form in which it is applied: owner labels, normal form, common metadata. Returns the fields that are not
 /// applied. One that is refused stays as it is.
 pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String>, ApplyError> {
-    if is_encrypted(object) && !DECRYPT_DISABLED.is_annotated(object) {
-        return Err(ApplyError::Encrypted(ObjectId::of(object).to_string()));
+    if !DECRYPT_DISABLED.is_annotated(object) {
+        refuse_ciphertext(object)?;
     }
     let owner = owner_labels(&settings.owner);
     let mut dropped = Vec::new();
@@ -94,9 +95,28 @@ pub(super) fn form(object: &mut Value, settings: &Settings) -> Result<Vec<String
     Ok(dropped)
 }
 
-/// Returns whether it is a Secret encrypted by SOPS, in `data` or `stringData` (docs/decisions.md, *SOPS Secret without
-/// decryption*).
-fn is_encrypted(object: &Value) -> bool {
-    let is = |field: &str, text: &str| object.get(field).is_some_and(|value| value == text);
-    is("kind", "Secret") && is("apiVersion", "v1") && object.get("sops").is_some()
+/// Refuses an object that is encrypted by SOPS, and a Secret with a value that is (docs/decisions.md, *ciphertext in objects*).
+fn refuse_ciphertext(object: &Value) -> Result<(), ApplyError> {
+    let subject = || ObjectId::of(object).to_string();
+    if is_encrypted_secret(object) {
+        return Err(ApplyError::Encrypted(subject()));
+    }
+    if is_encrypted_object(object) {
+        return Err(ApplyError::EncryptedObject(subject()));
+    }
+    let Some(Ciphertext { field, is_file }) = ciphertext(object) else {
+        return Ok(());
+    };
+    let why = match (is_file, field.starts_with("stringData.")) {
+        (true, true) => "files are decrypted in `data` alone",
+        (true, false) => "it needs decryption in the spec of the Kustomization",
+        _ => {
+            "the Secret, or the file that the value is from, has no metadata of SOPS, or the Kustomization no decryption"
+        }
+    };
+    Err(ApplyError::Ciphertext {
+        subject: subject(),
+        field,
+        why,
+    })
 }

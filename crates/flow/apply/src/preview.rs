@@ -33,7 +33,7 @@ pub struct Preview {
 /// Puts an object into the form in which it is applied: owner labels, normal form, common metadata. One that is refused stays as it is.
 ///
 /// # Errors
-/// [`ApplyError::Encrypted`]
+/// [`ApplyError::Encrypted`], [`ApplyError::EncryptedObject`], [`ApplyError::Ciphertext`]
 pub fn as_applied(object: &mut Value, settings: &Settings) -> Result<(), ApplyError> {
     form(object, settings).map(drop)
 }

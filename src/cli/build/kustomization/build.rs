@@ -30,8 +30,11 @@ fn build(args: &Build) -> Result<(), String> {
     }
     let settings = built.settings();
     let mut objects = Vec::new();
-    for Desired { mut object, .. } in built.into_desired() {
-        as_applied(&mut object, &settings).map_err(|error| error.to_string())?;
+    for Desired { mut object, origin } in built.into_desired() {
+        as_applied(&mut object, &settings).map_err(|error| match origin {
+            Some(place) => format!("{place}: {error}"),
+            None => error.to_string(),
+        })?;
         if args.redact {
             show_masks(&mut object);
         }

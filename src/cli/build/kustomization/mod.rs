@@ -43,7 +43,8 @@ impl BuiltKustomization {
     }
 }
 
-/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked instead of decrypted.
+/// Builds the Kustomization of `-k`; None without that flag. `redact`: encrypted values are masked instead of decrypted, where
+/// the Kustomization decrypts at all.
 ///
 /// # Errors
 /// Errors of the build, in the controller's words where it has some.
@@ -64,12 +65,12 @@ pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<O
     });
     let (decryption, has_keys) = decryption(flags, &kustomization, &configs)?;
     let decrypt: Option<Box<dyn Decrypt>> = match (redact, decryption) {
-        (true, decryption) => {
-            let decryption = decryption.filter(|_| has_keys);
+        (true, Some(decryption)) => {
+            let decryption = has_keys.then_some(decryption);
             Some(Box::new(Redaction { decryption }))
         }
         (false, Some(decryption)) => Some(Box::new(decryption)),
-        (false, None) => None,
+        (_, None) => None,
     };
     let stages = Stages {
         decrypt: decrypt.as_deref(),

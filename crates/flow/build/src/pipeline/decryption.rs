@@ -3,8 +3,8 @@
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use bumpwright_overlay::{Decrypt, SourceFile, SourceFormat, StageError};
-use bumpwright_sops::{Format, KeyService, Masks, decrypt_file, decrypt_object};
+use bumpwright_overlay::{Decrypt, PlacedError, SourceFile, SourceFormat, StageError};
+use bumpwright_sops::{Format, KeyService, Masks, ObjectError, decrypt_file, decrypt_object};
 
 /// Decrypts with the given keys.
 pub struct Decryption {
@@ -32,7 +32,7 @@ impl Decrypt for Decryption {
 
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
         let mut plain = object.clone();
-        let is_changed = decrypt_object(&mut plain, &*self.keys)?;
+        let is_changed = decrypt_object(&mut plain, &*self.keys).map_err(shown)?;
         Ok(is_changed.then_some(plain))
     }
 }
@@ -57,8 +57,16 @@ impl Decrypt for Redaction {
             decryption.object(object)?;
         }
         let mut masked = object.clone();
-        let is_changed = decrypt_object(&mut masked, &Masks)?;
+        let is_changed = decrypt_object(&mut masked, &Masks).map_err(shown)?;
         Ok(is_changed.then_some(masked))
+    }
+}
+
+/// Ciphertext that is left in an object is an error of ours alone.
+fn shown(error: ObjectError) -> StageError {
+    match error.is_left() {
+        true => PlacedError(error.to_string()).into(),
+        false => error.into(),
     }
 }
 

@@ -127,7 +127,9 @@ fn refused(node: &Node, product: &Product, found: &mut Vec<Finding>) {
         let place = place_in(text);
         let message = without_place(text, place.as_ref());
         let finding = about(node, Rule::BuildFailed, message).placed(place);
-        found.push(match node.kustomization {
+        let decrypts = |one: &bumpwright_api::Kustomization| one.spec.decryption.is_some();
+        found.push(match &node.kustomization {
+            Some(one) if decrypts(one) => finding,
             Some(_) => {
                 finding.help("set spec.decryption of the Kustomization: provider sops, and the Secret with the keys")
             }

@@ -52,7 +52,7 @@ fn message(keys: &[(&str, String)]) -> String {
 fn clear(document: &Node) -> Vec<(&'static str, String)> {
     let is_secret = document.get("kind").and_then(Node::as_str) == Some("Secret");
     let mut keys = Vec::new();
-    if !is_secret || document.get("sops").is_some() {
+    if !is_secret || is_encrypted(document) {
         return keys;
     }
     for field in ["data", "stringData"] {
@@ -65,6 +65,16 @@ fn clear(document: &Node) -> Vec<(&'static str, String)> {
         }
     }
     keys
+}
+
+/// Whether SOPS has encrypted a Secret. Where its rule names none of the values, all of them are as they were.
+fn is_encrypted(document: &Node) -> bool {
+    let values = ["data", "stringData"]
+        .into_iter()
+        .filter_map(|field| document.get(field)?.as_mapping());
+    let mut entries = values.flat_map(|mapping| &mapping.entries);
+    let is_sealed = |text: &str| text.starts_with("ENC[");
+    document.get("sops").is_some() && entries.any(|entry| entry.value.as_str().is_some_and(is_sealed))
 }
 
 /// Whether a value is one that somebody can read: not empty, not encrypted, and not a variable alone.
@@ -86,8 +96,22 @@ fn is_encrypted_file(text: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    /// A rule that names none of the values leaves a Secret readable, whatever the metadata says.
+    #[test]
+    fn metadata_of_sops_alone_hides_nothing() {
+        for (value, found) in [("hunter2", 1), ("ENC[AES256_GCM,data:x]", 0)] {
+            let text = format!(
+                "kind: Secret\nstringData: {{a: '{value}', b: ''}}\nsops: {{encrypted_regex: ^spec$, mac: 'ENC[x]'}}\n"
+            );
+            let options = bumpwright_yaml::ReadOptions::sigs(bumpwright_yaml::FileId::NONE);
+            let node = bumpwright_yaml::read_first(text.as_bytes(), &options).unwrap().unwrap();
+            assert_eq!(clear(&node).len(), found, "{value}");
+        }
+    }
 
     #[test]
     fn what_nobody_can_read_is_not_in_clear_text() {
