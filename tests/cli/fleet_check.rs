@@ -365,9 +365,62 @@ fn an_encrypted_secret_needs_decryption() {
         "apps/web/made/kustomization.yaml",
         "secretGenerator:\n- name: whole\n  namespace: web\n  files: [f.yaml]\n",
     );
-    let refused = "apps/web/secret.yaml:1:1 error[build-failed]";
-    assert_eq!(found(&bench, &["clusters/prod"]).1, [refused]);
+    let refused = [
+        "apps/web/made/kustomization.yaml:2:3 error[build-failed]",
+        "apps/web/secret.yaml:1:1 error[build-failed]",
+    ];
+    assert_eq!(found(&bench, &["clusters/prod"]).1, refused);
     let decryption = ", decryption: {provider: sops}";
     bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", decryption));
     assert_eq!(found(&bench, &["clusters/prod"]).1, [""; 0]);
+    // The rule of the file leaves out what was encrypted under another one.
+    let narrowed = encrypted().replace("^(data|stringData)$", "^(data)$");
+    bench.write("apps/web/secret.yaml", narrowed);
+    let (_, lines, document) = found(&bench, &["clusters/prod"]);
+    assert_eq!(lines, ["apps/web/secret.yaml:1:1 error[build-failed]"], "{document}");
+    let told =
+        "stringData.password is still encrypted: `encrypted_regex: ^(data)$` in the metadata of SOPS leaves it out";
+    assert!(document.to_string().contains(told), "{document}");
+}
+
+/// A merge patch on a kind without a schema replaces a list: the place of the patch, and the way that the definition in the fleet shows.
+#[test]
+fn items_that_a_patch_drops_are_found() {
+    let bench = sound();
+    let rollout = |containers: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {{name: web, namespace: web}}\n\
+             spec: {{template: {{spec: {{containers: [{containers}]}}}}}}\n"
+        )
+    };
+    bench.write(
+        "apps/web/rollout.yaml",
+        rollout("{name: web, image: web:1}, {name: sidecar, image: s:1}"),
+    );
+    bench.write("apps/web/patch.yaml", rollout("{name: web, image: web:2}"));
+    let top =
+        |more: &str| format!("resources: [deployment.yaml, rollout.yaml{more}]\npatches: [{{path: patch.yaml}}]\n");
+    bench.write("apps/web/kustomization.yaml", top(""));
+    let (_, lines, document) = found(&bench, &["clusters/prod"]);
+    let finding = "apps/web/patch.yaml:4:38 warning[list-replaced]".to_owned();
+    assert!(lines.contains(&finding), "{lines:?}");
+    let document = document.to_string();
+    assert!(
+        document.contains("lost: sidecar") && document.contains("/spec/template/spec/containers/-"),
+        "{document}"
+    );
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: rollouts.argoproj.io}\n\
+        spec:\n  group: argoproj.io\n  scope: Namespaced\n  names: {kind: Rollout, plural: rollouts, singular: rollout, listKind: RolloutList}\n  \
+        versions:\n  - name: v1alpha1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+        properties: {spec: {type: object, properties: {template: {type: object, properties: {spec: {type: object, properties: \
+        {containers: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, \
+        required: [name], properties: {name: {type: string}, image: {type: string}}}}}}}}}}}\n";
+    bench.write("apps/web/definition.yaml", definition);
+    bench.write("apps/web/kustomization.yaml", top(", definition.yaml"));
+    let (_, lines, document) = found(&bench, &["clusters/prod"]);
+    let document = document.to_string();
+    assert!(
+        lines.contains(&finding) && document.contains("merges the list by name"),
+        "{document}"
+    );
 }

@@ -124,6 +124,14 @@ rules! {
          What to do: look whether something generates objects without end; else check with a higher bound, or the clusters one by one.\n\n\
          See: docs/how/security.md";
 
+    ListReplaced "list-replaced" Warning "A patch drops items of a list":
+        "A merge patch changes a list of a kind that has no schema in the build, such as a Rollout or another custom resource. kustomize\n\
+         cannot know that the items of the list have names, so the list of the patch takes the place of the whole list: containers,\n\
+         volumes or listeners that the patch does not repeat are gone, and so are fields of those that it does.\n\n\
+         What to do: change the list by a JSON patch, which names the place; or give kustomize a schema of the kind, in which the list has\n\
+         `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy: merge`, by `openapi: {path: FILE}`; or repeat all items.\n\n\
+         See: docs/how/builds.md";
+
     MissingConfigMap "missing-config-map" Warning "A ConfigMap that is referred to is not in the fleet":
         "`postBuild.substituteFrom` or another field names a ConfigMap that no Kustomization builds. If it is not created by other means,\n\
          the reconciliation fails.\n\n\

@@ -33,6 +33,6 @@ pub mod tree;
 #[cfg(test)]
 mod testing;
 
-pub use accumulate::{Build, BuildError, Cause, Options, Order, Rewritten, build, build_rewritten};
+pub use accumulate::{Build, BuildError, Cause, LostItems, Options, Order, Rewritten, build, build_rewritten};
 pub use growth::{Growth, GrowthError};
 pub use gvk::Gvk;

@@ -1,4 +1,4 @@
-//! Errors of builds, and their requests to the world.
+//! Errors and warnings of builds, and their requests to the world.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,6 +9,7 @@
 
 use bumpwright_kustomize::tree::{Argument, Command, MemoryTree, PluginFile, RepoUrl, Sealed, Tree, World, WorldError};
 use bumpwright_kustomize::{Options, build};
+use serde_json::json;
 use std::sync::Arc;
 
 fn tree(files: &[(&str, &str)]) -> MemoryTree {
@@ -412,4 +413,63 @@ fn a_value_that_cannot_be_written_is_told_with_its_object_and_place() {
         built.to_yaml().unwrap_err().to_string(),
         "m.yaml:5:12: ConfigMap.v1.[noGrp]/app.[noNs]: cannot decode !!str `a` as a !!bool"
     );
+}
+
+const ROLLOUT: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web, namespace: shop}\n\
+    spec:\n  template:\n    spec:\n      containers:\n      - {name: web, image: web:1, args: [a]}\n      - {name: sidecar, image: s:1}\n";
+
+/// kustomize replaces the list; that this loses containers is told, with the place of the patch and a way.
+#[test]
+fn items_that_a_merge_patch_drops_for_want_of_a_schema_are_told() {
+    let patch = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web, namespace: shop}\n\
+        spec:\n  template:\n    spec:\n      containers:\n      - {name: web, image: web:2}\n";
+    let lost = "replaces spec.template.spec.containers of Rollout shop/web as a whole, since Rollout argoproj.io/v1alpha1 has no schema \
+        here; lost: sidecar, and of web args; change the list by a JSON patch (path: /spec/template/spec/containers/-), or name its \
+        key in a schema: `openapi: {path: FILE}`";
+    let inline = format!("resources: [r.yaml]\npatches:\n- patch: |-\n    {}\n", patch.trim().replace('\n', "\n    "));
+    let targeted = format!("{inline}  target: {{kind: Rollout}}\n");
+    for (top, place) in [
+        ("resources: [r.yaml]\npatches: [{path: p.yaml}]\n", "p.yaml:8:7"),
+        ("resources: [r.yaml]\npatchesStrategicMerge: [p.yaml]\n", "p.yaml:8:7"),
+        (&inline, "kustomization.yaml:11"),
+        (&targeted, "kustomization.yaml:11"),
+    ] {
+        let files = [("kustomization.yaml", top), ("r.yaml", ROLLOUT), ("p.yaml", patch)];
+        let built = build(&tree(&files), "/", &Options::default(), &Sealed).unwrap();
+        let warnings: Vec<_> = built.warnings.iter().filter(|text| text.contains("lost: ")).collect();
+        assert_eq!(warnings, [&format!("{place}: the patch {lost}")], "{top}");
+        assert_eq!(built.lost.len(), 1);
+        assert!(!built.to_yaml().unwrap().contains("sidecar"));
+    }
+}
+
+/// A kind whose schema is known, from Kubernetes or by `openapi`, merges the list.
+#[test]
+fn nothing_is_lost_where_the_list_has_a_key() {
+    let patch = |version: &str, kind: &str| {
+        format!(
+            "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: web, namespace: shop}}\n\
+             spec: {{template: {{spec: {{containers: [{{name: web, image: web:2}}]}}}}}}\n"
+        )
+    };
+    let schema = json!({"definitions": {"io.argoproj.v1alpha1.Rollout": {
+        "x-kubernetes-group-version-kind": [{"group": "argoproj.io", "version": "v1alpha1", "kind": "Rollout"}],
+        "properties": {"spec": {"properties": {"template": {"properties": {"spec": {"properties": {"containers": {
+            "type": "array",
+            "x-kubernetes-patch-merge-key": "name",
+            "x-kubernetes-patch-strategy": "merge",
+            "items": {"type": "object", "properties": {"name": {"type": "string"}}}
+        }}}}}}}}
+    }}});
+    let deployment = ROLLOUT.replace("argoproj.io/v1alpha1", "apps/v1").replace("Rollout", "Deployment");
+    for (object, patch, top) in [
+        (deployment.as_str(), patch("apps/v1", "Deployment"), ""),
+        (ROLLOUT, patch("argoproj.io/v1alpha1", "Rollout"), "openapi: {path: schema.json}\n"),
+    ] {
+        let top = format!("resources: [r.yaml]\npatches: [{{path: p.yaml}}]\n{top}");
+        let schema = schema.to_string();
+        let files = [("kustomization.yaml", top.as_str()), ("r.yaml", object), ("p.yaml", &patch), ("schema.json", &schema)];
+        let built = build(&tree(&files), "/", &Options::default(), &Sealed).unwrap();
+        assert!(built.lost.is_empty() && built.to_yaml().unwrap().contains("sidecar"), "{top}");
+    }
 }

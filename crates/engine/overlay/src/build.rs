@@ -12,7 +12,7 @@ use super::workers;
 use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
-use bumpwright_kustomize::{self as kustomize, Build, Options, Order};
+use bumpwright_kustomize::{self as kustomize, Build, LostItems, Options, Order};
 use bumpwright_yaml::{Files, Node, node_of_json, weight, write_json, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -32,6 +32,8 @@ pub struct Built {
     pub digest: String,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// Items of lists that merge patches have dropped; each is among the warnings.
+    pub lost: Vec<LostItems>,
     /// Objects that are no longer valid after variable substitution; each has its warning.
     pub left_out: Vec<LeftOut>,
     /// The memory reserved for the objects.
@@ -384,6 +386,7 @@ fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, Ove
         objects: Vec::with_capacity(build.objects.len()),
         digest: String::new(),
         warnings: build.warnings.clone(),
+        lost: build.lost.clone(),
         left_out: Vec::new(),
         reservation,
         hidden,

@@ -127,6 +127,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
     let mut product = Product {
         objects: Vec::with_capacity(built.objects.len()),
         warnings: built.warnings,
+        lost: built.lost,
         refused: Vec::new(),
         left_out: built.left_out,
         undefined: built.undefined,

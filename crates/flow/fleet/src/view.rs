@@ -10,6 +10,7 @@ use super::build::References;
 use super::repository::Reads;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
+use bumpwright_kustomize::LostItems;
 use bumpwright_overlay::{Hidden, LeftOut, UndefinedVariable};
 
 /// What a cluster that reconciles an entry of a repository would have.
@@ -83,6 +84,8 @@ pub struct Product {
     pub objects: Vec<FleetObject>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// Items of lists that merge patches have dropped.
+    pub lost: Vec<LostItems>,
     /// Objects that would be refused when applied: encrypted ones without decryption.
     pub refused: Vec<String>,
     /// Objects that variables have made invalid.

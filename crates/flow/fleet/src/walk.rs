@@ -498,6 +498,7 @@ fn product_of(objects: Vec<FleetObject>) -> Product {
     Product {
         objects,
         warnings: Vec::new(),
+        lost: Vec::new(),
         refused: Vec::new(),
         left_out: Vec::new(),
         undefined: Vec::new(),

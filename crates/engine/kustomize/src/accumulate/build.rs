@@ -4,6 +4,7 @@ use super::context::Context;
 use super::error::BuildError;
 use super::order::{Order, sort};
 use super::target::Target;
+use super::told::LostItems;
 use super::transform::add_hashes;
 use crate::fields::FieldSpec;
 use crate::generate::HelmSettings;
@@ -52,6 +53,8 @@ pub struct Build {
     pub objects: Vec<Resource>,
     /// Warnings for the user, in kustomize's words.
     pub warnings: Vec<String>,
+    /// Items of lists that merge patches have dropped; each is among the warnings.
+    pub lost: Vec<LostItems>,
     /// The names of the files in the places of `objects`.
     pub files: Files,
     /// The memory reserved for all of it.
@@ -141,6 +144,7 @@ fn build_with(
     Ok(Build {
         objects,
         warnings: context.warnings.take(),
+        lost: context.lost.take(),
         files: context.into_files(),
         reservation: metered.end(),
     })

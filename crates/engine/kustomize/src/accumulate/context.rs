@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::error::BuildError;
+use super::told::{LostItems, Told};
 use crate::fields::FieldConfig;
 use crate::growth::{self, Growth};
 use crate::kustomization::{Kustomization, Text};
@@ -19,6 +20,7 @@ pub(super) struct Context<'a> {
     schema: RefCell<SchemaChoice>,
     files: RefCell<Files>,
     pub warnings: RefCell<Vec<String>>,
+    pub lost: RefCell<Vec<LostItems>>,
     /// The remaining allowance for copies.
     pub growth: Growth,
     /// The number of kustomizations read.
@@ -37,6 +39,7 @@ impl<'a> Context<'a> {
             schema: RefCell::default(),
             files: RefCell::default(),
             warnings: RefCell::default(),
+            lost: RefCell::default(),
             growth: Growth::default(),
             loads: Cell::default(),
             cycles: Cell::default(),
@@ -65,6 +68,24 @@ impl<'a> Context<'a> {
             .map(|place| format!("{place}: "))
             .unwrap_or_default();
         self.warnings.borrow_mut().push(format!("{place}{text}"));
+    }
+
+    /// Tells what a step at `place` has to tell.
+    pub(super) fn tell(&self, place: Place, told: Told) {
+        match told {
+            Told::Unmatched(text) => self.warn(place, &text),
+            Told::Lost(own, lost) => {
+                let lost = lost.at([own, place], &self.files());
+                let at = lost
+                    .place
+                    .as_ref()
+                    .map(|place| format!("{place}: "))
+                    .unwrap_or_default();
+                let warning = format!("{at}{lost}; {}", lost.way_out());
+                self.warnings.borrow_mut().push(warning);
+                self.lost.borrow_mut().push(lost);
+            }
+        }
     }
 
     /// Registers a file for places.

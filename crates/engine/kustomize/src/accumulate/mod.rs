@@ -18,9 +18,11 @@ mod order;
 mod patch;
 mod plugin;
 mod target;
+mod told;
 mod transform;
 mod validate;
 
 pub use build::{Build, Options, Rewritten, build, build_rewritten};
 pub use error::{BuildError, Cause};
 pub use order::Order;
+pub use told::LostItems;

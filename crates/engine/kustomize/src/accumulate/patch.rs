@@ -2,11 +2,12 @@
 
 use super::error::BuildError;
 use super::target::Target;
+use super::told::{Told, lost};
 use crate::fields::SharedEntries;
 use crate::growth::{self, Growth};
 use crate::jsonpatch;
 use crate::kustomization::{Patch, Text};
-use crate::merge::{Changes, Merged, apply, prepare};
+use crate::merge::{Changes, Loss, Merged, apply, losses, prepare};
 use crate::replace::{Selector, SelectorMatcher};
 use crate::resource::{IdError, ResMap, Resource};
 use crate::schema::SchemaChoice;
@@ -199,15 +200,18 @@ fn selected(map: &ResMap, target: &SelectorMatcher) -> Result<Vec<usize>, BuildE
     Ok(selected)
 }
 
-/// Merges a patch into one resource.
+/// Merges a patch into one resource; returns what is lost for want of a schema.
 fn merge_at(
     map: &mut ResMap,
     at: usize,
     patch: Node,
     changes: Changes,
     schema: &SchemaChoice,
-) -> Result<(), BuildError> {
+) -> Result<Vec<Told>, BuildError> {
     let merged = map.update(at, |resource| {
+        let gone = losses(&resource.node, &patch, schema.schema());
+        let told = |loss: Loss| lost(resource, loss);
+        let told: Vec<Told> = gone.into_iter().map(told).collect();
         if changes.name || changes.kind {
             resource.remember();
         }
@@ -228,9 +232,9 @@ fn merge_at(
         }
         let id = resource.id().to_string();
         resource.refresh(schema);
-        merged.map_err(|error| BuildError::from(error).of(id))
+        merged.map(|_| told).map_err(|error| BuildError::from(error).of(id))
     });
-    merged.map_or(Ok(()), |merged| merged.map(|_| ()))
+    merged.unwrap_or_else(|| Ok(Vec::new()))
 }
 
 /// Mappings by which a patch replaces others have nodes of their own.
@@ -271,14 +275,15 @@ fn merge_selected(
     patch: &Resource,
     changes: Changes,
     schema: &SchemaChoice,
-) -> Result<(), BuildError> {
+) -> Result<Vec<Told>, BuildError> {
+    let mut told = Vec::new();
     for at in selected {
         growth::take_node(&patch.node)?;
         let mut node = patch.node.clone();
         if let Some(resource) = map.list().get(*at) {
             prepare(&mut node, &resource.node);
         }
-        merge_at(map, *at, node, changes, schema)?;
+        told.extend(merge_at(map, *at, node, changes, schema)?);
     }
     if changes.name || changes.kind {
         for resource in selected.iter().filter_map(|at| map.list().get(*at)) {
@@ -288,17 +293,21 @@ fn merge_selected(
         }
     }
     map.drop_gone();
-    Ok(())
+    Ok(told)
 }
 
 impl StrategicStep {
-    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<(), BuildError> {
-        let mut errors = Vec::new();
+    /// Applies the patches; returns what to tell the user.
+    pub(super) fn apply(&self, map: &mut ResMap, schema: &SchemaChoice) -> Result<Vec<Told>, BuildError> {
+        let (mut told, mut errors) = (Vec::new(), Vec::new());
         for patch in &self.patches {
             let merged = only(map, patch).and_then(|at| merge_selected(map, &[at], patch, Changes::default(), schema));
-            errors.extend(merged.err());
+            match merged {
+                Ok(more) => told.extend(more),
+                Err(error) => errors.push(error),
+            }
         }
-        BuildError::all(errors)
+        BuildError::all(errors).map(|()| told)
     }
 }
 
@@ -309,13 +318,13 @@ fn only(map: &ResMap, patch: &Resource) -> Result<usize, BuildError> {
 }
 
 impl PatchStep {
-    /// Applies the patches; returns a warning if the target matches nothing.
+    /// Applies the patches; returns what to tell the user, such as that the target matches nothing.
     pub(super) fn apply(
         &self,
         map: &mut ResMap,
         schema: &SchemaChoice,
         growth: &Growth,
-    ) -> Result<Option<String>, BuildError> {
+    ) -> Result<Vec<Told>, BuildError> {
         if let Some(patch) = &self.json {
             let target = self.target.as_ref().ok_or(PatchError::NoTarget)?;
             let selected = selected(map, target)?;
@@ -325,33 +334,37 @@ impl PatchStep {
                 growth,
             };
             patch_selected(map, &selected, patch, &settings)?;
-            return Ok(unmatched(&selected, target));
+            return Ok(unmatched(&selected, target).into_iter().collect());
         }
         match (&self.target, self.strategic.as_slice()) {
-            (_, []) => Ok(None),
+            (_, []) => Ok(Vec::new()),
             (Some(target), [patch]) => {
                 let selected = selected(map, target)?;
-                merge_selected(map, &selected, patch, self.changes, schema)?;
-                Ok(unmatched(&selected, target))
+                let mut told = merge_selected(map, &selected, patch, self.changes, schema)?;
+                told.extend(unmatched(&selected, target));
+                Ok(told)
             }
             (Some(_), _) => Err(PatchError::Several.into()),
             (None, patches) => {
-                let mut errors = Vec::new();
+                let (mut told, mut errors) = (Vec::new(), Vec::new());
                 for patch in patches {
                     let merged = only(map, patch).and_then(|at| {
                         growth::take_node(&patch.node)?;
                         merge_at(map, at, patch.node.clone(), self.changes, schema)
                     });
-                    errors.extend(merged.err());
+                    match merged {
+                        Ok(more) => told.extend(more),
+                        Err(error) => errors.push(error),
+                    }
                 }
-                BuildError::all(errors).map(|()| None)
+                BuildError::all(errors).map(|()| told)
             }
         }
     }
 }
 
 /// The warning about a target without matches.
-fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<String> {
+fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<Told> {
     let selector = target.selector();
     let id = &selector.id;
     let parts = [
@@ -365,9 +378,12 @@ fn unmatched(selected: &[usize], target: &SelectorMatcher) -> Option<String> {
     ];
     let given = parts.iter().filter(|(_, text)| !text.is_empty());
     let given: Vec<String> = given.map(|(field, text)| format!("{field} {text:?}")).collect();
-    selected
-        .is_empty()
-        .then(|| format!("the target of the patch matches no object: {}", given.join(", ")))
+    selected.is_empty().then(|| {
+        Told::Unmatched(format!(
+            "the target of the patch matches no object: {}",
+            given.join(", ")
+        ))
+    })
 }
 
 impl JsonPatchStep {
@@ -377,7 +393,7 @@ impl JsonPatchStep {
         map: &mut ResMap,
         schema: &SchemaChoice,
         growth: &Growth,
-    ) -> Result<Option<String>, BuildError> {
+    ) -> Result<Vec<Told>, BuildError> {
         let selected = selected(map, &self.target)?;
         let settings = JsonSettings {
             remember: false,
@@ -385,7 +401,7 @@ impl JsonPatchStep {
             growth,
         };
         patch_selected(map, &selected, &self.patch, &settings)?;
-        Ok(unmatched(&selected, &self.target))
+        Ok(unmatched(&selected, &self.target).into_iter().collect())
     }
 }
 

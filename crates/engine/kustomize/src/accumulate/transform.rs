@@ -3,6 +3,7 @@
 use super::error::BuildError;
 use super::patch::{JsonPatchStep, PatchStep, StrategicStep};
 use super::target::{Accumulated, Target};
+use super::told::Told;
 use crate::Gvk;
 use crate::fields::{FieldConfig, settle};
 use crate::generate::name_hash;
@@ -241,13 +242,9 @@ impl Target<'_, '_> {
         let schema = self.context.schema();
         let schema = &*schema;
         let outside = |gvk: &Gvk| schema.namespaced(&gvk.api_version(), &gvk.kind) == Some(false);
-        let warn = |unmatched: Option<String>| {
-            unmatched
-                .map(|unmatched| self.context.warn(step.place, &unmatched))
-                .unwrap_or_default()
-        };
+        let warn = |told: Vec<Told>| told.into_iter().for_each(|one| self.context.tell(step.place, one));
         match &step.transformer {
-            Transformer::Strategic(step) => step.apply(map, schema),
+            Transformer::Strategic(step) => step.apply(map, schema).map(warn),
             Transformer::Patch(patch) => patch.apply(map, schema, &self.context.growth).map(warn),
             Transformer::JsonPatch(patch) => patch.apply(map, schema, &self.context.growth).map(warn),
             Transformer::Namespace(namespace) => {

@@ -7,6 +7,7 @@
 //! * [`merge`]: the patch into the object; returns whether the object is deleted (`$patch: delete`).
 //! * [`apply`]: the same, and name, namespace and kind stay what they were unless [`Changes`] allows more.
 //! * [`prepare`]: prepares a patch for an object that a selector has found.
+//! * [`losses`]: items of lists that a patch drops because the kind has no schema.
 //!
 //! What may surprise, and is so in kustomize v5.8:
 //! * `$patch: replace|delete|merge` count in mappings and as an element of their own in lists that merge. `$retainKeys`,
@@ -21,11 +22,13 @@
 mod directive;
 mod elements;
 mod identity;
+mod loss;
 mod regular;
 mod walk;
 
 pub(crate) use identity::respell;
 pub use identity::{Changes, apply, prepare};
+pub use loss::{Loss, losses};
 pub use walk::{Merged, merge};
 
 use bumpwright_yaml::Place;

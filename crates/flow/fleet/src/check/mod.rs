@@ -11,6 +11,7 @@ mod dependencies;
 mod duplicates;
 mod generated_secrets;
 mod health;
+mod lost_items;
 mod markers;
 mod places;
 mod policies;
@@ -60,6 +61,7 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
         variables::check(cluster, &mut found);
         duplicates::check(cluster, &mut found);
         annotations::check(cluster, &mut found);
+        lost_items::check(cluster, &mut found);
         policies::check(cluster, &mut found);
         clear_text::check(cluster, &mut found);
         generated_secrets::check(cluster, &mut found);
