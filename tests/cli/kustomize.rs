@@ -32,7 +32,7 @@ fn peer(text: &str, arguments: &[&str]) -> Option<Json> {
     Some(document(&text))
 }
 
-const FIXES: [(&str, &str); 14] = [
+const FIXES: [(&str, &str); 15] = [
     (
         "# only\nresources: [a]\n",
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n# only\nresources: [a]\n",
@@ -59,6 +59,10 @@ const FIXES: [(&str, &str); 14] = [
         "HEADpatches:\n- path: patch.yaml\n  target: {kind: C}\n- target: {kind: A, name: x, version: v1}\n  path: patch.yaml\n- path: patch.yaml\n",
     ),
     ("HEADpatches:\n- patch.yaml\n", "HEADpatches:\n- path: patch.yaml\n"),
+    (
+        "HEADpatchesStrategicMerge:\n- |-\n  {kind: B, metadata: {name: x}}\n- patch.yaml\n",
+        "HEADpatches:\n- patch: |-\n    {kind: B, metadata: {name: x}}\n- path: patch.yaml\n",
+    ),
     (
         "HEADcommonLabels: # c\n  app: web # d\n  'b': \"c\"\n",
         "HEADlabels: # c\n- includeSelectors: true\n  pairs:\n    app: web # d\n    'b': \"c\"\n",

@@ -73,6 +73,9 @@ def main():
     made = 0
     while made < count:
         text = maker.text()
+        # Nothing but comments is no document here.
+        if all(line.startswith("#") for line in text.splitlines() if line):
+            continue
         arguments = [
             maker.choice(ARGUMENTS).format(n=maker.choice(NAMES[:2] * 3 + NAMES)) for _ in range(maker.choice([1, 1, 1, 2, 3]))
         ]

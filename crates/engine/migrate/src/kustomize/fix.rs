@@ -57,8 +57,8 @@ pub fn deprecated(text: &str) -> Result<Vec<Deprecated>, Refused> {
 /// As [`fix`]
 pub fn changes_metadata(text: &str) -> Result<bool, Refused> {
     let file = File::read(text)?;
-    let has = |key: &&str| file.root.entry(key).is_some_and(|entry| !entry.node.is_null());
-    Ok(METADATA.iter().any(|key| has(&key)))
+    let has = |key: &str| file.root.entry(key).is_some_and(|entry| !entry.node.is_null());
+    Ok(METADATA.into_iter().any(has))
 }
 
 /// The fields that change names, namespaces, labels and annotations.

@@ -61,9 +61,10 @@ impl File {
         columns.next().unwrap_or_default()
     }
 
-    /// The column of the dash before an item.
+    /// The column of the dash before an item. That of a block scalar is above its lines.
     pub(super) fn dash(&self, item: &Node) -> Option<usize> {
-        crate::lines::before(&self.text, item.span.start).find('-')
+        let on_its_line = crate::lines::before(&self.text, item.span.start).find('-');
+        on_its_line.or_else(|| crate::lines::before(&self.text, self.start(item)?).find('-'))
     }
 
     /// Where an item of a list begins: at its header, if it is a block scalar, whose span is its lines.
