@@ -409,6 +409,19 @@ fn items_that_a_patch_drops_are_found() {
         document.contains("lost: sidecar") && document.contains("/spec/template/spec/containers/-"),
         "{document}"
     );
+    // A patch of the Kustomization itself.
+    let patch = "{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: web}, spec: {template: {spec: {containers: [{name: web}]}}}}";
+    let own = format!(", patches: [{{target: {{kind: Rollout}}, patch: '{patch}'}}]");
+    bench.write(
+        "apps/web/kustomization.yaml",
+        "resources: [deployment.yaml, rollout.yaml]\n",
+    );
+    bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", &own));
+    let (_, lines, _) = found(&bench, &["clusters/prod"]);
+    let line = "  {interval: 5m, prune: true, path: ./apps/web, sourceRef: {kind: GitRepository, name: fleet}, patches: [{target: {kind: Rollout}, patch: ";
+    let finding_of_own = format!("clusters/prod/web.yaml:5:{} warning[list-replaced]", line.len() + 1);
+    assert!(lines.contains(&finding_of_own), "{lines:?}");
+    bench.write("clusters/prod/web.yaml", kustomization("web", "./apps/web", ""));
     let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: rollouts.argoproj.io}\n\
         spec:\n  group: argoproj.io\n  scope: Namespaced\n  names: {kind: Rollout, plural: rollouts, singular: rollout, listKind: RolloutList}\n  \
         versions:\n  - name: v1alpha1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \

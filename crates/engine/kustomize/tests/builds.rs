@@ -426,7 +426,10 @@ fn items_that_a_merge_patch_drops_for_want_of_a_schema_are_told() {
     let lost = "replaces spec.template.spec.containers of Rollout shop/web as a whole, since Rollout argoproj.io/v1alpha1 has no schema \
         here; lost: sidecar, and of web args; change the list by a JSON patch (path: /spec/template/spec/containers/-), or name its \
         key in a schema: `openapi: {path: FILE}`";
-    let inline = format!("resources: [r.yaml]\npatches:\n- patch: |-\n    {}\n", patch.trim().replace('\n', "\n    "));
+    let inline = format!(
+        "resources: [r.yaml]\npatches:\n- patch: |-\n    {}\n",
+        patch.trim().replace('\n', "\n    ")
+    );
     let targeted = format!("{inline}  target: {{kind: Rollout}}\n");
     for (top, place) in [
         ("resources: [r.yaml]\npatches: [{path: p.yaml}]\n", "p.yaml:8:7"),
@@ -461,15 +464,29 @@ fn nothing_is_lost_where_the_list_has_a_key() {
             "items": {"type": "object", "properties": {"name": {"type": "string"}}}
         }}}}}}}}
     }}});
-    let deployment = ROLLOUT.replace("argoproj.io/v1alpha1", "apps/v1").replace("Rollout", "Deployment");
+    let deployment = ROLLOUT
+        .replace("argoproj.io/v1alpha1", "apps/v1")
+        .replace("Rollout", "Deployment");
     for (object, patch, top) in [
         (deployment.as_str(), patch("apps/v1", "Deployment"), ""),
-        (ROLLOUT, patch("argoproj.io/v1alpha1", "Rollout"), "openapi: {path: schema.json}\n"),
+        (
+            ROLLOUT,
+            patch("argoproj.io/v1alpha1", "Rollout"),
+            "openapi: {path: schema.json}\n",
+        ),
     ] {
         let top = format!("resources: [r.yaml]\npatches: [{{path: p.yaml}}]\n{top}");
         let schema = schema.to_string();
-        let files = [("kustomization.yaml", top.as_str()), ("r.yaml", object), ("p.yaml", &patch), ("schema.json", &schema)];
+        let files = [
+            ("kustomization.yaml", top.as_str()),
+            ("r.yaml", object),
+            ("p.yaml", &patch),
+            ("schema.json", &schema),
+        ];
         let built = build(&tree(&files), "/", &Options::default(), &Sealed).unwrap();
-        assert!(built.lost.is_empty() && built.to_yaml().unwrap().contains("sidecar"), "{top}");
+        assert!(
+            built.lost.is_empty() && built.to_yaml().unwrap().contains("sidecar"),
+            "{top}"
+        );
     }
 }

@@ -111,7 +111,7 @@ fn refuse_ciphertext(object: &Value) -> Result<(), ApplyError> {
         (true, true) => "files are decrypted in `data` alone",
         (true, false) => "it needs decryption in the spec of the Kustomization",
         _ => {
-            "the Secret, or the file that the value is from, has no metadata of SOPS, or the Kustomization no decryption"
+            "the file that it is from has no metadata of SOPS, or a rule there that leaves it out, or the Kustomization no decryption"
         }
     };
     Err(ApplyError::Ciphertext {

@@ -58,6 +58,26 @@ impl LostItems {
         self
     }
 
+    /// What has happened, without the object.
+    #[must_use]
+    pub fn message(&self) -> String {
+        self.told("")
+    }
+
+    fn told(&self, of: &str) -> String {
+        let Self {
+            kind,
+            group,
+            version,
+            gone,
+            ..
+        } = self;
+        let field = self.field.join(".");
+        format!(
+            "the patch replaces {field}{of} as a whole, since {kind} {group}/{version} has no schema here; lost: {gone}"
+        )
+    }
+
     /// The way out that fits any kind.
     #[must_use]
     pub fn way_out(&self) -> String {
@@ -71,16 +91,6 @@ impl LostItems {
 /// What has happened.
 impl std::fmt::Display for LostItems {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the patch replaces {} of {} {} as a whole, since {} {}/{} has no schema here; lost: {}",
-            self.field.join("."),
-            self.kind,
-            self.name,
-            self.kind,
-            self.group,
-            self.version,
-            self.gone
-        )
+        f.write_str(&self.told(&format!(" of {} {}", self.kind, self.name)))
     }
 }

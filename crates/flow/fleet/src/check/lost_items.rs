@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::cluster::{Cluster, Placed as _, text};
-use super::places::split;
+use super::cluster::{Cluster, KUSTOMIZE_GROUP, Placed as _, text};
+use super::places::{Part, split};
 use crate::source::Source;
-use bumpwright_findings::{Finding, Rule};
+use crate::view::Node;
+use bumpwright_findings::{Finding, Place, Rule};
 use bumpwright_kustomize::LostItems;
+use bumpwright_yaml::{FileId, ReadOptions, read_first};
 
 const DEFINITIONS: &str = "apiextensions.k8s.io";
 
@@ -21,18 +23,44 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             if !seen.insert((&lost.place, &lost.field, &lost.gone)) {
                 continue;
             }
-            let finding = Finding::new(Rule::ListReplaced, lost.to_string())
+            let finding = Finding::new(Rule::ListReplaced, lost.message())
                 .object(format!("{} {}", lost.kind, lost.name))
                 .help(help(cluster, lost));
             let finding = match node.name() {
                 Some(name) => finding.kustomization(name.to_string()),
                 None => finding,
             };
-            // A patch of the Kustomization itself is in no file of the folder.
-            let place = lost.place.as_deref().or(node.origin.as_deref());
-            found.push(finding.placed(place.and_then(split)));
+            found.push(finding.placed(place(cluster, node, lost)));
         }
     }
+}
+
+/// The place of the patch. One of the Kustomization itself is in no file of its folder.
+fn place(cluster: &Cluster<'_>, node: &Node, lost: &LostItems) -> Option<Place> {
+    if let Some(place) = &lost.place {
+        return split(place);
+    }
+    let own = || {
+        let kustomization = node.kustomization.as_ref()?;
+        let patches = &kustomization.spec.patches;
+        let at = patches.iter().position(|patch| has_list(&patch.patch, &lost.field))?;
+        let name = kustomization.metadata.object_name();
+        let object = cluster.fleet.object(KUSTOMIZE_GROUP, "Kustomization", &name)?;
+        cluster
+            .places
+            .of(object, &format!("/spec/patches/{at}/patch"), Part::Value)
+    };
+    own().or_else(|| split(node.origin.as_deref()?))
+}
+
+/// Whether a merge patch has a list at a field.
+fn has_list(patch: &str, field: &[String]) -> bool {
+    let options = ReadOptions::sigs(FileId::NONE);
+    let Ok(Some(document)) = read_first(patch.as_bytes(), &options) else {
+        return false;
+    };
+    let way: Vec<&str> = field.iter().map(String::as_str).collect();
+    document.lookup(&way).is_some_and(|node| node.as_items().is_some())
 }
 
 /// The way out: where the fleet has a definition that names the key of the list, it can be given to kustomize.
