@@ -205,6 +205,34 @@ fn policies_that_only_a_build_gives_are_found() {
     );
 }
 
+/// A policy that nobody knows may be in what was not built: that is what has to be mended.
+#[test]
+fn what_did_not_build_is_named_in_the_place_of_its_policies() {
+    let mut files = fleet();
+    files.retain(|(path, _)| path != "apps/web/automation/report.yaml");
+    let bench = folder(&files);
+    let failed = "Kustomization flux-system/images could not be built: ";
+    let cause = "apps/web/automation/kustomization.yaml:1:22";
+    let ran = bench.run(&["update", "--dry-run", "--offline", "--fleet", "clusters/ops"]);
+    let wanted = format!("ImagePolicy flux-system/web is not known: {failed}");
+    assert!(ran.out.contains(&wanted) && ran.out.contains(cause), "{}", ran.out);
+    assert!(!ran.out.contains("there is no ImagePolicy"), "{}", ran.out);
+    let ran = bench.run(&["policy", "--offline", "--fleet", "clusters/ops"]);
+    assert!(
+        ran.code == 2 && ran.err.contains(failed) && ran.err.contains(cause),
+        "{}",
+        ran.err
+    );
+    // Others than the one that failed do not have its policies either, and all that failed are named.
+    let ran = bench.run(&["update", "--dry-run", "--offline", "--fleet", BOTH]);
+    assert!(
+        ran.out
+            .contains("Kustomization flux-system/images of clusters/ops could not be built"),
+        "{}",
+        ran.out
+    );
+}
+
 #[test]
 fn the_hint_needs_a_cluster_that_has_the_policies() {
     let mut files = fleet();

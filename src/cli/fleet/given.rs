@@ -22,6 +22,9 @@ use bumpwright_kustomize::tree::{Tree, path};
 /// How deep folders of clusters are.
 const DEPTH: usize = 6;
 
+/// Kustomizations that are named.
+const FEW: usize = 3;
+
 /// The time limit of another source.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -146,25 +149,20 @@ impl Given {
         self.entries.iter().map(view).collect()
     }
 
-    /// The objects of our kinds that the clusters have, besides those that are `given` by hand, and notes on what is not known of them.
+    /// The objects of our kinds that the clusters have, besides those that are `given` by hand, and what is not known of them.
     ///
     /// # Errors
     /// An entry does not exist, or two clusters differ in an object.
-    pub(in crate::cli) fn objects(&self, given: &Objects) -> Result<(Objects, Vec<String>), String> {
+    pub(in crate::cli) fn objects(&self, given: &Objects) -> Result<Known, String> {
         let fleets = self.fleets()?;
         let Collected { objects, mut notes } = collect(&fleets, given, &self.settings.identity)?;
-        let policies = objects.image_policies().count();
-        for fleet in &fleets {
-            notes.extend(fleet.problems.iter().cloned());
-            let failed = fleet.nodes.iter().filter(|node| node.product.is_err()).count();
-            if failed > 0 && policies == 0 {
-                notes.push(format!(
-                    "{}: {failed} of its Kustomizations could not be built: `bumpwright fleet {}` says why",
-                    fleet.entry, fleet.entry
-                ));
-            }
-        }
-        Ok((objects, notes))
+        let problems = fleets.iter().flat_map(|fleet| &fleet.problems);
+        notes.extend(problems.cloned());
+        Ok(Known {
+            unbuilt: unbuilt(&fleets),
+            objects,
+            notes,
+        })
     }
 
     /// Verifies edits of the repository against the clusters.
@@ -178,6 +176,39 @@ impl Given {
         );
         verifier.with_memo(self.tree, self.memo)
     }
+}
+
+/// What is known of clusters.
+pub(in crate::cli) struct Known {
+    pub(in crate::cli) objects: Objects,
+    pub(in crate::cli) notes: Vec<String>,
+    /// The Kustomizations that could not be built, with the reason of the first: objects that are not known may be theirs.
+    pub(in crate::cli) unbuilt: Option<String>,
+}
+
+/// The Kustomizations that could not be built: the first of them with its reason, and a few names.
+fn unbuilt(fleets: &[Fleet]) -> Option<String> {
+    let nodes = fleets
+        .iter()
+        .flat_map(|fleet| fleet.nodes.iter().map(move |node| (fleet, node)));
+    let failed = nodes.filter_map(|(fleet, node)| {
+        let entry = if fleets.len() > 1 {
+            format!(" of {}", fleet.entry)
+        } else {
+            String::new()
+        };
+        let problem = node.product.as_ref().err()?;
+        Some((format!("Kustomization {}{entry}", node.shown()), problem.to_string()))
+    });
+    let failed: Vec<(String, String)> = failed.collect();
+    let (_, reason) = failed.first()?;
+    let reason = reason.lines().next().unwrap_or_default().trim_end_matches('.');
+    let names: Vec<&str> = failed.iter().take(FEW).map(|(name, _)| name.as_str()).collect();
+    let more = match failed.len().saturating_sub(FEW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("{}{more} could not be built: {reason}", names.join(", ")))
 }
 
 /// The folders with a kustomization below folders named `clusters`.

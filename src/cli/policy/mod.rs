@@ -53,8 +53,8 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
         }
         None => {
             let objects = load::load(&args.filenames, load::unknown_fields(args.allow_unknown_fields))?;
-            let objects = with_fleet(args, objects)?;
-            let subjects = subjects(&objects, &args.names, &args.fleet)?;
+            let (objects, unbuilt) = with_fleet(args, objects)?;
+            let subjects = subjects(&objects, args, unbuilt.as_deref())?;
             (objects, subjects)
         }
     };
@@ -71,25 +71,30 @@ fn findings(args: &Policy) -> Result<Vec<Finding>, String> {
     Ok(findings)
 }
 
-/// Adds the objects of the clusters in `--fleet`.
-fn with_fleet(args: &Policy, objects: Objects) -> Result<Objects, String> {
+/// Adds the objects of the clusters in `--fleet`; says which of their Kustomizations could not be built.
+fn with_fleet(args: &Policy, objects: Objects) -> Result<(Objects, Option<String>), String> {
     if args.fleet.is_empty() {
-        return Ok(objects);
+        return Ok((objects, None));
     }
     let limits = Limits {
         bounds: FetchBounds::default(),
         offline: args.offline,
     };
-    let (found, notes) = Given::of_entries(&args.fleet, limits)?.objects(&objects)?;
-    notes.iter().for_each(|note| say("note", note));
-    Ok(objects.overlay(found))
+    let known = Given::of_entries(&args.fleet, limits)?.objects(&objects)?;
+    known.notes.iter().for_each(|note| say("note", note));
+    Ok((objects.overlay(known.objects), known.unbuilt))
 }
 
 /// The policies of manifests with their repositories; with names, only those.
-fn subjects(objects: &Objects, names: &[String], fleet: &[String]) -> Result<Vec<Subject>, String> {
+fn subjects(objects: &Objects, args: &Policy, unbuilt: Option<&str>) -> Result<Vec<Subject>, String> {
+    let (names, fleet) = (args.names.as_slice(), args.fleet.as_slice());
     let policies: Vec<&ImagePolicy> = objects.image_policies().collect();
     if policies.is_empty() {
-        return Err(format!("there is no ImagePolicy in {}", given(fleet)));
+        return Err(format!(
+            "there is no ImagePolicy in {}{}",
+            given(fleet),
+            in_built(unbuilt)
+        ));
     }
     let is_meant = |policy: &ImagePolicy, name: &str| match name.split_once('/') {
         Some(_) => policy.policy_name().to_string() == name,
@@ -97,7 +102,11 @@ fn subjects(objects: &Objects, names: &[String], fleet: &[String]) -> Result<Vec
     };
     let unknown = |name: &&String| !policies.iter().any(|policy| is_meant(policy, name));
     if let Some(unknown) = names.iter().find(unknown) {
-        return Err(format!("there is no ImagePolicy {unknown} in {}", given(fleet)));
+        let given = given(fleet);
+        return Err(format!(
+            "there is no ImagePolicy {unknown} in {given}{}",
+            in_built(unbuilt)
+        ));
     }
     let meant = |policy: &ImagePolicy| names.is_empty() || names.iter().any(|name| is_meant(policy, name));
     let chosen = policies.into_iter().filter(|policy| meant(policy));
@@ -107,6 +116,13 @@ fn subjects(objects: &Objects, names: &[String], fleet: &[String]) -> Result<Vec
     Ok(chosen
         .map(|policy| Subject::named(policy.clone(), repository(policy)))
         .collect())
+}
+
+/// That something may be in what could not be built, for errors.
+fn in_built(unbuilt: Option<&str>) -> String {
+    unbuilt
+        .map(|unbuilt| format!(", as far as it is known: {unbuilt}"))
+        .unwrap_or_default()
 }
 
 /// What was given, for errors.

@@ -8,7 +8,7 @@ use super::args::{Update, Verify};
 use super::dry_runs;
 use super::target::{Target, classify};
 use crate::cli::access;
-use crate::cli::fleet::given::{Given, Limits};
+use crate::cli::fleet::given::{Given, Known, Limits};
 use crate::cli::fleet::hint as hint_of;
 use crate::cli::places::Places;
 use bumpwright_api::Objects;
@@ -23,6 +23,8 @@ pub(super) struct Clusters {
     pub(super) objects: Objects,
     pub(super) verify: Option<Arc<dyn bumpwright_update::Verify>>,
     pub(super) notes: Vec<String>,
+    /// What of them could not be built.
+    pub(super) unbuilt: Option<String>,
 }
 
 /// Reads the clusters of `--fleet`, if there are any.
@@ -57,7 +59,11 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
         Verify::Server => Some(dry_runs::connect(args)?),
     };
     let clusters = open(args, &args.fleet, places)?;
-    let (objects, notes) = clusters.objects(given)?;
+    let Known {
+        objects,
+        notes,
+        unbuilt,
+    } = clusters.objects(given)?;
     let verifier = clusters.verifier(Verification {
         must_build: args.verify != Verify::None,
         timeout: args.verify_timeout,
@@ -71,6 +77,7 @@ pub(super) fn read(args: &Update, given: &Objects, places: &mut Places) -> Resul
         objects,
         verify: Some(Arc::new(verifier)),
         notes,
+        unbuilt,
     })
 }
 

@@ -47,7 +47,8 @@ impl<'a> Typed<'a> {
             .namespace_labels()
             .map(|(name, labels)| (name.clone(), labels.clone()))
             .collect();
-        let mut policies = Policies::new(now(), !args.offline).with_labels(Arc::new(labels));
+        let policies = Policies::new(now(), !args.offline).with_labels(Arc::new(labels));
+        let mut policies = policies.with_unbuilt(clusters.unbuilt);
         if clusters.verify.is_some() {
             policies = policies.complete();
         }

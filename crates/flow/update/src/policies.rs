@@ -39,6 +39,8 @@ pub struct Policies {
     orders: HashMap<PolicyName, Arc<Order>>,
     /// Where the images of policies have to have been.
     promotions: HashMap<PolicyName, PathPromotion>,
+    /// What of the clusters could not be built, and why: policies may be there.
+    unbuilt: Option<Arc<str>>,
 }
 
 /// The rule and the filter of a policy.
@@ -97,6 +99,7 @@ impl Policies {
             all: false,
             orders: HashMap::new(),
             promotions: HashMap::new(),
+            unbuilt: None,
         }
     }
 
@@ -114,6 +117,15 @@ impl Policies {
     #[must_use]
     pub fn complete(self) -> Self {
         Self { all: true, ..self }
+    }
+
+    /// With what could not be built of the clusters that the policies are from, and why.
+    #[must_use]
+    pub fn with_unbuilt(self, unbuilt: Option<String>) -> Self {
+        Self {
+            unbuilt: unbuilt.map(Into::into),
+            ..self
+        }
     }
 
     /// With labels of namespaces, for policies that allow automations by them.
@@ -460,6 +472,11 @@ impl Policies {
             ImageState::Open(open) if !self.repositories.contains_key(&open.repository) => open.status.invalid.as_ref(),
             _ => known.invalid.as_ref(),
         }
+    }
+
+    /// What could not be built, in which a policy that is not known may be.
+    pub(super) fn unbuilt(&self) -> Option<&str> {
+        self.unbuilt.as_deref()
     }
 
     /// The known name nearest to `name`, if one is near enough to be a suggestion.

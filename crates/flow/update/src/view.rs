@@ -47,7 +47,11 @@ impl Images for View<'_> {
                 .policies
                 .meant(name)
                 .map(|meant| format!("; did you mean {}:{}?", meant.namespace, meant.name));
-            let message = format!("there is no ImagePolicy {name}{}", hint.unwrap_or_default());
+            let hint = hint.unwrap_or_default();
+            let message = match self.policies.unbuilt() {
+                Some(unbuilt) => format!("ImagePolicy {name} is not known: {unbuilt}{hint}"),
+                None => format!("there is no ImagePolicy {name}{hint}"),
+            };
             return Verdict::Skip(Reason::UnknownPolicy, message);
         };
         let selected = |selector: &LabelSelector| selector.matches(&known.labels).unwrap_or(false);
