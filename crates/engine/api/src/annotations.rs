@@ -32,6 +32,9 @@ const fn annotation(kind: &'static str, key: &'static str, value: &'static str, 
 
 const WINDOWS: &str = "windows of the week such as \"Mon-Fri 09:00-16:00 Europe/Berlin\"";
 
+/// In the place of a kind: objects of any kind have the annotation.
+const ANY: &str = "any object";
+
 /// All of ours, by kind and key.
 pub const ANNOTATIONS: &[Annotation] = &[
     annotation(
@@ -286,6 +289,12 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "report",
         "Differences from the source are reported, and nothing is applied or pruned.",
     ),
+    annotation(
+        ANY,
+        "accept",
+        "rules of `fleet check` and a reason, such as \"clear-text-secret, schema: public keys only\"",
+        "Findings of these rules about the object are counted as accepted. Controllers do not read it.",
+    ),
 ];
 
 /// The keys of a kind.
@@ -316,7 +325,7 @@ pub fn check_annotation_keys(kind: &str, annotations: &BTreeMap<String, String>)
 /// Checks that a kind has an annotation with this key (without the prefix); the error is a hint at what was meant.
 pub(super) fn check_annotation_key(kind: &str, key: &str) -> Result<(), String> {
     let known = keys_of(kind);
-    if known.contains(&key) {
+    if known.contains(&key) || keys_of(ANY).contains(&key) {
         return Ok(());
     }
     let other = ANNOTATIONS.iter().find(|annotation| annotation.key == key);
@@ -345,6 +354,9 @@ mod tests {
         };
         for annotation in ANNOTATIONS {
             assert_eq!(said(annotation.kind, annotation.key), Ok(()));
+        }
+        for kind in ["ImagePolicy", "GitRepository", ""] {
+            assert_eq!(said(kind, "accept"), Ok(()));
         }
         for (kind, key, hint) in [
             ("ImagePolicy", "minimumAge", "did you mean bumpwright.dev/minimum-age?"),

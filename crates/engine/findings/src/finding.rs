@@ -65,6 +65,21 @@ pub struct Finding {
     pub message: String,
     /// What to do, if the rule's explanation can be made more precise.
     pub help: Option<String>,
+    /// What it is about, where its message also has what changes by itself, such as a count.
+    pub identity: Option<String>,
+    /// Who said that it may be so, and why.
+    pub acceptance: Option<Acceptance>,
+}
+
+/// Somebody has looked at a finding, and says that it may be so.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Acceptance {
+    /// Where it is said: `path:line`, or the name of a baseline.
+    pub by: String,
+    /// Why; none in a baseline.
+    pub reason: Option<String>,
+    /// Whether it is beside the object, as a comment or an annotation.
+    pub is_in_source: bool,
 }
 
 impl Finding {
@@ -79,6 +94,8 @@ impl Finding {
             origins: Vec::new(),
             message: message.into(),
             help: None,
+            identity: None,
+            acceptance: None,
         }
     }
 
@@ -135,6 +152,20 @@ impl Finding {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Sets what it is about.
+    #[must_use]
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// Accepts it.
+    #[must_use]
+    pub fn accepted(mut self, acceptance: Acceptance) -> Self {
+        self.acceptance = Some(acceptance);
         self
     }
 }

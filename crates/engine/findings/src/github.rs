@@ -4,7 +4,7 @@ use crate::terminal::printable;
 use crate::{Finding, Report, Severity, words};
 
 pub(crate) fn render(report: &Report) -> String {
-    let lines = report.findings().iter().map(command);
+    let lines = report.open().map(command);
     lines
         .chain([report.summary(), String::new()])
         .collect::<Vec<_>>()

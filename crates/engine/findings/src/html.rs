@@ -32,10 +32,15 @@ fn row(finding: &Finding) -> Vec<Cell> {
     let more = [
         words::origins(finding).map(|origins| format!("in {origins}")),
         finding.help.as_ref().map(|help| format!("help: {help}")),
+        finding.acceptance.as_ref().map(words::acceptance),
     ];
     let message = std::iter::once(words::headline(finding)).chain(more.into_iter().flatten());
+    let (word, tone) = match &finding.acceptance {
+        Some(_) => ("accepted", Tone::Mute),
+        None => (finding.severity.as_str(), tone),
+    };
     vec![
-        Cell::text(finding.rule.to_string()).badge(finding.severity.as_str(), tone),
+        Cell::text(finding.rule.to_string()).badge(word, tone),
         Cell::code(place),
         Cell::text(message.collect::<Vec<_>>().join("\n")),
     ]

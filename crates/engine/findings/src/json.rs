@@ -16,6 +16,7 @@ struct CountsView {
     errors: usize,
     warnings: usize,
     notes: usize,
+    accepted: usize,
     kustomizations: usize,
 }
 
@@ -28,6 +29,13 @@ struct FindingView<'a> {
     origins: Vec<OriginView<'a>>,
     message: &'a str,
     help: Option<&'a str>,
+    accepted: Option<AcceptanceView<'a>>,
+}
+
+#[derive(Serialize)]
+struct AcceptanceView<'a> {
+    by: &'a str,
+    reason: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -51,6 +59,7 @@ pub(crate) fn render(report: &Report) -> String {
             errors: report.count(Severity::Error),
             warnings: report.count(Severity::Warning),
             notes: report.count(Severity::Note),
+            accepted: report.accepted(),
             kustomizations: kustomizations.count(),
         },
         findings: report.findings().iter().map(finding).collect(),
@@ -74,6 +83,10 @@ fn finding(finding: &Finding) -> FindingView<'_> {
         origins: finding.origins.iter().map(origin).collect(),
         message: &finding.message,
         help: finding.help.as_deref(),
+        accepted: finding.acceptance.as_ref().map(|acceptance| AcceptanceView {
+            by: &acceptance.by,
+            reason: acceptance.reason.as_deref(),
+        }),
     }
 }
 
@@ -97,7 +110,7 @@ mod tests {
         assert_eq!(document["version"], 1);
         assert_eq!(
             document["counts"],
-            json!({"errors": 2, "warnings": 1, "notes": 1, "kustomizations": 4})
+            json!({"errors": 2, "warnings": 1, "notes": 1, "accepted": 0, "kustomizations": 4})
         );
         assert_eq!(
             document["findings"][2],
@@ -111,6 +124,7 @@ mod tests {
                 ],
                 "message": "GitRepository flux-system/flet is not in the fleet",
                 "help": "did you mean flux-system/fleet?",
+                "accepted": null,
             })
         );
         assert_eq!(document["findings"][3]["place"], Value::Null);

@@ -64,7 +64,7 @@ impl Suite {
         }
         let failures = findings
             .iter()
-            .filter(|finding| finding.severity == Severity::Error)
+            .filter(|finding| finding.severity == Severity::Error && finding.acceptance.is_none())
             .count();
         let tests = findings.len().max(1);
         let head = format!("  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n");
@@ -91,8 +91,9 @@ fn case(suite: &str, finding: &Finding, used: &mut BTreeSet<String>) -> String {
         name = format!("{wanted} ({n})");
     }
     let body = escaped_lines(&body(finding));
-    let result = match finding.severity {
-        Severity::Error => {
+    let result = match (&finding.acceptance, finding.severity) {
+        (Some(acceptance), _) => format!("<skipped message=\"{}\"/>", escaped(&words::acceptance(acceptance))),
+        (None, Severity::Error) => {
             let headline = words::headline(finding);
             let message = escaped(headline.lines().next().unwrap_or_default());
             format!(
@@ -100,7 +101,7 @@ fn case(suite: &str, finding: &Finding, used: &mut BTreeSet<String>) -> String {
                 finding.rule
             )
         }
-        Severity::Warning | Severity::Note => format!("<system-out>{body}</system-out>"),
+        (None, Severity::Warning | Severity::Note) => format!("<system-out>{body}</system-out>"),
     };
     let name = escaped(&name);
     format!("    <testcase classname=\"{suite}\" name=\"{name}\">{result}</testcase>\n")

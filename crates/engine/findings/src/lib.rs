@@ -1,11 +1,12 @@
 //! What a check finds in a fleet, and the reports of it: text, JSON, SARIF, JUnit XML, GitHub's workflow commands and HTML.
 //!
 //! A [`Finding`] is of one [`Rule`]: a closed set, each with an explanation in `bumpwright explain`. A [`Report`] sorts findings,
-//! merges equal ones, and renders them. Names, paths and messages come from repositories that anybody may write to: each rendering
+//! merges equal ones, and renders them; what somebody has accepted, or a [`Baseline`] has, is counted apart. Names, paths and messages come from repositories that anybody may write to: each rendering
 //! escapes what could end a line, forge a finding or move the cursor of a terminal.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod baseline;
 mod finding;
 mod github;
 mod html;
@@ -18,6 +19,7 @@ pub mod terminal;
 mod text;
 mod words;
 
-pub use finding::{Finding, Origin, Place, Severity};
+pub use baseline::{Baseline, BaselineError};
+pub use finding::{Acceptance, Finding, Origin, Place, Severity};
 pub use report::Report;
 pub use rule::Rule;

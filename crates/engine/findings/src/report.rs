@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Finding, Origin, Severity, github, html, json, junit, sarif, text, words};
+use crate::{Baseline, Finding, Origin, Rule, Severity, github, html, json, junit, sarif, text, words};
 
 /// Greatest length of a message or a help in characters; longer ones are truncated.
 const LONGEST: usize = 4000;
@@ -34,26 +34,54 @@ impl Report {
         }
     }
 
-    /// The findings, sorted and merged.
+    /// The same where what a baseline has is accepted, too; `name` is that of its file. What it has and what is not there any more is told.
+    #[must_use]
+    pub fn accepting(mut self, baseline: &Baseline, name: &str) -> Self {
+        let gone = baseline.accept(&mut self.findings, name);
+        if gone > 0 {
+            let findings = if gone == 1 {
+                "finding of it is"
+            } else {
+                "findings of it are"
+            };
+            let message = format!("{name}: {gone} {findings} not there any more");
+            let help = format!("write it again: --write-baseline {name}");
+            self.findings
+                .push(Finding::new(Rule::UnmatchedAcceptance, message).help(help));
+        }
+        self
+    }
+
+    /// The findings, sorted and merged; those that are accepted are among them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// The number of findings of a severity.
+    /// The findings that nobody has accepted.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.acceptance.is_none())
+    }
+
+    /// The number of findings that are accepted.
+    #[must_use]
+    pub fn accepted(&self) -> usize {
+        self.findings.len() - self.open().count()
+    }
+
+    /// The number of open findings of a severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
-        let of_severity = self.findings.iter().filter(|finding| finding.severity == severity);
-        of_severity.count()
+        self.open().filter(|finding| finding.severity == severity).count()
     }
 
-    /// The greatest severity; None if nothing was found.
+    /// The greatest severity of open findings; None if there are none.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|finding| finding.severity).max()
+        self.open().map(|finding| finding.severity).max()
     }
 
-    /// `2 errors, 1 warning in 5 Kustomizations`.
+    /// `2 errors, 1 warning in 5 Kustomizations, 3 accepted`.
     #[must_use]
     pub fn summary(&self) -> String {
         words::summary(self)
@@ -124,6 +152,8 @@ fn merge(later: &mut Finding, kept: &mut Finding) -> bool {
     }
     kept.severity = kept.severity.max(later.severity);
     kept.help = kept.help.take().or_else(|| later.help.take());
+    // It is accepted where it is accepted everywhere.
+    kept.acceptance = kept.acceptance.take().filter(|_| later.acceptance.is_some());
     kept.origins.append(&mut later.origins);
     kept.origins.sort();
     kept.origins.dedup();
@@ -153,7 +183,7 @@ fn truncate(text: &mut String) {
 #[cfg(test)]
 #[allow(clippy::panic, clippy::indexing_slicing)]
 pub(crate) mod tests {
-    use crate::{Finding, Origin, Report, Rule, Severity};
+    use crate::{Acceptance, Baseline, Finding, Origin, Report, Rule, Severity};
 
     /// A Kustomization of a cluster.
     pub(crate) fn origin(cluster: &str, kustomization: &str) -> Origin {
@@ -281,6 +311,43 @@ pub(crate) mod tests {
             panic!("{report:?}")
         };
         assert_eq!((merged.severity, merged.help.as_deref()), (Severity::Error, Some("h")));
+    }
+
+    #[test]
+    fn what_is_accepted_is_counted_apart() {
+        let accepted = |finding: Finding| {
+            finding.accepted(Acceptance {
+                by: "a.yaml:3".to_owned(),
+                reason: Some("it is\nso".to_owned()),
+                is_in_source: true,
+            })
+        };
+        let one = Finding::new(Rule::Schema, "m").at("a", 1, 1).object("A b/c");
+        let other = Finding::new(Rule::MissingSecret, "n").at("a", 2, 1);
+        let report = Report::new(vec![accepted(one.clone()), other.clone()], [], "");
+        assert_eq!(report.summary(), "1 warning in 0 Kustomizations, 1 accepted");
+        assert_eq!(report.worst(), Some(Severity::Warning));
+        assert!(!report.text().contains("schema") && !report.github().contains("schema"));
+        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap_or_default();
+        assert_eq!(json["counts"]["accepted"], 1);
+        assert_eq!(
+            json["findings"][0]["accepted"],
+            serde_json::json!({"by": "a.yaml:3", "reason": "it is\nso"})
+        );
+        assert!(report.sarif().contains("\"kind\": \"inSource\""), "{}", report.sarif());
+        assert!(
+            report.junit().contains("<skipped message=\"accepted: it is so\"/>"),
+            "{}",
+            report.junit()
+        );
+        // Of two that are one, both have to be accepted.
+        let both = |other: Finding| Report::new(vec![accepted(one.clone()), other], [], "").accepted();
+        assert_eq!((both(one.clone()), both(accepted(one.clone()))), (0, 1));
+        // What a baseline has is accepted as well, and what is gone from it is told.
+        let baseline = Baseline::of(&[other.clone(), Finding::new(Rule::Limit, "l")]);
+        let report = Report::new(vec![one, other], [], "").accepting(&baseline, "b.json");
+        assert_eq!(report.summary(), "1 error, 1 note in 0 Kustomizations, 1 accepted");
+        assert!(report.sarif().contains("\"kind\": \"external\""), "{}", report.sarif());
     }
 
     #[test]

@@ -208,6 +208,18 @@ rules! {
          reached), so what it builds is not part of the view. Objects that it brings are missing in the checks of others.\n\n\
          What to do: nothing, or check again where the source can be reached.";
 
+    UnmatchedAcceptance "unmatched-acceptance" Note "Something is accepted that is not found":
+        "`accept` of .bumpwright.yaml, an annotation or comment `bumpwright.dev/accept`, or a line of the baseline is for a finding that is not\n\
+         there any more. Were the fault to come back, it would be accepted too. An error if it names no rule or gives no reason.\n\n\
+         What to do: remove it; write the baseline again (`--write-baseline`).\n\n\
+         See: docs/guides/fleet.md";
+
+    UnmatchedPatch "unmatched-patch" Warning "A patch is for no object":
+        "The `target` of the patch matches no object in any Kustomization that has the patch, so it changes nothing. kustomize does not mind.\n\n\
+         What to do: correct the target: group, kind, name and namespace are those of the object before this kustomization changes them;\n\
+         or remove the patch.\n\n\
+         See: docs/how/builds.md";
+
     UnmatchedRule "unmatched-rule" Warning "A rule of .bumpwright.yaml is not followed":
         "No file of the repository has a name as `files` of the rule says, so it sets nothing. An error if the rule file itself cannot be read:\n\
          then none of its rules is followed.\n\n\

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{Finding, Origin, Place, Report, Rule, Severity, terminal, words};
+use crate::{Acceptance, Finding, Origin, Place, Report, Rule, Severity, terminal, words};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 const PROJECT: &str = "https://github.com/bumpwright/bumpwright";
@@ -61,11 +61,18 @@ fn result<'f>(finding: &'f Finding, seen: &mut BTreeMap<Identity<'f>, usize>) ->
         .map(|Origin { cluster, kustomization }| json!({ "cluster": cluster, "kustomization": kustomization }));
     let origins: Vec<Value> = origins.collect();
     let properties = (!origins.is_empty()).then(|| json!({ "origins": origins }));
-    with(
-        with(result, "ruleIndex", index.map(Value::from)),
-        "properties",
-        properties,
-    )
+    let result = with(result, "ruleIndex", index.map(Value::from));
+    let result = with(result, "suppressions", finding.acceptance.as_ref().map(suppressions));
+    with(result, "properties", properties)
+}
+
+/// Code scanning closes what is suppressed.
+fn suppressions(acceptance: &Acceptance) -> Value {
+    let kind = match acceptance.is_in_source {
+        true => "inSource",
+        false => "external",
+    };
+    json!([{ "kind": kind, "status": "accepted", "justification": words::acceptance(acceptance) }])
 }
 
 /// An object with one more entry, if there is one.

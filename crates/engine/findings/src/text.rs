@@ -16,7 +16,7 @@ const INDENT: &str = "    ";
 
 pub(crate) fn render(report: &Report) -> String {
     let mut out = String::new();
-    for finding in report.findings() {
+    for finding in report.open() {
         if let Some(place) = &finding.place {
             out.push_str(&format!("{BOLD}{}{BOLD:#}: ", inline(&words::place(place))));
         }
@@ -25,7 +25,7 @@ pub(crate) fn render(report: &Report) -> String {
         out.push_str(&format!("{}\n", indented(&words::headline(finding))));
         out.push_str(&below(finding));
     }
-    if !report.findings().is_empty() {
+    if report.open().next().is_some() {
         out.push('\n');
     }
     out.push_str(&format!("{}\n", report.summary()));

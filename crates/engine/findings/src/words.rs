@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Finding, Origin, Place, Report, Severity};
+use crate::{Acceptance, Finding, Origin, Place, Report, Severity};
 
 /// The most names that are listed.
 const FEW: usize = 5;
 
-/// `2 errors, 1 warning in 5 Kustomizations`.
+/// `2 errors, 1 warning in 5 Kustomizations, 3 accepted`.
 pub(crate) fn summary(report: &Report) -> String {
     let counts = Severity::ALL.into_iter().rev().filter_map(|severity| {
         let n = report.count(severity);
@@ -19,7 +19,14 @@ pub(crate) fn summary(report: &Report) -> String {
         false => counts.join(", "),
     };
     let kustomizations = report.checked().iter().filter(|origin| origin.kustomization.is_some());
-    format!("{found} in {}", count(kustomizations.count(), "Kustomization"))
+    let accepted = match report.accepted() {
+        0 => String::new(),
+        accepted => format!(", {accepted} accepted"),
+    };
+    format!(
+        "{found} in {}{accepted}",
+        count(kustomizations.count(), "Kustomization")
+    )
 }
 
 fn count(n: usize, noun: &str) -> String {
@@ -32,6 +39,15 @@ pub(crate) fn headline(finding: &Finding) -> String {
         Some(object) => format!("{}: {}", object.replace(['\n', '\r'], " "), finding.message),
         None => finding.message.clone(),
     }
+}
+
+/// `accepted: reason`, or where it is accepted.
+pub(crate) fn acceptance(acceptance: &Acceptance) -> String {
+    let text = match &acceptance.reason {
+        Some(reason) => format!("accepted: {reason}"),
+        None => format!("accepted by {}", acceptance.by),
+    };
+    text.replace(['\n', '\r'], " ")
 }
 
 /// `path:line:column`.

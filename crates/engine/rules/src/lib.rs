@@ -16,6 +16,10 @@
 //!   - files: values.yaml
 //!     values: auto                     # mappings with repository and tag; or {repository: …, tag: …}, names of their keys
 //!     policy: flux-system:web
+//! accept:                              # findings of `fleet check`, see docs/guides/fleet.md
+//!   - rule: clear-text-secret          # or a list
+//!     files: tests/                    # or object: Secret tests/*, or both
+//!     reason: only for tests
 //! ```
 //!
 //! [`Rules::read`] reads such a file, [`Rules::scan`] finds the fields of a file that they name. What it finds is edited like a marked field.
@@ -51,6 +55,7 @@ const MOST: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Rules {
     rules: Arc<[Rule]>,
+    accepted: Arc<[Accepted]>,
     /// What is before all paths: the folder, where only that of a repository is looked at, with a slash at its end.
     base: Arc<str>,
     digest: [u8; 32],
@@ -63,12 +68,19 @@ impl Rules {
         &self.rules
     }
 
+    /// What findings of `fleet check` the file accepts.
+    #[must_use]
+    pub fn accepted(&self) -> &[Accepted] {
+        &self.accepted
+    }
+
     /// These rules, and then others: the first one that names a field counts.
     #[must_use]
     pub fn and(self, others: Option<Self>) -> Self {
         let Some(others) = others else { return self };
         Self {
             rules: self.rules.iter().chain(others.rules.iter()).cloned().collect(),
+            accepted: self.accepted,
             base: self.base,
             digest: Sha256::digest([self.digest, others.digest].concat()).into(),
         }
@@ -113,6 +125,37 @@ impl Rule {
     #[must_use]
     pub fn is_by_pattern(&self) -> bool {
         matches!(self.fields, Fields::Pattern(_))
+    }
+}
+
+/// Findings of `fleet check` that may be as they are.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// Its line in the file, from 1.
+    pub line: usize,
+    /// Its column, from 1.
+    pub column: usize,
+    /// The ids of the check's rules, each with its line and column.
+    pub rules: Vec<(String, usize, usize)>,
+    /// `Kind namespace/name`, in which `*` stands for any text; none for all objects.
+    pub object: Option<String>,
+    /// Why.
+    pub reason: String,
+    files: Option<IgnoreRules>,
+}
+
+impl Accepted {
+    /// Whether it is for all files.
+    #[must_use]
+    pub fn is_for_all_files(&self) -> bool {
+        self.files.is_none()
+    }
+
+    /// Whether it is for what is found in a file, by its path from the root.
+    #[must_use]
+    pub fn is_for(&self, path: &str) -> bool {
+        let parts: Vec<&str> = path.split('/').collect();
+        self.files.as_ref().is_none_or(|files| files.ignored(&parts, false))
     }
 }
 

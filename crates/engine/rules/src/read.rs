@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::path::Path;
 use crate::pattern::Pattern;
-use crate::{FILE, Fields, LONGEST, MOST, Rule, Rules, RulesError};
+use crate::{Accepted, FILE, Fields, LONGEST, MOST, Rule, Rules, RulesError};
 
 /// The fields of a rule.
 const KEYS: [&str; 7] = ["files", "images", "part", "path", "pattern", "policy", "values"];
@@ -40,12 +40,16 @@ impl Rules {
         }
         let options = ReadOptions::sigs_strict(FileId::NONE);
         let node = read_first(bytes, &options).map_err(|error| failed((error.place, error.problem)))?;
-        let rules = match node.filter(|node| !node.is_null()) {
-            Some(node) => rules(&node, &source.into()).map_err(failed)?,
-            None => Vec::new(),
+        let (rules, accepted) = match node.filter(|node| !node.is_null()) {
+            Some(node) => {
+                let rules = rules(&node, &source.into()).map_err(failed)?;
+                (rules, accepted(&node).map_err(failed)?)
+            }
+            None => (Vec::new(), Vec::new()),
         };
         Ok(Self {
             rules: rules.into(),
+            accepted: accepted.into(),
             base: "".into(),
             digest: Sha256::digest(bytes).into(),
         })
@@ -65,10 +69,10 @@ pub fn of_config_map(name: &str, entry: Option<&String>) -> Result<Rules, String
 fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
     let fault = |message: &str| Err((node.place, message.to_owned()));
     let Some(mapping) = node.as_mapping() else {
-        return fault("this is no rule file; it has a list `rules`");
+        return fault("this is no rule file; it has a list `rules`, or `accept`");
     };
     for entry in &mapping.entries {
-        known(entry, &["rules"])?;
+        known(entry, &["rules", "accept"])?;
     }
     let Some(list) = mapping.get("rules").filter(|list| !list.is_null()) else {
         return Ok(Vec::new());
@@ -81,6 +85,61 @@ fn rules(node: &Node, source: &Arc<str>) -> Result<Vec<Rule>, Fault> {
         )),
         None => Err((list.place, "rules is no list".to_owned())),
     }
+}
+
+/// The list `accept`.
+fn accepted(node: &Node) -> Result<Vec<Accepted>, Fault> {
+    let list = node.get("accept").filter(|list| !list.is_null());
+    let Some(list) = list else { return Ok(Vec::new()) };
+    match list.as_items() {
+        Some(items) if items.len() <= MOST => items.iter().map(acceptance).collect(),
+        Some(_) => Err((
+            list.place,
+            format!(
+                "there are more than {MOST} entries; one may be for many files, and a baseline for what is there today"
+            ),
+        )),
+        None => Err((list.place, "accept is no list".to_owned())),
+    }
+}
+
+fn acceptance(node: &Node) -> Result<Accepted, Fault> {
+    let Some(mapping) = node.as_mapping() else {
+        return Err((
+            node.place,
+            "an entry of accept is a mapping with rule, reason, and files or object".to_owned(),
+        ));
+    };
+    for entry in &mapping.entries {
+        known(entry, &["files", "object", "reason", "rule"])?;
+    }
+    let required = |key: &str| {
+        let missing = || (node.place, format!("the entry has no {key}"));
+        mapping.get(key).ok_or_else(missing)
+    };
+    let rule = required("rule")?;
+    let rules = rule.as_items().unwrap_or(std::slice::from_ref(rule)).iter();
+    let rules = rules.map(|rule| {
+        let id = string(rule, "rule")?.to_owned();
+        Ok((id, rule.place.line.max(1) as usize, rule.place.column.max(1) as usize))
+    });
+    let files_of = mapping.get("files").map(files).transpose()?;
+    let object = mapping
+        .get("object")
+        .map(|object| string(object, "object"))
+        .transpose()?;
+    if files_of.is_none() && object.is_none() {
+        let message = "the entry needs files or object: what is accepted everywhere would never be found again";
+        return Err((node.place, message.to_owned()));
+    }
+    Ok(Accepted {
+        line: node.place.line.max(1) as usize,
+        column: node.place.column.max(1) as usize,
+        rules: rules.collect::<Result<_, Fault>>()?,
+        object: object.map(str::to_owned),
+        reason: string(required("reason")?, "reason")?.to_owned(),
+        files: files_of,
+    })
 }
 
 fn known(entry: &Entry, keys: &[&str]) -> Result<(), Fault> {

@@ -257,6 +257,23 @@ fn a_rule_file_says_what_is_wrong_with_it() {
         ("rules:\n- a\n".to_owned(), "x:2:3: a rule is a mapping"),
         ("rules:\n- files: a\n".to_owned(), "x:2:3: the rule has no policy"),
         (
+            "accept:\n- rule: schema\n".to_owned(),
+            "x:2:3: the entry needs files or object: what is accepted everywhere would never be found again",
+        ),
+        (
+            "accept:\n- files: a\n  reason: b\n".to_owned(),
+            "x:2:3: the entry has no rule",
+        ),
+        (
+            "accept:\n- rule: schema\n  files: a\n".to_owned(),
+            "x:2:3: the entry has no reason",
+        ),
+        (
+            "accept:\n- rules: schema\n".to_owned(),
+            "x:2:3: unknown field \"rules\"; did you mean rule?",
+        ),
+        ("accept: schema\n".to_owned(), "x:1:9: accept is no list"),
+        (
             "rules:\n- policy: fs:web\n  path: $.a\n".to_owned(),
             "x:2:3: the rule has no files",
         ),
