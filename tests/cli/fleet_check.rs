@@ -22,7 +22,7 @@ spec: {{interval: 5m, prune: true, path: ./clusters/{cluster}, sourceRef: {{kind
 }
 
 /// A Kustomization of five lines, and more lines of its spec.
-fn kustomization(name: &str, path: &str, more: &str) -> String {
+pub(crate) fn kustomization(name: &str, path: &str, more: &str) -> String {
     format!(
         "apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -75,7 +75,7 @@ spec:
 ";
 
 /// A repository with one cluster and one application, in which nothing is wrong.
-fn sound() -> Bench {
+pub(crate) fn sound() -> Bench {
     let bench = Bench::new();
     std::fs::create_dir(bench.path(".git")).unwrap();
     bench.write("clusters/prod/sync.yaml", sync("prod"));
@@ -86,7 +86,7 @@ fn sound() -> Bench {
 }
 
 /// `path:line:column severity[rule]` of all findings.
-fn found(bench: &Bench, arguments: &[&str]) -> (i32, Vec<String>, Value) {
+pub(crate) fn found(bench: &Bench, arguments: &[&str]) -> (i32, Vec<String>, Value) {
     let arguments = [&["fleet", "check", "--offline"], arguments].concat();
     let (code, document) = bench.json(&arguments);
     let text = |finding: &Value, pointer: &str| {
@@ -346,7 +346,7 @@ fn the_output_and_the_exit_code_are_chosen() {
 }
 
 /// A Secret that SOPS encrypted, of the fixtures of `crates/engine/sops`.
-fn encrypted() -> String {
+pub(crate) fn encrypted() -> String {
     let table = format!("{}/fixtures/sops/files.jsonl", env!("CARGO_MANIFEST_DIR"));
     let table = std::fs::read_to_string(table).unwrap();
     let marked = "{\"case\":\"rule encrypted_regex yaml/secret\",";

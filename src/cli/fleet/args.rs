@@ -77,6 +77,14 @@ pub struct Check {
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
+    /// Accept the findings that this file has, as --write-baseline writes them
+    #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
+    pub baseline: Option<PathBuf>,
+
+    /// Write the findings of today that nobody has accepted into a file for --baseline, and accept them
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
+
     /// The minor version of Kubernetes to check against, such as 1.34 [default: the newest that is known]
     #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<String>,
@@ -231,6 +239,9 @@ Examples:
   bumpwright fleet check clusters/production
   # All clusters, without a network, for the Kubernetes that they have
   bumpwright fleet check --offline --kubernetes-version 1.34 clusters/*
+  # What is new since today
+  bumpwright fleet check --write-baseline .bumpwright-baseline.json clusters/*
+  bumpwright fleet check --baseline .bumpwright-baseline.json clusters/*
   # For code scanning at GitHub
   bumpwright fleet check --output sarif clusters/production > findings.sarif
 

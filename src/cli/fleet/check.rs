@@ -1,11 +1,12 @@
 //! `bumpwright fleet check`: what would go wrong in the clusters.
 
+use std::fs;
 use std::process::ExitCode;
 
 use super::args::{Check, CheckOutput, FailOn};
 use super::open::Opened;
 use crate::cli::console::{cannot_print, end, print, print_styled};
-use bumpwright_findings::{Report, Severity};
+use bumpwright_findings::{Baseline, Report, Severity};
 use bumpwright_fleet::{CheckSettings, check, checked};
 use bumpwright_schemas::Schemas;
 
@@ -54,5 +55,22 @@ fn report(args: &Check) -> Result<Report, String> {
         threads: opened.settings.threads,
     };
     let findings = check(&fleets, &*opened.repository, &settings);
-    Ok(Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION")))
+    let report = Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION"));
+    with_baseline(args, report)
+}
+
+/// Accepts what a baseline has, or writes one.
+fn with_baseline(args: &Check, report: Report) -> Result<Report, String> {
+    if let Some(path) = &args.baseline {
+        let failed = |error: String| format!("--baseline {}: {error}", path.display());
+        let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let baseline = Baseline::read(&bytes).map_err(|error| failed(error.to_string()))?;
+        return Ok(report.accepting(&baseline, &path.display().to_string()));
+    }
+    let Some(path) = &args.write_baseline else {
+        return Ok(report);
+    };
+    let baseline = Baseline::of(report.open());
+    fs::write(path, baseline.json()).map_err(|error| format!("--write-baseline {}: {error}", path.display()))?;
+    Ok(report.accepting(&baseline, &path.display().to_string()))
 }

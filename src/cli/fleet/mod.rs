@@ -14,14 +14,18 @@ mod outside;
 mod tree;
 mod yaml;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use crate::cli::console::{cannot_print, complain, end, print, print_styled, say};
 use args::{FleetCommand, FleetOutput, Show};
 use bumpwright_api::ObjectName;
-use bumpwright_fleet::{Fleet, Node};
+use bumpwright_fleet::{Fleet, Node, Product, is_unmatched_patch, unmatched_patches};
 pub(super) use hint::hint;
 use open::Opened;
+
+/// Kustomizations that are named in a warning.
+const FEW: usize = 3;
 
 /// Something could not be built.
 const INCOMPLETE: u8 = 1;
@@ -79,13 +83,45 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
         for node in fleet.nodes.iter().filter(|node| is_wanted(node)) {
             match &node.product {
                 Ok(product) => {
-                    let warnings = product.warnings.iter().chain(&product.refused);
+                    let warnings = warnings(product).chain(&product.refused);
                     warnings.for_each(|warning| say("warning", &format!("Kustomization {}: {warning}", node.shown())));
                 }
                 Err(problem) => complain(&format!("Kustomization {}: {problem}", node.shown())),
             }
         }
     }
+    patches(fleets, is_wanted).for_each(|warning| say("warning", &warning));
+}
+
+/// The warnings of a build, but for those that are told once for all Kustomizations.
+fn warnings(product: &Product) -> impl Iterator<Item = &String> {
+    product.warnings.iter().filter(|warning| !is_unmatched_patch(warning))
+}
+
+/// What is said of patches that match nothing: once for each, with the Kustomizations that have it.
+fn patches<'f>(fleets: &'f [Fleet], is_wanted: &'f dyn Fn(&Node) -> bool) -> impl Iterator<Item = String> + 'f {
+    let wanted: BTreeSet<String> = fleets
+        .iter()
+        .flat_map(|fleet| &fleet.nodes)
+        .filter(|node| is_wanted(node))
+        .map(Node::shown)
+        .collect();
+    unmatched_patches(fleets).into_iter().filter_map(move |patch| {
+        let names = patch.kustomizations.iter();
+        let names = names.map(|(entry, name)| name.as_deref().unwrap_or(entry));
+        let names: BTreeSet<&str> = names.filter(|name| wanted.contains(*name)).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let place = patch.place.as_ref();
+        let place = place.map(|place| format!("{}:{}:{}: ", place.path, place.line, place.column));
+        let place = place.unwrap_or_default();
+        let (few, more) = (names.get(..FEW).unwrap_or(&names), names.len().saturating_sub(FEW));
+        let more = match more {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let of = format!("Kustomization {}{more}", few.join(", "));
+        (!names.is_empty()).then(|| format!("{of}: {place}{}", patch.message))
+    })
 }
 
 /// `NAMESPACE/NAME`.

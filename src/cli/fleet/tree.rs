@@ -34,6 +34,9 @@ pub(super) fn render(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) -> Str
         }
         let _ = writeln!(out, "{DIM}{}{DIM:#}", summary(fleet));
     }
+    for warning in super::patches(fleets, is_wanted) {
+        let _ = writeln!(out, "{WARN}warning:{WARN:#} {}", words::printable(&warning));
+    }
     out
 }
 
@@ -133,7 +136,7 @@ fn details(node: &Node) -> Vec<String> {
     let mut lines = Vec::new();
     match &node.product {
         Ok(product) => {
-            let warnings = product.warnings.iter().chain(&product.refused);
+            let warnings = super::warnings(product).chain(&product.refused);
             lines.extend(warnings.map(|warning| format!("{WARN}warning:{WARN:#} {}", words::printable(warning))));
         }
         Err(problem) => {

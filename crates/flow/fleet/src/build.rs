@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::repository::{Reads, Recorder, Repository};
@@ -54,9 +55,11 @@ pub(super) fn built(
     let substitution = spec.post_build.as_ref().map(|post_build| {
         let variables = variables(post_build, references);
         let substitution = Substitution::new(post_build, variables, settings.strict_substitute);
-        match references.iter().all(Option::is_some) {
-            true => substitution,
-            false => substitution.keeping_undefined(),
+        let missing = post_build.substitute_from.iter().zip(references);
+        let mut missing = missing.filter(|(_, found)| found.is_none()).peekable();
+        match missing.peek() {
+            None => substitution,
+            Some(_) => substitution.keeping_undefined(missing.any(|(reference, _)| !reference.optional)),
         }
     });
     let decrypt = spec
@@ -110,6 +113,20 @@ pub fn is_masked(object: &Value) -> bool {
         .into_iter()
         .filter_map(|field| object.get(field)?.as_object());
     fields.flat_map(|data| data.values()).any(is_mask)
+}
+
+/// Whether kind or name of an object are encrypted: then nothing is known of it, not even which object it is.
+#[must_use]
+pub fn is_sealed(object: &Value) -> bool {
+    let fields = [
+        "/apiVersion",
+        "/kind",
+        "/metadata",
+        "/metadata/name",
+        "/metadata/namespace",
+    ];
+    let mut texts = fields.into_iter().filter_map(|field| object.pointer(field)?.as_str());
+    texts.any(|text| text.starts_with(MASK) || text.starts_with("ENC["))
 }
 
 /// The mask as itself, or as a generator puts it into `data`; and what nothing has decrypted, since the Kustomization that would is not
@@ -175,9 +192,19 @@ impl Decrypt for KeysOrMasks {
     fn object(&self, object: &Value) -> Result<Option<Value>, StageError> {
         match self.keys.as_ref().map(|keys| keys.object(object)) {
             Some(Ok(plain)) => Ok(plain),
-            Some(Err(_)) | None => self.masks.object(object),
+            Some(Err(_)) | None => Ok(self.masks.object(object)?.map(|masked| told_apart(masked, object))),
         }
     }
+}
+
+/// A masked object. If its name is masked, too, it gets a number of its own: a build refuses two objects with one name.
+fn told_apart(mut masked: Value, object: &Value) -> Value {
+    if let Some(name) = masked.pointer_mut("/metadata/name").filter(|name| **name == MASK) {
+        let digest = Sha256::digest(object.to_string());
+        let number: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        *name = format!("{MASK} {number}").into();
+    }
+    masked
 }
 
 /// Keys that several builds share.

@@ -35,7 +35,7 @@ mod view;
 mod walk;
 
 pub use build::is_masked;
-pub use check::{CheckSettings, check, checked};
+pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patch, unmatched_patches};
 pub use entry::{clean, entries};
 pub use files::SourceFiles;
 pub use memo::Memo;

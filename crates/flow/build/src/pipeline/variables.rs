@@ -38,10 +38,12 @@ impl Substitution {
         }
     }
 
-    /// The same, with expressions left as they are whose variables are missing: something gives them that is not known here.
+    /// The same, with expressions left as they are whose variables are missing: something gives them that is not known here. If it is
+    /// `needed`, it gives some, so that variables are replaced although none is known.
     #[must_use]
-    pub fn keeping_undefined(mut self) -> Self {
+    pub fn keeping_undefined(mut self, needed: bool) -> Self {
         self.options.undefined = Undefined::Kept;
+        self.options.always |= needed;
         self
     }
 }

@@ -1,5 +1,7 @@
 //! Builds that fail, and objects that are refused.
 
+use std::collections::BTreeSet;
+
 use super::cluster::{Cluster, Placed as _, shown, title};
 use super::places::split;
 use crate::view::{Node, Problem, Product};
@@ -16,12 +18,14 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 left_out(node, product, found);
                 itself(cluster, node, found);
             }
+            Err(Problem::Build(text)) if text.contains(NOT_FETCHED) => unfetched(node, text, found),
             Err(Problem::Build(text)) => failed(cluster, node, text, found),
             Err(problem @ Problem::Late) => found.push(about(node, Rule::Limit, &problem.to_string())),
             // `sources` and `schemas` have these.
             Err(Problem::Source(_) | Problem::Invalid(_)) => {}
         }
     }
+    sealed(cluster, found);
 }
 
 /// A finding about a node, at its Kustomization.
@@ -56,6 +60,55 @@ const PREFIX: &str = "kustomize build failed: ";
 
 /// What kustomize says of a base that is on another server, when there is no network.
 const NOT_FETCHED: &str = "is not available in this build";
+
+/// A build that needs files of other servers: one finding for all of them, and its other faults.
+fn unfetched(node: &Node, text: &str, found: &mut Vec<Finding>) {
+    let parts = parts(text);
+    let (remote, others): (Vec<&String>, Vec<&String>) = parts.iter().partition(|part| part.contains(NOT_FETCHED));
+    let Some(first) = remote.first() else { return };
+    let first = first.trim_start_matches(PREFIX);
+    let place = place_in(first);
+    let words = first.split([' ', ',']).map(|word| word.trim_end_matches([':', '.']));
+    let address = words
+        .filter(|word| word.contains("://") || word.contains("?ref="))
+        .max_by_key(|word| word.len());
+    let more = match remote.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more of other servers"),
+    };
+    let message = match address {
+        Some(address) => format!("not built without a network: {address}{more} was not fetched"),
+        None => without_place(first, place.as_ref()).to_owned(),
+    };
+    let mut finding = about(node, Rule::UnknownSource, &message).placed(place.clone());
+    // Of several Kustomizations with this file it is told once.
+    finding.object = finding.object.filter(|_| place.is_none());
+    found.push(finding);
+    for other in others {
+        let place = place_in(other);
+        let message = without_place(other.trim_start_matches(PREFIX), place.as_ref());
+        found.push(about(node, rule(other), message).placed(place));
+    }
+}
+
+/// Objects that are encrypted as a whole were not looked at. Where nothing decrypts them they are refused, too.
+fn sealed(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    let mut seen = BTreeSet::new();
+    for (node, object) in cluster.sealed() {
+        let place = object.origin.as_deref().and_then(split);
+        let is_refused = node
+            .kustomization
+            .as_ref()
+            .is_some_and(|one| one.spec.decryption.is_none());
+        if is_refused || !seen.insert((node.shown(), place.as_ref().map(|place| place.path.clone()))) {
+            continue;
+        }
+        let message = "the file is encrypted as a whole, so its objects were not checked";
+        let finding = about(node, Rule::UnknownKind, message).severity(Severity::Note);
+        let help = "give the key by --age-key-file, or encrypt the values only (encrypted_regex: ^(data|stringData)$)";
+        found.push(finding.help(help).placed(place));
+    }
+}
 
 /// The faults of a message, each in one line: those below it that are indented say how it was come upon.
 fn parts(text: &str) -> Vec<String> {

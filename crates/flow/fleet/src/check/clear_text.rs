@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::cluster::{Cluster, escaped};
+use super::credentials::{Exposure, judge};
 use super::places::split;
 use crate::source::Source;
-use bumpwright_findings::{Finding, Rule};
+use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_yaml::Node;
-
-/// Keys whose values are public.
-const PUBLIC: [&str; 4] = ["ca.crt", "tls.crt", "known_hosts", "identity.pub"];
 
 /// Findings about Secrets whose file has their values: one for each Secret, at its first key.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
@@ -25,12 +23,25 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         let Some(document) = file.document(&place, &object.value) else {
             continue;
         };
-        let keys = clear(document);
-        let Some((field, first)) = keys.first() else { continue };
+        let exposed = exposed(document);
+        let Some((field, first)) = exposed.keys.first() else {
+            continue;
+        };
         if seen.insert((place, node.shown())) {
             let pointer = format!("/{field}/{}", escaped(first));
-            found.push(cluster.at_key(Rule::ClearTextSecret, node, object, &pointer, message(&keys)));
+            let finding = cluster.at_key(Rule::ClearTextSecret, node, object, &pointer, message(&exposed.keys));
+            found.push(weighed(finding, exposed.worst));
         }
+    }
+}
+
+/// A finding about a value that is a credential, or may be one.
+pub(super) fn weighed(finding: Finding, exposure: Exposure) -> Finding {
+    match exposure {
+        Exposure::Credential => finding,
+        Exposure::Unclear | Exposure::Public => finding
+            .severity(Severity::Warning)
+            .help("if it is no credential, put it into a ConfigMap or accept the finding"),
     }
 }
 
@@ -48,23 +59,36 @@ fn message(keys: &[(&str, String)]) -> String {
     format!("the {value} of {}{more} {is} in clear text", names.join(", "))
 }
 
-/// Field and key of the values of a Secret that are readable, in the order of the file.
-fn clear(document: &Node) -> Vec<(&'static str, String)> {
+/// The values of a Secret that are readable and that not everybody may read.
+struct Exposed {
+    /// Field and key, in the order of the file: the credentials, or what may be some if there are none.
+    keys: Vec<(&'static str, String)>,
+    worst: Exposure,
+}
+
+fn exposed(document: &Node) -> Exposed {
     let is_secret = document.get("kind").and_then(Node::as_str) == Some("Secret");
-    let mut keys = Vec::new();
-    if !is_secret || is_encrypted(document) {
-        return keys;
-    }
-    for field in ["data", "stringData"] {
-        let entries = document.get(field).and_then(Node::as_mapping);
-        for entry in entries.map_or(&[][..], |mapping| &mapping.entries) {
-            let text = entry.value.as_str().unwrap_or_default();
-            if is_clear(text) && !PUBLIC.contains(&entry.key.text.as_str()) {
-                keys.push((field, entry.key.text.to_string()));
+    let mut judged = Vec::new();
+    if is_secret && !is_encrypted(document) {
+        for field in ["data", "stringData"] {
+            let entries = document.get(field).and_then(Node::as_mapping);
+            for entry in entries.map_or(&[][..], |mapping| &mapping.entries) {
+                let text = entry.value.as_str().unwrap_or_default();
+                let exposure = exposure(&entry.key.text, text, field == "data");
+                judged.push((exposure, field, entry.key.text.to_string()));
             }
         }
     }
-    keys
+    let worst = judged.iter().map(|(exposure, ..)| *exposure).max();
+    let worst = worst.unwrap_or(Exposure::Public);
+    let keys = judged
+        .into_iter()
+        .filter(|(exposure, ..)| *exposure == worst && worst > Exposure::Public)
+        .map(|(_, field, key)| (field, key));
+    Exposed {
+        keys: keys.collect(),
+        worst,
+    }
 }
 
 /// Whether SOPS has encrypted a Secret. Where its rule names none of the values, all of them are as they were.
@@ -77,22 +101,32 @@ fn is_encrypted(document: &Node) -> bool {
     document.get("sops").is_some() && entries.any(|entry| entry.value.as_str().is_some_and(is_sealed))
 }
 
-/// Whether a value is one that somebody can read: not empty, not encrypted, and not a variable alone.
-pub(super) fn is_clear(text: &str) -> bool {
-    let text = text.trim();
-    let is_variable = || text.starts_with("${") && text.ends_with('}') && text.matches("${").count() == 1;
-    !text.is_empty() && !text.starts_with("ENC[") && !is_variable() && !is_encrypted_file(text)
-}
-
-/// Whether a value is an encrypted file of its own, as it is or in base64.
-fn is_encrypted_file(text: &str) -> bool {
+/// What a value is, as it is or in base64.
+pub(super) fn exposure(key: &str, text: &str, is_encoded: bool) -> Exposure {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     let plain: String = text.split_whitespace().collect();
-    let decoded = STANDARD.decode(plain.as_bytes()).unwrap_or_default();
-    [text.as_bytes(), &decoded]
-        .iter()
-        .any(|bytes| super::generated_secrets::is_encrypted(bytes))
+    let decoded = STANDARD.decode(plain.as_bytes()).ok();
+    let is_encrypted = |bytes: &[u8]| super::generated_secrets::is_encrypted(bytes);
+    if is_encrypted(text.as_bytes()) || decoded.as_deref().is_some_and(is_encrypted) {
+        return Exposure::Public;
+    }
+    match decoded.filter(|_| is_encoded).map(String::from_utf8) {
+        Some(Ok(text)) => judge(key, &text),
+        // Binary: stores of keys, and what nobody here can read.
+        Some(Err(bytes)) => of_binary(key, bytes.as_bytes()),
+        None => judge(key, text),
+    }
+}
+
+/// What a file is that is no text.
+pub(super) fn of_binary(key: &str, bytes: &[u8]) -> Exposure {
+    let stores = [".jks", ".p12", ".pfx", ".keystore", ".kdbx"];
+    match stores.iter().any(|end| key.ends_with(end)) {
+        true => Exposure::Credential,
+        false if bytes.is_empty() => Exposure::Public,
+        false => Exposure::Unclear,
+    }
 }
 
 #[cfg(test)]
@@ -109,17 +143,24 @@ mod tests {
             );
             let options = bumpwright_yaml::ReadOptions::sigs(bumpwright_yaml::FileId::NONE);
             let node = bumpwright_yaml::read_first(text.as_bytes(), &options).unwrap().unwrap();
-            assert_eq!(clear(&node).len(), found, "{value}");
+            assert_eq!(exposed(&node).keys.len(), found, "{value}");
         }
     }
 
     #[test]
-    fn what_nobody_can_read_is_not_in_clear_text() {
-        for text in ["", "  ", "${TOKEN}", "ENC[AES256_GCM,data:x]", "${TOKEN:=x}"] {
-            assert!(!is_clear(text), "{text}");
+    fn values_in_base64_are_read() {
+        for (text, wanted) in [
+            ("aHVudGVyMg==", Exposure::Credential),
+            ("", Exposure::Public),
+            ("dHJ1ZQ==", Exposure::Public),
+            ("JHtUT0tFTn0=", Exposure::Public),
+            ("ENC[AES256_GCM,data:x]", Exposure::Public),
+            // What is no base64 is taken as it is.
+            ("hunter2!", Exposure::Credential),
+        ] {
+            assert_eq!(exposure("password", text, true), wanted, "{text}");
         }
-        for text in ["hunter2", "${A}:${B}", "user ${A}", "aHVudGVyMg=="] {
-            assert!(is_clear(text), "{text}");
-        }
+        assert_eq!(exposure("password", "aHVudGVyMg==", false), Exposure::Credential);
+        assert_eq!(exposure("store.jks", "/u3+7Q==", true), Exposure::Credential);
     }
 }

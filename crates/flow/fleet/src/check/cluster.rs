@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::places::{Part, Places};
+use crate::build::is_sealed;
 use crate::source::{Identity, Source, is_same};
 use crate::view::{Fleet, FleetObject, Node, Problem};
 use bumpwright_api::{ObjectId, ObjectName};
@@ -47,7 +48,10 @@ impl<'c> Cluster<'c> {
         let kustomizations = kustomizations.filter_map(|node| node.kustomization.as_ref());
         let named = kustomizations.filter(|one| !one.spec.source_ref.kind.is_empty());
         let own = named.map(|one| (one.spec.source_ref.kind.as_str(), one.source()));
-        let unbuilt = fleet.nodes.iter().filter(|node| node.product.is_err());
+        let unbuilt = fleet
+            .nodes
+            .iter()
+            .filter(|node| node.product.is_err() && !gives_no_names(node));
         Self {
             fleet,
             places,
@@ -173,9 +177,14 @@ impl<'c> Cluster<'c> {
         meant(&names, wanted).map(ToString::to_string)
     }
 
-    /// All objects with their nodes. Objects for other clusters are among them.
+    /// All objects with their nodes, but for those that are encrypted as a whole. Objects for other clusters are among them.
     pub(super) fn objects(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
-        self.fleet.objects()
+        self.fleet.objects().filter(|(_, object)| !is_sealed(&object.value))
+    }
+
+    /// The objects that are encrypted as a whole.
+    pub(super) fn sealed(&self) -> impl Iterator<Item = (&'c Node, &'c FleetObject)> {
+        self.fleet.objects().filter(|(_, object)| is_sealed(&object.value))
     }
 
     /// The objects of a kind in this cluster.
@@ -191,6 +200,22 @@ pub(super) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -
     let near = near.and_then(|near| beside.clone().find(|name| name.name == near));
     near.or_else(|| names.iter().find(|name| name.name == wanted.name))
         .copied()
+}
+
+/// Whether a Kustomization only gives what nothing refers to: Flux's own manifests, or the definitions of the Gateway API.
+fn gives_no_names(node: &Node) -> bool {
+    let (Source::Other(source) | Source::Unknown(source, _)) = &node.source else {
+        return false;
+    };
+    let url = source.url().unwrap_or_default();
+    let url = url.trim_end_matches('/').trim_end_matches(".git");
+    [
+        "/fluxcd/flux-manifests",
+        "/fluxcd/flux2",
+        "/kubernetes-sigs/gateway-api",
+    ]
+    .iter()
+    .any(|end| url.ends_with(end))
 }
 
 /// A finding at a place, if it is known.
@@ -250,6 +275,24 @@ pub(super) fn select<'v>(value: &'v Value, pattern: &str) -> Vec<(String, &'v Va
         selected = next;
     }
     selected
+}
+
+/// Whether a text fits a pattern in which `*` stands for any text.
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let [first, middle @ .., last] = parts.as_slice() else {
+        return pattern == text;
+    };
+    let Some(mut rest) = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
+    };
+    middle.iter().all(|part| match rest.split_once(part) {
+        Some((_, after)) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
 }
 
 /// A field name as a step of a JSON pointer.

@@ -1,7 +1,8 @@
 //! Secrets that a `secretGenerator` makes of clear text.
 
-use super::clear_text::is_clear;
+use super::clear_text::{exposure, of_binary, weighed};
 use super::cluster::{Cluster, Placed as _};
+use super::credentials::{Exposure, judge};
 use super::places::split;
 use crate::source::Source;
 use bumpwright_findings::{Finding, Place, Rule};
@@ -26,12 +27,12 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 let own = generator.place;
                 (own.line as usize, own.column as usize) == (place.line, place.column)
             };
-            for (at, message) in generators
+            for (at, message, exposure) in generators
                 .filter(is_it)
                 .flat_map(|one| entries(cluster, &place.path, one))
             {
                 let finding = cluster.at(Rule::ClearTextSecret, node, object, "", message);
-                found.push(finding.placed(Some(at)));
+                found.push(weighed(finding.placed(Some(at)), exposure));
             }
         }
     }
@@ -51,8 +52,8 @@ fn items(node: Option<&YamlNode>) -> &[YamlNode] {
     }
 }
 
-/// The entries of a generator that are in clear text, each with its place and a message.
-fn entries(cluster: &Cluster<'_>, file: &str, generator: &YamlNode) -> Vec<(Place, String)> {
+/// The entries of a generator that not everybody may read, each with its place and a message.
+fn entries(cluster: &Cluster<'_>, file: &str, generator: &YamlNode) -> Vec<(Place, String, Exposure)> {
     let at = |node: &YamlNode| Place {
         path: file.to_owned(),
         line: node.place.line as usize,
@@ -60,37 +61,54 @@ fn entries(cluster: &Cluster<'_>, file: &str, generator: &YamlNode) -> Vec<(Plac
     };
     let mut clear = Vec::new();
     for literal in items(generator.get("literals")) {
-        if let Some((key, value)) = literal.as_str().and_then(|text| text.split_once('='))
-            && is_clear(value)
-        {
-            clear.push((at(literal), format!("the value of {key} is in clear text")));
+        if let Some((key, value)) = literal.as_str().and_then(|text| text.split_once('=')) {
+            let value = value.trim_matches(['"', '\'']);
+            let message = format!("the value of {key} is in clear text");
+            clear.push((at(literal), message, exposure(key, value, false)));
         }
     }
-    let lists = ["files", "envs"]
-        .into_iter()
-        .flat_map(|field| items(generator.get(field)));
-    for entry in lists.chain(generator.get("env")) {
+    let files = items(generator.get("files")).iter().map(|entry| (entry, false));
+    let variables = items(generator.get("envs")).iter().chain(generator.get("env"));
+    for (entry, is_variables) in files.chain(variables.map(|entry| (entry, true))) {
         let text = entry.as_str().unwrap_or_default();
-        let name = text.rsplit_once('=').map_or(text, |(_, path)| path);
+        let (key, name) = text.rsplit_once('=').unwrap_or((path::base(text), text));
         let found = path::clean(&path::join(path::parent(&format!("/{file}")), name));
-        if cluster
-            .places
-            .tree()
-            .read(&found)
-            .is_ok_and(|bytes| is_readable(&bytes))
-        {
+        if let Ok(bytes) = cluster.places.tree().read(&found) {
             let message = format!("the content of {} is in clear text", found.trim_start_matches('/'));
-            clear.push((at(entry), message));
+            clear.push((at(entry), message, of_file(key, &bytes, is_variables)));
         }
     }
+    clear.retain(|(.., exposure)| *exposure > Exposure::Public);
     clear
 }
 
-fn is_readable(bytes: &[u8]) -> bool {
-    !bytes.trim_ascii().is_empty() && !is_encrypted(bytes)
+/// What the content of a file is; of one with variables each line is a value of its own.
+fn of_file(key: &str, bytes: &[u8], is_variables: bool) -> Exposure {
+    if bytes.trim_ascii().is_empty() || is_encrypted(bytes) {
+        return Exposure::Public;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return of_binary(key, bytes);
+    };
+    if !is_variables {
+        return judge(key, text);
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let values = lines.filter_map(|line| line.split_once('='));
+    let values = values.map(|(key, value)| judge(key, value.trim_matches(['"', '\''])));
+    values.max().unwrap_or(Exposure::Public)
 }
 
-/// Whether SOPS has encrypted a file, in whatever format.
+/// Beginnings of files that other programs than SOPS have encrypted.
+const ENCRYPTED: [&[u8]; 5] = [
+    b"$ANSIBLE_VAULT;",
+    b"\0GITCRYPT",
+    b"-----BEGIN AGE ENCRYPTED FILE-----",
+    b"-----BEGIN PGP MESSAGE-----",
+    b"age-encryption.org/v1",
+];
+
+/// Whether a file is encrypted, by SOPS in whatever format or by another program.
 pub(super) fn is_encrypted(bytes: &[u8]) -> bool {
-    Format::detect(bytes).is_some()
+    ENCRYPTED.iter().any(|start| bytes.starts_with(start)) || Format::detect(bytes).is_some()
 }

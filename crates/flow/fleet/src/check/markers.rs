@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::accept::{AcceptingComment, comments};
 use super::automations::Automation;
 use super::cluster::{Cluster, meant, policies};
 use crate::repository::Repository;
@@ -23,6 +24,8 @@ pub(super) struct MarkedFile {
     pub(super) setters: Vec<(usize, usize, Setter)>,
     /// Comments that only look like markers.
     skips: Vec<LocalSkip>,
+    /// Comments that accept findings.
+    pub(super) acceptances: Vec<AcceptingComment>,
 }
 
 /// The marked files of the repository that the clusters are built from, or that their automations look at.
@@ -105,16 +108,27 @@ pub(super) fn each_file(tree: &dyn Tree, top: &str, visit: &mut dyn FnMut(&str) 
 
 fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     let bytes = tree.read(&format!("/{path}")).ok()?;
-    if bytes.len() > YAML_LIMIT || !looks_marked(&bytes) {
+    if bytes.len() > YAML_LIMIT {
         return None;
     }
-    let scan = scan(FileKind::Yaml, &bytes);
-    let setters = scan.sites.into_iter().map(|site| (site.line, site.column, site.setter));
-    Some(MarkedFile {
+    let acceptances = comments(&bytes);
+    let is_marked = looks_marked(&bytes);
+    if acceptances.is_empty() && !is_marked {
+        return None;
+    }
+    let mut file = MarkedFile {
         path: path.to_owned(),
-        setters: setters.collect(),
-        skips: scan.skips,
-    })
+        setters: Vec::new(),
+        skips: Vec::new(),
+        acceptances,
+    };
+    if is_marked {
+        let scan = scan(FileKind::Yaml, &bytes);
+        let setters = scan.sites.into_iter().map(|site| (site.line, site.column, site.setter));
+        file.setters = setters.collect();
+        file.skips = scan.skips;
+    }
+    Some(file)
 }
 
 /// Findings about markers. A repository is not looked at if no cluster has policies or automations: another one, which was not given,

@@ -2,17 +2,21 @@
 //!
 //! A file for each family of rules: functions of a [`Fleet`] and the files, without I/O of their own.
 
+mod accept;
 mod annotations;
 mod automations;
 mod builds;
 mod clear_text;
 mod cluster;
+mod credentials;
 mod dependencies;
 mod duplicates;
 mod generated_secrets;
 mod health;
 mod lost_items;
+mod makers;
 mod markers;
+mod patches;
 mod places;
 mod policies;
 mod references;
@@ -27,6 +31,8 @@ use super::view::Fleet;
 use bumpwright_findings::{Finding, Origin};
 use bumpwright_schemas::Schemas;
 use cluster::Cluster;
+use makers::Makers;
+pub use patches::{UnmatchedPatch, is_unmatched_patch, unmatched_patches};
 use places::Places;
 
 /// How fleets are checked.
@@ -56,9 +62,10 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
         schemas::check(cluster, settings, &mut found);
         sources::check(cluster, &mut found);
         dependencies::check(cluster, &mut found);
-        references::check(cluster, &mut found);
+        let makers = Makers::of(cluster);
+        references::check(cluster, &makers, &mut found);
         health::check(cluster, &mut found);
-        variables::check(cluster, &mut found);
+        variables::check(cluster, &makers, &mut found);
         duplicates::check(cluster, &mut found);
         annotations::check(cluster, &mut found);
         lost_items::check(cluster, &mut found);
@@ -67,11 +74,13 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
         generated_secrets::check(cluster, &mut found);
         all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
     }
+    patches::check(fleets, &mut all);
     let automations = automations::all(&clusters);
     let marked = markers::all(&clusters, &automations, repository, settings.threads);
     markers::check(&clusters, &automations, &marked, &mut all);
     rules::check(&clusters, &automations, repository, &mut all);
     automations::check(&clusters, &automations, &marked, &mut all);
+    accept::apply(&clusters, &marked, repository, &mut all);
     all
 }
 

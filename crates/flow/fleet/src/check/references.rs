@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::cluster::{Cluster, HELM_GROUP, IMAGE_GROUP, KUSTOMIZE_GROUP, SOURCE_GROUP, name_of, select, text};
+use super::makers::Makers;
+use super::places::{Part, split};
 use crate::view::{FleetObject, Node};
 use bumpwright_api::{ObjectId, ObjectName};
 use bumpwright_findings::{Finding, Rule, Severity};
+
+/// Namespaces that are named.
+const FEW: usize = 3;
 
 const NOTIFICATION_GROUP: &str = "notification.toolkit.fluxcd.io";
 
@@ -87,32 +92,6 @@ const REFERENCES: [(&str, &str, &[&str]); 11] = [
 /// The keys of decryption, which cannot be in the repository.
 const KEYS: &str = "/spec/decryption/secretRef";
 
-/// Objects that make a Secret: group, kind, and the fields that may have its name.
-const MAKERS: [(&str, &str, &[&str]); 6] = [
-    (
-        "external-secrets.io",
-        "ExternalSecret",
-        &["/spec/target/name", "/metadata/name"],
-    ),
-    (
-        "bitnami.com",
-        "SealedSecret",
-        &["/spec/template/metadata/name", "/metadata/name"],
-    ),
-    ("cert-manager.io", "Certificate", &["/spec/secretName"]),
-    ("onepassword.com", "OnePasswordItem", &["/metadata/name"]),
-    (
-        "secrets.hashicorp.com",
-        "VaultStaticSecret",
-        &["/spec/destination/name"],
-    ),
-    (
-        "secrets.infisical.com",
-        "InfisicalSecret",
-        &["/spec/managedSecretReference/secretName"],
-    ),
-];
-
 /// Objects that refer to one that is missing.
 struct Users<'c> {
     first: (&'c Node, &'c FleetObject, String),
@@ -121,10 +100,9 @@ struct Users<'c> {
 }
 
 /// A finding for each missing object, at the first field that refers to it.
-pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
-    let made = made(cluster);
+pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<Finding>) {
     let mut missing: BTreeMap<(&str, ObjectName), Users<'_>> = BTreeMap::new();
-    for (node, object) in cluster.fleet.objects().filter(|(node, _)| !node.is_elsewhere()) {
+    for (node, object) in cluster.objects().filter(|(node, _)| !node.is_elsewhere()) {
         let (group, kind) = bumpwright_api::group_kind(&object.value);
         let fields = REFERENCES.iter().find(|(of, is, _)| (*of, *is) == (group, kind));
         for pattern in fields.map_or(&[][..], |(_, _, fields)| fields) {
@@ -132,8 +110,9 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 let Some((kind, name)) = named(pattern, reference, object) else {
                     continue;
                 };
+                let is_everywhere = kind == "ConfigMap" && name.name == "kube-root-ca.crt";
                 let exists = cluster.fleet.object("", kind, &name).is_some();
-                if exists || (kind == "Secret" && made.contains(&name)) {
+                if exists || is_everywhere || makers.find(kind, &name).is_some() {
                     continue;
                 }
                 let severity = severity(cluster, pattern, object);
@@ -147,20 +126,72 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             }
         }
     }
-    for ((kind, name), Users { first, count, severity }) in missing {
-        let (node, object, pointer) = first;
-        let rule = if kind == "Secret" {
-            Rule::MissingSecret
-        } else {
-            Rule::MissingConfigMap
-        };
-        let message = match count {
-            1 => format!("{kind} {name} is not in the fleet"),
-            count => format!("{kind} {name}, which {count} fields refer to, is not in the fleet"),
-        };
-        let finding = cluster.at(rule, node, object, &pointer, message).severity(severity);
-        found.push(cluster.missing(suggested(cluster, finding, kind, &name), None));
+    // One field that is built in many namespaces is one fault.
+    let mut places: BTreeMap<_, Vec<(&str, ObjectName, Users<'_>)>> = BTreeMap::new();
+    for ((kind, name), users) in missing {
+        let (_, object, pointer) = &users.first;
+        let place = cluster.places.of(object, pointer, Part::Value);
+        let alone = place.is_none().then(|| name.namespace.clone());
+        let key = (kind, name.name.clone(), place, alone);
+        places.entry(key).or_default().push((kind, name, users));
     }
+    for all in places.into_values() {
+        found.extend(missed(cluster, makers, &all));
+    }
+}
+
+/// The finding about an object that is missing in one namespace, or in several.
+fn missed(cluster: &Cluster<'_>, makers: &Makers<'_>, all: &[(&str, ObjectName, Users<'_>)]) -> Option<Finding> {
+    let (kind, name, users) = all.first()?;
+    let (node, object, pointer) = &users.first;
+    let rule = if *kind == "Secret" {
+        Rule::MissingSecret
+    } else {
+        Rule::MissingConfigMap
+    };
+    let message = match (all, users.count) {
+        ([_], 1) => format!("{kind} {name} is not in the fleet"),
+        ([_], count) => format!("{kind} {name}, which {count} fields refer to, is not in the fleet"),
+        _ => format!("{kind} {} is not in all namespaces that refer to it", name.name),
+    };
+    let severity = all.iter().map(|(.., users)| users.severity).max();
+    let severity = severity.unwrap_or(Severity::Warning);
+    let finding = cluster.at(rule, node, object, pointer, message).severity(severity);
+    if all.len() > 1 {
+        return Some(in_namespaces(finding, object, all));
+    }
+    let finding = finding.identity(format!("{kind} {name}"));
+    // It is made by hand.
+    if severity == Severity::Note {
+        return Some(finding);
+    }
+    if let Some(made) = makers.elsewhere(kind, name) {
+        let help = format!("{} makes it, but not in the namespace {}", made.maker, name.namespace);
+        return Some(finding.help(help));
+    }
+    let sealed = cluster
+        .sealed()
+        .find_map(|(_, object)| split(object.origin.as_deref()?));
+    if let Some(sealed) = sealed {
+        let help = format!("it may be in {}, which is encrypted as a whole", sealed.path);
+        return Some(finding.severity(Severity::Note).help(help));
+    }
+    Some(cluster.missing(suggested(cluster, finding, kind, name), None))
+}
+
+/// A finding about what is missing in several namespaces. Clusters differ in these, and have the same fault: it is about the object that
+/// is in all of them.
+fn in_namespaces(finding: Finding, object: &FleetObject, all: &[(&str, ObjectName, Users<'_>)]) -> Finding {
+    let few = all.iter().take(FEW).map(|(_, name, _)| name.namespace.as_str());
+    let few = few.collect::<Vec<_>>().join(", ");
+    let more = match all.len().saturating_sub(FEW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let ObjectId { kind, name, .. } = object.id();
+    finding
+        .object(format!("{kind} {}", name.name))
+        .help(format!("it is missing in {few}{more}"))
 }
 
 /// Adds what may be meant: a similar name, unless it differs by a number only (`a-1` and `a-2` are both meant), or the same name in another
@@ -201,20 +232,4 @@ fn severity(cluster: &Cluster<'_>, pattern: &str, object: &FleetObject) -> Sever
         true => Severity::Note,
         false => Severity::Warning,
     }
-}
-
-/// The Secrets that operators make from objects of the fleet.
-fn made(cluster: &Cluster<'_>) -> std::collections::BTreeSet<ObjectName> {
-    let mut made = std::collections::BTreeSet::new();
-    for (group, kind, fields) in MAKERS {
-        for (_, object) in cluster.of_kind(group, kind) {
-            let name = fields
-                .iter()
-                .map(|field| text(&object.value, field))
-                .find(|name| !name.is_empty());
-            let namespace = name_of(&object.value).namespace;
-            made.extend(name.map(|name| ObjectName::new(namespace, name)));
-        }
-    }
-    made
 }

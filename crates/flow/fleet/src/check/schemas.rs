@@ -54,10 +54,7 @@ pub(super) fn check(cluster: &Cluster<'_>, settings: &CheckSettings, found: &mut
             }
         }
     }
-    let has_releases = cluster.of_kind(HELM_GROUP, "HelmRelease").next().is_some();
-    for (group, users) in unknown {
-        found.extend(unknown_kinds(cluster, group, &users, has_releases));
-    }
+    found.extend(unknown_kinds(cluster, unknown));
     found.extend(cluster.fleet.nodes.iter().filter_map(|node| invalid(node, &faulty)));
 }
 
@@ -173,37 +170,54 @@ fn is_open(object: &Value, violation: &Violation) -> bool {
     text.is_some_and(|text| text.contains("${") || text.contains(MASK))
 }
 
-/// A finding about the unknown kinds of a group, at the first object.
-fn unknown_kinds(
-    cluster: &Cluster<'_>,
-    group: &str,
-    users: &[(&Node, &FleetObject)],
-    has_releases: bool,
-) -> Option<Finding> {
-    let (node, object) = users.first()?;
-    let kinds: BTreeSet<&str> = users.iter().map(|(_, object)| text(&object.value, "/kind")).collect();
-    let kinds: Vec<&str> = kinds.into_iter().collect();
-    let objects = match users.len() {
+/// Objects of kinds that are not known, by group.
+type Unknown<'c> = BTreeMap<&'c str, Vec<(&'c Node, &'c FleetObject)>>;
+
+/// Findings about unknown kinds: one for each group, at the first object; one for all groups whose definitions come from elsewhere.
+fn unknown_kinds(cluster: &Cluster<'_>, unknown: Unknown<'_>) -> Vec<Finding> {
+    let has_releases = cluster.of_kind(HELM_GROUP, "HelmRelease").next().is_some();
+    let elsewhere = match (has_releases, cluster.is_whole()) {
+        (true, _) => Some("Helm charts may bring the definitions"),
+        (false, false) => Some("Kustomizations that were not built may bring the definitions"),
+        (false, true) => None,
+    };
+    let is_of_flux = |group: &str| FLUX.iter().any(|end| group.ends_with(end));
+    let (flux, others): (Unknown<'_>, Unknown<'_>) = unknown.into_iter().partition(|(group, _)| is_of_flux(group));
+    let mut found = Vec::new();
+    let folded =
+        |groups: &Unknown<'_>, help: &str| Some(of_groups(cluster, groups)?.severity(Severity::Note).help(help));
+    found.extend(folded(&flux, "the definitions come with Flux"));
+    match elsewhere {
+        Some(help) => found.extend(folded(&others, help)),
+        None => {
+            let alone = others.into_iter().map(|one| BTreeMap::from([one]));
+            found.extend(alone.filter_map(|one| of_groups(cluster, &one)));
+        }
+    }
+    found
+}
+
+/// A finding about the kinds of some groups.
+fn of_groups(cluster: &Cluster<'_>, groups: &Unknown<'_>) -> Option<Finding> {
+    let (node, object) = groups.values().next()?.first()?;
+    let kinds = groups.iter().map(|(group, users)| {
+        let kinds: BTreeSet<&str> = users.iter().map(|(_, object)| text(&object.value, "/kind")).collect();
+        format!("{} of {group}", kinds.into_iter().collect::<Vec<_>>().join(", "))
+    });
+    let kinds: Vec<String> = kinds.collect();
+    let count: usize = groups.values().map(Vec::len).sum();
+    let objects = match count {
         1 => "1 object was not checked".to_owned(),
         count => format!("{count} objects were not checked"),
     };
-    let are = if kinds.len() == 1 { "is" } else { "are" };
-    let message = format!(
-        "{} of {group} {are} not defined in the fleet: {objects}",
-        kinds.join(", ")
-    );
+    let is_one = kinds.len() == 1 && !kinds.iter().any(|kinds| kinds.contains(','));
+    let are = if is_one { "is" } else { "are" };
+    let kinds = kinds.join("; ");
+    let message = format!("{kinds} {are} not defined in the fleet: {objects}");
     let finding = cluster.at(Rule::UnknownKind, node, object, "/kind", message);
-    let is_of_flux = FLUX.iter().any(|end| group.ends_with(end));
-    Some(match (is_of_flux, has_releases, cluster.is_whole()) {
-        (true, ..) => finding.severity(Severity::Note).help("its definition comes with Flux"),
-        (_, true, _) => finding
-            .severity(Severity::Note)
-            .help("a Helm chart may bring its definition"),
-        (.., false) => finding
-            .severity(Severity::Note)
-            .help("a Kustomization that was not built may bring its definition"),
-        _ => finding,
-    })
+    // Objects come and go: what is not known are the groups.
+    let groups = groups.keys().copied().collect::<Vec<_>>().join(" ");
+    Some(finding.identity(groups))
 }
 
 /// A Kustomization that does not parse, and that no schema has refused.

@@ -1,26 +1,120 @@
 //! Variables of post-build substitution that have no value.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::cluster::{Cluster, Placed as _};
-use super::places::split;
-use crate::build::is_masked;
-use crate::view::Node;
+use super::cluster::{Cluster, KUSTOMIZE_GROUP, Placed as _, select, text};
+use super::makers::Makers;
+use super::places::{Part, split};
+use crate::view::{MissingReference, Node};
 use bumpwright_api::ObjectName;
 use bumpwright_findings::{Finding, Place, Rule, Severity};
 use bumpwright_overlay::UndefinedVariable;
+use bumpwright_yaml::{Node as YamlNode, Value as YamlValue};
 
-/// Findings about variables.
-pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+/// Variables that are named when an object may give them.
+const FEW: usize = 3;
+
+/// Findings about variables: one for each that an object needs and that nothing gives, and one for each object that may give some.
+pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<Finding>) {
+    let mut open: BTreeMap<(&str, ObjectName), Open<'_>> = BTreeMap::new();
     for node in &cluster.fleet.nodes {
         let Ok(product) = &node.product else { continue };
+        let givers = Givers::of(node, makers);
         // An object may come from several Kustomizations; a variable is named once for each object.
         let mut seen = BTreeSet::new();
         for variable in &product.undefined {
-            if seen.insert((&variable.object, &variable.name)) {
-                found.push(finding(cluster, node, variable));
+            if !seen.insert((&variable.object, &variable.name)) || givers.known.contains(variable.name.as_str()) {
+                continue;
+            }
+            match &givers.open {
+                _ if is_described(cluster, variable) => {}
+                None => found.push(finding(cluster, node, variable)),
+                Some((missing, maker)) => {
+                    let of_missing = open.entry((missing.kind.as_str(), missing.name.clone()));
+                    let of_missing = of_missing.or_insert_with(|| Open {
+                        node,
+                        maker: maker.clone(),
+                        names: BTreeSet::new(),
+                    });
+                    of_missing.names.insert(variable.name.as_str());
+                }
             }
         }
+    }
+    found.extend(
+        open.into_iter()
+            .filter_map(|((kind, name), one)| one.finding(cluster, kind, &name)),
+    );
+}
+
+/// What gives variables to a Kustomization besides the objects of the fleet.
+struct Givers<'c> {
+    /// The variables of objects that an operator makes, as far as their keys are known.
+    known: BTreeSet<&'c str>,
+    /// The first object whose keys are not known, and what makes it.
+    open: Option<(&'c MissingReference, Option<String>)>,
+}
+
+impl<'c> Givers<'c> {
+    fn of(node: &'c Node, makers: &'c Makers<'_>) -> Self {
+        let (mut known, mut open) = (BTreeSet::new(), None);
+        for missing in &node.missing {
+            let made = makers.find(&missing.kind, &missing.name);
+            match made.and_then(|made| made.keys.as_ref()) {
+                Some(keys) => known.extend(keys.iter().map(String::as_str)),
+                None => {
+                    open.get_or_insert_with(|| (missing, made.map(|made| made.maker.clone())));
+                }
+            }
+        }
+        Self { known, open }
+    }
+}
+
+/// Variables that an object may give whose keys are not known.
+struct Open<'c> {
+    /// The first Kustomization that takes variables from it.
+    node: &'c Node,
+    maker: Option<String>,
+    names: BTreeSet<&'c str>,
+}
+
+impl Open<'_> {
+    fn finding(&self, cluster: &Cluster<'_>, kind: &str, name: &ObjectName) -> Option<Finding> {
+        let few: Vec<String> = self.names.iter().take(FEW).map(|name| format!("${{{name}}}")).collect();
+        let more = match self.names.len().saturating_sub(FEW) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let have = if self.names.len() == 1 { "has" } else { "have" };
+        let message = format!("{}{more} {have} a value only if {kind} {name} gives it", few.join(", "));
+        let own = self.node.name()?;
+        let object = cluster.fleet.object(KUSTOMIZE_GROUP, "Kustomization", &own);
+        let reference = object.and_then(|object| {
+            let references = select(&object.value, "/spec/postBuild/substituteFrom/*");
+            let mut references = references.into_iter();
+            let (pointer, _) = references.find(|(_, reference)| text(reference, "/name") == name.name)?;
+            cluster.places.of(object, &format!("{pointer}/name"), Part::Value)
+        });
+        let fallback = self.node.origin.as_deref().and_then(split);
+        let finding = Finding::new(Rule::UndefinedVariable, message)
+            .severity(Severity::Note)
+            .object(format!("Kustomization {own}"))
+            .placed(reference.or(fallback))
+            .identity(format!("{kind} {name}"));
+        let parent = self
+            .node
+            .parent
+            .and_then(|parent| cluster.fleet.nodes.get(parent))
+            .and_then(Node::name);
+        let finding = match parent {
+            Some(parent) => finding.kustomization(parent.to_string()),
+            None => finding,
+        };
+        Some(finding.help(match &self.maker {
+            Some(maker) => format!("{maker} makes it; which keys it has is not known here"),
+            None => "it is not in the fleet, so its keys are not known here".to_owned(),
+        }))
     }
 }
 
@@ -35,38 +129,36 @@ fn finding(cluster: &Cluster<'_>, node: &Node, variable: &UndefinedVariable) -> 
     let finding = Finding::new(Rule::UndefinedVariable, format!("${{{name}}} has no value"))
         .object(object.clone())
         .placed(place.or(fallback));
-    let finding = match node.name() {
+    match node.name() {
         Some(name) => finding.kustomization(name.to_string()),
         None => finding,
-    };
-    if object.starts_with("CustomResourceDefinition ") {
-        return finding
-            .severity(Severity::Note)
-            .help("in a description it does no harm");
-    }
-    match unknown(cluster, node) {
-        None => finding,
-        Some(source) => finding.severity(Severity::Note).help(format!("{source} may give it")),
     }
 }
 
-/// What gives variables that are not known here: an object that the fleet does not have, or a Secret that cannot be decrypted.
-fn unknown(cluster: &Cluster<'_>, node: &Node) -> Option<String> {
-    if let Some(missing) = node.missing.first() {
-        return Some(format!("{} {}, which is not in the fleet,", missing.kind, missing.name));
-    }
-    let kustomization = node.kustomization.as_ref()?;
-    let namespace = kustomization.metadata.namespace_or_default();
-    let references = &kustomization.spec.post_build.as_ref()?.substitute_from;
-    let mut names = references
-        .iter()
-        .map(|reference| ObjectName::new(namespace, reference.name.as_str()));
-    let is_masked = |name: &ObjectName| {
-        let object = cluster.fleet.object("", "Secret", name);
-        object.is_some_and(|object| is_masked(&object.value))
+/// Whether a definition has a variable in its descriptions only, where it does no harm.
+fn is_described(cluster: &Cluster<'_>, variable: &UndefinedVariable) -> bool {
+    let is_definition = variable.object.starts_with("CustomResourceDefinition ");
+    let document = || {
+        let place = split(variable.origin.as_deref()?)?;
+        let file = cluster.places.file(&place.path)?;
+        let document = file.document(&place, &serde_json::Value::Null)?;
+        Some(!is_outside_descriptions(document, &format!("${{{}", variable.name)))
     };
-    let name = names.find(is_masked)?;
-    Some(format!("Secret {name}, which is encrypted,"))
+    is_definition && document().unwrap_or(true)
+}
+
+/// Whether a text is in a field that is no description.
+fn is_outside_descriptions(node: &YamlNode, wanted: &str) -> bool {
+    match &node.value {
+        YamlValue::Scalar(scalar) => scalar.text.contains(wanted),
+        YamlValue::Sequence(sequence) => sequence.items.iter().any(|item| is_outside_descriptions(item, wanted)),
+        YamlValue::Mapping(mapping) => {
+            let others = mapping.entries.iter().filter(|entry| entry.key.text != "description");
+            others
+                .into_iter()
+                .any(|entry| is_outside_descriptions(&entry.value, wanted))
+        }
+    }
 }
 
 /// The first place of `${name` in an object.
