@@ -1,9 +1,11 @@
 //! A cluster that is checked, and findings about its objects.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::markers::each_file;
 use super::places::{Part, Places};
 use crate::build::is_sealed;
 use crate::source::{Identity, Source, is_same};
@@ -29,6 +31,9 @@ pub(super) struct Cluster<'c> {
     own: BTreeSet<(&'c str, ObjectName)>,
     /// Kustomizations that were not built.
     unbuilt: Vec<String>,
+    /// The first file that has an object, by its kind and name as they are in files: looked for when something is missing that may be in
+    /// what was not built.
+    definitions: OnceCell<BTreeMap<(String, String), String>>,
 }
 
 /// The ImagePolicies of all clusters.
@@ -58,6 +63,7 @@ impl<'c> Cluster<'c> {
             identity,
             own: own.collect(),
             unbuilt: unbuilt.map(Node::shown).collect(),
+            definitions: OnceCell::new(),
         }
     }
 
@@ -136,6 +142,23 @@ impl<'c> Cluster<'c> {
         }
     }
 
+    /// A finding about a missing object of a kind. It is a note if a file defines it that belongs to what was not built.
+    pub(super) fn missing_object(&self, finding: Finding, group: &str, kind: &str, name: &ObjectName) -> Finding {
+        let found = match self.unbuilt.is_empty() {
+            true => None,
+            false => {
+                let index = self.definitions.get_or_init(|| definitions(self.places));
+                index.get(&(kind.to_owned(), name.name.clone()))
+            }
+        };
+        match found {
+            None => self.missing(finding, self.suggestion(group, kind, name)),
+            Some(file) => finding.severity(Severity::Note).help(format!(
+                "{file} has one of that name, which no Kustomization that was built gives"
+            )),
+        }
+    }
+
     /// A finding about a missing object. It is a warning if the object may be in a Kustomization that was not built.
     pub(super) fn missing(&self, finding: Finding, suggestion: Option<String>) -> Finding {
         let finding = match suggestion {
@@ -200,6 +223,48 @@ pub(super) fn meant<'n>(names: &BTreeSet<&'n ObjectName>, wanted: &ObjectName) -
     let near = near.and_then(|near| beside.clone().find(|name| name.name == near));
     near.or_else(|| names.iter().find(|name| name.name == wanted.name))
         .copied()
+}
+
+/// The longest file that is looked at for definitions.
+const LONGEST: usize = 1 << 20;
+
+/// Kinds and names of the objects in the YAML files of the repository, by the lines that say them: files that are templates have them, too.
+fn definitions(places: &Places<'_>) -> BTreeMap<(String, String), String> {
+    let mut found = BTreeMap::new();
+    each_file(places.tree(), "/", &mut |path| {
+        let is_yaml = bumpwright_edit::file_kind(path) == bumpwright_edit::FileKind::Yaml;
+        let bytes = is_yaml.then(|| places.tree().read(&format!("/{path}")).ok()).flatten();
+        if let Some(bytes) = bytes.filter(|bytes| bytes.len() <= LONGEST) {
+            let text = String::from_utf8_lossy(&bytes);
+            for document in text.split("\n---") {
+                if let Some(id) = kind_and_name(document) {
+                    found.entry(id).or_insert_with(|| path.to_owned());
+                }
+            }
+        }
+        true
+    });
+    found
+}
+
+/// Kind and name of a document.
+fn kind_and_name(document: &str) -> Option<(String, String)> {
+    let value = |line: &str, key: &str| {
+        let value = line.strip_prefix(key)?.trim();
+        let value = value.split(" #").next().unwrap_or(value);
+        let value = value.rsplit(' ').next().unwrap_or(value);
+        Some(value.trim_matches(['"', '\'']).to_owned())
+    };
+    let kind = document.lines().find_map(|line| value(line, "kind:"))?;
+    let mut below = document
+        .lines()
+        .skip_while(|line| !line.starts_with("metadata:"))
+        .skip(1);
+    let name = below.find_map(|line| match line.starts_with([' ', '\t']) {
+        true => value(line.trim_start(), "name:").map(Some),
+        false => Some(None),
+    });
+    Some((kind, name??))
 }
 
 /// Whether a Kustomization only gives what nothing refers to: Flux's own manifests, or the definitions of the Gateway API.
@@ -304,6 +369,16 @@ pub(super) fn escaped(name: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn kind_and_name_of_a_document_are_in_its_lines() {
+        let of = |text: &str| kind_and_name(text).map(|(kind, name)| format!("{kind} {name}"));
+        let text =
+            "apiVersion: v1\nkind: Secret # a\nmetadata:\n  labels: {a: b}\n  name: &name 'x'\nspec:\n  name: y\n";
+        assert_eq!(of(text).as_deref(), Some("Secret x"));
+        assert_eq!(of("kind: A\nmetadata:\n  labels: {}\nspec:\n  name: y\n"), None);
+        assert_eq!(of("a: b\n"), None);
+    }
 
     #[test]
     fn patterns_select_items_of_lists() {

@@ -49,7 +49,7 @@ fn of_kind(cluster: &Cluster<'_>, group: &str, kind: &str, found: &mut Vec<Findi
                     &pointer,
                     message,
                 );
-                found.push(cluster.missing(finding, cluster.suggestion(group, kind, name)));
+                found.push(cluster.missing_object(finding, group, kind, name));
             }
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         let Some(repository) = cluster.fleet.object(IMAGE_GROUP, "ImageRepository", &name) else {
             let message = format!("ImageRepository {name} is not in the fleet");
             let finding = cluster.at(Rule::MissingImageRepository, node, object, pointer, message);
-            found.push(cluster.missing(finding, cluster.suggestion(IMAGE_GROUP, "ImageRepository", &name)));
+            found.push(cluster.missing_object(finding, IMAGE_GROUP, "ImageRepository", &name));
             continue;
         };
         if !allows(cluster, repository, &name, &own.namespace) {

@@ -44,7 +44,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
                 }
                 let message = format!("{kind} {name} is not in the fleet");
                 let finding = cluster.at(Rule::MissingSource, node, object, &format!("{pointer}/name"), message);
-                found.push(cluster.missing(finding, cluster.suggestion(SOURCE_GROUP, &kind, &name)));
+                found.push(cluster.missing_object(finding, SOURCE_GROUP, &kind, &name));
             }
         }
     }
