@@ -3,7 +3,7 @@
 use super::annotated::{Annotated, AnnotatedValue};
 use super::encoding::text_of;
 use super::error::ReadError;
-use super::node::Scalar;
+use super::node::{Scalar, Style, Tag};
 use super::parse::{Event, EventKind, Parser, Properties};
 use super::place::{FileId, Place};
 use super::read::{Dialect, MAX_DEPTH};
@@ -31,7 +31,7 @@ pub struct AnnotatedDocument {
 /// For text that is not YAML, and for aliases in a cycle or beyond the limit.
 pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError> {
     let text = text_of(bytes, FileId::NONE)?;
-    let mut builder = Builder::new(&text);
+    let mut builder = Builder::new(&text, true);
     let mut documents = Vec::new();
     while let Some(document) = builder.document()? {
         documents.push(document);
@@ -39,13 +39,14 @@ pub fn read_annotated(bytes: &[u8]) -> Result<Vec<AnnotatedDocument>, ReadError>
     Ok(documents)
 }
 
-/// The first document of a stream alone, as go-yaml's `Unmarshal` reads it; none in an empty one.
+/// The first document of a stream alone, as go-yaml's `Unmarshal` reads it; none in an empty one. Aliases are names without their
+/// targets, which may be anything, even what the alias is in: a null stands there.
 ///
 /// # Errors
-/// As [`read_annotated`], up to the end of the document.
+/// For text that is not YAML, up to the end of the document.
 pub fn read_first_annotated(bytes: &[u8]) -> Result<Option<AnnotatedDocument>, ReadError> {
     let text = text_of(bytes, FileId::NONE)?;
-    Builder::new(&text).document()
+    Builder::new(&text, false).document()
 }
 
 struct Builder<'a> {
@@ -54,6 +55,8 @@ struct Builder<'a> {
     /// The target of an anchor and its number of nodes; `None` for a collection that is still open.
     anchors: HashMap<&'a str, Option<(Annotated, usize)>>,
     aliased: usize,
+    /// Whether aliases have their targets with them.
+    has_targets: bool,
 }
 
 /// A collection that has not ended yet.
@@ -69,12 +72,13 @@ struct OpenCollection<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(text: &'a str) -> Self {
+    fn new(text: &'a str, has_targets: bool) -> Self {
         Self {
             parser: Parser::with_comments(text),
             open: Vec::new(),
             anchors: HashMap::new(),
             aliased: 0,
+            has_targets,
         }
     }
 
@@ -163,14 +167,18 @@ impl<'a> Builder<'a> {
     }
 
     fn name(&mut self, anchor: Option<&'a str>, node: &Annotated, weight: usize) {
-        if let Some(name) = anchor {
-            self.anchors.insert(name, Some((node.clone(), weight)));
-        }
+        let Some(name) = anchor else { return };
+        let target = match self.has_targets {
+            true => (node.clone(), weight),
+            false => (null(), 1),
+        };
+        self.anchors.insert(name, Some(target));
     }
 
     fn alias(&mut self, name: &str, comments: Comments, place: Place) -> Result<(Annotated, usize), ReadError> {
         let (target, weight) = match self.anchors.get(name) {
             Some(Some((target, weight))) => (target.clone(), *weight),
+            Some(None) if !self.has_targets => (null(), 1),
             Some(None) => return Err(ReadError::yaml(place, format!("anchor '{name}' value contains itself"))),
             None => return Err(ReadError::yaml(place, format!("unknown anchor '{name}' referenced"))),
         };
@@ -252,6 +260,14 @@ fn node(value: AnnotatedValue, comments: Comments) -> Annotated {
         foot,
         ..Annotated::new(value)
     }
+}
+
+fn null() -> Annotated {
+    Annotated::new(AnnotatedValue::Scalar(Scalar {
+        text: "null".into(),
+        tag: Tag::Null,
+        style: Style::Plain,
+    }))
 }
 
 /// The tag that is written at a node; `!` alone is none.
