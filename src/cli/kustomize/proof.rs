@@ -29,6 +29,9 @@ const RENAMED: [&str; 3] = ["imageTags", "bases", "env"];
 /// What a folder builds to: the objects, or why it fails.
 type Output = Result<Vec<(String, String)>, String>;
 
+/// Rewrites a file but for some of its fields.
+type Fixing<'f> = dyn Fn(&[&str]) -> Result<Option<String>, String> + 'f;
+
 /// Builds folders before and after changes. Nothing is fetched, and no program runs.
 pub(super) struct Prover {
     /// The folders of all kustomizations that were found.
@@ -172,12 +175,7 @@ fn told(field: &Deprecated, why: &str) -> String {
 }
 
 /// A file that nothing here builds: only what may change nothing is rewritten.
-fn unproven(
-    text: &str,
-    fields: &[Deprecated],
-    why: String,
-    fixed: &dyn Fn(&[&str]) -> Result<Option<String>, String>,
-) -> Result<Fixed, String> {
+fn unproven(text: &str, fields: &[Deprecated], why: String, fixed: &Fixing<'_>) -> Result<Fixed, String> {
     let is_risky = changes_metadata(text).map_err(|refused| format!(":{refused}"))?;
     let kept: Vec<&Deprecated> = fields
         .iter()

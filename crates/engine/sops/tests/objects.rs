@@ -12,8 +12,8 @@ mod support;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bumpwright_sops::{
-    Format, LocalKeys, MASK, Masks, ciphertext, decrypt_object, is_encrypted_object, is_encrypted_secret, read_age_secret,
-    read_secret,
+    Format, LocalKeys, MASK, Masks, ciphertext, decrypt_object, is_encrypted_object, is_encrypted_secret,
+    read_age_secret, read_secret,
 };
 use bumpwright_yaml::{FileId, ReadOptions, read_first, write_json};
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ fn chosen_by_comments() -> Vec<(Value, Value)> {
 }
 
 /// A build has dropped the comments by which SOPS chose the values: what looks encrypted is decrypted, as by
-/// kustomize-controller v1.10.
+/// kustomize-controller v1.10 (N-065).
 #[test]
 fn values_that_comments_chose_are_decrypted_without_them() {
     for (mut object, plain) in chosen_by_comments() {
