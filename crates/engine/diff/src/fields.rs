@@ -53,12 +53,20 @@ impl FieldWalk {
     }
 
     fn sequences(&mut self, path: &mut Vec<String>, old: &[Node], new: &[Node]) {
-        if let (Some(old), Some(new)) = (by_name(old), by_name(new)) {
-            self.named(path, &old, &new, |name| format!("[{name}]"));
+        if let (Some(olds), Some(news)) = (by_name(old), by_name(new)) {
+            self.named(path, &olds, &news, |name| format!("[{name}]"));
+            self.order(path, names(old, &news), names(new, &olds));
             return;
         }
         for at in 0..old.len().max(new.len()) {
             self.step(path, format!("[{at}]"), old.get(at), new.get(at));
+        }
+    }
+
+    /// The order of the items that both lists have: of containers or variables it matters.
+    fn order(&mut self, path: &[String], old: Vec<&str>, new: Vec<&str>) {
+        if old != new {
+            self.push(path, Some(listed(&old)), Some(listed(&new)));
         }
     }
 
@@ -113,6 +121,18 @@ fn by_name(items: &[Node]) -> Option<ByName<'_>> {
     Some(named)
 }
 
+/// The names of the items that others have, too.
+fn names<'a>(items: &'a [Node], others: &ByName<'_>) -> Vec<&'a str> {
+    let names = items.iter().filter_map(|item| item.get("name").and_then(Node::as_str));
+    names.filter(|name| others.contains_key(name)).collect()
+}
+
+/// Names as a list in JSON.
+fn listed(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| json(&Node::string(*name))).collect();
+    format!("[{}]", names.join(","))
+}
+
 fn step_of_key(key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match !key.is_empty() && key.chars().all(is_plain) {
@@ -127,5 +147,33 @@ fn json(node: &Node) -> String {
         Ok(()) => text,
         // Values without a form in JSON are compared by their text.
         Err(_) => format!("{:?}", node.as_str().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::json_fields;
+
+    #[test]
+    fn another_order_of_named_items_is_a_difference() {
+        let list = |names: &[&str]| {
+            let items: Vec<_> = names.iter().map(|name| json!({"name": name, "v": 1})).collect();
+            json!({"spec": {"env": items}})
+        };
+        for (old, new, fields) in [
+            (&["a", "b"][..], &["a", "b"][..], &[][..]),
+            (&["a", "b"], &["b", "a"], &["spec.env"]),
+            (&["a", "b"], &["b", "c", "a"], &["spec.env[c]", "spec.env"]),
+            (&["a", "b", "c"], &["a", "c"], &["spec.env[b]"]),
+        ] {
+            let found = json_fields(&list(old), &list(new), false);
+            let paths: Vec<&str> = found.iter().map(|field| field.path.as_str()).collect();
+            assert_eq!(paths, fields, "{old:?} {new:?}");
+        }
+        let found = json_fields(&list(&["a", "b"]), &list(&["b", "a"]), false);
+        let olds: Vec<Option<&str>> = found.iter().map(|field| field.old.as_deref()).collect();
+        assert_eq!(olds, [Some(r#"["a","b"]"#)]);
     }
 }
