@@ -1,6 +1,7 @@
-//! The comparison of two states of a fleet.
+//! The comparison of two states of a fleet. Nothing is left out: if it finds no difference, both states have the same objects in the same
+//! Kustomizations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,51 +14,216 @@ use bumpwright_diff::{Field, Named, SecretMask, json_fields};
 /// The labels of the owner, which differ in an object that moved.
 const OWNER: &str = "kustomize.toolkit.fluxcd.io/";
 
+/// What differs between two states of the fleet of one entry.
+#[must_use]
+pub fn compare(old: &Fleet, new: &Fleet) -> FleetDiff {
+    let pairs = pairs(old, new);
+    let mut differences: Vec<Vec<ObjectDiff>> = vec![Vec::new(); pairs.len()];
+    let mut add = |at: usize, difference: Option<ObjectDiff>| {
+        if let Some(all) = differences.get_mut(at) {
+            all.extend(difference);
+        }
+    };
+    let mut left = Matched::default();
+    for (at, pair) in pairs.iter().enumerate() {
+        let own = pair.matched(at);
+        for (before, after) in &own.both {
+            add(at, changed(*before, *after));
+        }
+        left.old.extend(own.old);
+        left.new.extend(own.new);
+    }
+    // What one Kustomization has lost and another one has got has moved.
+    let left = matched(left.old, left.new);
+    for (before, after) in &left.both {
+        add(after.pair, Some(moved(*before, *after)));
+    }
+    for one in &left.new {
+        add(one.pair, Some(one.difference(ObjectChange::Added)));
+    }
+    for one in &left.old {
+        // A Kustomization that cannot be built removes nothing.
+        if pairs.get(one.pair).is_some_and(|pair| pair.problems()[1].is_none()) {
+            add(one.pair, Some(one.difference(ObjectChange::Removed)));
+        }
+    }
+    let all = pairs.iter().zip(differences);
+    FleetDiff {
+        entry: new.entry.clone(),
+        kustomizations: all.filter_map(|(pair, objects)| pair.difference(objects)).collect(),
+    }
+}
+
+/// A Kustomization in both states.
+struct Pair<'f> {
+    old: Option<&'f Node>,
+    new: Option<&'f Node>,
+}
+
+/// What makes two nodes of two states the same one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    Entry,
+    /// Namespace and name, or what gives it.
+    Named(String),
+}
+
+impl Identity {
+    fn of(node: &Node) -> Self {
+        match node.parent {
+            None => Self::Entry,
+            Some(_) => Self::Named(match node.name() {
+                Some(name) => name.to_string(),
+                None => node.path.clone(),
+            }),
+        }
+    }
+}
+
+/// The Kustomizations in the order of the new state, and then those that are gone.
+fn pairs<'f>(old: &'f Fleet, new: &'f Fleet) -> Vec<Pair<'f>> {
+    let mut olds: BTreeMap<Identity, VecDeque<&Node>> = BTreeMap::new();
+    for node in &old.nodes {
+        olds.entry(Identity::of(node)).or_default().push_back(node);
+    }
+    let mut pairs: Vec<Pair<'f>> = Vec::with_capacity(new.nodes.len());
+    for node in &new.nodes {
+        let before = olds.get_mut(&Identity::of(node)).and_then(VecDeque::pop_front);
+        pairs.push(Pair {
+            old: before,
+            new: Some(node),
+        });
+    }
+    for node in &old.nodes {
+        let is_gone = olds
+            .get(&Identity::of(node))
+            .is_some_and(|left| left.iter().any(|one| std::ptr::eq(*one, node)));
+        if is_gone {
+            pairs.push(Pair {
+                old: Some(node),
+                new: None,
+            });
+        }
+    }
+    pairs
+}
+
 /// An object of a state.
 #[derive(Clone, Copy)]
 struct Placed<'f> {
+    /// Its Kustomization.
+    pair: usize,
     node: &'f Node,
     object: &'f FleetObject,
 }
 
-/// The objects of a state by their names; several Kustomizations may have one.
-type Index<'f> = BTreeMap<Named, Vec<Placed<'f>>>;
+impl Placed<'_> {
+    fn difference(&self, change: ObjectChange) -> ObjectDiff {
+        ObjectDiff {
+            object: named(self.object),
+            change,
+            origin: self.object.origin.as_deref().map(str::to_owned),
+        }
+    }
+}
 
-/// What differs between two states of the fleet of one entry.
-#[must_use]
-pub fn compare(old: &Fleet, new: &Fleet) -> FleetDiff {
-    let sides = Sides {
-        old: index(old),
-        new: index(new),
+/// Objects of two states: those that are the same one, and the others.
+#[derive(Default)]
+struct Matched<'f> {
+    both: Vec<(Placed<'f>, Placed<'f>)>,
+    old: Vec<Placed<'f>>,
+    new: Vec<Placed<'f>>,
+}
+
+impl<'f> Matched<'f> {
+    /// Matches more of the others.
+    fn by<K: Ord>(mut self, key: impl Fn(&FleetObject) -> K) -> Self {
+        let mut olds: BTreeMap<K, VecDeque<usize>> = BTreeMap::new();
+        for (at, one) in self.old.iter().enumerate() {
+            olds.entry(key(one.object)).or_default().push_back(at);
+        }
+        let mut is_matched = vec![false; self.old.len()];
+        for one in std::mem::take(&mut self.new) {
+            let found = olds.get_mut(&key(one.object)).and_then(VecDeque::pop_front);
+            match found.and_then(|at| Some((self.old.get(at)?, is_matched.get_mut(at)?))) {
+                Some((before, is_matched)) => {
+                    *is_matched = true;
+                    self.both.push((*before, one));
+                }
+                None => self.new.push(one),
+            }
+        }
+        let mut is_matched = is_matched.into_iter();
+        self.old.retain(|_| !is_matched.next().unwrap_or_default());
+        self
+    }
+}
+
+/// Matches objects by their names, and generated ones with another hash by what is left of these.
+fn matched<'f>(old: Vec<Placed<'f>>, new: Vec<Placed<'f>>) -> Matched<'f> {
+    let none = Matched {
+        both: Vec::new(),
+        old,
+        new,
     };
-    let mut kustomizations = Vec::new();
-    for node in &new.nodes {
-        let before = counterpart(old, node);
-        kustomizations.extend(sides.node(before, Some(node)));
+    none.by(FleetObject::id).by(named)
+}
+
+impl<'f> Pair<'f> {
+    /// Why it has no objects before and after.
+    fn problems(&self) -> [Option<String>; 2] {
+        [self.old, self.new].map(|node| node.and_then(|node| node.product.as_ref().err().map(ToString::to_string)))
     }
-    for node in old.nodes.iter().filter(|node| counterpart(new, node).is_none()) {
-        kustomizations.extend(sides.node(Some(node), None));
+
+    fn matched(&self, at: usize) -> Matched<'f> {
+        if let (Some(old), Some(new)) = (self.old, self.new)
+            && let (Ok(before), Ok(after)) = (&old.product, &new.product)
+            && Arc::ptr_eq(before, after)
+        {
+            return Matched::default();
+        }
+        let placed = |node: Option<&'f Node>| -> Vec<Placed<'f>> {
+            let objects = node
+                .into_iter()
+                .flat_map(|node| node.objects().iter().map(move |object| (node, object)));
+            objects
+                .map(|(node, object)| Placed { pair: at, node, object })
+                .collect()
+        };
+        matched(placed(self.old), placed(self.new))
     }
-    FleetDiff {
-        entry: new.entry.clone(),
-        kustomizations,
+
+    /// With the objects that differ; none if nothing does.
+    fn difference(&self, mut objects: Vec<ObjectDiff>) -> Option<KustomizationDiff> {
+        objects.sort_by(|one, other| one.object.cmp(&other.object));
+        let presence = match (self.old, self.new) {
+            (None, _) => Presence::Added,
+            (_, None) => Presence::Removed,
+            _ => Presence::Both,
+        };
+        let problems = self.problems();
+        let differs = !objects.is_empty() || presence != Presence::Both || problems[0] != problems[1];
+        differs.then(|| KustomizationDiff {
+            name: self.new.or(self.old).map(Node::shown).unwrap_or_default(),
+            presence,
+            problems,
+            objects,
+        })
     }
 }
 
-/// The node of the same Kustomization in another state.
-fn counterpart<'f>(fleet: &'f Fleet, node: &Node) -> Option<&'f Node> {
-    match node.parent {
-        None => fleet.nodes.first(),
-        Some(_) => fleet.kustomization(&node.name()?),
-    }
+/// The difference of an object that a Kustomization has in both states; none if there is none.
+fn changed(old: Placed<'_>, new: Placed<'_>) -> Option<ObjectDiff> {
+    let fields = differing(old, new, false);
+    (!fields.is_empty()).then(|| new.difference(ObjectChange::Changed(fields)))
 }
 
-fn index(fleet: &Fleet) -> Index<'_> {
-    let mut index = Index::new();
-    for (node, object) in fleet.objects() {
-        index.entry(named(object)).or_default().push(Placed { node, object });
-    }
-    index
+/// The difference of an object that another Kustomization had.
+fn moved(old: Placed<'_>, new: Placed<'_>) -> ObjectDiff {
+    new.difference(ObjectChange::Moved {
+        from: old.node.shown(),
+        fields: differing(old, new, true),
+    })
 }
 
 /// The name of an object: of a generated one without its hash, since another value gives another one.
@@ -76,91 +242,12 @@ fn named(object: &FleetObject) -> Named {
     }
 }
 
-struct Sides<'f> {
-    old: Index<'f>,
-    new: Index<'f>,
-}
-
-impl Sides<'_> {
-    /// What differs in a Kustomization; none if nothing does.
-    fn node(&self, old: Option<&Node>, new: Option<&Node>) -> Option<KustomizationDiff> {
-        if let (Some(old), Some(new)) = (old, new)
-            && let (Ok(before), Ok(after)) = (&old.product, &new.product)
-            && Arc::ptr_eq(before, after)
-        {
-            return None;
-        }
-        let problem = |node: Option<&Node>| node.and_then(|node| node.product.as_ref().err().map(ToString::to_string));
-        let problems = [problem(old), problem(new)];
-        let mut objects = Vec::new();
-        // A Kustomization that cannot be built removes nothing.
-        if let Some(new) = new.filter(|new| new.product.is_ok()) {
-            objects.extend(new.objects().iter().filter_map(|object| self.present(old, new, object)));
-        }
-        if let Some(old) = old.filter(|_| problems[1].is_none()) {
-            objects.extend(old.objects().iter().filter_map(|object| self.gone(object)));
-        }
-        objects.sort_by(|one, other| one.object.cmp(&other.object));
-        let presence = match (old, new) {
-            (None, _) => Presence::Added,
-            (_, None) => Presence::Removed,
-            _ => Presence::Both,
-        };
-        let differs = !objects.is_empty() || presence != Presence::Both || problems[0] != problems[1];
-        differs.then(|| KustomizationDiff {
-            name: new.or(old).map(Node::shown).unwrap_or_default(),
-            presence,
-            problems,
-            objects,
-        })
-    }
-
-    /// The difference of an object of the new state.
-    fn present(&self, before: Option<&Node>, node: &Node, object: &FleetObject) -> Option<ObjectDiff> {
-        let name = named(object);
-        let known = self.old.get(&name).map_or(&[][..], Vec::as_slice);
-        let here = known
-            .iter()
-            .find(|placed| before.is_some_and(|before| std::ptr::eq(before, placed.node)));
-        let change = match here.or(known.first()) {
-            None => ObjectChange::Added,
-            Some(placed) => {
-                let has_moved = here.is_none();
-                let fields = differing(&name, *placed, Placed { node, object }, has_moved);
-                match has_moved {
-                    true => ObjectChange::Moved {
-                        from: placed.node.shown(),
-                        fields,
-                    },
-                    false if fields.is_empty() => return None,
-                    false => ObjectChange::Changed(fields),
-                }
-            }
-        };
-        Some(ObjectDiff {
-            object: name,
-            change,
-            origin: object.origin.as_deref().map(str::to_owned),
-        })
-    }
-
-    /// An object of the old state that the new one does not have anywhere.
-    fn gone(&self, object: &FleetObject) -> Option<ObjectDiff> {
-        let name = named(object);
-        let is_gone = !self.new.contains_key(&name);
-        is_gone.then(|| ObjectDiff {
-            object: name,
-            change: ObjectChange::Removed,
-            origin: object.origin.as_deref().map(str::to_owned),
-        })
-    }
-}
-
 /// The fields that differ, without confidential values.
-fn differing(name: &Named, old: Placed<'_>, new: Placed<'_>, has_moved: bool) -> Vec<Field> {
+fn differing(old: Placed<'_>, new: Placed<'_>, has_moved: bool) -> Vec<Field> {
     if old.object.value == new.object.value {
         return Vec::new();
     }
+    let name = new.object.id();
     let is_secret = name.group.is_empty() && name.kind == "Secret";
     let mut fields = match has_moved {
         true => json_fields(&unowned(&old.object.value), &unowned(&new.object.value), is_secret),
