@@ -27,12 +27,17 @@ fn differences(args: &Diff) -> Result<bool, String> {
     }
     let before = Opened::at(&args.reading, Some(&args.from))?;
     let after = before.other(&args.reading, args.to.as_deref())?;
+    if before.entries.is_empty() && after.entries.is_empty() {
+        return Err(before.no_entry());
+    }
+    // Of a misspelt one nothing would differ.
+    let is_nowhere = |entry: &&String| !before.has(entry) && !after.has(entry);
+    if let Some(entry) = before.entries.iter().chain(&after.entries).find(is_nowhere) {
+        return Err(format!("{entry}: neither of the two states has such a file or folder"));
+    }
     let memo = Memo::default();
     let old = before.fleets_or_none(&memo)?;
-    let memo = match before.changed(&after) {
-        Some(changed) => memo.after(&changed),
-        None => Memo::default(),
-    };
+    let memo = before.known_for(&memo, &after);
     let new = after.fleets_or_none(&memo)?;
     for fleet in old.iter().chain(&new) {
         fleet.problems.iter().for_each(|problem| complain(problem));

@@ -27,8 +27,8 @@ pub(super) struct Opened {
     pub(super) entries: Vec<String>,
     pub(super) settings: Settings,
     pub(super) outside: Arc<UserOutside>,
-    /// The files of a revision, and the revision: a commit id when it is on disk.
-    commit: Option<(Arc<SourceFiles>, String)>,
+    /// The files of a revision.
+    commit: Option<Arc<SourceFiles>>,
     place: Place,
 }
 
@@ -47,10 +47,22 @@ impl Opened {
     /// # Errors
     /// A folder, a file, a revision or a key that cannot be read; for users.
     pub(super) fn new(reading: &Reading) -> Result<Self, String> {
-        Self::at(reading, reading.revision.as_deref())
+        let opened = Self::at(reading, reading.revision.as_deref())?;
+        match opened.entries.is_empty() {
+            true => Err(opened.no_entry()),
+            false => Ok(opened),
+        }
     }
 
-    /// Opens a revision of the repository that the arguments name; its files on disk without one.
+    /// That no folder is found which a cluster reconciles.
+    pub(super) fn no_entry(&self) -> String {
+        let place = self.place.shown();
+        format!(
+            "{place}: no folder here has a Kustomization that reconciles it; name the folder that the cluster reconciles"
+        )
+    }
+
+    /// Opens a revision of the repository that the arguments name; its files on disk without one. It may have no entry.
     ///
     /// # Errors
     /// As [`Opened::new`]
@@ -86,7 +98,7 @@ impl Opened {
     ) -> Result<Self, String> {
         let commit = commit(&place, revision, &outside.network)?;
         let repository: Arc<dyn Repository> = match (&commit, &place) {
-            (Some((files, _)), _) => Arc::clone(files) as Arc<dyn Repository>,
+            (Some(files), _) => Arc::clone(files) as Arc<dyn Repository>,
             (None, Place::Disk(root)) => Arc::new(FolderTree::new(root).map_err(|error| error.to_string())?),
             (None, Place::Remote(url)) => return Err(format!("{}: its files are not on disk", url.clone_url())),
         };
@@ -106,12 +118,6 @@ impl Opened {
         };
         if entries.is_empty() {
             entries = fleet::entries(&*repository.tree());
-            if entries.is_empty() {
-                return Err(format!(
-                    "{}: no folder here has a Kustomization that reconciles it; name the folder that the cluster reconciles",
-                    place.shown()
-                ));
-            }
         }
         let mut settings = Settings::new(reading.memory());
         settings.strict_substitute = reading.strict_substitute;
@@ -149,6 +155,11 @@ impl Opened {
         self.entries.iter().map(view).collect()
     }
 
+    /// Whether the files have an entry.
+    pub(super) fn has(&self, entry: &str) -> bool {
+        self.repository.tree().canonical(&format!("/{entry}")).is_ok()
+    }
+
     /// The same for a comparison: an entry that does not exist has nothing.
     ///
     /// # Errors
@@ -156,7 +167,7 @@ impl Opened {
     pub(super) fn fleets_or_none(&self, memo: &Memo) -> Result<Vec<Fleet>, String> {
         let tree = self.repository.tree();
         let view = |entry: &String| match tree.canonical(&format!("/{entry}")) {
-            Err(TreeError::Missing(_)) => {
+            Err(TreeError::Missing(_) | TreeError::File(_)) => {
                 let mut fleet = Fleet::default();
                 fleet.entry.clone_from(entry);
                 Ok(fleet)
@@ -166,41 +177,14 @@ impl Opened {
         self.entries.iter().map(view).collect()
     }
 
-    /// The paths whose files differ in another state of the repository, for [`Memo::after`]; none when that is not known.
-    pub(super) fn changed(&self, other: &Self) -> Option<Vec<String>> {
-        match (&self.commit, &other.commit, &self.place) {
-            (Some((one, _)), Some((other, _)), _) => Some(one.changed(other)),
-            (None, None, _) => Some(Vec::new()),
-            (Some((_, commit)), None, Place::Disk(root)) | (None, Some((_, commit)), Place::Disk(root)) => {
-                changed_on_disk(root, commit)
-            }
-            _ => None,
+    /// The builds of this state that may be those of another one, too.
+    pub(super) fn known_for(&self, builds: &Memo, other: &Self) -> Memo {
+        match (&self.commit, &other.commit) {
+            (Some(one), Some(other)) => builds.after(&one.changed(other)),
+            // Git's own comparison with the files on disk sees them through filters, and leaves out what it was told not to look at.
+            _ => builds.after_state(Arc::clone(&self.repository)),
         }
     }
-}
-
-/// The paths of a folder whose files differ from those of a commit. None when other files may be ignored.
-fn changed_on_disk(root: &Path, commit: &str) -> Option<Vec<String>> {
-    let list = |arguments: &[&str]| {
-        let output = git_without_fetches(root).args(arguments).output().ok()?;
-        let text = String::from_utf8(output.stdout)
-            .ok()
-            .filter(|_| output.status.success())?;
-        Some(text.split_terminator('\0').map(str::to_owned).collect::<Vec<String>>())
-    };
-    let mut changed = list(&[
-        "diff",
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--relative",
-        commit,
-        "--",
-    ])?;
-    changed.extend(list(&["ls-files", "--others", "-z"])?);
-    let is_rule = |path: &String| path.ends_with(".sourceignore");
-    (!changed.iter().any(is_rule)).then_some(changed)
 }
 
 impl Place {
@@ -234,12 +218,8 @@ fn not_one(entry: Option<&String>) -> String {
     format!("{entry}: not of the same repository and revision as the entries before; run the command for each")
 }
 
-/// The files of a revision, and its name; none for those on disk.
-fn commit(
-    place: &Place,
-    revision: Option<&str>,
-    network: &Network,
-) -> Result<Option<(Arc<SourceFiles>, String)>, String> {
+/// The files of a revision; none for those on disk.
+fn commit(place: &Place, revision: Option<&str>, network: &Network) -> Result<Option<Arc<SourceFiles>>, String> {
     let (url, folder) = match (place, revision) {
         (Place::Disk(_), None) => return Ok(None),
         (Place::Disk(root), Some(revision)) => {
@@ -265,7 +245,7 @@ fn commit(
         };
     }
     let files = SourceFiles::new(files, None, None)?;
-    Ok(Some((Arc::new(files), url.reference)))
+    Ok(Some(Arc::new(files)))
 }
 
 /// `KIND/NAMESPACE/NAME=DIR`.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::repository::{Reads, Recorder, Repository};
+use super::reads::{Answers, BuildFiles, Reads, Recorder};
 use super::settings::Settings;
 use super::view::{FleetObject, Problem, Product};
 use bumpwright_api::{Kustomization, PostBuild, SubstituteReference};
@@ -22,25 +22,21 @@ use bumpwright_substitute::Variables;
 /// The objects that `substituteFrom` names, as far as the fleet has them, in its order.
 pub(super) type References = Vec<Option<Arc<Value>>>;
 
-/// Builds a Kustomization from the files of its source. The paths that it looked at are returned in any case: those of a build that fails
-/// say when it may succeed. They are those of the repository, which other `files` may come from.
+/// Builds a Kustomization from the files of its source. What these have answered is returned in any case: for a build that fails
+/// it says when it may succeed.
 pub(super) fn build(
     kustomization: &Kustomization,
     references: &References,
-    (tree, files): (&dyn Tree, Option<&dyn Repository>),
+    files: BuildFiles<'_>,
     world: &dyn World,
     settings: &Settings,
-) -> (Result<Product, Problem>, Reads) {
-    let recorder = Recorder::new(tree);
+) -> (Result<Product, Problem>, Answers) {
+    let recorder = Recorder::new(files);
     let built = built(kustomization, references, &recorder, world, settings);
-    let reads = recorder.into_reads();
-    let reads = match files {
-        Some(files) => reads.translated(files),
-        None => reads,
-    };
+    let answers = recorder.into_answers();
     let built = built.map_err(Problem::Build);
-    let product = built.map(|built| product(kustomization, built, reads.clone()));
-    (product, reads)
+    let product = built.map(|built| product(kustomization, built, answers.reads(files.source)));
+    (product, answers)
 }
 
 /// The objects of a build.

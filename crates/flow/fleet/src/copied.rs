@@ -50,6 +50,10 @@ impl Repository for Here<'_> {
     fn origins(&self, path: &str) -> Vec<String> {
         vec![format!("/{}", clean(&format!("{}/{path}", self.folder)))]
     }
+
+    fn copied_from(&self, path: &str) -> Option<String> {
+        self.origins(path).pop()
+    }
 }
 
 /// A directory of a tree as the root.
@@ -258,6 +262,13 @@ impl Repository for Copied<'_> {
             Some(self.sources.get(copy.source)?.origins(&from))
         });
         found.flatten().collect()
+    }
+
+    fn copied_from(&self, path: &str) -> Option<String> {
+        match self.names.file(path).ok()? {
+            Place::In { source, path } => self.sources.get(*source)?.copied_from(path),
+            Place::Bytes(_) => None,
+        }
     }
 }
 

@@ -99,7 +99,7 @@ fn is_built(node: Option<&Node>) -> bool {
 fn is_read(pair: &Pair<'_>, memo: &Memo, path: &str) -> bool {
     let reads = |node: &Node| match &node.product {
         Ok(product) => product.reads.contains(path),
-        Err(_) => memo.is_affected(&memo_name(pair), &[path.to_owned()]),
+        Err(_) => memo.looks_at(&memo_name(pair), &[path.to_owned()]),
     };
     [pair.before, pair.after].into_iter().flatten().any(reads)
 }

@@ -67,18 +67,46 @@ impl SourceFiles {
         }
     }
 
-    /// The paths whose content differs between two commits of a repository, and those that only one of them has; without a leading slash.
+    /// The paths, without a leading slash, of files whose content may differ between two commits of a repository: those that the ignore
+    /// rules leave out as well, since a source may have rules of its own. Files that only one of them has need not be among them.
     #[must_use]
     pub fn changed(&self, other: &Self) -> Vec<String> {
-        let is_same = |path: &str, content: &Content| match (content, other.names.file(path)) {
-            (Content::Blob { id, .. }, Ok(Content::Blob { id: other, .. })) => id == other,
-            _ => false,
-        };
-        let differ = self.names.files().filter(|(path, content)| !is_same(path, content));
-        let added = other.names.files().filter(|(path, _)| self.names.file(path).is_err());
-        let paths = differ.chain(added).map(|(path, _)| path.trim_start_matches('/'));
-        paths.map(str::to_owned).collect()
+        let mut changed = Vec::new();
+        // The same files have one lock.
+        if !Arc::ptr_eq(&self.fetched, &other.fetched) {
+            let one = self.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+            let other = other.fetched.files.lock().unwrap_or_else(PoisonError::into_inner);
+            add_changed(&one.root, &other.root, &mut String::new(), &mut changed);
+        }
+        changed
     }
+}
+
+/// Adds the paths of the files that two folders have and whose content may differ.
+fn add_changed(one: &Directory, other: &Directory, path: &mut String, changed: &mut Vec<String>) {
+    for (bytes, node) in &one.entries {
+        let (Ok(name), Some(other)) = (std::str::from_utf8(bytes), other.entries.get(bytes)) else {
+            continue;
+        };
+        let length = path.len();
+        if length > 0 {
+            path.push('/');
+        }
+        path.push_str(name);
+        match (node, other) {
+            (Node::Directory(one), Node::Directory(other)) => add_changed(one, other, path, changed),
+            (Node::File(one), Node::File(other)) if !is_same(&one.content, &other.content) => {
+                changed.push(path.clone())
+            }
+            _ => {}
+        }
+        path.truncate(length);
+    }
+}
+
+/// Whether two contents are known to be the same.
+fn is_same(one: &Content, other: &Content) -> bool {
+    matches!((one, other), (Content::Blob { id: one, .. }, Content::Blob { id: other, .. }) if one == other)
 }
 
 fn rules(files: &Files, ignore: Option<&str>) -> Result<IgnoreRules, String> {

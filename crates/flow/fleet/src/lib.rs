@@ -23,6 +23,7 @@ mod images;
 mod impact;
 mod instance;
 mod memo;
+mod reads;
 mod rebuild;
 mod repository;
 mod search;
@@ -39,7 +40,8 @@ pub use check::{CheckSettings, UnmatchedPatch, check, checked, is_unmatched_patc
 pub use entry::{clean, entries};
 pub use files::SourceFiles;
 pub use memo::Memo;
-pub use repository::{Changed, Outside, Reads, Repository};
+pub use reads::Reads;
+pub use repository::{Changed, Outside, Repository};
 pub use server::{Asker, DryRun, DryRuns, NotAsked, asked, judged};
 pub use settings::{GivenSource, KUSTOMIZATIONS, OBJECTS, Settings};
 pub use source::{Identity, Source, SourceObject};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::build::References;
-use super::repository::Reads;
+use super::reads::{Answers, BuildFiles, OpenedBytes, Reads, SameBytes};
+use super::repository::Repository;
 use super::source::Source;
 use super::view::{Problem, Product};
 use bumpwright_api::{Kustomization, ObjectName};
@@ -12,10 +13,20 @@ use bumpwright_api::{Kustomization, ObjectName};
 /// Builds by what they depend on: the Kustomization, its source, its variables, and the files.
 #[derive(Debug, Default)]
 pub struct Memo {
-    known: Mutex<HashMap<ObjectName, Vec<Known>>>,
+    known: Mutex<Builds>,
+    /// Those of an earlier state of the files: each is good if its files give the same answers now.
+    earlier: Option<Earlier>,
 }
 
-#[derive(Clone, Debug)]
+type Builds = HashMap<ObjectName, Vec<Arc<Known>>>;
+
+#[derive(Debug)]
+struct Earlier {
+    builds: Builds,
+    bytes: SameBytes,
+}
+
+#[derive(Debug)]
 struct Known {
     kustomization: Kustomization,
     source: Source,
@@ -23,68 +34,126 @@ struct Known {
     files: String,
     references: References,
     product: Result<Arc<Product>, Problem>,
-    reads: Arc<Reads>,
+    /// What the files have answered; none for those that have nothing of the repository.
+    answers: Option<Answers>,
+    /// The paths that a build which fails has looked at.
+    failed_reads: Reads,
+}
+
+impl Known {
+    fn reads(&self) -> &Reads {
+        match &self.product {
+            Ok(product) => &product.reads,
+            Err(_) => &self.failed_reads,
+        }
+    }
+}
+
+/// What a build depends on besides the content of its files.
+#[derive(Clone, Copy)]
+pub(super) struct BuildInput<'i> {
+    pub(super) kustomization: &'i Kustomization,
+    pub(super) source: &'i Source,
+    /// What the files depend on.
+    pub(super) key: &'i str,
+    pub(super) references: &'i References,
+    /// Whether the files have something of the repository.
+    pub(super) is_of_repository: bool,
+}
+
+impl BuildInput<'_> {
+    fn is_that_of(&self, known: &Known) -> bool {
+        known.kustomization == *self.kustomization
+            && known.source == *self.source
+            && known.files == self.key
+            && known.references == *self.references
+    }
 }
 
 impl Memo {
-    /// Those builds that a change of these files of the repository does not affect: paths from its root, without a leading slash.
+    /// The builds for a state of the repository in which these files may have other bytes: paths from its root, without a leading slash.
+    /// Which files there are need not be the same either.
     #[must_use]
     pub fn after(&self, changed: &[String]) -> Self {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Builds of other sources have read nothing of the repository.
-        let stays = |known: &&Known| !changed.iter().any(|path| known.reads.is_affected_by(path));
-        let kept = known.iter().map(|(name, all)| {
-            let all: Vec<Known> = all.iter().filter(stays).cloned().collect();
-            (name.clone(), all)
-        });
+        let changed = changed.iter().map(|path| format!("/{}", path.trim_start_matches('/')));
+        self.in_state(SameBytes::AllBut(changed.collect()))
+    }
+
+    /// The builds for another state of the repository: files that a build has read are compared with those of this `earlier` state.
+    #[must_use]
+    pub fn after_state(&self, earlier: Arc<dyn Repository>) -> Self {
+        self.in_state(SameBytes::AsIn(earlier))
+    }
+
+    fn in_state(&self, bytes: SameBytes) -> Self {
+        let builds = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Self {
-            known: Mutex::new(kept.collect()),
+            known: Mutex::default(),
+            earlier: Some(Earlier { builds, bytes }),
         }
     }
 
-    /// Whether a change of these files may change a build of a Kustomization, one that fails included.
+    /// Whether builds of a Kustomization, those that fail included, look at one of these files.
     #[must_use]
-    pub fn is_affected(&self, name: &ObjectName, changed: &[String]) -> bool {
+    pub fn looks_at(&self, name: &ObjectName, files: &[String]) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = known.get(name).into_iter().flatten();
-        all.any(|known| changed.iter().any(|path| known.reads.is_affected_by(path)))
+        all.any(|known| files.iter().any(|path| known.reads().contains(path)))
     }
 
-    /// A build of the same input.
+    /// The bytes of the earlier state, for one thread.
+    pub(super) fn earlier_bytes(&self) -> Option<OpenedBytes<'_>> {
+        Some(self.earlier.as_ref()?.bytes.opened())
+    }
+
+    /// A build of the same input and the same files.
     pub(super) fn get(
         &self,
-        kustomization: &Kustomization,
-        (source, files): (&Source, &str),
-        references: &References,
+        input: BuildInput<'_>,
+        files: BuildFiles<'_>,
+        bytes: Option<&OpenedBytes<'_>>,
     ) -> Option<Result<Arc<Product>, Problem>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = known.get(&kustomization.metadata.object_name())?;
-        let same = |known: &&Known| {
-            known.kustomization == *kustomization
-                && known.source == *source
-                && known.files == files
-                && known.references == *references
+        let name = input.kustomization.metadata.object_name();
+        let here = |builds: &Builds| builds.get(&name)?.iter().find(|one| input.is_that_of(one)).cloned();
+        let known = here(&self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(known) = known {
+            return Some(known.product.clone());
+        }
+        let (earlier, bytes) = (self.earlier.as_ref()?, bytes?);
+        let mut candidates = earlier.builds.get(&name)?.iter().filter(|one| input.is_that_of(one));
+        let holds = |known: &&Arc<Known>| {
+            let answers = known.answers.as_ref();
+            answers.is_none_or(|answers| answers.hold(files, bytes))
         };
-        all.iter().find(same).map(|known| known.product.clone())
+        let found = candidates.find(holds)?;
+        self.add(name, Arc::clone(found));
+        Some(found.product.clone())
     }
 
     pub(super) fn put(
         &self,
-        kustomization: &Kustomization,
-        (source, files): (&Source, &str),
-        references: &References,
+        input: BuildInput<'_>,
+        files: BuildFiles<'_>,
         product: &Result<Arc<Product>, Problem>,
-        reads: Reads,
+        answers: Answers,
     ) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = known.entry(kustomization.metadata.object_name()).or_default();
-        all.push(Known {
-            kustomization: kustomization.clone(),
-            source: source.clone(),
-            files: files.to_owned(),
-            references: references.clone(),
+        let known = Known {
+            kustomization: input.kustomization.clone(),
+            source: input.source.clone(),
+            files: input.key.to_owned(),
+            references: input.references.clone(),
             product: product.clone(),
-            reads: Arc::new(reads),
-        });
+            failed_reads: match product {
+                Ok(_) => Reads::default(),
+                Err(_) => answers.reads(files.source),
+            },
+            answers: input.is_of_repository.then_some(answers),
+        };
+        self.add(input.kustomization.metadata.object_name(), Arc::new(known));
+    }
+
+    fn add(&self, name: ObjectName, known: Arc<Known>) {
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(name).or_default().push(known);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::build::build;
 use super::entry;
+use super::reads::BuildFiles;
 use super::repository::{Outside, Repository};
 use super::settings::Settings;
 use super::source::Source;
@@ -26,5 +27,9 @@ pub(super) fn rebuild(
     let ignoring = node.ignore.as_deref().map(|ignore| repository.ignoring(ignore));
     let ignoring = ignoring.transpose().map_err(Problem::Source)?;
     let tree = ignoring.as_deref().unwrap_or(repository).tree();
-    build(&kustomization, &references, (&*tree, None), &*outside.world(), settings).0
+    let files = BuildFiles {
+        tree: &*tree,
+        source: None,
+    };
+    build(&kustomization, &references, files, &*outside.world(), settings).0
 }

@@ -1,8 +1,7 @@
 //! The files of the repository, and what a fleet needs besides them.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use super::source::SourceObject;
 use bumpwright_build::FolderTree;
-use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World, path};
+use bumpwright_kustomize::tree::{ResolvedPath, Tree, TreeError, World};
 
 /// The files of a source, as its artifact has them.
 pub trait Repository: Send + Sync {
@@ -27,6 +26,12 @@ pub trait Repository: Send + Sync {
     fn origins(&self, path: &str) -> Vec<String> {
         let _ = path;
         Vec::new()
+    }
+
+    /// The path of the fleet's repository whose bytes a file has; none for files from elsewhere and for those that are made of several.
+    fn copied_from(&self, path: &str) -> Option<String> {
+        let _ = path;
+        None
     }
 }
 
@@ -54,6 +59,10 @@ impl<R: Repository + ?Sized> Repository for Arc<R> {
 
     fn origins(&self, path: &str) -> Vec<String> {
         (**self).origins(path)
+    }
+
+    fn copied_from(&self, path: &str) -> Option<String> {
+        (**self).copied_from(path)
     }
 }
 
@@ -90,100 +99,6 @@ impl Tree for Borrowed<'_> {
 
     fn name(&self) -> Option<String> {
         self.0.name()
-    }
-}
-
-/// The paths that a build has looked at: it gives the same again unless one of them changes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
-    /// Files that were read, and paths that were looked up, whether they exist or not.
-    paths: BTreeSet<Box<str>>,
-    /// Directories that were listed.
-    listed: BTreeSet<Box<str>>,
-}
-
-impl Reads {
-    /// Whether a change at `changed`, a path from the root without a leading slash, may change the build.
-    #[must_use]
-    pub fn is_affected_by(&self, changed: &str) -> bool {
-        let changed = format!("/{}", changed.trim_start_matches('/'));
-        self.paths.contains(changed.as_str()) || self.listed.contains(path::parent(&changed))
-    }
-
-    /// Whether a file was looked at: a path from the root without a leading slash.
-    #[must_use]
-    pub fn contains(&self, file: &str) -> bool {
-        self.paths
-            .contains(format!("/{}", file.trim_start_matches('/')).as_str())
-    }
-
-    /// The same in the fleet's repository, for a build from files that were copied from it.
-    pub(super) fn translated(&self, files: &dyn Repository) -> Self {
-        let translate = |paths: &BTreeSet<Box<str>>| {
-            let origins = paths.iter().flat_map(|path| files.origins(path));
-            origins.map(String::into_boxed_str).collect()
-        };
-        Self {
-            paths: translate(&self.paths),
-            listed: translate(&self.listed),
-        }
-    }
-
-    /// The paths that were looked at, without a leading slash.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.paths.iter().map(|path| path.trim_start_matches('/'))
-    }
-}
-
-/// A tree that keeps what is read from it.
-pub(super) struct Recorder<'t> {
-    tree: &'t dyn Tree,
-    reads: RefCell<Reads>,
-}
-
-impl<'t> Recorder<'t> {
-    pub(super) fn new(tree: &'t dyn Tree) -> Self {
-        Self {
-            tree,
-            reads: RefCell::default(),
-        }
-    }
-
-    pub(super) fn into_reads(self) -> Reads {
-        self.reads.into_inner()
-    }
-
-    fn record(&self, path: &str) {
-        let mut reads = self.reads.borrow_mut();
-        if !reads.paths.contains(path) {
-            reads.paths.insert(path.into());
-        }
-    }
-}
-
-impl Tree for Recorder<'_> {
-    fn read(&self, path: &str) -> Result<Cow<'_, [u8]>, TreeError> {
-        self.record(path);
-        self.tree.read(path)
-    }
-
-    fn canonical(&self, path: &str) -> Result<ResolvedPath, TreeError> {
-        self.record(path);
-        self.tree.canonical(path)
-    }
-
-    fn list(&self, directory: &str) -> Result<Vec<String>, TreeError> {
-        self.reads.borrow_mut().listed.insert(directory.into());
-        self.tree.list(directory)
-    }
-
-    fn on_disk(&self, path: &str) -> Result<PathBuf, TreeError> {
-        self.tree.on_disk(path)
-    }
-
-    /// Paths in errors begin at the root.
-    fn name(&self) -> Option<String> {
-        Some(".".to_owned())
     }
 }
 

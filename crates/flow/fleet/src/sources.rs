@@ -127,6 +127,11 @@ impl Plan {
         self.any(&|plan| matches!(plan, Self::Outside { .. }))
     }
 
+    /// Whether something comes from the repository itself.
+    pub(super) fn is_of_repository(&self) -> bool {
+        self.any(&|plan| matches!(plan, Self::Here { .. }))
+    }
+
     /// Whether a Secret for a fetch is not in the fleet.
     pub(super) fn lacks_secret(&self) -> bool {
         self.any(&|plan| matches!(plan, Self::Outside { lacks: true, .. }))

@@ -234,8 +234,9 @@ impl Attempt<'_> {
             push_on_timeout,
         } = self.verifier.verification;
         let changed = self.paths();
-        let new_memo = self.memo.after(&changed);
         let before = self.fleets(self.base, self.memo).map_err(refused)?;
+        // What the base has just been built from is known by now.
+        let new_memo = self.memo.after(&changed);
         let files = self.changed(self.files(self.proposal.files));
         let after = self.fleets(&files, &new_memo).map_err(refused)?;
         let pairs = pairs(&before, &after);
@@ -325,7 +326,7 @@ impl Attempt<'_> {
     /// Whether a Kustomization that reads a changed file fails before and after.
     fn is_unbuilt(&self, pair: &Pair<'_>, memo: &Memo) -> bool {
         let fails = |node: Option<&Node>| node.is_some_and(|node| failure(node).is_some());
-        fails(pair.before) && fails(pair.after) && memo.is_affected(&memo_name(pair), &self.paths())
+        fails(pair.before) && fails(pair.after) && memo.looks_at(&memo_name(pair), &self.paths())
     }
 
     /// The error for builds that fail with the commit only, and the fields that cause it.
@@ -355,7 +356,7 @@ impl Attempt<'_> {
             let name = memo_name(pair);
             let is_read = |n: &usize| {
                 let change = self.proposal.changes.get(*n);
-                change.is_some_and(|change| memo.is_affected(&name, &[self.path(&change.path)]))
+                change.is_some_and(|change| memo.looks_at(&name, &[self.path(&change.path)]))
             };
             let all: Vec<usize> = (0..self.proposal.changes.len()).collect();
             let read: Vec<usize> = all.iter().copied().filter(is_read).collect();

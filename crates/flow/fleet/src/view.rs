@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::build::References;
-use super::repository::Reads;
+use super::reads::Reads;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_kustomize::LostItems;

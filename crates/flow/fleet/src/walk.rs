@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use super::build::{References, build};
 use super::entry::{self, clean};
 use super::instance;
-use super::memo::Memo;
-use super::repository::{Outside, Reads, Repository};
+use super::memo::{BuildInput, Memo};
+use super::reads::{BuildFiles, OpenedBytes, Reads};
+use super::repository::{Outside, Repository};
 use super::settings::Settings;
 use super::source::{Source, SourceObject};
 use super::sources::{Plan, SOURCE_GROUP, SourceTree, Sources};
@@ -445,11 +446,15 @@ impl<'a> Walk<'a> {
             // The trees of this thread, by what their files depend on.
             let mut trees: BTreeMap<&str, Box<dyn Tree + '_>> = BTreeMap::new();
             let world = self.outside.world();
+            let bytes = self.memo.earlier_bytes();
             while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let Some(files) = &job.files else { continue };
                 let tree = trees.entry(job.key.as_str()).or_insert_with(|| files.tree());
-                let copied = (job.source != Source::This).then_some(&**files);
-                let one = self.one(job, (&**tree, copied), &*world);
+                let files = BuildFiles {
+                    tree: &**tree,
+                    source: (job.source != Source::This).then_some(&**files),
+                };
+                let one = self.one(job, files, bytes.as_ref(), &*world);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push(one);
             }
         };
@@ -465,10 +470,16 @@ impl<'a> Walk<'a> {
         done.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn one(&self, job: &Job<'a>, files: (&dyn Tree, Option<&dyn Repository>), world: &dyn World) -> Done {
+    fn one(&self, job: &Job<'a>, files: BuildFiles<'_>, bytes: Option<&OpenedBytes<'_>>, world: &dyn World) -> Done {
         let begun = Instant::now();
-        let source = (&job.source, job.key.as_str());
-        if let Some(product) = self.memo.get(&job.kustomization, source, &job.references) {
+        let input = BuildInput {
+            kustomization: &job.kustomization,
+            source: &job.source,
+            key: &job.key,
+            references: &job.references,
+            is_of_repository: job.plan.is_of_repository(),
+        };
+        if let Some(product) = self.memo.get(input, files, bytes) {
             return Done {
                 node: job.node,
                 product,
@@ -482,10 +493,9 @@ impl<'a> Walk<'a> {
                 took: Duration::ZERO,
             };
         }
-        let (product, reads) = build(&job.kustomization, &job.references, files, world, self.settings);
+        let (product, answers) = build(&job.kustomization, &job.references, files, world, self.settings);
         let product = product.map(Arc::new);
-        self.memo
-            .put(&job.kustomization, source, &job.references, &product, reads);
+        self.memo.put(input, files, &product, answers);
         Done {
             node: job.node,
             product,
