@@ -18,6 +18,8 @@ mod fleet;
 mod fleet_accept;
 mod fleet_check;
 mod fleet_check_makers;
+mod fleet_diff;
+mod fleet_entries;
 mod help;
 mod init;
 mod kustomize;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::instance;
 use super::settings::GivenSource;
 use super::source::SourceObject;
+use super::sources::SOURCE_GROUP;
 use super::view::FleetObject;
 use bumpwright_api::Kustomization;
 use bumpwright_kustomize::tree::{Tree, path};
@@ -98,6 +99,16 @@ pub(super) fn own_in_files(
 /// # Errors
 /// The file is not YAML, with its place.
 pub(super) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
+    let mut objects = documents(tree, file)?;
+    objects.retain(|object| object.value.get("kind").is_some());
+    Ok(objects)
+}
+
+/// The documents of a file and the items of its lists, with their places.
+///
+/// # Errors
+/// As [`of_file`]
+fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
     let bytes = tree.read(&format!("/{file}")).map_err(|error| error.to_string())?;
     let mut files = Files::default();
     let id = files.add(file);
@@ -105,7 +116,7 @@ pub(super) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, S
         Some(place) => format!("{place}: {error}"),
         None => format!("{file}: {error}"),
     })?;
-    let mut objects = Vec::new();
+    let mut all = Vec::new();
     for node in nodes {
         let origin = files.show(node.place).map(String::into_boxed_str);
         let mut json = String::new();
@@ -115,20 +126,22 @@ pub(super) fn of_file(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, S
             Some(items) => std::mem::take(items),
             None => vec![value],
         };
-        let named = values.into_iter().filter(|value| value.get("kind").is_some());
-        objects.extend(named.map(|value| FleetObject {
+        all.extend(values.into_iter().map(|value| FleetObject {
             value,
             origin: origin.clone(),
         }));
     }
-    Ok(objects)
+    Ok(all)
 }
 
-/// The entries of a repository: folders whose Kustomization reconciles the folder itself, as `flux bootstrap` makes them.
+/// The entries of a repository: folders that a cluster reconciles, as `flux bootstrap` or Flux's operator sets it up.
+///
+/// What makes a folder one is the object of a GitRepository beside a Kustomization from it that builds the folder: somebody has to apply both.
+/// Kustomizations that a cluster gets from its own folder name the GitRepository only, and may build a folder above their file as well.
 #[must_use]
 pub fn entries(tree: &dyn Tree) -> Vec<String> {
     let files = yaml_files(tree, "/");
-    let mut found: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file)).collect();
+    let mut found: Vec<String> = files.iter().flat_map(|file| entries_in(tree, file, &files)).collect();
     found.sort();
     found.dedup();
     found
@@ -161,25 +174,74 @@ fn is_yaml(name: &str) -> bool {
     [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
 }
 
-/// The folders of the Kustomizations in a file that build a folder above the file, from a GitRepository in the same file: what syncs a
-/// cluster with its folder. An operator makes both of a FluxInstance.
-fn entries_in(tree: &dyn Tree, file: &str) -> Vec<String> {
+/// The entries by a file among all YAML files.
+fn entries_in(tree: &dyn Tree, file: &str, files: &[String]) -> Vec<String> {
     let holds = |word: &str| mentions(tree, file, word);
     let has_kustomization = holds(GROUP) && holds("GitRepository");
-    if !has_kustomization && !holds("FluxInstance") {
+    let has_instance =
+        holds("FluxInstance") || holds(instance::CHART) || (holds("instance:") && holds("sync:") && holds("path:"));
+    if !has_kustomization && !has_instance {
         return Vec::new();
     }
-    let Ok(objects) = of_file(tree, file.trim_start_matches('/')) else {
+    let Ok(documents) = documents(tree, file.trim_start_matches('/')) else {
         return Vec::new();
     };
-    let folders = objects.iter().filter_map(|object| {
-        if is_kustomization(&object.value) && has_kustomization {
-            return Some(clean(&parse(&object.value).ok()?.spec.path));
+    let objects: Vec<&Value> = documents.iter().map(|document| &document.value).collect();
+    let synced = objects.iter().filter_map(|object| synced(object));
+    let is_folder = |path: &String| tree.canonical(&format!("/{path}")).is_ok_and(|found| found.directory);
+    let mut found: Vec<String> = synced.filter(is_folder).collect();
+    let kustomizations = objects.iter().filter(|object| is_kustomization(object));
+    for kustomization in kustomizations.filter_map(|object| parse(object).ok()) {
+        let folder = clean(&kustomization.spec.path);
+        let is_above = path::is_within(path::parent(file), &format!("/{folder}"));
+        if is_above && has_source(tree, &kustomization, (file, &objects), files) {
+            found.push(folder);
         }
-        let path = object.value.pointer("/spec/sync/path").and_then(Value::as_str)?;
-        instance::is_instance(&object.value).then(|| clean(path))
-    });
-    let folders =
-        folders.filter(|folder| path::is_within(path::parent(file), &format!("/{folder}")) && !folder.is_empty());
-    folders.collect()
+    }
+    found.retain(|folder| !folder.is_empty());
+    found
+}
+
+/// The folder that an instance of Flux's operator syncs: the object, a Helm release of its chart, or values for that.
+fn synced(object: &Value) -> Option<String> {
+    let sync = match bumpwright_api::group_kind(object) {
+        _ if instance::is_instance(object) => object.pointer("/spec/sync"),
+        ("helm.toolkit.fluxcd.io", "HelmRelease") => object.pointer("/spec/values/instance/sync"),
+        _ if object.get("kind").is_none() => object.pointer("/instance/sync"),
+        _ => None,
+    }?;
+    let text = |field: &str| sync.get(field)?.as_str().filter(|text| !text.is_empty());
+    text("url")?;
+    text("path").map(clean)
+}
+
+/// Whether the source of a Kustomization is an object in its file, or in another file of the same folder.
+fn has_source(
+    tree: &dyn Tree,
+    kustomization: &Kustomization,
+    (file, objects): (&str, &[&Value]),
+    files: &[String],
+) -> bool {
+    let name = kustomization.source();
+    let is_source = |object: &Value| {
+        let id = bumpwright_api::ObjectId::of(object);
+        let is_there = id.name.namespace.is_empty() || id.name.namespace == name.namespace;
+        (id.group.as_str(), id.kind.as_str()) == (SOURCE_GROUP, "GitRepository")
+            && id.name.name == name.name
+            && is_there
+    };
+    if kustomization.spec.source_ref.kind != "GitRepository" {
+        return false;
+    }
+    if objects.iter().any(|object| is_source(object)) {
+        return true;
+    }
+    let beside = files
+        .iter()
+        .filter(|other| *other != file && path::parent(other) == path::parent(file));
+    let mut beside = beside.filter(|other| mentions(tree, other, SOURCE_GROUP));
+    beside.any(|other| {
+        let objects = of_file(tree, other.trim_start_matches('/')).unwrap_or_default();
+        objects.iter().any(|object| is_source(&object.value))
+    })
 }

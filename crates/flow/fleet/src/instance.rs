@@ -1,19 +1,149 @@
-//! The source and the Kustomization that flux-operator makes of a FluxInstance (`spec.sync`).
+//! The source and the Kustomization that flux-operator makes of a FluxInstance (`spec.sync`). The instance may be one that a Helm release
+//! of the operator's chart `flux-instance` makes of its values.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::build::built;
 use super::entry;
 use super::settings::Settings;
-use super::view::FleetObject;
+use super::source::SourceObject;
+use super::sources::SOURCE_GROUP;
+use super::view::{Fleet, FleetObject};
 use bumpwright_api::{Kustomization, ObjectName, group_kind};
 use bumpwright_kustomize::tree::{MemoryTree, Sealed};
+use bumpwright_yaml::{FileId, read_resources, write_json};
 
 const GROUP: &str = "fluxcd.controlplane.io";
+
+/// The chart that makes an instance of its values.
+pub(super) const CHART: &str = "flux-instance";
 
 /// Whether an object is a FluxInstance that syncs something.
 pub(super) fn is_instance(object: &Value) -> bool {
     group_kind(object) == (GROUP, "FluxInstance") && object.pointer("/spec/sync").is_some_and(Value::is_object)
+}
+
+/// The FluxInstance that an object is, or that its chart makes; none if it syncs nothing.
+pub(super) fn of(object: &FleetObject, fleet: &Fleet) -> Option<FleetObject> {
+    if is_instance(&object.value) {
+        return Some(object.clone());
+    }
+    if group_kind(&object.value) != ("helm.toolkit.fluxcd.io", "HelmRelease") {
+        return None;
+    }
+    let instance = of_release(object, fleet)?;
+    Some(FleetObject {
+        value: instance,
+        origin: object.origin.clone(),
+    })
+}
+
+/// What the chart makes of a release.
+fn of_release(release: &FleetObject, fleet: &Fleet) -> Option<Value> {
+    let spec = release.value.get("spec")?;
+    let id = release.id();
+    if !is_chart(spec, &id.name, fleet) {
+        return None;
+    }
+    let mut values = Value::Object(Map::new());
+    for reference in spec.get("valuesFrom").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(more) = referred(reference, &id.name, fleet) {
+            merge(&mut values, more);
+        }
+    }
+    if let Some(own) = spec.get("values") {
+        merge(&mut values, own.clone());
+    }
+    let namespace = text(spec, "targetNamespace").unwrap_or(&id.name.namespace);
+    of_values(&values, namespace)
+}
+
+/// The instance that the chart makes of values, in the namespace of the release; none if it syncs nothing.
+pub(super) fn of_values(values: &Value, namespace: &str) -> Option<Value> {
+    let instance = values.get("instance")?;
+    let sync = instance.get("sync")?;
+    text(sync, "url")?;
+    let mut spec = json!({"sync": sync});
+    if let (Some(spec), Some(kustomize)) = (spec.as_object_mut(), instance.get("kustomize")) {
+        spec.insert("kustomize".to_owned(), kustomize.clone());
+    }
+    let name = text(values, "fullnameOverride").unwrap_or("flux");
+    Some(json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": "FluxInstance",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }))
+}
+
+/// Whether a release is of the chart.
+fn is_chart(spec: &Value, release: &ObjectName, fleet: &Fleet) -> bool {
+    let is_it = |text: &str| text.trim_end_matches('/').rsplit('/').next() == Some(CHART);
+    if let Some(chart) = spec.pointer("/chart/spec/chart").and_then(Value::as_str) {
+        return is_it(chart);
+    }
+    let Some(reference) = spec.get("chartRef") else {
+        return false;
+    };
+    let (kind, name) = (
+        text(reference, "kind").unwrap_or_default(),
+        text(reference, "name").unwrap_or_default(),
+    );
+    let name = ObjectName::referred_from(&release.namespace, text(reference, "namespace"), name);
+    let Some(found) = fleet.object(SOURCE_GROUP, kind, &name) else {
+        return is_it(&name.name);
+    };
+    let source = SourceObject {
+        kind: kind.to_owned(),
+        name,
+        object: Some(found.value.clone()),
+    };
+    let chart = found.value.pointer("/spec/chart").and_then(Value::as_str);
+    source.url().or(chart).is_some_and(is_it)
+}
+
+/// The values of a ConfigMap of the fleet.
+fn referred(reference: &Value, release: &ObjectName, fleet: &Fleet) -> Option<Value> {
+    if text(reference, "kind") != Some("ConfigMap") || text(reference, "targetPath").is_some() {
+        return None;
+    }
+    let name = ObjectName::new(release.namespace.as_str(), text(reference, "name")?);
+    let key = text(reference, "valuesKey").unwrap_or("values.yaml");
+    let values = fleet
+        .object("", "ConfigMap", &name)?
+        .value
+        .get("data")?
+        .get(key)?
+        .as_str()?;
+    let node = read_resources(values.as_bytes(), FileId::NONE)
+        .ok()?
+        .into_iter()
+        .next()?;
+    let mut json = String::new();
+    write_json(&node, &mut json).ok()?;
+    serde_json::from_str(&json).ok()
+}
+
+/// Puts values over others, as Helm does.
+fn merge(values: &mut Value, over: Value) {
+    match (values, over) {
+        (Value::Object(values), Value::Object(over)) => {
+            for (key, value) in over {
+                match values.get_mut(&key) {
+                    Some(old) if old.is_object() && value.is_object() => merge(old, value),
+                    _ => {
+                        values.insert(key, value);
+                    }
+                }
+            }
+        }
+        (values, over) => *values = over,
+    }
+}
+
+/// A text that is not empty: for the operator and its chart an empty one is none.
+fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
+    value.get(field)?.as_str().filter(|text| !text.is_empty())
 }
 
 /// The objects that an instance makes, with its patches.
@@ -23,13 +153,9 @@ pub(super) fn objects(instance: &FleetObject, settings: &Settings) -> Vec<FleetO
         "" => "flux-system",
         namespace => namespace,
     };
-    let text = |field: &str| {
-        instance
-            .value
-            .pointer(&format!("/spec/sync/{field}"))
-            .and_then(Value::as_str)
-    };
-    let name = text("name").unwrap_or("flux-system");
+    let sync = instance.value.pointer("/spec/sync").unwrap_or(&Value::Null);
+    let text = |field: &str| text(sync, field);
+    let name = text("name").unwrap_or(namespace);
     let kind = text("kind").unwrap_or("GitRepository");
     let metadata = json!({"name": name, "namespace": namespace});
     let interval = text("interval").unwrap_or("1m");

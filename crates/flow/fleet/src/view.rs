@@ -24,6 +24,9 @@ pub struct Fleet {
     index: HashMap<ObjectId, Vec<(usize, usize)>>,
     /// Problems of the walk itself: bounds that were exceeded.
     pub problems: Vec<String>,
+    /// What the cluster has besides: the Kustomization that reconciles the entry and its source, where somebody has applied a file that no
+    /// Kustomization builds.
+    pub(super) applied: Vec<FleetObject>,
 }
 
 /// A Kustomization of a fleet, or its entry.
@@ -205,8 +208,10 @@ impl Fleet {
                 group: group.to_owned(),
                 kind: kind.to_owned(),
             };
-            let &(node, position) = self.index.get(&id)?.first()?;
-            self.nodes.get(node)?.objects().get(position)
+            match self.index.get(&id).and_then(|places| places.first()) {
+                Some(&(node, position)) => self.nodes.get(node)?.objects().get(position),
+                None => self.applied.iter().find(|object| object.id() == id),
+            }
         };
         found(&name.namespace).or_else(|| match name.namespace.as_str() {
             bumpwright_api::DEFAULT_NAMESPACE => found(""),

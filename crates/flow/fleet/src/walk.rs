@@ -90,6 +90,8 @@ struct Own {
     origin: Option<Box<str>>,
     /// Its source, if that is not among the objects of the entry.
     source: Option<FleetObject>,
+    /// The objects of it that no Kustomization builds.
+    applied: Vec<FleetObject>,
 }
 
 struct Walk<'a> {
@@ -185,6 +187,7 @@ impl<'a> Walk<'a> {
         let source = SourceObject::of(&own.kustomization);
         self.sources.own = Some((source.kind, source.name));
         self.sources.own_object = own.source.map(|source| source.value);
+        self.fleet.applied = own.applied;
         if let Some(root) = self.fleet.nodes.first_mut() {
             root.kustomization = Some(own.kustomization);
             root.origin = own.origin;
@@ -204,6 +207,7 @@ impl<'a> Walk<'a> {
                 kustomization,
                 origin: object.origin.clone(),
                 source: None,
+                applied: Vec::new(),
             });
         }
         let made = objects.iter().find_map(|object| self.of_instance(object, folder));
@@ -212,22 +216,22 @@ impl<'a> Walk<'a> {
             let (kustomization, object, source) = entry::own_in_files(&*tree, folder, &self.settings.sources)?;
             Some(Own {
                 kustomization,
-                origin: object.origin,
+                origin: object.origin.clone(),
+                applied: source.iter().cloned().chain([object]).collect(),
                 source,
             })
         })
     }
 
     fn of_instance(&self, object: &FleetObject, folder: &str) -> Option<Own> {
-        if !instance::is_instance(&object.value) {
-            return None;
-        }
-        let made = instance::objects(object, self.settings);
+        let instance = instance::of(object, &self.fleet)?;
+        let made = instance::objects(&instance, self.settings);
         let (kustomization, object) = instance::own(&made, folder)?;
         Some(Own {
             kustomization,
             origin: object.origin,
             source: made.into_iter().find(|object| !entry::is_kustomization(&object.value)),
+            applied: Vec::new(),
         })
     }
 
@@ -306,11 +310,16 @@ impl<'a> Walk<'a> {
         let Some(node) = self.fleet.nodes.get(parent).filter(|node| !node.is_elsewhere()) else {
             return found;
         };
-        let is_ours =
-            |object: &&FleetObject| entry::is_kustomization(&object.value) || instance::is_instance(&object.value);
-        let objects: Vec<FleetObject> = node.objects().iter().filter(is_ours).cloned().collect();
-        for object in objects {
-            if instance::is_instance(&object.value) {
+        let ours = node
+            .objects()
+            .iter()
+            .filter_map(|object| match entry::is_kustomization(&object.value) {
+                true => Some(object.clone()),
+                false => instance::of(object, &self.fleet),
+            });
+        let ours: Vec<FleetObject> = ours.collect();
+        for object in ours {
+            if !entry::is_kustomization(&object.value) {
                 found.extend(self.operated(parent, &object));
                 continue;
             }

@@ -38,7 +38,10 @@ fn of_kind(cluster: &Cluster<'_>, group: &str, kind: &str, found: &mut Vec<Findi
     }
     for dependent in all.values() {
         for (name, pointer) in &dependent.on {
-            let is_known = all.contains_key(name) || name.name.contains("${") || name.namespace.contains("${");
+            let is_known = all.contains_key(name)
+                || cluster.fleet.object(group, kind, name).is_some()
+                || name.name.contains("${")
+                || name.namespace.contains("${");
             if !is_known {
                 let message = format!("{kind} {name} of dependsOn is not in the fleet");
                 let pointer = format!("{pointer}/name");
