@@ -10,7 +10,7 @@ use super::{BOLD, DIM, FAILED, is_manifest};
 use crate::cli::console::{cannot_print, complain, print, print_styled, say};
 use crate::cli::files::{FoundFiles, diff, find, in_repositories, write_all};
 use crate::cli::words;
-use bumpwright_adopt::{Adoption, Options, SourceFile, Weight, argocd_image_updater, flux_v1};
+use bumpwright_adopt::{Adoption, Files, Options, SourceFile, Weight, argocd_image_updater, flux_v1};
 use bumpwright_edit::unified;
 use bumpwright_update::FileChange;
 
@@ -18,15 +18,24 @@ use bumpwright_update::FileChange;
 pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     let FoundFiles { files, faults, .. } = find(&args.paths, &is_manifest);
     faults.iter().for_each(|fault| complain(fault));
-    let sources = in_repositories(&args.paths, files, &args.manifests);
+    let mut sources = in_repositories(&args.paths, files, &args.manifests);
+    let there = match there(&args.manifests) {
+        Ok(there) => there,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(FAILED);
+        }
+    };
     let options = Options {
         namespace: args.namespace.clone(),
+        manifests: there.is_some().then_some(sources.len()),
     };
+    sources.extend(there);
     let adoption = match program {
         Program::ArgocdImageUpdater => argocd_image_updater(&sources, &options),
         Program::FluxV1 => flux_v1(&sources, &options),
     };
-    let done = Output::of(args, &sources, &adoption).and_then(|output| output.give(args.write));
+    let done = Output::of(args, &sources, &adoption).give(args.write);
     if let Err(error) = &done {
         complain(error);
     }
@@ -38,46 +47,79 @@ pub(super) fn run(args: &Migrate, program: Program) -> ExitCode {
     }
 }
 
+/// The file for the objects, if it is there already; it has to be one of manifests for others to be added.
+fn there(path: &Path) -> Result<Option<SourceFile>, String> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let name = path.to_string_lossy().into_owned();
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("{}: {error}", words::inline(&name))),
+    };
+    let source = SourceFile {
+        path: path.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned()),
+        // Of no repository that is looked at.
+        root: usize::MAX,
+        name,
+        bytes,
+    };
+    let files = Files::read(std::slice::from_ref(&source));
+    let is_object = |node: &bumpwright_api::tree::Node| node.field("kind").is_some() || node.is_null();
+    let are_manifests = files
+        .parsed
+        .iter()
+        .all(|file| file.error.is_none() && file.objects().into_iter().all(is_object));
+    match are_manifests {
+        true => Ok(Some(source)),
+        false => Err(format!(
+            "{} is there already, and is no file of manifests that others could be added to; name another file with --manifests",
+            words::inline(&source.name)
+        )),
+    }
+}
+
 /// What is written, or shown.
 struct Output<'a> {
     adoption: &'a Adoption,
     sources: &'a [SourceFile],
     changes: Vec<FileChange>,
-    /// Where the new objects go: a file that is not there yet; none when they are printed, there are none or they are there.
+    /// Where the new objects go: a file that is not there yet; none when they are printed, there are none or they are added.
     new: Option<&'a Path>,
+    /// The file that they are added to.
+    added: Option<&'a str>,
     printed: bool,
 }
 
+fn changed(source: &SourceFile, new: Vec<u8>) -> FileChange {
+    FileChange {
+        path: source.name.clone().into_bytes(),
+        old: source.bytes.clone(),
+        new,
+    }
+}
+
 impl<'a> Output<'a> {
-    fn of(args: &'a Migrate, sources: &'a [SourceFile], adoption: &'a Adoption) -> Result<Self, String> {
+    fn of(args: &'a Migrate, sources: &'a [SourceFile], adoption: &'a Adoption) -> Self {
         let printed = args.manifests.as_os_str() == "-";
-        let new = match fs::read(&args.manifests) {
-            _ if printed || adoption.manifests.is_empty() => None,
-            Ok(bytes) if bytes == adoption.manifests.as_bytes() => None,
-            Ok(_) => {
-                let path = args.manifests.display().to_string();
-                let path = words::inline(&path);
-                return Err(format!(
-                    "{path} is there already, with other content; name another file with --manifests"
-                ));
-            }
-            Err(_) => Some(args.manifests.as_path()),
-        };
+        let there = sources.iter().find(|source| source.root == usize::MAX);
+        let has_new = !printed && !adoption.manifests.is_empty();
         let change = |edited: &bumpwright_adopt::Edited| {
             let source = sources.get(edited.file)?;
-            Some(FileChange {
-                path: source.name.clone().into_bytes(),
-                old: source.bytes.clone(),
-                new: edited.new.clone(),
-            })
+            Some(changed(source, edited.new.clone()))
         };
-        Ok(Self {
+        let mut changes: Vec<FileChange> = adoption.edited.iter().filter_map(change).collect();
+        let added = there.filter(|_| has_new);
+        changes.extend(added.map(|source| changed(source, adoption.manifests.clone().into_bytes())));
+        Self {
             adoption,
             sources,
-            changes: adoption.edited.iter().filter_map(change).collect(),
-            new,
+            changes,
+            new: (has_new && there.is_none()).then_some(args.manifests.as_path()),
+            added: added.map(|source| source.name.as_str()),
             printed,
-        })
+        }
     }
 
     fn give(&self, write: bool) -> Result<(), String> {
@@ -136,10 +178,10 @@ impl<'a> Output<'a> {
                     "marked {} and removed {} in {}",
                     words::count(fields, "field"),
                     words::count(annotations, "annotation"),
-                    words::count(self.changes.len(), "file")
+                    words::count(self.adoption.edited.len(), "file")
                 );
-                if let Some(path) = new {
-                    let path = path.display().to_string();
+                let added = self.added.map(str::to_owned);
+                if let Some(path) = new.map(|path| path.display().to_string()).or(added) {
                     let _ = write!(
                         out,
                         "; {} in {}",

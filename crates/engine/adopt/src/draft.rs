@@ -1,12 +1,12 @@
 //! What becomes of the files: collected object by object, then made at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{FileKind, Part, Setter, file_kind, mark, mark_at, obstacles, scan};
-use bumpwright_policy::PolicyName;
+use bumpwright_edit::{FileKind, Setter, file_kind, mark_at, obstacles};
 
 use super::annotations::{Removal, without};
 use super::files::{Files, Parsed};
@@ -19,6 +19,8 @@ use super::render::render;
 pub struct Options {
     /// The namespace of all objects that are made; none means what the source has.
     pub namespace: Option<String>,
+    /// Which of the files is the one for the objects, if it is there already: new ones are added to it.
+    pub manifests: Option<usize>,
 }
 
 /// What is made of the files.
@@ -26,9 +28,9 @@ pub struct Options {
 pub struct Adoption {
     /// Files with other content.
     pub edited: Vec<Edited>,
-    /// The new objects as a YAML file; empty when there are none.
+    /// The file of the new objects, behind those that it has; empty when nothing is new.
     pub manifests: String,
-    /// How many objects that are.
+    /// How many objects are new.
     pub objects: usize,
     /// What has to be told, in the order of the files.
     pub remarks: Vec<Remark>,
@@ -50,7 +52,10 @@ pub struct Edited {
 /// What is collected.
 pub(crate) struct Draft<'a> {
     pub(crate) files: &'a Files<'a>,
+    pub(crate) options: &'a Options,
     pub(crate) objects: Objects,
+    /// Parts of the file of objects, by their first byte: the byte behind, and the new text.
+    rewritten: BTreeMap<usize, (usize, String)>,
     marks: BTreeMap<usize, BTreeMap<usize, Setter>>,
     removals: BTreeMap<usize, Vec<Removal>>,
     /// By file: where the fields begin that can have a marker, as far as that is known.
@@ -60,9 +65,11 @@ pub(crate) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(crate) fn of(files: &'a Files<'a>) -> Self {
+    pub(crate) fn of(files: &'a Files<'a>, options: &'a Options) -> Self {
         Self {
             files,
+            options,
+            rewritten: BTreeMap::new(),
             objects: Objects::beside(files),
             marks: BTreeMap::new(),
             removals: BTreeMap::new(),
@@ -106,28 +113,18 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// How many remarks there are about something that was left.
-    pub(crate) fn left(&self) -> usize {
-        let left = self.remarks.iter().filter(|(_, remark)| remark.weight == Weight::Left);
-        left.count()
-    }
-
     /// Where a node of a file is, in words.
     pub(crate) fn place(&self, file: usize, node: &Node) -> String {
         let name = self.files.get(file).map(|file| file.source.name.as_str());
         format!("{}:{}:{}", name.unwrap_or_default(), node.place.line, node.place.column)
     }
 
-    /// Puts a marker behind a field.
+    /// Whether a marker can be put behind a field.
     ///
     /// # Errors
     /// Why there can be none, with the place.
-    pub(crate) fn mark(&mut self, file: usize, node: &Node, policy: &PolicyName, part: Part) -> Result<(), String> {
+    pub(crate) fn check(&mut self, file: usize, node: &Node, setter: &Setter) -> Result<(), String> {
         let place = self.place(file, node);
-        let setter = Setter {
-            policy: policy.clone(),
-            part,
-        };
         let Some(source) = self.files.get(file) else {
             return Ok(());
         };
@@ -138,7 +135,7 @@ impl<'a> Draft<'a> {
         }
         let start = node.span.start;
         if let Some(other) = self.marks.get(&file).and_then(|marks| marks.get(&start)) {
-            return match *other == setter {
+            return match other == setter {
                 true => Ok(()),
                 false => Err(format!(
                     "{place}: another image is written to the same field, by {other}"
@@ -152,8 +149,12 @@ impl<'a> Draft<'a> {
                 return Err(format!("{place}: no marker can be put there, {}", left.why));
             }
         }
-        self.marks.entry(file).or_default().insert(start, setter);
         Ok(())
+    }
+
+    /// Puts a marker behind a field where one can be put, by the byte where it begins.
+    pub(crate) fn mark(&mut self, file: usize, start: usize, setter: Setter) {
+        self.marks.entry(file).or_default().insert(start, setter);
     }
 
     /// Whether a marker can be put behind the field that begins at a byte. All fields of a file are tried at once.
@@ -168,62 +169,56 @@ impl<'a> Draft<'a> {
         free.contains(&start)
     }
 
-    /// Puts markers behind all fields of a file that hold a version of the image; how many there are.
-    ///
-    /// # Errors
-    /// Why one of them cannot have a marker, with the place.
-    pub(crate) fn mark_all(&mut self, file: usize, image: &str, policy: &PolicyName) -> Result<usize, String> {
-        let Some(source) = self.files.get(file) else {
-            return Ok(0);
-        };
-        if file_kind(&source.source.path) != FileKind::Yaml || !source.text.contains(short(image)) {
-            return Ok(0);
-        }
-        // Templates do not parse, and are no manifests.
-        let Ok(marking) = mark(source.text, image, policy) else {
-            return Ok(0);
-        };
-        let files = self.files;
-        let nodes: BTreeMap<(usize, usize), &Node> = files
-            .get(file)
-            .into_iter()
-            .flat_map(|file| file.documents.iter().flat_map(|document| document.all()))
-            .filter(|node| node.text().is_some())
-            .map(|node| ((node.place.line, node.place.column), node))
-            .collect();
-        for field in &marking.changed {
-            if let Some(node) = nodes.get(&(field.line, field.column)) {
-                self.mark(file, node, policy, field.setter.part)?;
-            }
-        }
-        match marking.left.first() {
-            Some(left) => {
-                let name = &source.source.name;
-                let (line, column) = (left.line, left.column);
-                Err(format!(
-                    "{name}:{line}:{column}: no marker can be put there, {}",
-                    left.why
-                ))
-            }
-            None => Ok(marking.changed.len() + marked_for(source.text, policy)),
-        }
-    }
-
     /// Takes annotations out of an object.
     pub(crate) fn remove(&mut self, file: usize, metadata: &Node, keys: Vec<String>) {
         let metadata = metadata.span.start;
         self.removals.entry(file).or_default().push(Removal { metadata, keys });
     }
 
+    /// Replaces a part of the file of objects.
+    pub(crate) fn rewrite(&mut self, span: Range<usize>, new: String) {
+        self.rewritten.insert(span.start, (span.end, new));
+    }
+
+    /// The file of objects with what is new; empty when nothing is.
+    fn manifests(&self, made_by: &str, interval: &str) -> String {
+        let new = match self.objects.is_empty() {
+            true => String::new(),
+            false => render(&self.objects, interval),
+        };
+        let old = self.options.manifests.and_then(|file| self.files.get(file));
+        let Some(old) = old.map(|file| file.text).filter(|text| !text.trim().is_empty()) else {
+            return match new.is_empty() {
+                true => new,
+                false => format!("# Made by {made_by}.\n{new}"),
+            };
+        };
+        let (mut out, mut end) = (String::new(), 0);
+        for (start, (behind, text)) in &self.rewritten {
+            out.push_str(old.get(end..*start).unwrap_or_default());
+            out.push_str(text);
+            end = *behind;
+        }
+        out.push_str(old.get(end..).unwrap_or_default());
+        if !new.is_empty() {
+            if !out.ends_with('\n') {
+                out.push('\n');
+            }
+            out.push_str("---\n");
+            out.push_str(&new);
+        }
+        match out == old {
+            true => String::new(),
+            false => out,
+        }
+    }
+
     /// Makes all of it.
     pub(crate) fn finish(mut self, made_by: &str, interval: &str) -> Adoption {
         let files: BTreeSet<usize> = self.marks.keys().chain(self.removals.keys()).copied().collect();
         let edited: Vec<Edited> = files.into_iter().filter_map(|file| self.edited(file)).collect();
+        let manifests = self.manifests(made_by, interval);
         let objects = &self.objects;
-        let manifests = match objects.is_empty() {
-            true => String::new(),
-            false => render(objects, made_by, interval),
-        };
         let count = [
             objects.repositories.made.len(),
             objects.policies.made.len(),
@@ -233,7 +228,7 @@ impl<'a> Draft<'a> {
         self.remarks.sort_by_key(|(at, _)| (at.file, at.place));
         Adoption {
             edited,
-            objects: if manifests.is_empty() { 0 } else { count.iter().sum() },
+            objects: if objects.is_empty() { 0 } else { count.iter().sum() },
             manifests,
             remarks: self.remarks.into_iter().map(|(_, remark)| remark).collect(),
         }
@@ -279,14 +274,4 @@ fn free_fields(text: &str, documents: &[Rc<Node>]) -> Option<BTreeSet<usize>> {
     let blocked = obstacles(text, starts.iter().copied()).ok()?;
     starts.retain(|start| !blocked.contains_key(start));
     Some(starts)
-}
-
-/// The fields that have a marker of the policy from before.
-fn marked_for(text: &str, policy: &PolicyName) -> usize {
-    let sites = scan(FileKind::Yaml, text.as_bytes()).sites;
-    sites.iter().filter(|site| site.setter.policy == *policy).count()
-}
-
-fn short(image: &str) -> &str {
-    image.rsplit('/').next().unwrap_or_default()
 }

@@ -77,7 +77,7 @@ impl<'a> Files<'a> {
 
     /// The repository that has a folder: this one, else the only other one.
     pub(crate) fn folder(&self, root: usize, folder: &str) -> Option<usize> {
-        let has = |file: &&Parsed<'_>| is_below(&file.source.path, folder);
+        let has = |file: &&Parsed<'_>| is_within(&file.source.path, folder);
         let roots: BTreeSet<usize> = self.parsed.iter().filter(has).map(|file| file.source.root).collect();
         match roots.contains(&root) {
             true => Some(root),
@@ -88,7 +88,7 @@ impl<'a> Files<'a> {
     /// The files below a folder.
     pub(crate) fn below(&self, root: usize, folder: &str) -> Vec<usize> {
         let all = self.parsed.iter().enumerate();
-        all.filter(|(_, file)| file.source.root == root && is_below(&file.source.path, folder))
+        all.filter(|(_, file)| file.source.root == root && is_within(&file.source.path, folder))
             .map(|(n, _)| n)
             .collect()
     }
@@ -161,7 +161,7 @@ fn unwrap_lists<'n>(node: &'n Node, depth: usize, out: &mut Vec<&'n Node>) {
     }
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
+pub(crate) fn is_within(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 

@@ -23,6 +23,7 @@ mod files;
 mod flux_v1;
 mod glob;
 mod image;
+mod known;
 mod objects;
 mod remarks;
 mod render;

@@ -7,6 +7,10 @@ use bumpwright_policy::PolicyName;
 
 use super::files::{Files, common};
 use super::image::{Named, object_name};
+use super::known::Known;
+use super::render::{
+    Commits, automation as render_automation, policy as render_policy, repository as render_repository,
+};
 
 /// How a tag is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub(crate) struct Wanted {
     pub(crate) digest: bool,
     /// Annotations of the policy.
     pub(crate) annotations: BTreeMap<String, String>,
+    /// Labels of the policy, by which its automation knows it.
+    pub(crate) labels: BTreeMap<String, String>,
 }
 
 /// An ImageRepository.
@@ -81,6 +87,8 @@ pub struct Policy {
     pub digest: bool,
     /// Its annotations.
     pub annotations: BTreeMap<String, String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +116,8 @@ pub(crate) struct WriteBack {
 pub(crate) struct Automation {
     pub(crate) source: String,
     pub(crate) write_back: WriteBack,
+    /// Labels of the policies that it takes; all policies of its namespace when there are none.
+    pub(crate) labels: BTreeMap<String, String>,
     /// Folders with fields to update.
     pub(crate) folders: BTreeSet<String>,
 }
@@ -165,6 +175,8 @@ pub(crate) struct Objects {
     pub(crate) policies: Kind<Policy>,
     pub(crate) sources: Kind<Git>,
     pub(crate) automations: Kind<Automation>,
+    /// Those of the files, which are used where they say the same.
+    known: Known,
 }
 
 impl Objects {
@@ -175,6 +187,7 @@ impl Objects {
             policies: Kind::new(files.names("ImagePolicy")),
             sources: Kind::new(files.names("GitRepository")),
             automations: Kind::new(files.names("ImageUpdateAutomation")),
+            known: Known::of(files),
         }
     }
 
@@ -194,47 +207,96 @@ impl Objects {
                 ..Access::default()
             },
         };
-        let short = object_name(Named::split(&repository.image).short());
-        let of_image: Vec<String> = [short].into_iter().chain(names.iter().cloned()).collect();
         let policy = Policy {
-            repository: self.repositories.put(namespace, &of_image, repository).name,
+            repository: self.repository(namespace, &names, repository),
             filter: wanted.filter,
             extract: None,
             rule: wanted.rule,
             digest: wanted.digest,
             annotations: wanted.annotations,
+            labels: wanted.labels,
         };
-        self.policies.put(namespace, &names, policy)
+        let written = |name: &str| render_policy(&PolicyName::new(namespace, name), &policy, "1m");
+        match self.known.policy(namespace, &written("known")) {
+            Some(name) => PolicyName::new(namespace, name),
+            None => self.policies.put(namespace, &names, policy),
+        }
+    }
+
+    /// The name of the repository of an image.
+    fn repository(&mut self, namespace: &str, names: &[String], repository: Repository) -> String {
+        let short = object_name(Named::split(&repository.image).short());
+        let of_image: Vec<String> = [short].into_iter().chain(names.iter().cloned()).collect();
+        let written = render_repository(&PolicyName::new(namespace, "known"), &repository, "1m");
+        let known = self.known.repository(namespace, &written);
+        known.unwrap_or_else(|| self.repositories.put(namespace, &of_image, repository).name)
+    }
+
+    /// The name of the GitRepository, an equal one of the files or a new one; and names for its automation.
+    pub(crate) fn source(&mut self, namespace: &str, git: &Git) -> (String, Vec<String>) {
+        let name = object_name(repository_name(&git.url));
+        let branch = object_name(&format!("{name}-{}", git.branch));
+        let names = vec![name, branch];
+        let known = self.known.source(namespace, git);
+        let source = known.unwrap_or_else(|| self.sources.put(namespace, &names, git.clone()).name);
+        (source, names)
     }
 
     /// The automation that commits so: there is one for all that commit alike.
-    pub(crate) fn automation(&mut self, namespace: &str, write_back: &WriteBack, folders: BTreeSet<String>) {
-        let git = write_back.git.clone();
-        let name = object_name(repository_name(&git.url));
-        let branch = object_name(&format!("{name}-{}", git.branch));
-        let source = self.sources.put(namespace, &[name.clone(), branch.clone()], git).name;
+    pub(crate) fn automation(
+        &mut self,
+        namespace: &str,
+        write_back: &WriteBack,
+        labels: &BTreeMap<String, String>,
+        folders: BTreeSet<String>,
+    ) {
+        let (source, mut names) = self.source(namespace, &write_back.git);
         let same = |(name, other): &&mut (PolicyName, Automation)| {
-            name.namespace == namespace && other.source == source && other.write_back == *write_back
+            name.namespace == namespace
+                && other.source == source
+                && other.write_back == *write_back
+                && other.labels == *labels
         };
         if let Some((_, automation)) = self.automations.made.iter_mut().find(same) {
             automation.folders.extend(folders);
             return;
         }
-        let mut names = vec![name, branch];
         if let Some(push) = &write_back.push {
             names.push(object_name(&format!("{source}-{push}")));
         }
+        // As its policies say it belongs to them.
+        let own = labels.values().next().cloned();
+        let names: Vec<String> = own.into_iter().chain(names).collect();
         let automation = Automation {
             source,
             write_back: write_back.clone(),
+            labels: labels.clone(),
             folders,
         };
         self.automations.put(namespace, &names, automation);
     }
 }
 
+impl Automation {
+    /// What is written of it.
+    pub(crate) fn render(&self, name: &PolicyName, interval: &str) -> String {
+        let write_back = &self.write_back;
+        let commits = Commits {
+            annotations: &write_back.annotations,
+            source: (None, &self.source),
+            branch: Some(&write_back.git.branch),
+            author: (&write_back.author.0, &write_back.author.1),
+            push: write_back.push.as_deref().map(|branch| (branch, &write_back.options)),
+            message: None,
+            selector: &self.labels,
+            path: &self.path(),
+        };
+        render_automation(name, &commits, interval)
+    }
+}
+
 /// The last part of a repository's address.
-fn repository_name(url: &str) -> &str {
+pub(crate) fn repository_name(url: &str) -> &str {
     let url = url.trim_end_matches('/');
     let last = url.rsplit(['/', ':']).next().unwrap_or_default();
     last.strip_suffix(".git").unwrap_or(last)
@@ -253,6 +315,7 @@ mod tests {
             rule: Rule::Semver(range.to_owned()),
             digest: false,
             annotations: BTreeMap::new(),
+            labels: BTreeMap::new(),
         }
     }
 

@@ -15,7 +15,7 @@ const SIGNATURES: &str = r"^.*\.sig$";
 const MAX_EXCLUSIONS: usize = 25;
 
 /// All objects: what is scanned, what is chosen, where it is committed.
-pub(crate) fn render(objects: &Objects, made_by: &str, interval: &str) -> String {
+pub(crate) fn render(objects: &Objects, interval: &str) -> String {
     let mut documents = Vec::new();
     let repositories = objects.repositories.made.iter();
     documents.extend(repositories.map(|(name, object)| repository(name, object, interval)));
@@ -23,28 +23,28 @@ pub(crate) fn render(objects: &Objects, made_by: &str, interval: &str) -> String
     documents.extend(policies.map(|(name, object)| policy(name, object, interval)));
     let sources = objects.sources.made.iter();
     documents.extend(sources.map(|(name, object)| source(name, object, interval)));
-    for (name, object) in &objects.automations.made {
-        let write_back = &object.write_back;
-        let commits = Commits {
-            annotations: &write_back.annotations,
-            source: (None, &object.source),
-            branch: Some(&write_back.git.branch),
-            author: (&write_back.author.0, &write_back.author.1),
-            push: write_back.push.as_deref().map(|branch| (branch, &write_back.options)),
-            message: None,
-            path: &object.path(),
-        };
-        documents.push(automation(name, &commits, interval));
-    }
-    format!("# Made by {made_by}.\n{}", documents.join("---\n"))
+    let automations = objects.automations.made.iter();
+    documents.extend(automations.map(|(name, object)| object.render(name, interval)));
+    documents.join("---\n")
 }
 
 fn head(group: &str, kind: &str, name: &PolicyName, annotations: &BTreeMap<String, String>) -> String {
+    labelled(group, kind, name, &BTreeMap::new(), annotations)
+}
+
+fn labelled(
+    group: &str,
+    kind: &str,
+    name: &PolicyName,
+    labels: &BTreeMap<String, String>,
+    annotations: &BTreeMap<String, String>,
+) -> String {
     let mut out = format!(
         "apiVersion: {group}.toolkit.fluxcd.io/v1\nkind: {kind}\nmetadata:\n  name: {}\n  namespace: {}\n",
         scalar(&name.name),
         scalar(&name.namespace)
     );
+    map(&mut out, 2, "labels", labels);
     map(&mut out, 2, "annotations", annotations);
     out.push_str("spec:\n");
     out
@@ -112,7 +112,7 @@ fn access(out: &mut String, access: &Access) {
 /// An ImagePolicy.
 #[must_use]
 pub fn policy(name: &PolicyName, object: &Policy, interval: &str) -> String {
-    let mut out = head("image", "ImagePolicy", name, &object.annotations);
+    let mut out = labelled("image", "ImagePolicy", name, &object.labels, &object.annotations);
     let _ = writeln!(out, "  imageRepositoryRef:\n    name: {}", scalar(&object.repository));
     if let Some(pattern) = &object.filter {
         let _ = writeln!(out, "  filterTags:\n    pattern: {}", scalar(pattern));
@@ -157,6 +157,8 @@ pub struct Commits<'a> {
     pub push: Option<(&'a str, &'a BTreeMap<String, String>)>,
     /// The template of the message, if there is one: printable lines, none of which begins with a blank.
     pub message: Option<&'a str>,
+    /// Labels of the policies that it takes; all policies of its namespace when there are none.
+    pub selector: &'a BTreeMap<String, String>,
     /// The folder with fields to update; empty for all.
     pub path: &'a str,
 }
@@ -198,12 +200,21 @@ pub fn automation(name: &PolicyName, commits: &Commits<'_>, interval: &str) -> S
         let _ = writeln!(out, "    push:\n      branch: {}", scalar(branch));
         map(&mut out, 6, "options", options);
     }
+    if !commits.selector.is_empty() {
+        out.push_str("  policySelector:\n");
+        map(&mut out, 4, "matchLabels", commits.selector);
+    }
     let _ = writeln!(
         out,
         "  update:\n    strategy: Setters\n    path: {}",
-        scalar(&format!("./{}", commits.path))
+        path(commits.path)
     );
     out
+}
+
+/// The path of a folder in a repository.
+pub(crate) fn path(folder: &str) -> String {
+    scalar(&format!("./{folder}"))
 }
 
 /// A text as a scalar of YAML: plain if nobody could read it as anything else.

@@ -126,15 +126,47 @@ fn what_flux_chose_by_time_is_left() {
         let adoption = adopted(&[file("web.yaml", &text)]);
         let left = left(&adoption);
         assert!(left.len() == 1 && left[0].contains(why), "{to}: {left:?}");
-        assert!(
-            new(&adoption, 0).contains("fluxcd.io/automated"),
-            "the annotations stay"
+        assert_eq!(
+            adoption.edited,
+            [],
+            "the annotations stay, and no field has a marker: {to}"
         );
     }
     let manual = DEPLOYMENT.replace("fluxcd.io/automated: \"true\"", "fluxcd.io/automated: \"false\"");
     let adoption = adopted(&[file("web.yaml", &manual)]);
     assert_eq!((adoption.objects, adoption.edited.len()), (0, 0));
     assert!(adoption.remarks[0].text.contains("it is not automated"));
+}
+
+/// The daemon writes all of a workload's images, or none: so do the markers.
+#[test]
+fn a_workload_moves_as_a_whole() {
+    let text = DEPLOYMENT.replace("glob:1.27", "glob:dev-*");
+    let adoption = adopted(&[file("web.yaml", &text)]);
+    assert_eq!(left(&adoption).len(), 1, "{:?}", adoption.remarks);
+    assert_eq!(adoption.edited, []);
+}
+
+/// A second run adds to what the first one made.
+#[test]
+fn a_second_run_adds_to_what_is_there() {
+    let mut files = vec![file("apps/web.yaml", DEPLOYMENT), file("flux/flux.yaml", DAEMON)];
+    let first = adopted(&files);
+    files[0].bytes.clone_from(&first.edited[0].new);
+    files.push(file("apps/api.yaml", &DEPLOYMENT.replace("acme/web", "acme/api")));
+    files.push(file("image-updates.yaml", &first.manifests));
+    let options = Options {
+        manifests: Some(3),
+        ..Options::default()
+    };
+    let second = flux_v1(&files, &options);
+    assert_eq!(
+        second.objects, 2,
+        "the repository and the policy of another image: {}",
+        second.manifests
+    );
+    assert!(second.manifests.starts_with(&first.manifests), "{}", second.manifests);
+    assert_eq!(second.manifests.matches("kind: ImageUpdateAutomation").count(), 1);
 }
 
 /// The images of HelmReleases, by the forms of values that Flux v1 knew.

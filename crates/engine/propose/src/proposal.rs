@@ -226,6 +226,7 @@ impl Draft<'_> {
             rule: shape.choice.rule.clone(),
             digest: shape.choice.digest,
             annotations: BTreeMap::new(),
+            labels: BTreeMap::new(),
         };
         let name = self
             .policies
@@ -338,6 +339,7 @@ impl Draft<'_> {
             author: (author, email),
             push: None,
             message: Some(MESSAGE),
+            selector: &BTreeMap::new(),
             path,
         };
         let name = PolicyName::new(namespace, source.name.clone());

@@ -45,22 +45,40 @@ pub(super) fn wanted(draft: &mut Draft<'_>, image: &Image, namespace: &str, subj
         rule,
         digest,
         annotations: BTreeMap::new(),
+        labels: BTreeMap::new(),
     };
-    ignore(draft, settings, &mut wanted, subject);
-    if let (Some(platforms), true) = (&settings.platforms, digest) {
-        let text = format!(
-            "{}: the digest is that of the tag with all of its platforms; whether it has these is not asked",
-            platforms.name
-        );
-        draft.tell(Weight::Note, platforms.at, subject, text);
+    if let Some(platforms) = &settings.platforms {
+        needed(draft, platforms, digest, subject)?;
     }
+    ignore(draft, settings, &mut wanted, subject);
     if let Some(secret) = &settings.secret {
-        wanted.secret = login(draft, secret, namespace, subject);
+        wanted.secret = Some(login(draft, secret, namespace, subject)?);
     }
     if let Some(key) = &image.verify {
-        verify(draft, key, &mut wanted, subject);
+        verify(draft, key, &mut wanted, subject)?;
     }
     Ok(wanted)
+}
+
+/// Platforms that an image has to be built for. argocd-image-updater asks for them where it reads manifests: not to choose by names.
+fn needed(draft: &mut Draft<'_>, told: &Told<Vec<String>>, digest: bool, subject: &str) -> Refused<()> {
+    let platforms = told.value.join(", ");
+    if digest {
+        return refuse(
+            told.at,
+            format!(
+                "{}: with the strategy digest only an image that is built for {platforms} is taken, which no policy asks; if the tag always \
+                 is, remove the annotation, and run again",
+                told.name
+            ),
+        );
+    }
+    let text = format!(
+        "{}: {platforms} had no effect, since argocd-image-updater asks for platforms only with the strategies newest-build and digest",
+        told.name
+    );
+    draft.tell(Weight::Note, told.at, subject, text);
+    Ok(())
 }
 
 /// How the tag is chosen, which tags count, and whether the digest is written.
@@ -184,32 +202,42 @@ fn ignore(draft: &mut Draft<'_>, settings: &Settings, wanted: &mut Wanted, subje
 }
 
 /// The Secret with the login to the registry.
-fn login(draft: &mut Draft<'_>, told: &Told<String>, namespace: &str, subject: &str) -> Option<String> {
-    let mut left = |text: String| draft.tell(Weight::Left, told.at, subject, format!("{}: {text}", told.name));
-    let instead = "make a Secret of the kind kubernetes.io/dockerconfigjson and name it in spec.secretRef of the ImageRepository, or \
-                   set spec.provider";
+fn login(draft: &mut Draft<'_>, told: &Told<String>, namespace: &str, subject: &str) -> Refused<String> {
+    let name = &told.name;
+    let instead =
+        "make a Secret of the kind kubernetes.io/dockerconfigjson, name it here as pullsecret:NAME, and run again";
     let (kind, reference) = told.value.split_once(':').unwrap_or(("", told.value.as_str()));
     if kind != "pullsecret" {
-        left(match kind {
-            "secret" => format!("a Secret with user:password in an entry is not read; {instead}"),
-            "env" => format!("logins in variables of the environment are not read; {instead}"),
-            "ext" => format!("no scripts are run for logins; {instead}"),
-            _ => format!("{:?} is no login that is known; {instead}", told.value),
-        });
-        return None;
+        let why = match kind {
+            "secret" => format!("{name}: a Secret with user:password in an entry is not read; {instead}"),
+            "env" => format!("{name}: logins in variables of the environment are not read; {instead}"),
+            "ext" => format!("{name}: no scripts are run for logins; {instead}"),
+            _ => format!("{name}: {:?} is no login that is known; {instead}", told.value),
+        };
+        return refuse(told.at, why);
     }
-    let (from, name) = reference.split_once('/').unwrap_or((namespace, reference));
+    let (from, secret) = reference.split_once('/').unwrap_or((namespace, reference));
     if from != namespace {
-        left(format!(
-            "the Secret is in the namespace {from}, and an ImageRepository reads those of its own: copy it to {namespace}"
-        ));
+        let text = format!(
+            "{name}: the Secret is in the namespace {from}, and an ImageRepository reads those of its own: copy it to {namespace}"
+        );
+        draft.tell(Weight::Note, told.at, subject, text);
     }
-    Some(name.to_owned())
+    Ok(secret.to_owned())
 }
 
 /// Signatures by a key.
-fn verify(draft: &mut Draft<'_>, told: &Told<(String, String)>, wanted: &mut Wanted, subject: &str) {
+fn verify(draft: &mut Draft<'_>, told: &Told<(String, String)>, wanted: &mut Wanted, subject: &str) -> Refused<()> {
     let (secret, key) = &told.value;
+    if !key.ends_with(".pub") {
+        return refuse(
+            told.at,
+            format!(
+                "{}: the entry {key} of the Secret {secret} is not read; have the key in one such as cosign.pub",
+                told.name
+            ),
+        );
+    }
     let mut annotate = |key: &str, value: &str| {
         let key = format!("{ANNOTATION_PREFIX}{key}");
         wanted.annotations.insert(key, value.to_owned());
@@ -221,11 +249,5 @@ fn verify(draft: &mut Draft<'_>, told: &Told<(String, String)>, wanted: &mut Wan
         told.name
     );
     draft.tell(Weight::Note, told.at, subject, text);
-    if !key.ends_with(".pub") {
-        let text = format!(
-            "{}: the entry {key} of the Secret {secret} is not read; have the key in one such as cosign.pub",
-            told.name
-        );
-        draft.tell(Weight::Left, told.at, subject, text);
-    }
+    Ok(())
 }

@@ -1,27 +1,35 @@
-//! Where argocd-image-updater writes an image, and the markers there.
+//! Where argocd-image-updater writes an image: the fields that get markers.
 //!
 //! It is the field that Argo CD takes in the end: an entry of `.argocd-source-NAME.yaml`, of the Application itself, of its values, of the
 //! kustomization; else the plain fields of its manifests.
 
-use std::collections::BTreeSet;
-
 use bumpwright_api::tree::{self, Node};
-use bumpwright_edit::{Part, is_same_image};
+use bumpwright_edit::{FileKind, Part, file_kind, is_same_image};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 use super::application::{Application, Kind, Source, is_template};
 use super::settings::{Image, WriteBack};
+use super::spots::{Spot, of_document};
 use crate::draft::Draft;
 use crate::fields::{below, dotted, parameter};
-use crate::files::{join, parent};
+use crate::files::join;
 use crate::image::{Named, is_short_form};
-use crate::remarks::{Told, Weight};
+use crate::remarks::Told;
 
-/// The markers of an image.
+/// The fields of an image, and what there is to tell of them.
 #[derive(Debug, Default)]
-pub(super) struct Marked {
-    /// Folders with marked fields.
-    pub(super) folders: BTreeSet<String>,
+pub(super) struct Found<'f> {
+    pub(super) spots: Vec<Spot<'f>>,
+    pub(super) note: Option<String>,
+}
+
+impl<'f> Found<'f> {
+    fn one(spot: Spot<'f>) -> Self {
+        Self {
+            spots: vec![spot],
+            note: None,
+        }
+    }
 }
 
 /// Who is written where.
@@ -29,16 +37,16 @@ pub(super) struct Target<'a, 'n> {
     pub(super) application: &'a Application<'n>,
     pub(super) image: &'a Image,
     pub(super) write_back: &'a WriteBack,
+    /// As commands name it; what is to be made has none yet.
     pub(super) policy: &'a PolicyName,
     /// Whether the digest is written, too.
     pub(super) digest: bool,
-    pub(super) subject: &'a str,
 }
 
 /// A value, and the file that has it.
-type Found<'f> = (usize, &'f Node);
+type At<'f> = (usize, &'f Node);
 
-impl Target<'_, '_> {
+impl<'n> Target<'_, 'n> {
     fn name(&self) -> String {
         Named::split(&self.image.name.value).name
     }
@@ -48,11 +56,11 @@ impl Target<'_, '_> {
         file.map_or(0, |file| file.source.root)
     }
 
-    /// Puts the markers.
+    /// Finds the fields.
     ///
     /// # Errors
-    /// Why not, with the way out.
-    pub(super) fn mark(&self, draft: &mut Draft<'_>) -> Result<Marked, String> {
+    /// Why there are none that could have markers, with the way out.
+    pub(super) fn find(&self, draft: &Draft<'n>) -> Result<Found<'n>, String> {
         let kind = self.kind(draft);
         let Some(source) = self.application.source(kind, draft.files) else {
             return Err("the Application has no source".to_owned());
@@ -130,12 +138,12 @@ impl Target<'_, '_> {
 
     // -- Helm
 
-    fn helm(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+    fn helm(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
         let told = |told: &Option<Told<String>>| told.as_ref().map(|told| told.value.clone());
         if let Some(spec) = told(&self.image.helm_spec) {
             let found = self.value(draft, source, &spec)?;
             let field = found.ok_or_else(|| self.missing(draft, source, &spec))?;
-            return self.put(draft, &[(field, Part::Reference)]);
+            return Ok(Found::one(Spot::whole(field.0, field.1)));
         }
         let tag = told(&self.image.helm_tag).unwrap_or_else(|| "image.tag".to_owned());
         let name = told(&self.image.helm_name).unwrap_or_else(|| "image.name".to_owned());
@@ -149,21 +157,40 @@ impl Target<'_, '_> {
                 marker(self.policy)
             ));
         }
-        let mut parts = vec![(field, Part::Tag)];
-        let field = self.value(draft, source, &name)?;
-        if let Some(field) = field
-            && self.takes_name(draft, field, &name)?
+        let mut parts = vec![(field.1, Part::Tag)];
+        if let Some(sibling) = tag.rsplit_once('.').map(|(parent, _)| format!("{parent}.digest"))
+            && let Some((file, node)) = self.value(draft, source, &sibling)?
+            && node.text().is_some_and(|text| !text.is_empty())
         {
-            parts.push((field, Part::Name));
+            let place = draft.place(file, node);
+            return Err(format!(
+                "{place}: the digest would keep the old image whatever the tag is: remove it, then run again"
+            ));
         }
-        if field.is_none() && self.image.helm_name.is_some() {
+        let named = self.value(draft, source, &name)?;
+        if let Some(other) = named
+            && self.takes_name(draft, other, &name)?
+        {
+            match other.0 == field.0 {
+                true => parts.push((other.1, Part::Name)),
+                // Of two files each has its own fields.
+                false => {
+                    let apart = Spot::of(other.0, vec![(other.1, Part::Name)]);
+                    return Ok(Found {
+                        spots: vec![Spot::of(field.0, parts), apart],
+                        note: None,
+                    });
+                }
+            }
+        }
+        if named.is_none() && self.image.helm_name.is_some() {
             return Err(self.missing(draft, source, &name));
         }
-        self.put(draft, &parts)
+        Ok(Found::one(Spot::of(field.0, parts)))
     }
 
     /// Whether a field for the name holds the whole name of the image.
-    fn takes_name(&self, draft: &Draft<'_>, (file, node): Found<'_>, key: &str) -> Result<bool, String> {
+    fn takes_name(&self, draft: &Draft<'_>, (file, node): At<'_>, key: &str) -> Result<bool, String> {
         let (value, image) = (node.text().unwrap_or_default(), self.name());
         if is_same_image(value, &image) {
             return Ok(true);
@@ -179,10 +206,7 @@ impl Target<'_, '_> {
     }
 
     /// The value of a parameter, where it counts.
-    fn value<'f>(&self, draft: &Draft<'f>, source: Source<'f>, key: &str) -> Result<Option<Found<'f>>, String>
-    where
-        Self: 'f,
-    {
+    fn value(&self, draft: &Draft<'n>, source: Source<'n>, key: &str) -> Result<Option<At<'n>>, String> {
         let files = draft.files;
         if let Some(path) = self.values_target(source) {
             let file = files
@@ -194,7 +218,7 @@ impl Target<'_, '_> {
                 .and_then(|root| dotted(root, key))
                 .map(|node| (file, node)));
         }
-        let of_parameters = |file: usize, node: &'f Node, path: &[&str]| {
+        let of_parameters = |file: usize, node: &'n Node, path: &[&str]| {
             let found = below(node, path).and_then(|list| parameter(list, key));
             found.map(|node| (file, node))
         };
@@ -232,7 +256,7 @@ impl Target<'_, '_> {
     }
 
     /// The last file of values that has the key: it takes precedence.
-    fn in_values_files<'f>(&self, draft: &Draft<'f>, source: Source<'f>, key: &str) -> Option<Found<'f>> {
+    fn in_values_files(&self, draft: &Draft<'n>, source: Source<'n>, key: &str) -> Option<At<'n>> {
         let files = draft.files;
         let home = self.home(draft);
         self.values_paths(source).into_iter().rev().find_map(|path| {
@@ -311,7 +335,7 @@ impl Target<'_, '_> {
 
     // -- Kustomize
 
-    fn kustomize(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+    fn kustomize(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
         let target = self.target_path(source, "kustomization", ".");
         if target.is_none() {
             let overrides = self.overrides(draft, source);
@@ -320,8 +344,8 @@ impl Target<'_, '_> {
                 overrides.and_then(|file| Some((file, below(files.root(file)?, &["kustomize", "images"])?)));
             let own = below(source.node, &["kustomize", "images"]).map(|list| (self.application.file, list));
             for (file, list) in in_overrides.into_iter().chain(own) {
-                if let Some(found) = self.entry(draft, file, list)? {
-                    return self.put(draft, &[(found, Part::Reference)]);
+                if let Some((file, node)) = self.entry(draft, file, list)? {
+                    return Ok(Found::one(Spot::whole(file, node)));
                 }
             }
         }
@@ -335,16 +359,31 @@ impl Target<'_, '_> {
         };
         if let Some(file) = draft.files.kustomization(root, &folder) {
             self.readable(draft, file)?;
-            let files = draft.files;
-            let images = files.root(file).and_then(|node| node.field("images"));
-            let wanted = self.kustomize_name();
-            let is_it =
-                |item: &&std::rc::Rc<Node>| item.field_text("name").is_some_and(|name| is_same_image(name, &wanted));
-            if let Some(item) = images.and_then(|images| images.items().iter().find(is_it)) {
-                return self.item(draft, file, item);
+            let items = self.items(draft, file);
+            if !items.is_empty() {
+                let spots = items.into_iter().map(|item| self.item(draft, file, item));
+                return Ok(Found {
+                    spots: spots.collect::<Result<_, _>>()?,
+                    note: None,
+                });
             }
         }
         self.fields_below(draft, root, &folder, true)
+    }
+
+    /// The entries of `images` that are about the image: by the name that they replace, else by the one that they result in.
+    fn items(&self, draft: &Draft<'n>, file: usize) -> Vec<&'n Node> {
+        let images = draft.files.root(file).and_then(|node| node.field("images"));
+        let items = images.map(Node::items).unwrap_or_default();
+        let with = |key: &str, wanted: &str| -> Vec<&'n Node> {
+            let is_it = |item: &&Node| item.field_text(key).is_some_and(|name| is_same_image(name, wanted));
+            items.iter().map(|item| &**item).filter(is_it).collect()
+        };
+        let named = with("name", &self.kustomize_name());
+        match named.is_empty() && self.image.kustomize.is_none() {
+            true => with("newName", &self.name()),
+            false => named,
+        }
     }
 
     /// The name by which the kustomization knows the image.
@@ -354,7 +393,7 @@ impl Target<'_, '_> {
     }
 
     /// The entry of a list `NAME:TAG` or `OLD=NAME:TAG` of Argo CD.
-    fn entry<'f>(&self, draft: &Draft<'f>, file: usize, list: &'f Node) -> Result<Option<Found<'f>>, String> {
+    fn entry<'f>(&self, draft: &Draft<'f>, file: usize, list: &'f Node) -> Result<Option<At<'f>>, String> {
         for item in list.items() {
             let text = item.text().unwrap_or_default();
             let (old, image) = text
@@ -376,14 +415,12 @@ impl Target<'_, '_> {
     }
 
     /// An entry of `images` of a kustomization.
-    fn item(&self, draft: &mut Draft<'_>, file: usize, item: &Node) -> Result<Marked, String> {
+    fn item(&self, draft: &Draft<'n>, file: usize, item: &'n Node) -> Result<Spot<'n>, String> {
         let place = draft.place(file, item);
         let image = self.name();
         let mut parts = Vec::new();
         match item.field("newName") {
-            Some(name) if is_same_image(name.text().unwrap_or_default(), &image) => {
-                parts.push(((file, name), Part::Name))
-            }
+            Some(name) if is_same_image(name.text().unwrap_or_default(), &image) => parts.push((name, Part::Name)),
             Some(name) => {
                 return Err(format!(
                     "{}: newName is not {image}: write that there, then run again",
@@ -395,33 +432,27 @@ impl Target<'_, '_> {
             }
             None => {}
         }
-        let tag = item.field("newTag");
-        let digest = item.field("digest");
-        parts.extend(tag.map(|node| ((file, node), Part::Tag)));
-        parts.extend(digest.filter(|_| self.digest).map(|node| ((file, node), Part::Digest)));
-        match (self.digest, tag, digest) {
-            (false, None, _) => Err(format!(
-                "{place}: write newTag with the version of now below it, then run again"
-            )),
-            (true, _, None) => Err(format!(
+        parts.extend(item.field("newTag").map(|node| (node, Part::Tag)));
+        parts.extend(item.field("digest").map(|node| (node, Part::Digest)));
+        match parts.iter().any(|(_, part)| matches!(part, Part::Tag | Part::Digest)) {
+            true => Ok(Spot::of(file, parts)),
+            false if self.digest => Err(format!(
                 "{place}: write digest with the one of now below it, then run again"
             )),
-            (false, _, Some(digest)) => Err(format!(
-                "{}: the digest would keep the old image whatever the tag is: remove it, then run again",
-                draft.place(file, digest)
+            false => Err(format!(
+                "{place}: write newTag with the version of now below it, then run again"
             )),
-            _ => self.put(draft, &parts),
         }
     }
 
     // -- plugins, plain manifests
 
-    fn plugin(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+    fn plugin(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
         let files = draft.files;
         let overrides = self.overrides(draft, source);
         let first = overrides.and_then(|file| Some((file, below(files.root(file)?, &["plugin", "env"])?)));
         let own = below(source.node, &["plugin", "env"]).map(|list| (self.application.file, list));
-        let lists: Vec<(usize, &Node)> = first.into_iter().chain(own).collect();
+        let lists: Vec<(usize, &'n Node)> = first.into_iter().chain(own).collect();
         let find = |name: &Told<String>| {
             let found = lists
                 .iter()
@@ -432,28 +463,28 @@ impl Target<'_, '_> {
             })
         };
         let image = self.image;
-        let mut parts = Vec::new();
-        match &image.plugin_spec {
-            Some(spec) => parts.push((find(spec)?, Part::Reference)),
-            None => {
-                if let Some(name) = &image.plugin_name {
-                    let field = find(name)?;
-                    if self.takes_name(draft, field, &name.value)? {
-                        parts.push((field, Part::Name));
-                    }
-                }
-                if let Some(tag) = &image.plugin_tag {
-                    parts.push((find(tag)?, Part::Tag));
-                }
+        if let Some(spec) = &image.plugin_spec {
+            let (file, node) = find(spec)?;
+            return Ok(Found::one(Spot::whole(file, node)));
+        }
+        let mut found = Found::default();
+        if let Some(name) = &image.plugin_name {
+            let field = find(name)?;
+            if self.takes_name(draft, field, &name.value)? {
+                found.spots.push(Spot::of(field.0, vec![(field.1, Part::Name)]));
             }
         }
-        match parts.is_empty() || (self.digest && image.plugin_spec.is_none()) {
+        if let Some(tag) = &image.plugin_tag {
+            let (file, node) = find(tag)?;
+            found.spots.push(Spot::of(file, vec![(node, Part::Tag)]));
+        }
+        match found.spots.is_empty() || self.digest {
             true => Err("the variables of the plugin have no field that a marker could write it to; name one for the whole image".to_owned()),
-            false => self.put(draft, &parts),
+            false => Ok(found),
         }
     }
 
-    fn plain(&self, draft: &mut Draft<'_>, source: Source<'_>) -> Result<Marked, String> {
+    fn plain(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
         let folder = source.path().ok_or("its source has no folder")?;
         match draft.files.folder(self.home(draft), &folder) {
             Some(root) => self.fields_below(draft, root, &folder, false),
@@ -464,19 +495,28 @@ impl Target<'_, '_> {
     /// All fields of the image below a folder.
     fn fields_below(
         &self,
-        draft: &mut Draft<'_>,
+        draft: &Draft<'n>,
         root: usize,
         folder: &str,
         kustomized: bool,
-    ) -> Result<Marked, String> {
+    ) -> Result<Found<'n>, String> {
         let image = self.name();
-        let mut marked = Marked::default();
+        let short = image.rsplit('/').next().unwrap_or_default();
+        let mut found = Found::default();
         for file in draft.files.below(root, folder) {
-            if draft.mark_all(file, &image, self.policy)? > 0 {
-                self.note_file(draft, file, &mut marked);
-            }
+            // Templates do not parse, and are no manifests.
+            let parsed = draft.files.get(file).filter(|parsed| {
+                file_kind(&parsed.source.path) == FileKind::Yaml
+                    && parsed.text.contains(short)
+                    && parsed.error.is_none()
+            });
+            let documents = parsed.map(|parsed| parsed.documents.as_slice()).unwrap_or_default();
+            let of_documents = documents
+                .iter()
+                .flat_map(|document| of_document(file, document, &image));
+            found.spots.extend(of_documents);
         }
-        if marked.folders.is_empty() {
+        if found.spots.is_empty() {
             let entry = match kustomized {
                 true => format!(
                     ", nor has images of its kustomization an entry {:?}",
@@ -489,42 +529,27 @@ impl Target<'_, '_> {
             ));
         }
         if kustomized {
-            let text = format!(
+            found.note = Some(format!(
                 "the kustomization in {folder} has no entry for the image, so its fields below that folder are marked"
-            );
-            draft.tell(Weight::Note, self.image.name.at, self.subject, text);
+            ));
         }
-        Ok(marked)
+        Ok(found)
     }
 
-    /// Puts markers behind these fields.
-    fn put(&self, draft: &mut Draft<'_>, fields: &[(Found<'_>, Part)]) -> Result<Marked, String> {
-        let mut marked = Marked::default();
-        for ((file, node), part) in fields {
-            draft.mark(*file, node, self.policy, *part)?;
-            self.note_file(draft, *file, &mut marked);
+    /// What to tell about a file with marked fields: who else is concerned.
+    pub(super) fn concerned(&self, draft: &Draft<'_>, file: usize) -> Option<String> {
+        let source = draft.files.get(file).map(|file| file.source)?;
+        if file == self.application.file {
+            let text =
+                "it is written into the Application itself: the automation has to read the repository of that manifest";
+            return Some(text.to_owned());
         }
-        Ok(marked)
-    }
-
-    /// Remembers a file with marked fields, and tells who else is concerned.
-    fn note_file(&self, draft: &mut Draft<'_>, file: usize, marked: &mut Marked) {
-        let Some(source) = draft.files.get(file).map(|file| file.source) else {
-            return;
-        };
-        marked.folders.insert(parent(&source.path).to_owned());
-        let text = if file == self.application.file {
-            "it is written into the Application itself: the automation has to read the repository of that manifest"
-                .to_owned()
-        } else if self.write_back.target.is_none() && !is_overrides(&source.path) {
+        (self.write_back.target.is_none() && !is_overrides(&source.path)).then(|| {
             format!(
                 "it is written into {} now, for all that use that file; argocd-image-updater wrote it for this Application alone",
                 source.name
             )
-        } else {
-            return;
-        };
-        draft.tell(Weight::Note, self.application.at(), self.subject, text);
+        })
     }
 }
 

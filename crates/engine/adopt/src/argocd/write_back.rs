@@ -1,12 +1,12 @@
-//! The write-back to Git as a GitRepository and an automation.
+//! The write-back to Git as what an automation commits, and where.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bumpwright_policy::ANNOTATION_PREFIX;
 
 use super::application::{Application, Kind, is_template};
 use super::settings::{Forge, WriteBack};
-use crate::draft::Draft;
+use crate::files::Files;
 use crate::objects::{Git, WriteBack as Commit};
 use crate::remarks::{At, Told, Weight};
 
@@ -19,40 +19,39 @@ const CREDENTIALS: &str = "the credentials of Argo CD are not read: name a Secre
 /// The author of commits.
 pub(super) type Author = (String, String);
 
-/// What is known besides the write-back itself.
+/// What is known besides the write-back itself, and what there is to tell.
 pub(super) struct Context<'a> {
     /// The Application; none when a rule fits none.
     pub(super) application: Option<&'a Application<'a>>,
+    pub(super) files: &'a Files<'a>,
     pub(super) author: &'a Author,
     pub(super) namespace: &'a str,
     pub(super) at: At,
-    pub(super) subject: &'a str,
+    pub(super) told: Vec<(Weight, At, String)>,
 }
 
 impl Context<'_> {
-    fn left(&self, draft: &mut Draft<'_>, at: At, text: impl Into<String>) {
-        draft.tell(Weight::Left, at, self.subject, text);
+    fn note(&mut self, at: At, text: impl Into<String>) {
+        self.told.push((Weight::Note, at, text.into()));
     }
 
-    fn note(&self, draft: &mut Draft<'_>, at: At, text: impl Into<String>) {
-        draft.tell(Weight::Note, at, self.subject, text);
-    }
-
-    /// Makes the automation, and tells what it does not say.
-    pub(super) fn automate(&self, draft: &mut Draft<'_>, write_back: &WriteBack, folders: BTreeSet<String>) {
+    /// What is committed.
+    ///
+    /// # Errors
+    /// Why nothing can be, with the way out.
+    pub(super) fn commit(&mut self, write_back: &WriteBack) -> Result<Commit, String> {
         let method = write_back.method.as_ref().map_or("argocd", |told| told.value.as_str());
         let (method, credentials) = method.split_once(':').unwrap_or((method, "repocreds"));
         if method != "git" {
             let at = write_back.method.as_ref().map_or(self.at, |told| told.at);
             self.note(
-                draft,
                 at,
                 "argocd-image-updater sets the image in the Application of the cluster, where it takes precedence: remove that \
                  (argocd app unset); from now on it is written to Git",
             );
         }
-        let Some(url) = self.url(draft, write_back) else { return };
-        let (branch, push) = self.branches(draft, write_back, &url.value);
+        let url = self.url(write_back)?;
+        let (branch, push) = self.branches(write_back, &url.value);
         let mut commit = Commit {
             git: Git {
                 url: address(&url.value),
@@ -64,19 +63,19 @@ impl Context<'_> {
             annotations: BTreeMap::new(),
             author: self.author.clone(),
         };
-        commit.git.secret = self.secret(draft, write_back, credentials, &commit.git.url);
-        self.request(draft, write_back, &mut commit);
-        draft.objects.automation(self.namespace, &commit, folders);
+        commit.git.secret = self.secret(write_back, credentials, &commit.git.url);
+        self.request(write_back, &mut commit);
+        Ok(commit)
     }
 
     /// The repository that is written to.
-    fn url(&self, draft: &mut Draft<'_>, write_back: &WriteBack) -> Option<Told<String>> {
+    fn url(&self, write_back: &WriteBack) -> Result<Told<String>, String> {
         let kind = match write_back.target.as_ref().map(|told| told.value.as_str()) {
             Some(target) if target.starts_with("kustomization") => Kind::Kustomize,
             _ => Kind::Helm,
         };
         let application = self.application;
-        let source = application.and_then(|application| application.source(Some(kind), draft.files));
+        let source = application.and_then(|application| application.source(Some(kind), self.files));
         // Beside a chart: the repository that has its values.
         let beside = || {
             let sources = application.map(Application::sources).unwrap_or_default();
@@ -98,26 +97,23 @@ impl Context<'_> {
             Some(told) if !is_fetched(&address(&told.value)) => {
                 "its repository is at no address of https://, http:// or ssh://"
             }
-            Some(_) => return found,
+            Some(told) => return Ok(told.clone()),
             None => "no repository of Git is known",
         };
-        self.left(
-            draft,
-            self.at,
-            format!("{why}, so there is no automation: write a GitRepository and an ImageUpdateAutomation (docs/start/cluster.md)"),
-        );
-        None
+        Err(format!(
+            "{why}, so nothing would commit there: name one in git-repository, and run again"
+        ))
     }
 
     /// The branch to start from, and the one to push to if it is another one.
-    fn branches(&self, draft: &mut Draft<'_>, write_back: &WriteBack, url: &str) -> (String, Option<String>) {
+    fn branches(&mut self, write_back: &WriteBack, url: &str) -> (String, Option<String>) {
         let told = write_back.branch.as_ref();
         let (base, push) = match told.map(|told| told.value.split_once(':').unwrap_or((&told.value, ""))) {
             Some((base, push)) => (base, push),
             None => ("", ""),
         };
         let base = match base {
-            "" => self.revision(draft, url),
+            "" => self.revision(url),
             base => base.to_owned(),
         };
         let Some(told) = told.filter(|_| !push.is_empty()) else {
@@ -127,8 +123,7 @@ impl Context<'_> {
             return (base.clone(), (push != base).then(|| push.to_owned()));
         }
         let fixed = fixed_part(push);
-        self.left(
-            draft,
+        self.note(
             told.at,
             format!(
                 "{}: bumpwright pushes to one branch, not to one for each change: {push:?} became {fixed:?}; choose another name in \
@@ -140,7 +135,7 @@ impl Context<'_> {
     }
 
     /// The branch that the Application follows.
-    fn revision(&self, draft: &mut Draft<'_>, url: &str) -> String {
+    fn revision(&mut self, url: &str) -> String {
         let sources = self.application.map(Application::sources).unwrap_or_default();
         let same = sources.iter().find(|source| source.text("repoURL") == Some(url));
         let source = same.or_else(|| sources.iter().find(|source| source.path().is_some()));
@@ -151,22 +146,21 @@ impl Context<'_> {
                     "targetRevision is {}, which names no branch: the automation takes main; write another one there if it is another",
                     other.unwrap_or("not set")
                 );
-                self.note(draft, self.at, text);
+                self.note(self.at, text);
                 "main".to_owned()
             }
         }
     }
 
-    fn secret(&self, draft: &mut Draft<'_>, write_back: &WriteBack, credentials: &str, url: &str) -> Option<String> {
+    fn secret(&mut self, write_back: &WriteBack, credentials: &str, url: &str) -> Option<String> {
         let at = write_back.method.as_ref().map_or(self.at, |told| told.at);
         let Some(reference) = credentials.strip_prefix("secret:") else {
-            self.note(draft, at, CREDENTIALS);
+            self.note(at, CREDENTIALS);
             return None;
         };
         let (namespace, name) = reference.split_once('/').unwrap_or((self.namespace, reference));
         if namespace != self.namespace {
-            self.left(
-                draft,
+            self.note(
                 at,
                 format!(
                     "the Secret {reference} is in another namespace, and a GitRepository reads those of its own: copy it to {}",
@@ -175,8 +169,7 @@ impl Context<'_> {
             );
         }
         match url.starts_with("ssh://") {
-            true => self.left(
-                draft,
+            true => self.note(
                 at,
                 format!(
                     "the Secret {name} has the key as sshPrivateKey, and a GitRepository reads it as identity, with known_hosts beside \
@@ -184,7 +177,6 @@ impl Context<'_> {
                 ),
             ),
             false => self.note(
-                draft,
                 at,
                 format!(
                     "the Secret {name} is read for username and password; if it has the key of a GitHub App set spec.provider: github \
@@ -196,11 +188,10 @@ impl Context<'_> {
     }
 
     /// Pull requests and merge requests.
-    fn request(&self, draft: &mut Draft<'_>, write_back: &WriteBack, commit: &mut Commit) {
+    fn request(&mut self, write_back: &WriteBack, commit: &mut Commit) {
         let Some(request) = &write_back.request else { return };
         let push = commit.push.get_or_insert_with(|| REQUESTS.to_owned()).clone();
         self.note(
-            draft,
             request.at,
             format!(
                 "{}: one request is kept up to date, from the branch {push}; there is not one for each change",
@@ -219,14 +210,11 @@ impl Context<'_> {
             }
         }
         if let Some(labels) = &write_back.labels {
-            self.left(
-                draft,
-                labels.at,
-                format!(
-                    "{}: requests get no labels here; let a rule of the forge add them",
-                    labels.name
-                ),
+            let text = format!(
+                "{}: requests get no labels here; let a rule of the forge add them",
+                labels.name
             );
+            self.told.push((Weight::Left, labels.at, text));
         }
     }
 }

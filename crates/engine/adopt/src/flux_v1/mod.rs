@@ -6,11 +6,13 @@ mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bumpwright_policy::{ANNOTATION_PREFIX, PolicyName};
+use bumpwright_edit::Setter;
+use bumpwright_policy::ANNOTATION_PREFIX;
 
 use super::draft::{Adoption, Draft, Options};
 use super::files::{Files, SourceFile, parent};
 use super::image::Named;
+use super::known::{Standing, place};
 use super::objects::{Rule, Wanted};
 use super::remarks::{At, Weight};
 use workload::{Container, Workload};
@@ -30,7 +32,7 @@ const TWO_NUMBERS: &str = "semver: only tags of three numbers count now; Flux v1
 #[must_use]
 pub fn flux_v1(sources: &[SourceFile], options: &Options) -> Adoption {
     let files = Files::read(sources);
-    let mut draft = Draft::of(&files);
+    let mut draft = Draft::of(&files, options);
     let objects = files.objects();
     draft.tell_unreadable(|file| workload::mentioned(file.text));
     let namespace = options.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
@@ -59,12 +61,13 @@ struct Adopter {
 impl Adopter {
     fn workload(&mut self, draft: &mut Draft<'_>, workload: &Workload<'_>) {
         let subject = workload.subject();
-        let before = draft.left();
+        let mut left = false;
         if let Some((value, at)) = workload.get("ignore")
             && matches!(value, "true" | "sync_only")
         {
             let text = "ignore: an object is left out of what is applied by kustomize.toolkit.fluxcd.io/reconcile: disabled; write that";
             draft.tell(Weight::Left, at, &subject, text);
+            left = true;
         }
         if !workload.is("automated") {
             let text = "it is not automated, so nothing is made of its annotations; remove them if it shall stay so";
@@ -83,26 +86,45 @@ impl Adopter {
             }
         }
         if containers.is_empty() {
-            draft.tell(
-                Weight::Left,
-                workload.at(),
-                &subject,
-                "no image was found in it: mark the fields by hand",
-            );
+            let text = "no image was found in it: mark the fields by hand";
+            draft.tell(Weight::Left, workload.at(), &subject, text);
+            left = true;
         }
+        let mut marks = Vec::new();
         for container in &containers {
-            self.container(draft, workload, container, &subject);
+            match self.container(draft, workload, container, &subject) {
+                Some(found) => marks.extend(found),
+                None => left = true,
+            }
         }
-        match draft.left() == before {
-            true => draft.remove(workload.file, workload.metadata, workload.keys()),
+        // The daemon goes on to write all of them, or none.
+        match left {
             false => {
-                let text = "its annotations stay, since not all of them could be said otherwise";
+                for (start, setter) in marks {
+                    draft.mark(workload.file, start, setter);
+                    let path = draft
+                        .files
+                        .get(workload.file)
+                        .map(|file| parent(&file.source.path).to_owned());
+                    self.folders.extend(path);
+                }
+                draft.remove(workload.file, workload.metadata, workload.keys());
+            }
+            true => {
+                let text = "its annotations stay, since not all of them could be said otherwise, and none of its fields is marked";
                 draft.tell(Weight::Note, workload.at(), &subject, text);
             }
         }
     }
 
-    fn container(&mut self, draft: &mut Draft<'_>, workload: &Workload<'_>, container: &Container<'_>, subject: &str) {
+    /// The markers of a container; none if it is left.
+    fn container(
+        &mut self,
+        draft: &mut Draft<'_>,
+        workload: &Workload<'_>,
+        container: &Container<'_>,
+        subject: &str,
+    ) -> Option<Vec<(usize, Setter)>> {
         let key = format!("tag.{}", container.name);
         let pattern = workload.get(&key);
         let place = At {
@@ -116,7 +138,8 @@ impl Adopter {
             Ok(chosen) => chosen,
             Err(why) => {
                 let text = format!("container {} has no policy: {why}", container.name);
-                return draft.tell(Weight::Left, at, subject, text);
+                draft.tell(Weight::Left, at, subject, text);
+                return None;
             }
         };
         if matches!(rule, Rule::Semver(_)) {
@@ -130,35 +153,26 @@ impl Adopter {
             rule,
             digest: false,
             annotations: hold(workload),
+            labels: BTreeMap::new(),
         };
         let short = Named::split(&container.image).short().to_owned();
         let longer = format!("{}-{}", workload.name(), container.name);
         let policy = draft.objects.policy(&self.namespace, &[&short, &longer], wanted);
         self.first = self.first.or(Some(workload.at()));
+        let mut marks = Vec::new();
         for (node, part) in fields {
-            if let Err(why) = self.mark(draft, workload.file, node, &policy, *part) {
-                draft.tell(
-                    Weight::Left,
-                    at,
-                    subject,
-                    format!("there is the policy {policy}, and no marker: {why}"),
-                );
+            let setter = Setter {
+                policy: policy.clone(),
+                part: *part,
+            };
+            if let Err(why) = draft.check(workload.file, node, &setter) {
+                let text = format!("there is the policy {policy}, and no marker: {why}");
+                draft.tell(Weight::Left, at, subject, text);
+                return None;
             }
+            marks.push((node.span.start, setter));
         }
-    }
-
-    fn mark(
-        &mut self,
-        draft: &mut Draft<'_>,
-        file: usize,
-        node: &bumpwright_api::tree::Node,
-        policy: &PolicyName,
-        part: bumpwright_edit::Part,
-    ) -> Result<(), String> {
-        draft.mark(file, node, policy, part)?;
-        let path = draft.files.get(file).map(|file| parent(&file.source.path).to_owned());
-        self.folders.extend(path);
-        Ok(())
+        Some(marks)
     }
 
     fn automation(&self, draft: &mut Draft<'_>, objects: &[(usize, &bumpwright_api::tree::Node)]) {
@@ -169,7 +183,26 @@ impl Adopter {
                     true => daemon.folders,
                     false => self.folders.clone(),
                 };
-                draft.objects.automation(&self.namespace, &daemon.write_back, folders);
+                let git = &daemon.write_back.git;
+                let is_it = |one: &Standing| {
+                    one.name.namespace == self.namespace
+                        && one.url.as_deref().map(place) == Some(place(&git.url))
+                        && one.branch.as_ref() == Some(&git.branch)
+                        && one.push.is_none()
+                };
+                match Standing::all(draft.files).into_iter().find(is_it) {
+                    Some(there) if there.is_ours(draft) => there.widen(draft, &folders),
+                    Some(there) => {
+                        let text = format!(
+                            "ImageUpdateAutomation {} is there already, and looks at ./{}: see that it has the marked files",
+                            there.name, there.path
+                        );
+                        draft.tell(Weight::Note, first, "", text);
+                    }
+                    None => draft
+                        .objects
+                        .automation(&self.namespace, &daemon.write_back, &BTreeMap::new(), folders),
+                }
             }
             None => {
                 let text = "the daemon of Flux v1 is not among the files (a Deployment with --git-url), so there is no automation: write a \

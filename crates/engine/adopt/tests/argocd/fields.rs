@@ -147,6 +147,44 @@ fn fields_that_cannot_be_marked_are_left() {
             "images:\n- name: acme/web\n  newTag: latest\n",
             "write digest with the one of now",
         ),
+        // The name that it results in is the image's: argocd-image-updater writes the digest there.
+        (
+            vec![
+                "image-list: web=acme/web:latest",
+                "web.update-strategy: digest",
+                "write-back-target: kustomization",
+            ],
+            "apps/web/kustomization.yaml",
+            "images:\n- name: site\n  newName: acme/web\n  newTag: latest\n",
+            "apps/web/kustomization.yaml:4:11: write digest with the one of now",
+        ),
+        (
+            vec!["image-list: web=acme/web:latest", "web.update-strategy: digest"],
+            "apps/web/values.yaml",
+            "side:\n  repository: acme/web\n  tag: latest\n",
+            "apps/web/values.yaml:3:8: write digest with the one of now",
+        ),
+        (
+            vec!["image-list: web=acme/web:latest", "web.update-strategy: digest"],
+            "apps/web/pod.yaml",
+            "image: acme/web:stable\n",
+            "the tag in use is \"stable\", which is not one of its own",
+        ),
+        (
+            vec!["image-list: web=acme/web:1.x", "write-back-target: kustomization"],
+            "apps/web/kustomization.yaml",
+            "images:\n- name: acme/web\n  newTag: 1.0.0\n  digest: sha256:00\n",
+            "the digest would keep the old image",
+        ),
+        (
+            vec![
+                "image-list: web=registry.example.com/acme/web:1.x",
+                "write-back-target: helmvalues",
+            ],
+            "apps/web/values.yaml",
+            "image:\n  tag: 1.0.0\n  digest: sha256:00\n",
+            "the digest would keep the old image",
+        ),
         (
             vec![list, "write-back-target: kustomization"],
             "apps/web/kustomization.yaml",
@@ -161,6 +199,7 @@ fn fields_that_cannot_be_marked_are_left() {
         let adoption = adopted(&files);
         let left = remarks(&adoption, Weight::Left);
         assert!(left.len() == 1 && left[0].contains(why), "{why}: {left:?}");
+        assert_eq!(adoption.edited, [], "its annotations stay, and no field has a marker");
         assert!(
             adoption.manifests.contains("kind: ImagePolicy"),
             "the policy is there all the same"
@@ -235,20 +274,17 @@ fn images_with_another_name_in_front_are_left() {
     );
 }
 
-/// A second run over marked fields finds them marked.
+/// Fields that have their markers already are known again.
 #[test]
 fn marked_fields_are_known_again() {
-    let annotations = [
-        "image-list: web=registry.example.com/acme/web:1.x",
-        "web.pull-secret: env:LOGIN",
-    ];
-    let mut files = [
+    let annotations = ["image-list: web=registry.example.com/acme/web:1.x"];
+    let pod = "image: registry.example.com/acme/web:1.4.0 # {\"$imagepolicy\": \"argocd:web\"}\n";
+    let files = [
         file("web.yaml", &application("web", &annotations, SOURCE)),
-        file("apps/web/pod.yaml", "image: registry.example.com/acme/web:1.4.0\n"),
+        file("apps/web/pod.yaml", pod),
     ];
-    let first = adopted(&files);
-    files[1].bytes = first.edited[0].new.clone();
-    let second = adopted(&files);
-    assert_eq!(second.edited, []);
-    assert_eq!((second.manifests, second.remarks), (first.manifests, first.remarks));
+    let adoption = adopted(&files);
+    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
+    assert_eq!(adoption.edited.len(), 1);
+    assert!(!new(&adoption, &files, "web.yaml").contains("argocd-image-updater"));
 }

@@ -1,0 +1,315 @@
+//! Objects that are there already: those that say what is wanted are used, and automations that commit in the same repository are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use bumpwright_api::tree::{self, Node};
+use bumpwright_api::{LabelSelector, Requirement};
+use bumpwright_policy::PolicyName;
+
+use super::draft::Draft;
+use super::fields::{below, text_below};
+use super::files::{Files, common, is_within, object};
+use super::objects::Git;
+use super::render::path;
+
+/// What each of the files' objects says.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    objects: Vec<(String, PolicyName, Said)>,
+}
+
+/// What a part of an object says: a text, a list or fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Said {
+    Text(String),
+    List(Vec<Said>),
+    Map(BTreeMap<String, Said>),
+}
+
+/// What counts whether it is wanted or not: tags that are left out would be missing.
+const EXCLUDED: &str = "exclusionList";
+
+impl Known {
+    pub(crate) fn of(files: &Files<'_>) -> Self {
+        let objects = files.objects().into_iter().filter_map(|(_, node)| {
+            let kind = node.field_text("kind")?;
+            matches!(kind, "ImageRepository" | "ImagePolicy" | "GitRepository")
+                .then(|| Some((kind.to_owned(), object(node)?, Said::of(node))))?
+        });
+        let objects = objects.collect();
+        Self { objects }
+    }
+
+    fn find(&self, kind: &str, namespace: &str, is_it: impl Fn(&Said) -> bool) -> Option<String> {
+        let found = self
+            .objects
+            .iter()
+            .find(|(own, name, said)| own == kind && name.namespace == namespace && is_it(said));
+        found.map(|(_, name, _)| name.name.clone())
+    }
+
+    /// The policy that says exactly this, but for its interval and further labels and annotations.
+    pub(crate) fn policy(&self, namespace: &str, written: &str) -> Option<String> {
+        let wanted = Said::read(written)?;
+        self.find("ImagePolicy", namespace, |known| {
+            let spec = |said: &Said| said.get("spec").map(|spec| spec.clone().without("interval"));
+            spec(known) == spec(&wanted) && known.meta_says(&wanted)
+        })
+    }
+
+    /// The repository that says this; it may say more, as how it logs in.
+    pub(crate) fn repository(&self, namespace: &str, written: &str) -> Option<String> {
+        let wanted = Said::read(written)?;
+        self.find("ImageRepository", namespace, |known| {
+            known.says_spec(&wanted) && known.meta_says(&wanted)
+        })
+    }
+
+    /// The GitRepository of this address and branch; it may say more, as how it logs in.
+    pub(crate) fn source(&self, namespace: &str, git: &Git) -> Option<String> {
+        self.find("GitRepository", namespace, |known| {
+            let text = |keys: &[&str]| keys.iter().try_fold(known, |said, key| said.get(key))?.text();
+            let is_branch =
+                known
+                    .get("spec")
+                    .and_then(|spec| spec.get("ref"))
+                    .is_some_and(|reference| match reference {
+                        Said::Map(fields) => fields.len() == 1,
+                        _ => false,
+                    });
+            text(&["spec", "url"]) == Some(&git.url)
+                && is_branch
+                && text(&["spec", "ref", "branch"]) == Some(&git.branch)
+                && git
+                    .secret
+                    .as_deref()
+                    .is_none_or(|secret| text(&["spec", "secretRef", "name"]) == Some(secret))
+        })
+    }
+}
+
+impl Said {
+    fn of(node: &Node) -> Self {
+        if !node.entries().is_empty() {
+            let entries = node.entries().iter();
+            return Self::Map(
+                entries
+                    .map(|entry| (entry.name().to_owned(), Self::of(&entry.node)))
+                    .collect(),
+            );
+        }
+        if !node.items().is_empty() {
+            return Self::List(node.items().iter().map(|item| Self::of(item)).collect());
+        }
+        Self::Text(node.text().unwrap_or_default().to_owned())
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        tree::parse(text).0.first().map(|node| Self::of(node))
+    }
+
+    fn get(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Map(fields) => fields.get(key),
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn without(mut self, key: &str) -> Self {
+        if let Self::Map(fields) = &mut self {
+            fields.remove(key);
+        }
+        self
+    }
+
+    /// Whether it says all that is wanted, and of what counts exactly no more.
+    fn says(&self, wanted: &Self) -> bool {
+        match (self, wanted) {
+            (Self::Map(own), Self::Map(wanted)) => {
+                let has = |(key, value): (&String, &Self)| {
+                    key == "interval" || own.get(key).is_some_and(|own| own.says(value))
+                };
+                wanted.iter().all(has) && own.contains_key(EXCLUDED) == wanted.contains_key(EXCLUDED)
+            }
+            _ => self == wanted,
+        }
+    }
+
+    fn says_spec(&self, wanted: &Self) -> bool {
+        matches!((self.get("spec"), wanted.get("spec")), (Some(own), Some(wanted)) if own.says(wanted))
+    }
+
+    /// Whether it has the labels and annotations.
+    fn meta_says(&self, wanted: &Self) -> bool {
+        ["labels", "annotations"].iter().all(|key| {
+            let get = |said: &Self| said.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
+            get(wanted).is_none_or(|wanted| get(self).is_some_and(|own| own.says(&wanted)))
+        })
+    }
+}
+
+/// An automation that is there already.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    pub(crate) name: PolicyName,
+    /// Which of the files has it.
+    pub(crate) file: usize,
+    /// The address of its repository, if its GitRepository is among the files.
+    pub(crate) url: Option<String>,
+    /// The branch that it reads.
+    pub(crate) branch: Option<String>,
+    /// The branch that it pushes to, if it is another one.
+    pub(crate) push: Option<String>,
+    pub(crate) secret: Option<String>,
+    pub(crate) annotations: BTreeMap<String, String>,
+    pub(crate) selector: Option<LabelSelector>,
+    /// Its `update.path`, and the bytes of it if it is written.
+    pub(crate) path: String,
+    pub(crate) span: Option<Range<usize>>,
+}
+
+impl Standing {
+    /// All of the files.
+    pub(crate) fn all(files: &Files<'_>) -> Vec<Self> {
+        let objects = files.objects();
+        let sources: Vec<(PolicyName, &Node)> = objects
+            .iter()
+            .filter(|(_, node)| node.field_text("kind") == Some("GitRepository"))
+            .filter_map(|(_, node)| Some((object(node)?, *node)))
+            .collect();
+        let of_kind = objects
+            .iter()
+            .filter(|(_, node)| node.field_text("kind") == Some("ImageUpdateAutomation"));
+        of_kind
+            .filter_map(|(file, node)| Self::read(*file, node, &sources))
+            .collect()
+    }
+
+    fn read(file: usize, node: &Node, sources: &[(PolicyName, &Node)]) -> Option<Self> {
+        let name = object(node)?;
+        let spec = node.field("spec")?;
+        let text = |keys: &[&str]| text_below(spec, keys).map(str::to_owned);
+        let namespace = text(&["sourceRef", "namespace"]).unwrap_or_else(|| name.namespace.clone());
+        let reference = PolicyName::new(namespace, text(&["sourceRef", "name"]).unwrap_or_default());
+        let source = sources
+            .iter()
+            .find(|(name, _)| *name == reference)
+            .map(|(_, node)| *node);
+        let of_source = |keys: &[&str]| source.and_then(|node| text_below(node, keys)).map(str::to_owned);
+        let branch = text(&["git", "checkout", "ref", "branch"]).or_else(|| of_source(&["spec", "ref", "branch"]));
+        let own_path = below(spec, &["update", "path"]);
+        let shown = own_path.and_then(Node::text).unwrap_or_default();
+        Some(Self {
+            file,
+            url: of_source(&["spec", "url"]),
+            push: text(&["git", "push", "branch"]).filter(|push| branch.as_ref() != Some(push)),
+            branch,
+            secret: of_source(&["spec", "secretRef", "name"]),
+            annotations: texts(below(node, &["metadata", "annotations"])),
+            selector: spec.field("policySelector").map(selector),
+            path: shown.trim_start_matches(['.', '/']).trim_end_matches('/').to_owned(),
+            span: own_path.map(|node| node.span.clone()),
+            name,
+        })
+    }
+
+    /// Whether it looks at a file or folder of this path.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        path == self.path || is_within(path, &self.path)
+    }
+
+    /// Whether it is in the file of objects, which may be changed.
+    pub(crate) fn is_ours(&self, draft: &Draft<'_>) -> bool {
+        draft.options.manifests == Some(self.file)
+    }
+
+    /// Has one of the file of objects look at these folders, too.
+    pub(crate) fn widen(&self, draft: &mut Draft<'_>, folders: &BTreeSet<String>) {
+        let is_new = folders.iter().any(|folder| !self.covers(folder));
+        let Some(span) = self.span.clone().filter(|_| is_new && self.is_ours(draft)) else {
+            return;
+        };
+        let all = folders.iter().map(String::as_str).chain([self.path.as_str()]);
+        draft.rewrite(span, path(&common(all)));
+    }
+
+    /// Whether it takes policies with these labels.
+    pub(crate) fn takes(&self, labels: &BTreeMap<String, String>) -> bool {
+        // One whose selector is not valid takes none now, and may be mended.
+        self.selector
+            .as_ref()
+            .is_none_or(|selector| selector.matches(labels).unwrap_or(true))
+    }
+}
+
+fn texts(map: Option<&Node>) -> BTreeMap<String, String> {
+    let entries = map.map(Node::entries).unwrap_or_default().iter();
+    let texts = entries.map(|entry| {
+        (
+            entry.name().to_owned(),
+            entry.node.text().unwrap_or_default().to_owned(),
+        )
+    });
+    texts.collect()
+}
+
+fn selector(node: &Node) -> LabelSelector {
+    let terms = node.field("matchExpressions").map(Node::items).unwrap_or_default();
+    let term = |term: &std::rc::Rc<Node>| Requirement {
+        key: term.field_text("key").unwrap_or_default().to_owned(),
+        operator: term.field_text("operator").unwrap_or_default().to_owned(),
+        values: term
+            .field("values")
+            .map(Node::items)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|value| value.text().map(str::to_owned))
+            .collect(),
+    };
+    LabelSelector {
+        match_labels: texts(node.field("matchLabels")),
+        match_expressions: terms.iter().map(term).collect(),
+    }
+}
+
+/// The repository at an address, however that is written: by ssh or https, with or without `.git`.
+pub(crate) fn place(url: &str) -> String {
+    let (host, path) = match url.split_once("://") {
+        Some((_, rest)) => rest.split_once('/').unwrap_or((rest, "")),
+        None => url.split_once(':').unwrap_or((url, "")),
+    };
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let host = host.split(':').next().unwrap_or(host);
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    format!("{host}/{path}").to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_one_however_its_address_is_written() {
+        for url in [
+            "git@git.example.com:acme/fleet.git",
+            "https://git.example.com/acme/fleet",
+            "https://bot@git.example.com/Acme/fleet/",
+            "ssh://git@git.example.com:2222/acme/fleet.git",
+        ] {
+            assert_eq!(place(url), "git.example.com/acme/fleet", "{url}");
+        }
+        assert_ne!(
+            place("https://git.example.com/acme/apps"),
+            place("https://git.example.com/acme/fleet")
+        );
+    }
+}
