@@ -166,7 +166,8 @@ pub(crate) fn is_within(path: &str, folder: &str) -> bool {
 }
 
 /// A path from a folder, as Go's `path.Join`, never out of the repository.
-pub(crate) fn join(folder: &str, path: &str) -> String {
+#[must_use]
+pub fn join(folder: &str, path: &str) -> String {
     let joined = path::join(&format!("/{folder}"), path);
     joined.trim_start_matches('/').to_owned()
 }

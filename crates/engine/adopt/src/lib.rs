@@ -30,7 +30,7 @@ mod render;
 
 pub use argocd::argocd_image_updater;
 pub use draft::{Adoption, Edited, Options};
-pub use files::{Files, Parsed, SourceFile, common, object, parent};
+pub use files::{Files, Parsed, SourceFile, common, join, object, parent};
 pub use flux_v1::flux_v1;
 pub use image::object_name;
 pub use objects::{Access, Kind, Policy, Repository, Rule};

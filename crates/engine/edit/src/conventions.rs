@@ -79,3 +79,61 @@ pub fn of_values_mapping<'v>(keys: &ImageKeys, scalar: impl Fn(&str) -> Option<(
     });
     fields.collect()
 }
+
+/// Whether a key is one of an image: `image`, `imageName`, `sidecarImage`, …
+#[must_use]
+pub fn is_image_key(key: &str) -> bool {
+    matches!(key, "image" | "imageName" | "imageRepository") || key.ends_with("Image")
+}
+
+/// Whether the name of an image has the host of a registry in front.
+#[must_use]
+pub fn has_host(name: &str) -> bool {
+    let host = name.split_once('/').map(|(host, _)| host);
+    host.is_some_and(|host| host.contains(['.', ':']) || host == "localhost") && !name.contains("://")
+}
+
+/// The keys of a mapping that may hold the parts of an image, those that are used most first: `repository` and `tag`, `image` and `tag`
+/// with the registry in `registry` or `hub`, `imageName` and `imageTag`, `name` and `version` where they can be nothing else. `key` is that of
+/// the mapping itself, `names` are its own, and `text` gives the texts that are not empty.
+#[must_use]
+pub fn image_keys<'v>(key: &str, names: &[&str], text: impl Fn(&str) -> Option<&'v str>) -> Vec<ImageKeys> {
+    let has = |name: &str| names.contains(&name);
+    let with = |repository: &str, tag: &str| ImageKeys {
+        repository: repository.to_owned(),
+        tag: tag.to_owned(),
+        ..ImageKeys::default()
+    };
+    let mut all = Vec::new();
+    if text("repository").is_some() {
+        all.push(ImageKeys::default());
+    } else {
+        // Some charts have the whole name in `image`, or all of it but the registry, which some call the hub.
+        let is_hub = text("hub").is_some() && text("registry").is_none();
+        let registry = if is_hub { "hub" } else { "registry" };
+        all.push(ImageKeys {
+            registry: registry.to_owned(),
+            ..with("image", "tag")
+        });
+    }
+    let of_image = is_image_key(key);
+    if of_image && has("tag") && text("repository").is_none() {
+        all.push(with("name", "tag"));
+    }
+    if !has("tag") {
+        let may_be = |name: &&str| of_image || text(name).is_some_and(has_host);
+        let named = ["repository", "name"].into_iter().filter(may_be);
+        all.extend(named.map(|name| with(name, "version")));
+    }
+    for name in names.iter().filter(|name| is_image_key(name)) {
+        let stem = ["Name", "Repository"].iter().find_map(|end| name.strip_suffix(end));
+        let stem = stem.unwrap_or(name);
+        all.push(ImageKeys {
+            registry: format!("{stem}Registry"),
+            repository: (*name).to_owned(),
+            tag: format!("{stem}Tag"),
+            digest: format!("{stem}Digest"),
+        });
+    }
+    all
+}

@@ -36,7 +36,7 @@ mod values;
 mod walk;
 
 pub use chosen::{Choice, choose, spans, text};
-pub use conventions::{ImageField, ImageKeys, of_images_entry, of_values_mapping};
+pub use conventions::{ImageField, ImageKeys, has_host, image_keys, is_image_key, of_images_entry, of_values_mapping};
 pub use file::{
     FileKind, Format, Formats, OTHER_LIMIT, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked,
     may_be_marked,

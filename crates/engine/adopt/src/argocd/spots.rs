@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{ImageField, ImageKeys, Part, is_same_image, of_images_entry, of_values_mapping};
+use bumpwright_edit::{ImageField, Part, image_keys, is_same_image, of_images_entry, of_values_mapping};
 use bumpwright_policy::{FilterSpec, ImagePolicy, LatestRef, RuleSpec};
 use bumpwright_re2::{Budget, Regexp};
 
@@ -94,22 +94,16 @@ impl<'f> Spot<'f> {
 pub(super) fn of_document<'f>(file: usize, document: &'f Node, image: &str) -> Vec<Spot<'f>> {
     let mut spots: Vec<Spot<'f>> = Vec::new();
     let mut seen: BTreeSet<usize> = BTreeSet::new();
-    let usual = ImageKeys::default();
-    let other = ImageKeys {
-        repository: "image".to_owned(),
-        ..ImageKeys::default()
-    };
-    for node in document.all() {
+    for (node, key) in with_keys(document) {
         let scalar = |key: &str| {
             let at = node.entries().iter().position(|entry| entry.is(key))?;
             let text = node.entries().get(at)?.node.text()?;
             (!text.is_empty()).then_some((text, at))
         };
-        let of_keys = [
-            of_images_entry(scalar),
-            of_values_mapping(&usual, scalar),
-            of_values_mapping(&other, scalar),
-        ];
+        let names: Vec<&str> = node.entries().iter().map(|entry| entry.name()).collect();
+        let may_be = image_keys(key, &names, |key| Some(scalar(key)?.0));
+        let mut of_keys = vec![of_images_entry(scalar)];
+        of_keys.extend(may_be.iter().map(|keys| of_values_mapping(keys, scalar)));
         for fields in of_keys {
             let is_it = fields.first().is_some_and(|field| is_same_image(&field.image, image));
             if is_it && !fields.is_empty() {
@@ -128,6 +122,17 @@ pub(super) fn of_document<'f>(file: usize, document: &'f Node, image: &str) -> V
     spots.retain(|spot| spot.fields.iter().all(|(node, _)| seen.insert(node.span.start)));
     spots.sort_by_key(|spot| spot.fields.iter().map(|(node, _)| node.span.start).min());
     spots
+}
+
+/// All nodes of a document, each with the key that it is at, or the list that has it.
+fn with_keys(document: &Node) -> Vec<(&Node, &str)> {
+    let (mut all, mut next) = (vec![(document, "")], 0);
+    while let Some((node, key)) = all.get(next).copied() {
+        all.extend(node.items().iter().map(|item| (&**item, key)));
+        all.extend(node.entries().iter().map(|entry| (&*entry.node, entry.name())));
+        next += 1;
+    }
+    all
 }
 
 fn nodes<'f>(mapping: &'f Node, fields: &[ImageField]) -> Vec<(&'f Node, Part)> {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
-use super::super::conventions::{ImageKeys, of_images_entry, of_values_mapping};
+use super::super::conventions::{image_keys, of_images_entry, of_values_mapping};
 use super::super::file::FileKind;
 use super::super::lines::Lines;
 use super::super::model::{Part, Setter};
@@ -152,6 +153,8 @@ fn mark_fields(text: &str, fields: &[Field], wanted: &[(usize, Setter)]) -> Resu
 pub(super) struct Field {
     /// The mapping that it is in.
     mapping: usize,
+    /// The key of that mapping, or of the list that has it.
+    parent: Rc<str>,
     /// Its key; empty for items of lists.
     key: String,
     value: String,
@@ -189,23 +192,18 @@ fn of_image(fields: &[Field], image: &str) -> Vec<(usize, Part)> {
             found.insert(n, Part::Reference);
         }
     }
-    // A mapping is as some charts have it, too, with the name in `image`.
-    let usual = ImageKeys::default();
-    let other = ImageKeys {
-        repository: "image".to_owned(),
-        ..ImageKeys::default()
-    };
     for keys in mappings.values() {
+        let parent = keys.values().next().and_then(|n| fields.get(*n));
+        let parent = parent.map_or("", |field| &field.parent);
         let scalar = |key: &str| {
             let n = *keys.get(key)?;
             let value = fields.get(n).map(|field| field.value.as_str())?;
             (!value.is_empty()).then_some((value, n))
         };
-        let of_keys = [
-            of_images_entry(scalar),
-            of_values_mapping(&usual, scalar),
-            of_values_mapping(&other, scalar),
-        ];
+        let names: Vec<&str> = keys.keys().copied().collect();
+        let mut of_keys = vec![of_images_entry(scalar)];
+        let may_be = image_keys(parent, &names, |key| Some(scalar(key)?.0));
+        of_keys.extend(may_be.iter().map(|keys| of_values_mapping(keys, scalar)));
         for field in of_keys.concat() {
             if is_same_image(&field.image, image) {
                 // A reference has its own tag.
@@ -223,6 +221,8 @@ struct Frame {
     /// In a mapping: whether the next node is a key.
     at_key: bool,
     key: String,
+    /// The key that the collection itself is at, or the list that has it.
+    parent: Rc<str>,
     id: usize,
 }
 
@@ -265,11 +265,17 @@ impl FieldReader {
         self.node();
         self.count += 1;
         let is_flow = style == StructureStyle::Flow || self.open.last().is_some_and(|frame| frame.is_flow);
+        let parent = match self.open.last() {
+            Some(frame) if frame.is_map => frame.key.as_str().into(),
+            Some(frame) => Rc::clone(&frame.parent),
+            None => "".into(),
+        };
         self.open.push(Frame {
             is_map,
             is_flow,
             at_key: is_map,
             key: String::new(),
+            parent,
             id: self.count,
         });
     }
@@ -299,6 +305,7 @@ impl FieldReader {
         }
         self.fields.push(Field {
             mapping: frame.id,
+            parent: Rc::clone(&frame.parent),
             key: if frame.is_map { frame.key.clone() } else { String::new() },
             value: value.to_owned(),
             span: start..end,
