@@ -7,6 +7,23 @@ pub use bumpwright_findings::terminal::{inline, json, printable};
 use bumpwright_git::{RemoteUrl, Scheme};
 use bumpwright_update::Run;
 
+/// Where the name of an image is first, in files by their paths: as a whole, not as a part of a longer one.
+pub fn mention<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>, image: &str) -> Option<(String, usize)> {
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    let has = |line: &str| {
+        line.match_indices(image).any(|(at, _)| {
+            let before = line.get(..at).and_then(|text| text.chars().next_back());
+            let behind = line.get(at + image.len()..).and_then(|text| text.chars().next());
+            !before.is_some_and(goes_on) && !behind.is_some_and(goes_on)
+        })
+    };
+    let mut files = files.filter_map(|(path, bytes)| Some((path, std::str::from_utf8(bytes).ok()?)));
+    files.find_map(|(path, text)| {
+        let line = text.lines().position(has)?;
+        Some((path.to_owned(), line + 1))
+    })
+}
+
 /// `path:line:col: Reason: message`.
 #[must_use]
 pub fn skip(skip: &Skip) -> String {

@@ -89,6 +89,60 @@ fn markers_are_added_listed_and_removed() {
     assert_eq!(bench.ok(&["markers", "apps/web.yaml"]).out, "no markers\n");
 }
 
+/// Where nothing is marked it is said why.
+#[test]
+fn nothing_to_mark_is_told_with_the_reason() {
+    let bench = Bench::new();
+    bench.write("a.yaml", "image: acme/web:1.0.0 # {\"$imagepolicy\": \"fs:web\"}\n");
+    bench.write("b.yaml", "image: acme/api:1.0.0 # {\"$imagepolicy\": \"fs:other\"}\n");
+    bench.write("c.yaml", "containers:\n- image: acme/job\n");
+    bench.write("d.yaml", "imageName: acme/tool\nimageTag: 1.0.0\n");
+    for (image, policy, told) in [
+        (
+            "acme/web",
+            "fs:web",
+            "note: marked already: 1 field of acme/web\n",
+        ),
+        (
+            "acme/api",
+            "fs:api",
+            "skipped: b.yaml:1:8: it has the marker of another policy\n",
+        ),
+        (
+            "acme/job",
+            "fs:job",
+            "note: no field holds a version of acme/job: 4 files were looked at; its name is at c.yaml:2, without a tag or digest",
+        ),
+        (
+            "acme/none",
+            "fs:none",
+            "note: no field holds a version of acme/none: 4 files were looked at\n",
+        ),
+    ] {
+        for write in [&[][..], &["--write"]] {
+            let ran = bench.ok(&[&["markers", "add", "--image", image, "--policy", policy], write].concat());
+            assert!(ran.err.contains(told), "{told}\n{}", ran.err);
+            let nothing = if write.is_empty() { "" } else { "nothing to change\n" };
+            assert_eq!(ran.out, nothing);
+        }
+    }
+    let ran = bench.ok(&[
+        "markers",
+        "add",
+        "--image",
+        "acme/tool",
+        "--policy",
+        "fs:tool",
+        "--write",
+    ]);
+    assert_eq!(ran.err, "");
+    assert!(
+        bench
+            .read("d.yaml")
+            .contains("imageTag: 1.0.0 # {\"$imagepolicy\": \"fs:tool:tag\"}\n")
+    );
+}
+
 #[test]
 fn a_policy_has_a_namespace_and_a_name() {
     let bench = Bench::new();

@@ -3,7 +3,7 @@
 pub mod args;
 mod list;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use crate::cli::files::{FoundFiles, diff, find};
 use crate::cli::words;
 use args::{Add, Change, Markers, PlaceFlags, Remove};
 use bumpwright_edit::{
-    FileKind, Format, Formats, Marking, Part, Setter, field_in, kind_of, mark_at_in, mark_in, unmark,
+    FileKind, Format, Formats, LeftField, Marking, Part, Setter, field_in, kind_of, mark_at_in, mark_in, scan, unmark,
 };
 use bumpwright_policy::PolicyName;
 use bumpwright_update::{FileChange, replace_files};
@@ -47,13 +47,106 @@ fn add(args: &Add) -> Result<(), String> {
         return add_at(args, &policy, &is_wanted);
     };
     let found = find(&paths(&args.place), &is_wanted);
+    let look = RefCell::new(Look::default());
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();
         let kind = kind(&shown, formats);
-        let marking = kind.and_then(|kind| mark_in(kind, text(&bytes)?, image, &policy));
+        let marking = kind.and_then(|kind| {
+            let mut marking = mark_in(kind, text(&bytes)?, image, &policy)?;
+            let known = own_or_others(kind, text(&bytes)?, image, &policy)?;
+            marking.left.extend(known.others);
+            look.borrow_mut().own += known.own;
+            Ok(marking)
+        });
+        look.borrow_mut().add(&shown, &bytes, image, &marking);
         (shown, bytes, marking)
     };
-    change(found, args.write, "marked", marked)
+    change(found, args.write, "marked", marked)?;
+    if let Some(text) = look.into_inner().nothing(image) {
+        say("note", &text);
+    }
+    Ok(())
+}
+
+/// Fields of an image that have a marker already.
+#[derive(Default)]
+struct Known {
+    /// How many have one of the policy.
+    own: usize,
+    /// Those that have one of another.
+    others: Vec<LeftField>,
+}
+
+/// The fields of an image that have a marker: those that would get one if there were none.
+fn own_or_others(kind: FileKind, text: &str, image: &str, policy: &PolicyName) -> Result<Known, String> {
+    let mut known = Known::default();
+    let Some(bare) = unmark(kind, text, None)?.new else {
+        return Ok(known);
+    };
+    let bare = String::from_utf8(bare).map_err(|_| "it is not UTF-8".to_owned())?;
+    let sites = scan(kind, text.as_bytes()).sites;
+    for field in mark_in(kind, &bare, image, policy)?.changed {
+        let site = sites
+            .iter()
+            .find(|site| (site.line, site.value.as_str()) == (field.line, field.value.as_str()));
+        match site.map(|site| site.setter.policy == *policy) {
+            Some(true) => known.own += 1,
+            Some(false) => known.others.push(LeftField {
+                line: field.line,
+                column: field.column,
+                why: "it has the marker of another policy",
+            }),
+            None => {}
+        }
+    }
+    Ok(known)
+}
+
+/// What was looked at.
+#[derive(Default)]
+struct Look {
+    files: usize,
+    /// Fields that are marked now, or left with a reason.
+    told: usize,
+    /// Fields that have the marker already.
+    own: usize,
+    /// Where the name of the image is first.
+    mention: Option<(String, usize)>,
+}
+
+impl Look {
+    fn add(&mut self, path: &str, bytes: &[u8], image: &str, marking: &Result<Marking, String>) {
+        self.files += 1;
+        self.told += match marking {
+            Ok(marking) => marking.changed.len() + marking.left.len(),
+            Err(_) => 0,
+        };
+        if self.mention.is_none() {
+            self.mention = words::mention(std::iter::once((path, bytes)), image);
+        }
+    }
+
+    /// Why nothing is marked, if nothing is.
+    fn nothing(self, image: &str) -> Option<String> {
+        if self.told > 0 {
+            return None;
+        }
+        let image = words::inline(image);
+        if self.own > 0 {
+            return Some(format!("marked already: {} of {image}", words::count(self.own, "field")));
+        }
+        let mut text = format!(
+            "no field holds a version of {image}: {} were looked at",
+            words::count(self.files, "file")
+        );
+        if let Some((path, line)) = self.mention {
+            let path = words::inline(&path);
+            text.push_str(&format!(
+                "; its name is at {path}:{line}, without a tag or digest in a field of its own: write one, or mark a field by --field {path}:{line}"
+            ));
+        }
+        Some(text)
+    }
 }
 
 /// How a file is marked. One that the user names is YAML, unless its name is one of another format.
