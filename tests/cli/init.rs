@@ -234,6 +234,41 @@ fn charts_of_helm_repositories_are_followed() {
     );
 }
 
+/// An image that is asked for is found, or it is said what was looked at.
+#[test]
+fn an_image_that_is_nowhere_is_told_with_what_was_looked_at() {
+    let bench = Bench::new();
+    bench.write(
+        "a.yaml",
+        "containers:\n- image: nginx\n---\nargs: [--image, ghcr.io/acme/job]\n",
+    );
+    bench.write("b.yaml", "image: {repository: docker.io/acme/web, tag: ''}\n");
+    for (image, told) in [
+        (
+            "nginx",
+            "left: a.yaml:2:10: nginx: no tag is written, so that it is `latest` at all times",
+        ),
+        ("acme/web", "left: b.yaml:1:46: docker.io/acme/web: its tag is empty"),
+        (
+            "ghcr.io/acme/job",
+            "note: no field has the image ghcr.io/acme/job: 2 files of YAML were looked at, which have 2 images besides; its name is at \
+             a.yaml:4, in a field that is none of an image: mark that by `bumpwright markers add --field a.yaml:4`",
+        ),
+        (
+            "ghcr.io/acme/web",
+            "note: no field has the image ghcr.io/acme/web: 2 files of YAML were looked at; did you mean docker.io/acme/web?",
+        ),
+    ] {
+        let ran = bench.ok(&["init", "--image", image]);
+        assert_eq!(ran.out, "nothing to propose\n");
+        assert!(ran.err.contains(told), "{told}\n{}", ran.err);
+    }
+    let (code, document) = bench.json(&["init", "--image", "acme/none"]);
+    assert_eq!(code, 0);
+    let note = document["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("no field has the image acme/none: 2 files"), "{note}");
+}
+
 #[test]
 fn rules_and_folders_without_images_propose_nothing() {
     let bench = Bench::new();

@@ -99,6 +99,32 @@ fn without_write_a_diff_that_git_applies() {
     );
 }
 
+/// One Application after the other: each run adds to the file of objects, which keeps what was written there by hand.
+#[test]
+fn a_second_run_adds_to_the_file_of_objects() {
+    let bench = fleet("registry.example.com");
+    bench.write("fleet/.git/HEAD", "ref: refs/heads/main\n");
+    let migrate = ["migrate", "--from", "argocd-image-updater", "--write"];
+    bench.ok(&[&migrate[..], &["fleet/argocd/web.yaml", "fleet/apps"]].concat());
+    let first = bench.read("image-updates.yaml").replace("interval: 2m", "interval: 7m");
+    bench.write("image-updates.yaml", &first);
+    let ran = bench.ok(&[&migrate[..], &["fleet"]].concat());
+    assert!(
+        ran.out
+            .ends_with("marked 1 field and removed 5 annotations in 2 files; 2 objects in image-updates.yaml\n"),
+        "{}",
+        ran.out
+    );
+    let second = bench.read("image-updates.yaml");
+    assert!(
+        second.starts_with(&first.replace("path: ./apps/web", "path: ./apps")),
+        "{second}"
+    );
+    assert_eq!(second.matches("kind: ImageUpdateAutomation").count(), 1);
+    let ran = bench.ok(&[&migrate[..], &["fleet"]].concat());
+    assert_eq!(ran.out, "nothing to change\n");
+}
+
 #[test]
 fn new_objects_go_where_they_are_wanted() {
     let bench = fleet("registry.example.com");
@@ -117,7 +143,12 @@ fn new_objects_go_where_they_are_wanted() {
     let before = files(&bench.path("fleet"));
     let ran = bench.run(&[&args[..], &["--manifests", "mine.yaml", "--write"]].concat());
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("error: mine.yaml is there already"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("error: mine.yaml is there already, and is no file of manifests"),
+        "{}",
+        ran.err
+    );
     assert_eq!(bench.read("mine.yaml"), "mine: 1\n");
     assert_eq!(files(&bench.path("fleet")), before);
     let ran = bench.run(&["migrate", "--namespace", "images", "fleet"]);

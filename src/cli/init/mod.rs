@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cli::console::{complain, say};
+use crate::cli::console::complain;
 use crate::cli::files::{FoundFiles, find, in_repositories};
 use crate::cli::load;
 use crate::cli::update::author;
@@ -61,9 +61,10 @@ fn proposed(args: &Init) -> Result<bool, String> {
             format!("{count} in hidden folders, or hidden, were not looked at; name one as PATH to have it looked at");
         proposal.notes.push(note);
     }
-    for image in unused(args, &survey) {
-        say("note", &format!("no field has the image {}", words::inline(image)));
-    }
+    let nowhere: Vec<String> = unused(args, &survey)
+        .map(|image| not_found(image, &sources, &survey))
+        .collect();
+    proposal.notes.extend(nowhere);
     let is_whole = faults.is_empty() && !proposal.left.iter().any(|left| left.is_error);
     output::give(&Outcome {
         args,
@@ -144,4 +145,29 @@ fn unused<'a>(args: &'a Init, survey: &bumpwright_propose::Survey) -> impl Itera
     let known: Vec<String> = found.chain(&survey.done).chain(left).cloned().collect();
     let is_there = move |image: &&String| known.iter().any(|one| bumpwright_edit::is_same_image(one, image));
     args.image.iter().filter(move |image| !is_there(image))
+}
+
+/// What was looked at for an image that no field has, and where else its name is.
+fn not_found(image: &str, sources: &[SourceFile], survey: &bumpwright_propose::Survey) -> String {
+    let mut text = format!(
+        "no field has the image {image}: {} of YAML were looked at",
+        words::count(sources.len(), "file")
+    );
+    let short = |image: &str| image.rsplit('/').next().unwrap_or_default().to_owned();
+    let alike = survey.others.iter().filter(|other| short(other) == short(image));
+    let alike: Vec<String> = alike.cloned().collect();
+    match (alike.is_empty(), survey.others.len()) {
+        (false, _) => text.push_str(&format!("; did you mean {}?", words::some(&alike))),
+        (true, 0) => text.push_str(", and none has an image"),
+        (true, others) => text.push_str(&format!(", which have {} besides", words::count(others, "image"))),
+    }
+    if let Some((path, line)) = words::mention(
+        sources.iter().map(|source| (source.name.as_str(), &*source.bytes)),
+        image,
+    ) {
+        text.push_str(&format!(
+            "; its name is at {path}:{line}, in a field that is none of an image: mark that by `bumpwright markers add --field {path}:{line}`"
+        ));
+    }
+    text
 }

@@ -59,7 +59,9 @@ fn there(path: &Path) -> Result<Option<SourceFile>, String> {
         Err(error) => return Err(format!("{}: {error}", words::inline(&name))),
     };
     let source = SourceFile {
-        path: path.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned()),
+        path: path
+            .file_name()
+            .map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned()),
         // Of no repository that is looked at.
         root: usize::MAX,
         name,

@@ -13,7 +13,9 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod charts;
+mod fields;
 mod known;
+mod kustomized;
 mod listing;
 mod pattern;
 mod proposal;

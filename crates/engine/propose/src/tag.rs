@@ -263,6 +263,8 @@ struct Reader<'t, 'w> {
     words: &'w [Word<'t>],
     /// The words of the version, if there is one.
     version: std::ops::Range<usize>,
+    /// The words of its build metadata, as registries have it in tags of charts: `_up2.10.0` behind three numbers.
+    metadata: std::ops::Range<usize>,
     /// The word from which on there is an order: what is before is the name of a branch.
     from: usize,
     tag: Tag,
@@ -273,6 +275,7 @@ impl<'t, 'w> Reader<'t, 'w> {
         let version = version(words).unwrap_or(0..0);
         let mut reader = Self {
             words,
+            metadata: metadata(words, &version),
             version,
             from: 0,
             tag: Tag::default(),
@@ -287,7 +290,7 @@ impl<'t, 'w> Reader<'t, 'w> {
                 .skip(commit)
                 .any(|word| matches!(word.look, Look::Number | Look::Time))
         {
-            (reader.version, reader.from) = (0..0, commit);
+            (reader.version, reader.metadata, reader.from) = (0..0, 0..0, commit);
         }
         reader
     }
@@ -352,6 +355,9 @@ impl<'t, 'w> Reader<'t, 'w> {
 
     /// Whether the words before a number count builds: behind a version, or where there is none.
     fn is_revision(&self, n: usize, head: &str) -> bool {
+        if self.metadata.contains(&n) {
+            return true;
+        }
         let head = head.to_ascii_lowercase();
         let is_here = self.version.is_empty() || n >= self.version.end;
         let builds = ["release", "rel", "ver", "version", "deploy"];
@@ -361,7 +367,7 @@ impl<'t, 'w> Reader<'t, 'w> {
     /// Whether a number counts for the order.
     fn counts(&self, n: usize) -> bool {
         let Some(word) = self.words.get(n) else { return false };
-        if self.version.contains(&n) {
+        if self.version.contains(&n) || self.metadata.contains(&n) {
             return true;
         }
         if n < self.version.end {
@@ -435,6 +441,31 @@ impl<'t, 'w> Reader<'t, 'w> {
         let whole = words.iter().flat_map(|word| [word.sign, word.text]).collect();
         self.tag.pieces.push(Piece::Before(name.to_owned(), whole));
         count
+    }
+}
+
+/// The words of build metadata right behind a version: a word with a version of its own, as the chart `105.0.1+up2.10.2` is tagged.
+fn metadata(words: &[Word<'_>], version: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let none = 0..0;
+    let Some(first) = words
+        .get(version.end)
+        .filter(|word| word.sign == "_" && version.len() == 3)
+    else {
+        return none;
+    };
+    let Look::Numbered(head, _) = first.look else {
+        return none;
+    };
+    if BASES.contains(&&*head.to_ascii_lowercase()) {
+        return none;
+    }
+    let behind = words.iter().skip(version.end + 1);
+    let count = behind
+        .take_while(|word| word.look == Look::Number && word.sign == ".")
+        .count();
+    match count {
+        0 => none,
+        count => version.end..version.end + 1 + count,
     }
 }
 

@@ -6,13 +6,13 @@ use std::ops::Range;
 use bumpwright_adopt::{Files, Parsed};
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{
-    FileKind, ImageField, ImageKeys, Part, file_kind, is_same_image, obstacles, of_images_entry, of_values_mapping,
-};
-use bumpwright_policy::{LatestRef, Reference, Validation};
+use bumpwright_edit::{FileKind, ImageField, Part, file_kind, is_same_image, obstacles};
+use bumpwright_policy::{Reference, Validation};
 
 use super::charts::{Found, HelmRepositories, of_document};
+use super::fields::{self, is_image, reference};
 use super::known::Known;
+use super::kustomized::Builders;
 use super::listing::{Listing, UsedAccess};
 
 /// How many lines at the beginning of a file may say that a program made it.
@@ -59,6 +59,8 @@ pub struct Survey {
     pub done: BTreeSet<String>,
     /// What was left, in the order of the files.
     pub left: Vec<Left>,
+    /// Images that were not asked for.
+    pub others: BTreeSet<String>,
     /// How those of sources are reached.
     pub(crate) access: BTreeMap<Listing, UsedAccess>,
     /// What is there already.
@@ -72,7 +74,7 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
     let found: Vec<Vec<Raw>> = files.parsed.iter().map(of_file).collect();
     let readable = found.iter().flatten().filter(|raw| raw.why_not.is_none());
     let known: BTreeSet<String> = readable.map(|raw| raw.listing.image.clone()).collect();
-    let replaced = replaced(files);
+    let builders = Builders::of(files);
     let helm = HelmRepositories::of(files);
     let mut survey = Survey {
         known: Known::of(files),
@@ -81,7 +83,11 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
     for (n, (file, mut raw)) in files.parsed.iter().zip(found).enumerate() {
         elsewhere(file, &known, &mut raw);
         survey.versions(file, &helm, &mut raw);
-        raw.retain(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.listing.image)));
+        let (wanted, others): (Vec<Raw>, Vec<Raw>) = raw
+            .into_iter()
+            .partition(|raw| only.is_empty() || only.iter().any(|image| is_same_image(image, &raw.listing.image)));
+        survey.others.extend(others.into_iter().map(|raw| raw.listing.image));
+        let mut raw = wanted;
         raw.sort_by_key(|raw| raw.start);
         let mut marked = marked.get(n).cloned().unwrap_or_default();
         marked.sort_by_key(|range| range.start);
@@ -92,8 +98,8 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
         let (done, rest): (Vec<Raw>, Vec<Raw>) = raw.into_iter().partition(is_marked);
         survey.done.extend(done.into_iter().map(|raw| raw.listing.image));
         match untouchable(file) {
-            Some(why) => survey.leave_file(file, &rest, &why),
-            None => survey.take(file, n, rest, &replaced),
+            Some(why) => survey.leave_file(file, &rest, &why, only),
+            None => survey.take(file, n, rest, &builders),
         }
     }
     let rest: BTreeSet<&String> = survey.images.keys().map(|listing| &listing.image).collect();
@@ -102,10 +108,12 @@ pub fn survey(files: &Files<'_>, marked: &[Vec<Range<usize>>], only: &[String]) 
 }
 
 impl Survey {
-    fn leave_file(&mut self, file: &Parsed<'_>, uses: &[Raw], why: &str) {
+    fn leave_file(&mut self, file: &Parsed<'_>, uses: &[Raw], why: &str, only: &[String]) {
         let Some(first) = uses.first() else {
             // What does not parse may have images.
-            let has_images = file.text.contains("image:") || file.text.contains("newTag:");
+            let short = |image: &String| image.rsplit('/').next().unwrap_or_default().to_owned();
+            let is_wanted = only.is_empty() || only.iter().any(|image| file.text.contains(&short(image)));
+            let has_images = is_wanted && (file.text.contains("image:") || file.text.contains("newTag:"));
             if let Some((place, _)) = file.error.as_ref().filter(|_| has_images) {
                 self.left.push(Left::of(file, *place, "", why.to_owned()));
             }
@@ -142,17 +150,20 @@ impl Survey {
         }
     }
 
-    fn take(&mut self, file: &Parsed<'_>, n: usize, uses: Vec<Raw>, replaced: &BTreeMap<String, String>) {
+    fn take(&mut self, file: &Parsed<'_>, n: usize, uses: Vec<Raw>, builders: &Builders) {
         let fields = uses.iter().filter(|raw| raw.obstacle().is_none());
         let starts = fields.flat_map(|raw| raw.fields.keys().copied());
         let obstacles = obstacles(file.text, starts);
         for raw in uses {
-            let by = replaced.get(&raw.listing.image).filter(|_| raw.part == Part::Reference);
+            let by = builders.set_by(n, &raw.listing.image).filter(|_| raw.is_replaced);
+            if by.is_some() && raw.is_untagged {
+                continue;
+            }
             let blocked = obstacles
                 .as_ref()
                 .map_or_else(|why| Some(&**why), |blocked| blocked.get(&raw.start).copied());
             let why = match by {
-                Some(by) => Some(format!("`images` of {by} sets it: the field there counts")),
+                Some(by) => Some(set_by(&by)),
                 None => raw
                     .obstacle()
                     .or_else(|| blocked.map(|why| format!("no marker can be put there: {why}"))),
@@ -182,22 +193,28 @@ impl Left {
 }
 
 /// A use as it was found. The span is that of the field with the version.
-struct Raw {
+pub(super) struct Raw {
     place: Place,
     start: usize,
     end: usize,
     part: Part,
-    listing: Listing,
+    pub(super) listing: Listing,
     tag: String,
-    has_digest: bool,
+    pub(super) has_digest: bool,
     fields: BTreeMap<usize, Part>,
+    /// Whether `images` of kustomizations above replace it.
+    pub(super) is_replaced: bool,
+    /// Whether no version is written at all.
+    pub(super) is_untagged: bool,
     /// Why no policy can be for it.
-    why_not: Option<String>,
+    pub(super) why_not: Option<String>,
 }
 
 impl Raw {
-    fn of(node: &Node, part: Part, listing: Listing, tag: &str, fields: BTreeMap<usize, Part>) -> Self {
+    pub(super) fn of(node: &Node, part: Part, listing: Listing, tag: &str, fields: BTreeMap<usize, Part>) -> Self {
         Self {
+            is_replaced: part == Part::Reference,
+            is_untagged: false,
             place: node.place,
             start: node.span.start,
             end: node.span.end,
@@ -211,7 +228,7 @@ impl Raw {
     }
 
     /// A tag with the fields beside it, which the byte where each begins numbers.
-    fn of_tag(tag: &Node, fields: Vec<ImageField>) -> Option<Self> {
+    pub(super) fn of_tag(tag: &Node, fields: Vec<ImageField>) -> Option<Self> {
         let image = fields.first()?.image.clone();
         let fields = fields.into_iter().map(|field| (field.number, field.part));
         let raw = Self::of(tag, Part::Tag, Listing::oci(&*image), tag.text()?, fields.collect());
@@ -271,6 +288,19 @@ impl Raw {
     }
 }
 
+/// That kustomizations set an image, of which the first are named.
+fn set_by(names: &BTreeSet<&str>) -> String {
+    let some: Vec<&str> = names.iter().take(3).copied().collect();
+    let more = match names.len().saturating_sub(some.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match names.len() {
+        1 => format!("`images` of {} sets it: the field there counts", some.join(", ")),
+        _ => format!("`images` of {}{more} set it: the fields there count", some.join(", ")),
+    }
+}
+
 /// The images of a file, by the names of their fields.
 fn of_file(file: &Parsed<'_>) -> Vec<Raw> {
     if file_kind(&file.source.path) != FileKind::Yaml {
@@ -278,9 +308,7 @@ fn of_file(file: &Parsed<'_>) -> Vec<Raw> {
     }
     let mut found = Vec::new();
     for document in file.documents.iter().filter(|document| !is_ours(document)) {
-        for node in document.all() {
-            of_mapping(node, &mut found);
-        }
+        fields::of_document(document, &mut found);
     }
     let mut seen = BTreeSet::new();
     found.retain(|raw| seen.insert(raw.start));
@@ -291,80 +319,6 @@ fn of_file(file: &Parsed<'_>) -> Vec<Raw> {
 fn is_ours(document: &Node) -> bool {
     let group = document.field_text("apiVersion").unwrap_or_default();
     group.starts_with("image.toolkit.fluxcd.io/") || group.starts_with("apiextensions.k8s.io/")
-}
-
-fn of_mapping(node: &Node, found: &mut Vec<Raw>) {
-    let scalar = |key: &str| {
-        let value = node.get(key)?;
-        Some((value.text()?, value.span.start))
-    };
-    if let Some(tag) = node.get("newTag") {
-        found.extend(Raw::of_tag(tag, of_images_entry(scalar)));
-    }
-    if let Some(tag) = node.get("tag") {
-        // Some charts have the whole name in `image`.
-        let is_usual = scalar("repository").is_some();
-        let mut keys = ImageKeys::default();
-        if !is_usual {
-            "image".clone_into(&mut keys.repository);
-        }
-        let fields = of_values_mapping(&keys, |key| {
-            scalar(key).filter(|(text, _)| match key {
-                "registry" => is_usual && !text.is_empty(),
-                "digest" => !text.is_empty(),
-                _ => true,
-            })
-        });
-        let raw = Raw::of_tag(tag, fields);
-        found.extend(raw.filter(|raw| is_plain(&raw.listing.image)));
-    }
-    for entry in node.entries() {
-        let key = entry.name();
-        let is_named = key == "image" || key == "imageName" || key.ends_with("Image");
-        if is_named {
-            found.extend(reference(&entry.node).or_else(|| unreadable(&entry.node)));
-        }
-    }
-}
-
-/// Neither a tag nor a digest is in the name.
-fn is_plain(image: &str) -> bool {
-    LatestRef::split(image) == (image, None, None)
-}
-
-fn is_image(name: &str) -> bool {
-    !name.is_empty() && (name.contains("${") || Reference::parse(name, Validation::Weak).is_ok())
-}
-
-/// A field with a whole reference, which has a tag or a digest.
-fn reference(node: &Node) -> Option<Raw> {
-    let (name, tag, digest) = LatestRef::split(node.text()?);
-    let is_it = (tag.is_some() || digest.is_some()) && is_image(name);
-    let is_spaced = node.text()?.contains(char::is_whitespace);
-    (is_it && !is_spaced).then(|| {
-        let fields = BTreeMap::from([(node.span.start, Part::Reference)]);
-        let mut raw = Raw::of(
-            node,
-            Part::Reference,
-            Listing::oci(name),
-            tag.unwrap_or_default(),
-            fields,
-        );
-        raw.has_digest = digest.is_some();
-        raw
-    })
-}
-
-/// A field for an image whose text no registry takes.
-fn unreadable(node: &Node) -> Option<Raw> {
-    let text = node.text().filter(|text| !text.contains(char::is_whitespace))?;
-    let (name, tag, _) = LatestRef::split(text);
-    let error = Reference::parse(name, Validation::Weak)
-        .err()
-        .filter(|_| !name.is_empty())?;
-    let raw = Raw::of(node, Part::Reference, Listing::oci(name), tag?, BTreeMap::new());
-    let why_not = Some(format!("it names no image: {error}"));
-    Some(Raw { why_not, ..raw })
 }
 
 /// References of known images in fields of any name, as in arguments and variables.
@@ -382,21 +336,6 @@ fn elsewhere(file: &Parsed<'_>, known: &BTreeSet<String>, found: &mut Vec<Raw>) 
             }
         }
     }
-}
-
-/// The images that a kustomization replaces, with its file.
-fn replaced(files: &Files<'_>) -> BTreeMap<String, String> {
-    let mut replaced = BTreeMap::new();
-    for file in &files.parsed {
-        for document in &file.documents {
-            for entry in document.field("images").map(Node::items).unwrap_or_default() {
-                if let Some(name) = entry.field_text("name").filter(|_| entry.get("newTag").is_some()) {
-                    replaced.insert(name.to_owned(), file.source.name.clone());
-                }
-            }
-        }
-    }
-    replaced
 }
 
 /// Why a whole file is left as it is.

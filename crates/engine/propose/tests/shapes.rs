@@ -314,6 +314,27 @@ const SHAPES: &[(&str, &str, &str, &str, &str)] = &[
         "semver ^8.4.0-1",
         "8.4.1-1",
     ),
+    (
+        "chart with the version of what it is for",
+        "105.0.0_up2.10.0 105.0.1_up2.10.1 105.0.1_up2.10.10 105.0.1_up2.10.2 106.0.0-rc.1_up2.11.0 latest",
+        "105.0.0_up2.10.0",
+        "semver ^105.0.0-2.10.0",
+        "105.0.1_up2.10.10",
+    ),
+    (
+        "chart with build metadata",
+        "v1.0.0_k8s1.30 v1.0.1_k8s1.31 v1.0.1_k8s1.30",
+        "v1.0.0_k8s1.30",
+        "semver ^1.0.0-1.30",
+        "v1.0.1_k8s1.31",
+    ),
+    (
+        "distribution behind an underscore",
+        "1.2.3_alpine3.20 1.2.4_alpine3.20 1.2.5_alpine3.21",
+        "1.2.3_alpine3.20",
+        "semver ^1.2.3",
+        "1.2.4_alpine3.20",
+    ),
     ("latest only", "latest", "latest", "digest", "latest"),
     ("branch only", "main dev 1.0.0", "main", "digest", "main"),
     (
