@@ -66,7 +66,7 @@ pub fn of_values_mapping<'v>(keys: &ImageKeys, scalar: impl Fn(&str) -> Option<(
     };
     let registry = scalar(&keys.registry).map(|(registry, _)| registry);
     let image = match registry {
-        Some(registry) => format!("{registry}/{repository}"),
+        Some(registry) => format!("{}/{repository}", registry.trim_end_matches('/')),
         None => repository.to_owned(),
     };
     let name = registry.is_none().then_some((name, Part::Name));

@@ -55,13 +55,33 @@ fn of_mapping(node: &Node, key: &str, found: &mut Vec<Raw>) {
         if !is_image_key(name) {
             continue;
         }
-        let raw = reference(&entry.node).or_else(|| unreadable(&entry.node));
+        let raw = reference(&entry.node).map(|raw| apart(raw, node));
+        let raw = raw.or_else(|| unreadable(&entry.node));
         let untagged = || untagged(&entry.node, CONTAINERS.contains(&key) && name == "image");
         found.extend(raw.or_else(|| untagged().filter(|_| !is_told)));
     }
     if !is_told {
         found.extend(without_tag(node, key));
     }
+}
+
+/// The registry of an image that has it in a key beside it.
+fn registry_beside(node: &Node) -> Option<&str> {
+    let found = ["registry", "hub"].into_iter().find_map(|key| text(node, key));
+    found.filter(|text| !text.contains("://"))
+}
+
+/// A reference whose registry is in a key beside it: what a policy writes has the registry in it.
+fn apart(mut raw: Raw, node: &Node) -> Raw {
+    let Some(registry) = registry_beside(node).filter(|_| !has_host(&raw.listing.image)) else {
+        return raw;
+    };
+    raw.listing = Listing::oci(format!("{}/{}", registry.trim_end_matches('/'), raw.listing.image));
+    raw.why_not = Some(
+        "its registry is in a field beside it, so only its tag could be set: write that into a field of its own"
+            .to_owned(),
+    );
+    raw
 }
 
 /// A scalar that says something. A tag may be empty, which is told.

@@ -170,6 +170,15 @@ fn images_without_a_tag_are_told() {
             "acme/web: only a digest is in use",
         ),
         ("containers:\n- image: ${IMAGE}\n", "it has a variable"),
+        ("hub: ghcr.io/acme\nimage: pg\n", "ghcr.io/acme/pg: no tag is written"),
+        (
+            "hub: ghcr.io/acme/\nimage: pg:16.4\n",
+            "ghcr.io/acme/pg: its registry is in a field beside it",
+        ),
+        (
+            "registry: ghcr.io\nimage: acme/web:1.0.0\n",
+            "ghcr.io/acme/web: its registry is in a field beside it",
+        ),
     ] {
         let (edited, left) = marked(&[("a.yaml", text)]);
         assert_eq!(edited, [""; 0], "{text}");
