@@ -2,9 +2,7 @@
 //!
 //! A Secret also holds what is no secret: public keys, addresses, names, numbers, identifiers, and references to a vault.
 
-mod keys;
-mod shapes;
-
+use super::{credential_keys as keys, credential_shapes as shapes};
 use serde_json::Value;
 
 /// The longest text that is read as JSON, and the most lines that are looked at.

@@ -1,15 +1,13 @@
 //! Secrets and ConfigMaps that operators make of objects of the fleet: of which, under what name, where, and with which keys.
 
-mod table;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::cluster::{Cluster, fits, name_of, select, text, title};
+use super::maker_table::{MAKERS, Maker, Where};
 use crate::view::FleetObject;
 use bumpwright_api::{LabelSelector, ObjectName};
-use table::{MAKERS, Maker, Where};
 
 /// Labels that every namespace has.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

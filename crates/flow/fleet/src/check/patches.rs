@@ -30,6 +30,9 @@ pub struct UnmatchedPatch {
     first: Option<String>,
 }
 
+/// A Kustomization that has a patch, with its cluster.
+type User<'f> = (&'f Fleet, &'f Node);
+
 /// Whether a warning of a build is about a patch that matches nothing there.
 #[must_use]
 pub fn is_unmatched_patch(warning: &str) -> bool {
@@ -39,11 +42,11 @@ pub fn is_unmatched_patch(warning: &str) -> bool {
 /// The patches that match no object in any of the Kustomizations that have them.
 #[must_use]
 pub fn unmatched_patches(fleets: &[Fleet]) -> Vec<UnmatchedPatch> {
-    let nodes: Vec<(&Fleet, &Node)> = fleets
+    let nodes: Vec<User<'_>> = fleets
         .iter()
         .flat_map(|fleet| fleet.nodes.iter().map(move |node| (fleet, node)))
         .collect();
-    let mut by_patch: BTreeMap<(Option<Place>, &str), Vec<(&Fleet, &Node)>> = BTreeMap::new();
+    let mut by_patch: BTreeMap<(Option<Place>, &str), Vec<User<'_>>> = BTreeMap::new();
     for (fleet, node) in &nodes {
         for warning in warnings(node) {
             let (place, message) = parts(warning);
@@ -95,12 +98,12 @@ fn parts(warning: &str) -> (Option<Place>, &str) {
     }
 }
 
-fn is_among(node: &Node, users: &[(&Fleet, &Node)]) -> bool {
+fn is_among(node: &Node, users: &[User<'_>]) -> bool {
     users.iter().any(|(_, user)| std::ptr::eq(*user, node))
 }
 
 /// Whether a Kustomization has read the file of a patch and has not warned of it.
-fn matches_file(node: &Node, place: &Place, users: &[(&Fleet, &Node)]) -> bool {
+fn matches_file(node: &Node, place: &Place, users: &[User<'_>]) -> bool {
     let Ok(product) = &node.product else {
         return false;
     };
@@ -124,7 +127,7 @@ fn has_no_components(node: &Node, place: &Place) -> bool {
 }
 
 /// Whether a Kustomization has a patch of its own spec that others have warned of, and has not, or was not built.
-fn matches_spec(node: &Node, message: &str, users: &[(&Fleet, &Node)]) -> bool {
+fn matches_spec(node: &Node, message: &str, users: &[User<'_>]) -> bool {
     let patches = |node: &Node| -> Vec<KustomizePatch> {
         let patches = node.kustomization.as_ref().map(|one| one.spec.patches.clone());
         patches
