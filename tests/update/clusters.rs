@@ -212,7 +212,7 @@ fn what_did_not_build_is_named_in_the_place_of_its_policies() {
     files.retain(|(path, _)| path != "apps/web/automation/report.yaml");
     let bench = folder(&files);
     let failed = "Kustomization flux-system/images could not be built: ";
-    let cause = "apps/web/automation/kustomization.yaml:1:22";
+    let cause = "apps/web/automation/kustomization.yaml:1:23";
     let ran = bench.run(&["update", "--dry-run", "--offline", "--fleet", "clusters/ops"]);
     let wanted = format!("ImagePolicy flux-system/web is not known: {failed}");
     assert!(ran.out.contains(&wanted) && ran.out.contains(cause), "{}", ran.out);
