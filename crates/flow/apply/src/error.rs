@@ -28,9 +28,9 @@ pub enum ApplyError {
     )]
     Ciphertext {
         /// The Secret.
-        subject: String,
+        subject: Box<str>,
         /// The field, such as `data.password`.
-        field: String,
+        field: Box<str>,
         /// Why nothing has decrypted it.
         why: &'static str,
     },

@@ -115,8 +115,8 @@ fn refuse_ciphertext(object: &Value) -> Result<(), ApplyError> {
         }
     };
     Err(ApplyError::Ciphertext {
-        subject: subject(),
-        field,
+        subject: subject().into(),
+        field: field.into(),
         why,
     })
 }
