@@ -42,3 +42,28 @@ fn document(text: &str) -> Node {
     let options = ReadOptions::kyaml(FileId::NONE);
     read_first(text.as_bytes(), &options).unwrap().unwrap()
 }
+
+/// Results of kustomize v5.8.2.
+#[test]
+fn great_numbers_are_floats() {
+    for (number, expected) in [
+        ("17670756412549714000.5", "17670756412549714000"),
+        ("1e19", "10000000000000000000"),
+        ("18446744073709551615", "18446744073709552000"),
+        ("1e300", "1e+300"),
+    ] {
+        let json = format!("[{{\"op\": \"add\", \"path\": \"/b\", \"value\": {number}}}]");
+        let yaml = format!("- {{op: add, path: /b, value: {number}}}\n");
+        for patch in [json, yaml] {
+            let pair = serde_json::json!({ "object": format!("a: {number}\n"), "patch": patch });
+            assert_eq!(
+                outcome(&pair).unwrap(),
+                format!("{{\"a\":{expected},\"b\":{expected}}}"),
+                "{patch}"
+            );
+        }
+    }
+    let patch = Patch::read(br#"[{"op": "add", "path": "/b", "value": 1e999}]"#, FileId::NONE);
+    let error = patch.unwrap_err().to_string();
+    assert!(error.contains("the number is greater than a float64"), "{error}");
+}

@@ -164,8 +164,13 @@ impl<'t> Reader<'t> {
         if !is_number(text) {
             return Err(self.fault("malformed number"));
         }
+        let tag = plain_tag(text, Dialect::V3);
+        // YAML reads a text where the exponent is too great.
+        if tag == Tag::Str {
+            return Err(self.fault("the number is greater than a float64"));
+        }
         self.at += text.len();
-        Ok(scalar(text, plain_tag(text, Dialect::V3), Style::Plain))
+        Ok(scalar(text, tag, Style::Plain))
     }
 
     fn word(&mut self) -> Result<Value, PatchError> {

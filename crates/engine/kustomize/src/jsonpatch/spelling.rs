@@ -26,7 +26,12 @@ pub(super) fn to_json(node: &mut Node, dialect: Dialect) -> Result<(), PatchErro
             Resolved::Bool(value) => (value.to_string(), Tag::Bool),
             Resolved::Int(number) => (number.to_string(), Tag::Int),
             Resolved::Uint(number) => (number.to_string(), Tag::Int),
-            Resolved::Float(number) => (float(number), Tag::Float),
+            Resolved::Float(number) => {
+                let text = float(number);
+                // 1e19 is an integer once it is spelled.
+                let tag = plain_tag(&text, Dialect::V3);
+                (text, tag)
+            }
             other => (string(other), Tag::Str),
         };
         set(scalar, &text, tag);
