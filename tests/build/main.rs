@@ -13,3 +13,4 @@ mod diff;
 mod fleet_sources;
 mod fleet_truth;
 mod kustomization;
+mod numbers;

@@ -8,7 +8,7 @@ use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
 /// A kind that `documents` may hold, with nothing behind it that would write.
-const DEFINITION: &str = r#"{
+pub(crate) const DEFINITION: &str = r#"{
     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.drift.example.com"},
     "spec": {

@@ -192,7 +192,7 @@ fn a_report_changes_nothing() {
 }
 
 /// `diff -k` with more arguments, of a Kustomization `apps` of this namespace.
-fn diff(bench: &Bench, cluster: &Cluster, more: &[&str]) -> Ran {
+pub(crate) fn diff(bench: &Bench, cluster: &Cluster, more: &[&str]) -> Ran {
     let kubeconfig = cluster.kubeconfig();
     let mut arguments = vec!["diff", "-k", "ks.yaml", "--path", "fleet"];
     arguments.extend(["--kubeconfig", kubeconfig.to_str().unwrap()]);

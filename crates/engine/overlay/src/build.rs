@@ -13,7 +13,7 @@ use bumpwright_budget::{Reservation, Share};
 use bumpwright_kustomize::resource::Resource;
 use bumpwright_kustomize::tree::{Command, LoadRestrictions, PluginFile, RepoUrl, Tree, World, WorldError};
 use bumpwright_kustomize::{self as kustomize, Build, LostItems, Options, Order};
-use bumpwright_yaml::{Files, Node, node_of_json, weight, write_json, write_sigs};
+use bumpwright_yaml::{Files, Node, json_of_node, node_of_json, weight, write_sigs};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -285,7 +285,7 @@ fn decrypted(resource: &Resource, files: &Files, decrypt: &dyn Decrypt) -> Resul
         place: files.show(resource.node.place).filter(|_| error.is::<PlacedError>()),
         error,
     };
-    let value = value_of(&resource.node).map_err(|problem| failed(problem.into()))?;
+    let value = json_of_node(&resource.node).map_err(|error| failed(error.go().to_owned().into()))?;
     let plain = decrypt.object(&value).map_err(failed)?;
     Ok(plain.as_ref().map(node_of_json))
 }
@@ -368,20 +368,13 @@ impl ChangedNames {
     }
 }
 
-/// A node as JSON, or Go's message about why it has no such form.
-fn value_of(node: &Node) -> Result<Value, String> {
-    let mut text = Zeroizing::new(String::new());
-    write_json(node, &mut text).map_err(|error| error.go().to_owned())?;
-    serde_json::from_str(&text).map_err(|error| error.to_string())
-}
-
 /// Digest and objects of a build.
 fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, OverlayError> {
     let all = build.objects.iter().map(|resource| weight::of_json(&resource.node));
     let largest = build.objects.iter().map(|resource| weight::printed(&resource.node));
     let reservation = mount.reserve(all.sum())?;
-    // The text of one object at a time, and that of its JSON.
-    let _texts = mount.reserve(2 * largest.max().unwrap_or_default())?;
+    // The text of one object at a time.
+    let _texts = mount.reserve(largest.max().unwrap_or_default())?;
     let mut built = Built {
         objects: Vec::with_capacity(build.objects.len()),
         digest: String::new(),
@@ -404,7 +397,7 @@ fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, Ove
         write_sigs(&resource.node, &mut text).map_err(|error| unprintable(&error.show(&build.files)))?;
         hasher.update(text.as_bytes());
         let object = Object {
-            value: value_of(&resource.node).map_err(|problem| unprintable(&problem))?,
+            value: json_of_node(&resource.node).map_err(|error| unprintable(&error.show(&build.files)))?,
             origin: build.files.show(resource.node.place).map(Into::into),
         };
         add(&mut built, object)?;

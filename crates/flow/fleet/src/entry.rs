@@ -11,7 +11,7 @@ use super::sources::SOURCE_GROUP;
 use super::view::FleetObject;
 use bumpwright_api::Kustomization;
 use bumpwright_kustomize::tree::{Tree, path};
-use bumpwright_yaml::{Files, read_resources, write_json};
+use bumpwright_yaml::{Files, json_of_node, read_resources};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
@@ -119,9 +119,7 @@ fn documents(tree: &dyn Tree, file: &str) -> Result<Vec<FleetObject>, String> {
     let mut all = Vec::new();
     for node in nodes {
         let origin = files.show(node.place).map(String::into_boxed_str);
-        let mut json = String::new();
-        write_json(&node, &mut json).map_err(|error| format!("{file}: {}", error.go()))?;
-        let mut value: Value = serde_json::from_str(&json).map_err(|error| format!("{file}: {error}"))?;
+        let mut value = json_of_node(&node).map_err(|error| format!("{file}: {}", error.go()))?;
         let values = match value.get_mut("items").and_then(Value::as_array_mut) {
             Some(items) => std::mem::take(items),
             None => vec![value],

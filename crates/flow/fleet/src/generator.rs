@@ -12,7 +12,7 @@ use super::glob;
 use super::repository::Repository;
 use bumpwright_artifact::IgnoreRules;
 use bumpwright_kustomize::tree::{Tree, TreeError, path};
-use bumpwright_yaml::{FileId, node_of_json, read_resources, write_json, write_sigs};
+use bumpwright_yaml::{FileId, json_of_node, node_of_json, read_resources, write_sigs};
 
 /// The group of ArtifactGenerators.
 pub(super) const GROUP: &str = "source.extensions.fluxcd.io";
@@ -326,12 +326,7 @@ impl Operation<'_> {
 fn one_document(bytes: &[u8]) -> Result<Value, String> {
     let mut all = Value::Object(serde_json::Map::new());
     for node in read_resources(bytes, FileId::NONE).map_err(|error| error.to_string())? {
-        let mut json = String::new();
-        write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
-        merge(
-            &mut all,
-            serde_json::from_str(&json).map_err(|error| error.to_string())?,
-        );
+        merge(&mut all, json_of_node(&node).map_err(|error| error.go().to_owned())?);
     }
     Ok(all)
 }

@@ -13,6 +13,7 @@
 //! | a tree after kyaml's round trips through values | [`reread`], [`revalue`] |
 //! | a node as kyaml prints it: the input of functions, `RNode.String` | [`write_kyaml`] |
 //! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
+//! | the value that is sent to an API server | [`json_of_node`] |
 //! | documents with comments, anchors, aliases and tags, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
 //! | the same for one document in kyaml's style | [`read_first_annotated`], [`write_annotated_kyaml`] |
 //! | the value of a scalar | [`decode`] for a node's scalar, [`resolve`] for plain text |
@@ -71,6 +72,7 @@ mod scan_property;
 mod scan_scalar;
 mod sigs;
 mod split;
+mod to_json;
 mod token;
 mod value;
 pub mod weight;
@@ -87,4 +89,5 @@ pub use place::{FileId, Files, Place};
 pub use read::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
 pub use resolve::{Resolved, TagError, decode, plain_tag, resolve};
 pub use sigs::write_sigs;
+pub use to_json::json_of_node;
 pub use value::{WriteError, reread, revalue};

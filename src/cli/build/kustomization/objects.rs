@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cli::load;
 use bumpwright_api::{Kustomization, ManifestErrors, ObjectName, UnknownFields, check_kustomizations};
-use bumpwright_yaml::{FileId, read_resources, write_json};
+use bumpwright_yaml::{FileId, json_of_node, read_resources};
 
 const GROUP: &str = "kustomize.toolkit.fluxcd.io";
 
@@ -142,9 +142,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>, String> {
 fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
     let mut objects = Vec::new();
     for node in read_resources(bytes, FileId::NONE).map_err(|error| error.to_string())? {
-        let mut json = String::new();
-        write_json(&node, &mut json).map_err(|error| error.go().to_owned())?;
-        let mut value: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+        let mut value = json_of_node(&node).map_err(|error| error.go().to_owned())?;
         match value.get_mut("items").and_then(Value::as_array_mut) {
             Some(items) => objects.append(items),
             None => objects.push(value),

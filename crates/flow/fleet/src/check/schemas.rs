@@ -14,7 +14,7 @@ use bumpwright_api::{broken_rules, custom_resources};
 use bumpwright_findings::{Finding, Rule, Severity};
 use bumpwright_schemas::{Known, Schemas, Violation};
 use bumpwright_sops::{MASK, is_encrypted_secret};
-use bumpwright_yaml::{ReadOptions, read_first, write_json};
+use bumpwright_yaml::{ReadOptions, json_of_node, read_first};
 
 /// Objects that a thread takes at a time.
 const HANDFUL: usize = 32;
@@ -89,9 +89,7 @@ fn with_definitions(objects: &[(&Node, &FleetObject)], bundled: &Schemas) -> Sch
 
 fn json(text: &str) -> Option<Value> {
     let node = read_first(text.as_bytes(), &ReadOptions::sigs(bumpwright_yaml::FileId::NONE)).ok()??;
-    let mut json = String::new();
-    write_json(&node, &mut json).ok()?;
-    serde_json::from_str(&json).ok()
+    json_of_node(&node).ok()
 }
 
 /// The faults of all objects that have some, in their order, by as many threads as there may be.
