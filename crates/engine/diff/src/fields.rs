@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_yaml::{Mapping, Node, Value, write_json};
+use bumpwright_yaml::{Mapping, Node, Value, write_plain_json};
 
 /// The placeholder for a value of a Secret.
 pub(super) const HIDDEN: &str = "**";
@@ -143,7 +143,7 @@ fn step_of_key(key: &str) -> String {
 
 fn json(node: &Node) -> String {
     let mut text = String::new();
-    match write_json(node, &mut text) {
+    match write_plain_json(node, &mut text) {
         Ok(()) => text,
         // Values without a form in JSON are compared by their text.
         Err(_) => format!("{:?}", node.as_str().unwrap_or_default()),

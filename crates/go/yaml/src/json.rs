@@ -10,14 +10,15 @@ use std::fmt::Write;
 /// For values without a form in JSON: `.nan`, keys below the root that are not strings, a duplicate key, a text that does
 /// not fit its tag.
 pub fn write_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
-    write_node(
-        node,
-        out,
-        Position {
-            root: true,
-            flow: false,
-        },
-    )
+    write_node(node, out, Position::root(true))
+}
+
+/// As [`write_json`], for people: `<`, `>` and `&` are themselves.
+///
+/// # Errors
+/// As [`write_json`].
+pub fn write_plain_json(node: &Node, out: &mut String) -> Result<(), WriteError> {
+    write_node(node, out, Position::root(false))
 }
 
 /// The position of a node.
@@ -26,11 +27,13 @@ struct Position {
     root: bool,
     /// Inside of `{}` or `[]`.
     flow: bool,
+    /// Whether texts are escaped for HTML.
+    html: bool,
 }
 
 fn write_node(node: &Node, out: &mut String, at: Position) -> Result<(), WriteError> {
     match &node.value {
-        Value::Scalar(scalar) => write_leaf(&leaf(scalar, node.place, at.flow)?, out),
+        Value::Scalar(scalar) => write_leaf(&leaf(scalar, node.place, at.flow)?, out, at.html),
         Value::Mapping(mapping) => return write_mapping(mapping, out, at),
         Value::Sequence(sequence) => {
             let inside = at.below(sequence.flow);
@@ -48,10 +51,19 @@ fn write_node(node: &Node, out: &mut String, at: Position) -> Result<(), WriteEr
 }
 
 impl Position {
+    const fn root(html: bool) -> Self {
+        Self {
+            root: true,
+            flow: false,
+            html,
+        }
+    }
+
     const fn below(self, flow: bool) -> Self {
         Self {
             root: false,
             flow: self.flow || flow,
+            html: self.html,
         }
     }
 }
@@ -66,7 +78,7 @@ fn write_mapping(mapping: &Mapping, out: &mut String, at: Position) -> Result<()
         if number > 0 {
             out.push(',');
         }
-        write_text(key, out);
+        write_quoted(key, out, at.html);
         out.push(':');
         write_node(&entry.value, out, inside)?;
     }
@@ -74,7 +86,7 @@ fn write_mapping(mapping: &Mapping, out: &mut String, at: Position) -> Result<()
     Ok(())
 }
 
-fn write_leaf(leaf: &Leaf<'_>, out: &mut String) {
+fn write_leaf(leaf: &Leaf<'_>, out: &mut String, html: bool) {
     // Writing to a string does not fail.
     let _ = match leaf {
         Leaf::Null => out.write_str("null"),
@@ -83,21 +95,21 @@ fn write_leaf(leaf: &Leaf<'_>, out: &mut String) {
         Leaf::Uint(number) => write!(out, "{number}"),
         Leaf::Float(number) => out.write_str(&json_float(*number)),
         Leaf::Text(text) => {
-            write_text(text, out);
+            write_quoted(text, out, html);
             Ok(())
         }
         Leaf::Bytes(bytes) => {
-            write_bytes(bytes, out);
+            write_bytes(bytes, out, html);
             Ok(())
         }
     };
 }
 
 /// Writes bytes as a string; each invalid byte becomes the escape of U+FFFD.
-fn write_bytes(bytes: &[u8], out: &mut String) {
+fn write_bytes(bytes: &[u8], out: &mut String, html: bool) {
     out.push('"');
     for chunk in bytes.utf8_chunks() {
-        write_escaped(chunk.valid(), out);
+        write_escaped(chunk.valid(), out, html);
         for _ in chunk.invalid() {
             out.push_str("\\ufffd");
         }
@@ -107,17 +119,22 @@ fn write_bytes(bytes: &[u8], out: &mut String) {
 
 /// Writes a string, escaped as Go does for HTML.
 pub(crate) fn write_text(text: &str, out: &mut String) {
+    write_quoted(text, out, true);
+}
+
+fn write_quoted(text: &str, out: &mut String, html: bool) {
     out.push('"');
-    write_escaped(text, out);
+    write_escaped(text, out, html);
     out.push('"');
 }
 
-fn write_escaped(text: &str, out: &mut String) {
+fn write_escaped(text: &str, out: &mut String, html: bool) {
     let mut from = 0;
     let bytes = text.as_bytes();
     for (at, byte) in text.bytes().enumerate() {
         let (length, special) = match byte {
-            0..0x20 | b'"' | b'\\' | b'<' | b'>' | b'&' => (1, true),
+            0..0x20 | b'"' | b'\\' => (1, true),
+            b'<' | b'>' | b'&' => (1, html),
             0xE2 => (3, matches!(bytes.get(at + 1..), Some([0x80, 0xA8 | 0xA9, ..]))),
             _ => continue,
         };

@@ -12,7 +12,7 @@
 //! | an object as kustomize prints it | [`write_sigs`] |
 //! | a tree after kyaml's round trips through values | [`reread`], [`revalue`] |
 //! | a node as kyaml prints it: the input of functions, `RNode.String` | [`write_kyaml`] |
-//! | JSON as Go's encoding/json writes it, for hashes | [`write_json`] |
+//! | JSON as Go's encoding/json writes it, for hashes | [`write_json`]; for people, [`write_plain_json`] |
 //! | the value that is sent to an API server | [`json_of_node`] |
 //! | documents with comments, anchors, aliases and tags, and their text in go-yaml's own style | [`read_annotated`], [`write_annotated`] |
 //! | the same for one document in kyaml's style | [`read_first_annotated`], [`write_annotated_kyaml`] |
@@ -81,7 +81,7 @@ pub use annotated::{Annotated, AnnotatedValue, write_annotated, write_annotated_
 pub use annotated_read::{AnnotatedDocument, read_annotated, read_first_annotated};
 pub use error::ReadError;
 pub use from_json::node_of_json;
-pub use json::write_json;
+pub use json::{write_json, write_plain_json};
 pub use kyaml::{SequenceIndent, write_kyaml};
 pub use natural::natural_order;
 pub use node::{Entry, Mapping, Node, Scalar, Sequence, Style, Tag, Value};
