@@ -113,6 +113,37 @@ fn a_variable_that_nobody_sets_is_an_error_if_wanted() {
     );
 }
 
+/// Flux would lose all labels of the object.
+#[test]
+fn a_number_among_labels_is_an_error_with_its_place() {
+    let bench = bench("  postBuild: {substitute: {cluster: a, version: '1.10', secret: '2'}}\n");
+    bench.write(
+        "fleet/apps/web.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata:\n  name: s\n  labels:\n    app: d\n    version: \"${version}\"\n  \
+         annotations: {a: '${secret}'}\nspec: {ports: [{port: 80}]}\n",
+    );
+    let told = fails(&bench, &[]);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    assert!(
+        lines[0].contains("apps/web.yaml:7:14: Service s: metadata.labels.version is a number"),
+        "{told}"
+    );
+    assert!(
+        lines[1].contains("apps/web.yaml:8:20: Service s: metadata.annotations.a is a number"),
+        "{told}"
+    );
+    // As the error says.
+    let quoted = "  postBuild: {substitute: {cluster: a, version: '\"1.10\"', secret: \"'2'\"}}\n";
+    bench.write("ks.yaml", flux(quoted));
+    let built = ok(&bench, &[]);
+    assert!(
+        built.contains("    app: d\n") && built.contains("    version: \"1.10\"\n"),
+        "{built}"
+    );
+    assert!(built.contains("    a: \"2\"\n"), "{built}");
+}
+
 /// Flux's messages name the folder that it unpacks an artifact into. Here there is none.
 #[test]
 fn paths_are_named_as_the_user_knows_them() {

@@ -235,6 +235,48 @@ fn each_fault_is_found_at_its_place() {
     assert!(!text.contains("hunter2"), "{text}");
 }
 
+/// Flux would lose all labels of the object. Also of kinds whose definition is not in the fleet, and once only.
+#[test]
+fn a_number_among_labels_is_found_at_its_place() {
+    let bench = sound();
+    let object = |kind: &str, metadata: &str| {
+        format!("apiVersion: {kind}\nmetadata:\n  name: x\n  namespace: web\n{metadata}---\n")
+    };
+    let labels = "  labels:\n    app: x\n    version: \"${VER}\"\n";
+    let objects = [
+        object("v1\nkind: ConfigMap", labels),
+        object("example.com/v1\nkind: Gadget", labels),
+        object("v1\nkind: ServiceAccount", "  annotations: {id: '${VER}'}\n"),
+        object(
+            "apps/v1\nkind: Deployment",
+            "spec:\n  selector: {matchLabels: {v: '${VER}'}}\n  template: {metadata: {labels: {v: '${VER}'}}, spec: {containers: [{name: a, image: a}]}}\n",
+        ),
+    ];
+    bench.write("apps/labels/all.yaml", objects.concat());
+    let variables = ", postBuild: {substitute: {VER: '1.10'}}";
+    bench.write(
+        "clusters/prod/labels.yaml",
+        kustomization("labels", "./apps/labels", variables),
+    );
+    let (code, findings, document) = found(&bench, &["clusters/prod"]);
+    let at = |place: &str, rule: &str| format!("apps/labels/all.yaml:{place} {rule}");
+    let expected = BTreeSet::from([
+        at("8:14", "error[schema]"),
+        at("11:7", "warning[unknown-kind]"),
+        at("17:14", "error[schema]"),
+        at("24:21", "error[schema]"),
+        at("32:31", "error[schema]"),
+        at("33:37", "error[schema]"),
+    ]);
+    assert_eq!((code, findings.len()), (1, expected.len()), "{document:#}");
+    assert_eq!(BTreeSet::from_iter(findings), expected, "{document:#}");
+    let text = document.to_string();
+    assert!(
+        text.contains("\"metadata.labels.version is a number and has to be a text: put it in quotes"),
+        "{text}"
+    );
+}
+
 /// Findings of files that several clusters share are told once, with the clusters.
 #[test]
 fn findings_of_several_clusters_are_merged() {

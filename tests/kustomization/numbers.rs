@@ -80,3 +80,27 @@ fn a_right_object_is_left_alone_and_a_wrong_one_is_seen() {
     }
     assert_eq!(diff(&bench, cluster, &[]).code, 0);
 }
+
+/// Flux would apply it without any of its labels.
+#[test]
+fn an_object_with_a_number_among_its_labels_is_not_applied() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "number-label");
+    let object = |version: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n  labels:\n    app: d\n    version: {version}\n"
+        )
+    };
+    world.publish("app", "1", &[("all.yaml", &object("\"1.9\""))]);
+    world.kustomize("app", json!({}));
+    let _controller = world.controller(&[]);
+    world.applied("app", "1");
+    world.publish("app", "2", &[("all.yaml", &object("1.10"))]);
+    let message = world.refused("app", "BuildFailed");
+    assert!(
+        message.contains("all.yaml:7:14: ConfigMap number-label/m: metadata.labels.version is a number"),
+        "{message}"
+    );
+    let labels = &cluster.get("/api/v1/namespaces/number-label/configmaps/m")["metadata"]["labels"];
+    assert_eq!((&labels["app"], &labels["version"]), (&json!("d"), &json!("1.9")));
+}

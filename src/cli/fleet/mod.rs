@@ -83,7 +83,7 @@ fn report(fleets: &[Fleet], is_wanted: &dyn Fn(&Node) -> bool) {
         for node in fleet.nodes.iter().filter(|node| is_wanted(node)) {
             match &node.product {
                 Ok(product) => {
-                    let warnings = warnings(product).chain(&product.refused);
+                    let warnings = warnings(product).cloned().chain(product.refusals());
                     warnings.for_each(|warning| say("warning", &format!("Kustomization {}: {warning}", node.shown())));
                 }
                 Err(problem) => complain(&format!("Kustomization {}: {problem}", node.shown())),

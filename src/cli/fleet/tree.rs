@@ -136,8 +136,8 @@ fn details(node: &Node) -> Vec<String> {
     let mut lines = Vec::new();
     match &node.product {
         Ok(product) => {
-            let warnings = super::warnings(product).chain(&product.refused);
-            lines.extend(warnings.map(|warning| format!("{WARN}warning:{WARN:#} {}", words::printable(warning))));
+            let warnings = super::warnings(product).cloned().chain(product.refusals());
+            lines.extend(warnings.map(|warning| format!("{WARN}warning:{WARN:#} {}", words::printable(&warning))));
         }
         Err(problem) => {
             let text = problem.to_string();

@@ -4,6 +4,7 @@ use super::error::OverlayError;
 use super::hidden::Hidden;
 use super::left_out::LeftOut;
 use super::mount::{Mount, ROOT};
+use super::not_text::{self, NotText};
 use super::object::Object;
 use super::prepare::{Prepared, of_manifests};
 use super::sources::decrypt_sources;
@@ -42,6 +43,22 @@ pub struct Built {
     pub hidden: Hidden,
     /// Variables in them that have no value.
     pub undefined: Vec<UndefinedVariable>,
+    /// What stands in them where an API server takes nothing but texts.
+    pub not_texts: Vec<NotText>,
+}
+
+impl Built {
+    /// The same, unless its objects have faults of this kind.
+    ///
+    /// # Errors
+    /// [`OverlayError::NotTexts`]
+    pub fn without(mut self, is_fault: impl Fn(&NotText) -> bool) -> Result<Self, OverlayError> {
+        self.not_texts.retain(is_fault);
+        match self.not_texts.is_empty() {
+            true => Ok(self),
+            false => Err(OverlayError::NotTexts(self.not_texts)),
+        }
+    }
 }
 
 /// A variable of an object that is not set and has no default.
@@ -384,6 +401,7 @@ fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, Ove
         reservation,
         hidden,
         undefined: Vec::new(),
+        not_texts: Vec::new(),
     };
     let mut hasher = Sha256::new();
     let mut text = Zeroizing::new(String::new());
@@ -400,6 +418,7 @@ fn finish(build: &Build, mount: &Mount<'_>, hidden: Hidden) -> Result<Built, Ove
             value: json_of_node(&resource.node).map_err(|error| unprintable(&error.show(&build.files)))?,
             origin: build.files.show(resource.node.place).map(Into::into),
         };
+        not_text::find(&resource.node, &object.value, &build.files, &mut built.not_texts);
         add(&mut built, object)?;
     }
     built.digest.push_str("sha256:");

@@ -1,6 +1,7 @@
 //! Errors between the artifact of a Kustomization and its objects.
 
 use super::mount::Mount;
+use super::not_text::NotText;
 use super::stages::StageError;
 use bumpwright_budget::Exceeded;
 use bumpwright_kustomize::tree::Tree;
@@ -78,6 +79,9 @@ pub enum OverlayError {
     /// A list holds something that is not an object.
     #[error("items member is not an object: {0}")]
     Item(String),
+    /// Labels, annotations or namespaces of objects are not texts.
+    #[error("{}", lines(.0))]
+    NotTexts(Vec<NotText>),
     /// One of these, about a tree whose root has a name of its own.
     #[error("{text}")]
     Named {
@@ -121,4 +125,8 @@ impl OverlayError {
             },
         }
     }
+}
+
+fn lines(faults: &[NotText]) -> String {
+    faults.iter().map(NotText::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -12,6 +12,7 @@
 //!   [`Decrypt`] and [`Substitute`]: this crate decides when they run.
 //! - [`Object`]: an object with the file and line that it comes from.
 //! - [`LeftOut`]: an object that is no longer valid after variable substitution.
+//! - [`NotText`]: a label, an annotation or a namespace that no API server takes; [`Built::without`] makes an error of it.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(
@@ -27,6 +28,7 @@ mod hidden;
 mod left_out;
 mod manifests;
 mod mount;
+mod not_text;
 mod object;
 mod prepare;
 mod rewrite;
@@ -39,6 +41,7 @@ pub use build::{Built, UndefinedVariable};
 pub use error::OverlayError;
 pub use hidden::Hidden;
 pub use left_out::{LeftOut, may_lack};
+pub use not_text::{NotText, Part};
 pub use object::Object;
 pub use prepare::{Prepared, prepare, prepare_within};
 pub use spec::{Image, JsonPatch, Operation, Overlay, Patch, Target};

@@ -631,3 +631,69 @@ fn a_build_takes_room_and_gives_it_back() {
     assert!(error.contains("--build-memory raises the bound"), "{error}");
     assert_eq!(little.held(), 0);
 }
+
+/// Flux loses all labels of an object for one of these. Each is told at its place, and the other objects are built.
+#[test]
+fn labels_annotations_and_namespaces_are_texts() {
+    let put = Put("1.10");
+    let substituted = Stages {
+        substitute: Some(&put),
+        ..Stages::default()
+    };
+    let plain = Stages::default();
+    let object = |metadata: &str, stages: &Stages<'_>| {
+        let text = format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: s\n{metadata}");
+        build(&[("app/a.yaml", &text), ("app/b.yaml", &config_map("b", "v"))], stages).unwrap()
+    };
+    for (metadata, expected) in [
+        (
+            "  labels: {app: d, version: 1.10, tier: w}\n",
+            "5:29: Service s: metadata.labels.version is a number",
+        ),
+        (
+            "  labels:\n    a.io/on: true\n",
+            "6:14: Service s: metadata.labels[a.io/on] is a boolean",
+        ),
+        ("  labels: {a: [b]}\n", "5:15: Service s: metadata.labels.a is a list"),
+        ("  labels: [a]\n", "5:11: Service s: metadata.labels is a list"),
+    ] {
+        let built = object(metadata, &plain);
+        assert_eq!(built.objects.len(), 2, "{metadata}");
+        let error = built.without(|_| true).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("app/a.yaml:{expected} and has to be a text: ")),
+            "{error}"
+        );
+        assert!(!error.contains("1.1 ") && !error.contains('\n'), "{error}");
+    }
+    for metadata in [
+        "  labels: {a: \"1\", b: 'true', c: null, d: , e: \"v${x}\"}\n  annotations:\n",
+        "  labels: null\n  annotations: {}\n  namespace:\n",
+    ] {
+        assert!(object(metadata, &substituted).without(|_| true).is_ok(), "{metadata}");
+    }
+    // kustomize makes a text of a number among annotations; a variable is replaced after it.
+    for (metadata, field) in [
+        ("  labels: {app: d, version: \"${x}\"}\n", "labels.version"),
+        ("  annotations: {a: \"${x}\", b: x}\n", "annotations.a"),
+    ] {
+        let error = object(metadata, &substituted)
+            .without(|_| true)
+            .unwrap_err()
+            .to_string();
+        let expected = format!("app/a.yaml:1:1: Service s: metadata.{field} is a number");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    let list = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a, labels: {n: x}}}\n\
+                - {apiVersion: v1, kind: A, metadata: {name: b, labels: {n: 1}, namespace: 7}}\n";
+    let error = build(&[("app/a.yaml", list)], &plain)
+        .unwrap()
+        .without(|_| true)
+        .unwrap_err();
+    let places: Vec<String> = error
+        .to_string()
+        .lines()
+        .map(|line| line.chars().take(16).collect())
+        .collect();
+    assert_eq!(places, ["app/a.yaml:5:61:", "app/a.yaml:5:76:"]);
+}

@@ -142,6 +142,7 @@ fn product(kustomization: &Kustomization, built: Built, reads: Reads) -> Product
         warnings: built.warnings,
         lost: built.lost,
         refused: Vec::new(),
+        not_texts: built.not_texts,
         left_out: built.left_out,
         undefined: built.undefined,
         hidden: built.hidden,

@@ -401,8 +401,8 @@ fn failure(node: &Node) -> Option<&Problem> {
 }
 
 /// The first object of a node that an API server would refuse.
-fn refused_by(node: &Node) -> Option<&String> {
-    node.product.as_ref().ok()?.refused.first()
+fn refused_by(node: &Node) -> Option<String> {
+    node.product.as_ref().ok()?.refusals().next()
 }
 
 /// A Kustomization that fails with the commit, and not without.
@@ -420,10 +420,10 @@ impl<'p> Broken<'p> {
             (Some(problem), _) => problem.to_string(),
             (None, before) => {
                 let new = refused_by(after)?;
-                let was = before.is_some_and(|node| node.product.is_err() || refused_by(node) == Some(new));
+                let was = before.is_some_and(|node| node.product.is_err() || refused_by(node).as_ref() == Some(&new));
                 match was {
                     true => return None,
-                    false => new.clone(),
+                    false => new,
                 }
             }
         };

@@ -11,7 +11,7 @@ use super::reads::Reads;
 use super::source::Source;
 use bumpwright_api::{Kustomization, ObjectId, ObjectName};
 use bumpwright_kustomize::LostItems;
-use bumpwright_overlay::{Hidden, LeftOut, UndefinedVariable};
+use bumpwright_overlay::{Hidden, LeftOut, NotText, UndefinedVariable};
 
 /// What a cluster that reconciles an entry of a repository would have.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +91,8 @@ pub struct Product {
     pub lost: Vec<LostItems>,
     /// Objects that would be refused when applied: encrypted ones without decryption.
     pub refused: Vec<String>,
+    /// Labels, annotations and namespaces that are not texts: the Kustomization is not applied.
+    pub not_texts: Vec<NotText>,
     /// Objects that variables have made invalid.
     pub left_out: Vec<LeftOut>,
     /// Variables in the objects that have no value.
@@ -99,6 +101,14 @@ pub struct Product {
     pub hidden: Hidden,
     /// The files that it was built from.
     pub reads: Reads,
+}
+
+impl Product {
+    /// Why the controller would not apply it, although it is built.
+    pub fn refusals(&self) -> impl Iterator<Item = String> {
+        let not_texts = self.not_texts.iter().map(NotText::to_string);
+        self.refused.iter().cloned().chain(not_texts)
+    }
 }
 
 /// An object of a fleet.

@@ -519,6 +519,7 @@ fn product_of(objects: Vec<FleetObject>) -> Product {
         warnings: Vec::new(),
         lost: Vec::new(),
         refused: Vec::new(),
+        not_texts: Vec::new(),
         left_out: Vec::new(),
         undefined: Vec::new(),
         hidden: bumpwright_overlay::Hidden::default(),

@@ -80,7 +80,9 @@ pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<O
     let prepared =
         overlay::prepare_within(&tree, &overlay, Some(&building.memory())).map_err(|error| error.to_string())?;
     let built = prepared.build(&super::building::world(&flags.bounds), &stages);
-    let built = built.map_err(|error| error.to_string())?;
+    let built = built
+        .and_then(|built| built.without(|_| true))
+        .map_err(|error| error.to_string())?;
     Ok(Some(BuiltKustomization { kustomization, built }))
 }
 

@@ -21,7 +21,7 @@ use bumpwright_build::{self as pipeline, Mirrors, RealWorld, Referred, Substitut
 use bumpwright_git::{Mirror, Remote, RemoteUrl};
 use bumpwright_http::{Deadline, Job};
 use bumpwright_kube::{ClusterError, KUSTOMIZATION};
-use bumpwright_overlay::{self as overlay, OverlayError, Stages};
+use bumpwright_overlay::{self as overlay, NotText, OverlayError, Part, Stages};
 use bumpwright_runtime::blocking;
 use bumpwright_substitute::Variables;
 
@@ -80,6 +80,7 @@ pub(crate) async fn build(
         kustomization.metadata.namespace_or_default().to_owned(),
     );
     let memory = settings.builds.of(&namespace).memory;
+    let is_lost = lost(kustomization);
     let built = blocking::ask(move || -> Result<Built, BuildFailure> {
         let world = RealWorld::new(bases);
         let attempt = || {
@@ -89,7 +90,7 @@ pub(crate) async fn build(
                 substitute: substitution.as_ref().map(|one| one as &dyn overlay::Substitute),
             };
             // One deadline, whatever the number of bases and key services.
-            Job::within(timeout, || Ok(prepared.build(&world, &stages)?))
+            Job::within(timeout, || Ok(prepared.build(&world, &stages)?.without(&is_lost)?))
         };
         let (turns, deadline) = (&context.build_slots, Deadline::after(timeout));
         let request = turns
@@ -107,6 +108,18 @@ pub(crate) async fn build(
         }
     });
     built.await?
+}
+
+/// What would be taken away from objects in silence, as Flux does. All else that is not a text is left to the API server, whose
+/// refusal is Flux's.
+fn lost(kustomization: &Kustomization) -> impl Fn(&NotText) -> bool + use<> {
+    let common = kustomization.spec.common_metadata.as_ref();
+    let annotates = common.is_some_and(|common| !common.annotations.is_empty());
+    move |fault| match fault.part {
+        Part::Labels => true,
+        Part::Annotations => annotates,
+        Part::Namespace => false,
+    }
 }
 
 fn crowded(namespace: &str) -> BuildFailure {

@@ -15,6 +15,7 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
         match &node.product {
             Ok(product) => {
                 refused(node, product, found);
+                not_texts(node, product, found);
                 left_out(node, product, found);
                 itself(cluster, node, found);
             }
@@ -191,6 +192,14 @@ fn refused(node: &Node, product: &Product, found: &mut Vec<Finding>) {
                 .severity(Severity::Note)
                 .help("what reconciles this folder has to decrypt it"),
         });
+    }
+}
+
+/// Labels, annotations and namespaces that are not texts.
+fn not_texts(node: &Node, product: &Product, found: &mut Vec<Finding>) {
+    for one in &product.not_texts {
+        let finding = about(node, Rule::Schema, &one.problem()).object(&one.object);
+        found.push(finding.placed(one.place.as_deref().and_then(split)));
     }
 }
 

@@ -143,7 +143,7 @@ fn of_object(object: &Value, schemas: &Schemas) -> Vec<Fault> {
     }
     let violations = schemas.check(object).into_iter();
     let mut faults: Vec<Fault> = violations
-        .filter(|one| !is_open(object, one))
+        .filter(|one| !is_open(object, one) && !is_not_text(object, one))
         .map(of_violation)
         .collect();
     if faults.is_empty() {
@@ -166,6 +166,14 @@ fn of_violation(violation: Violation) -> Fault {
 fn is_open(object: &Value, violation: &Violation) -> bool {
     let text = object.pointer(&violation.pointer).and_then(Value::as_str);
     text.is_some_and(|text| text.contains("${") || text.contains(MASK))
+}
+
+/// Whether a violation is of a label, an annotation or a namespace that is not a text (`builds` has those).
+fn is_not_text(object: &Value, violation: &Violation) -> bool {
+    let concerned = ["/metadata/labels", "/metadata/annotations", "/metadata/namespace"];
+    let value = object.pointer(&violation.pointer);
+    concerned.iter().any(|start| violation.pointer.starts_with(start))
+        && value.is_some_and(|value| !(value.is_string() || value.is_null()))
 }
 
 /// Objects of kinds that are not known, by group.
