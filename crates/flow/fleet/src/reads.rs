@@ -94,16 +94,13 @@ impl BuildFiles<'_> {
         }
     }
 
-    fn read<'t>(&'t self, path: &str) -> (Result<Cow<'t, [u8]>, TreeError>, Result<Content, TreeError>) {
-        let read = self.tree.read(path);
-        let content = match &read {
-            Ok(bytes) => Ok(match self.origin(path) {
-                Some(origin) => Content::Of(origin.into_boxed_str()),
-                None => Content::Made(Sha256::digest(bytes).into()),
-            }),
-            Err(error) => Err(error.clone()),
-        };
-        (read, content)
+    /// The content of a file that was read so.
+    fn content(&self, path: &str, read: &Result<Cow<'_, [u8]>, TreeError>) -> Result<Content, TreeError> {
+        let bytes = read.as_ref().map_err(Clone::clone)?;
+        Ok(match self.origin(path) {
+            Some(origin) => Content::Of(origin.into_boxed_str()),
+            None => Content::Made(Sha256::digest(bytes).into()),
+        })
     }
 }
 
@@ -168,17 +165,17 @@ impl OpenedBytes<'_> {
 impl Answers {
     /// Whether other files give the same answers.
     pub(super) fn hold(&self, files: BuildFiles<'_>, bytes: &OpenedBytes<'_>) -> bool {
-        let looks_same = |(path, look): (&Box<str>, &Look)| Look::of(path, &files.tree.canonical(path)) == *look;
-        let lists_same = |(path, names): (&Box<str>, &Result<Digest, TreeError>)| {
-            files.tree.list(path).map(|names| names_digest(&names)) == *names
-        };
-        let reads_same = |(path, content): (&Box<str>, &Result<Content, TreeError>)| match content {
-            Ok(Content::Of(origin)) => {
-                files.origin(path).as_deref() == Some(&**origin) && bytes.has(files, path, origin)
-            }
-            made => files.read(path).1 == *made,
-        };
-        self.looked.iter().all(looks_same) && self.listed.iter().all(lists_same) && self.read.iter().all(reads_same)
+        let mut looked = self.looked.iter();
+        let mut listed = self.listed.iter();
+        let mut read = self.read.iter();
+        looked.all(|(path, look)| Look::of(path, &files.tree.canonical(path)) == *look)
+            && listed.all(|(path, names)| files.tree.list(path).map(|names| names_digest(&names)) == *names)
+            && read.all(|(path, content)| match content {
+                Ok(Content::Of(origin)) => {
+                    files.origin(path).as_deref() == Some(&**origin) && bytes.has(files, path, origin)
+                }
+                made => files.content(path, &files.tree.read(path)) == *made,
+            })
     }
 
     /// The paths of the repository that they are about.
@@ -219,7 +216,8 @@ impl Tree for Recorder<'_> {
         if self.answers.borrow().read.contains_key(path) {
             return self.files.tree.read(path);
         }
-        let (read, content) = self.files.read(path);
+        let read = self.files.tree.read(path);
+        let content = self.files.content(path, &read);
         self.answers.borrow_mut().read.insert(path.into(), content);
         read
     }
