@@ -130,11 +130,13 @@ fn only_digest(digest: &Node, fields: Vec<bumpwright_edit::ImageField>) -> Optio
 
 /// `repository` of an image without a tag: the digest alone is used, or what the chart has.
 fn without_tag(node: &Node, key: &str) -> Option<Raw> {
-    let repository = node
-        .field("repository")
-        .filter(|_| is_image_key(key) || node.field("digest").is_some())?;
-    let name = text(node, "repository").filter(|name| !name.contains("://") && is_image(name))?;
-    let image = match text(node, "registry") {
+    let registry = registry_beside(node).map(|registry| registry.trim_end_matches('/'));
+    let is_one = is_image_key(key) || node.field("digest").is_some();
+    let repository = node.field("repository").filter(|_| is_one);
+    let repository = repository.or_else(|| node.field("image").filter(|_| registry.is_some()))?;
+    let name = repository.text().filter(|name| !name.contains("://"))?;
+    let name = Some(name).filter(|name| is_plain(name) && is_image(name))?;
+    let image = match registry.filter(|_| !has_host(name)) {
         Some(registry) => format!("{registry}/{name}"),
         None => name.to_owned(),
     };

@@ -147,6 +147,37 @@ fn fields_that_cannot_be_marked_are_left() {
             "images:\n- name: acme/web\n  newTag: latest\n",
             "write digest with the one of now",
         ),
+        (
+            vec![list, "write-back-target: kustomization"],
+            "apps/web/kustomization.yaml",
+            "resources: []\n",
+            "nor has images of its kustomization an entry",
+        ),
+    ] {
+        is_left(&annotations, path, text, why);
+    }
+}
+
+/// Nothing is marked, and this is said.
+fn is_left(annotations: &[&str], path: &str, text: &str, why: &str) {
+    let files = [
+        file("web.yaml", &application("web", annotations, SOURCE)),
+        file(path, text),
+    ];
+    let adoption = adopted(&files);
+    let left = remarks(&adoption, Weight::Left);
+    assert!(left.len() == 1 && left[0].contains(why), "{why}: {left:?}");
+    assert_eq!(adoption.edited, [], "its annotations stay, and no field has a marker");
+    assert!(
+        adoption.manifests.contains("kind: ImagePolicy"),
+        "the policy is there all the same"
+    );
+}
+
+/// Tag and digest never get apart.
+#[test]
+fn a_tag_without_its_digest_is_left() {
+    for (annotations, path, text, why) in [
         // The name that it results in is the image's: argocd-image-updater writes the digest there.
         (
             vec![
@@ -185,25 +216,8 @@ fn fields_that_cannot_be_marked_are_left() {
             "image:\n  tag: 1.0.0\n  digest: sha256:00\n",
             "the digest would keep the old image",
         ),
-        (
-            vec![list, "write-back-target: kustomization"],
-            "apps/web/kustomization.yaml",
-            "resources: []\n",
-            "nor has images of its kustomization an entry",
-        ),
     ] {
-        let files = [
-            file("web.yaml", &application("web", &annotations, SOURCE)),
-            file(path, text),
-        ];
-        let adoption = adopted(&files);
-        let left = remarks(&adoption, Weight::Left);
-        assert!(left.len() == 1 && left[0].contains(why), "{why}: {left:?}");
-        assert_eq!(adoption.edited, [], "its annotations stay, and no field has a marker");
-        assert!(
-            adoption.manifests.contains("kind: ImagePolicy"),
-            "the policy is there all the same"
-        );
+        is_left(&annotations, path, text, why);
     }
 }
 

@@ -51,35 +51,7 @@ fn new<'a>(adoption: &'a Adoption, files: &[SourceFile], path: &str) -> &'a str 
     .unwrap()
 }
 
-#[test]
-fn an_application_becomes_a_policy_an_automation_and_markers() {
-    let annotations = [
-        "image-list: web=registry.example.com/acme/web:~1.4",
-        "web.update-strategy: semver",
-        "web.allow-tags: regexp:^1\\.",
-        "web.ignore-tags: \"*-debug, latest\"",
-        "web.pull-secret: pullsecret:argocd/registry",
-        "write-back-method: git:secret:argocd/git-creds",
-        "write-back-target: helmvalues",
-        "git-branch: main:bump/web",
-    ];
-    let files = [
-        file("argocd/web.yaml", &application("web", &annotations, SOURCE)),
-        file("apps/web/values.yaml", VALUES),
-    ];
-    let adoption = adopted(&files);
-    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
-    assert_eq!(
-        new(&adoption, &files, "apps/web/values.yaml"),
-        "image:\n  name: registry.example.com/acme/web # {\"$imagepolicy\": \"argocd:web:name\"}\n  tag: 1.4.0 # {\"$imagepolicy\": \
-         \"argocd:web:tag\"}\n"
-    );
-    assert_eq!(
-        new(&adoption, &files, "argocd/web.yaml"),
-        application("web", &[], SOURCE),
-        "its annotations are gone, and nothing else"
-    );
-    let expected = "\
+const OBJECTS: &str = "\
 # Made by bumpwright migrate --from argocd-image-updater.
 apiVersion: image.toolkit.fluxcd.io/v1
 kind: ImageRepository
@@ -152,7 +124,36 @@ spec:
     strategy: Setters
     path: ./apps/web
 ";
-    assert_eq!(adoption.manifests, expected);
+
+#[test]
+fn an_application_becomes_a_policy_an_automation_and_markers() {
+    let annotations = [
+        "image-list: web=registry.example.com/acme/web:~1.4",
+        "web.update-strategy: semver",
+        "web.allow-tags: regexp:^1\\.",
+        "web.ignore-tags: \"*-debug, latest\"",
+        "web.pull-secret: pullsecret:argocd/registry",
+        "write-back-method: git:secret:argocd/git-creds",
+        "write-back-target: helmvalues",
+        "git-branch: main:bump/web",
+    ];
+    let files = [
+        file("argocd/web.yaml", &application("web", &annotations, SOURCE)),
+        file("apps/web/values.yaml", VALUES),
+    ];
+    let adoption = adopted(&files);
+    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
+    assert_eq!(
+        new(&adoption, &files, "apps/web/values.yaml"),
+        "image:\n  name: registry.example.com/acme/web # {\"$imagepolicy\": \"argocd:web:name\"}\n  tag: 1.4.0 # {\"$imagepolicy\": \
+         \"argocd:web:tag\"}\n"
+    );
+    assert_eq!(
+        new(&adoption, &files, "argocd/web.yaml"),
+        application("web", &[], SOURCE),
+        "its annotations are gone, and nothing else"
+    );
+    assert_eq!(adoption.manifests, OBJECTS);
 }
 
 /// Each strategy, with what it becomes or why it is left.

@@ -13,18 +13,31 @@ fn marked(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     (edited.collect(), whys(&proposal))
 }
 
+/// Markers are at these paths, and this is said of the others.
+fn holds(name: &str, files: &[(&str, String)], expected: &[&str], left: &str) {
+    let mut sources: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    sources.push(("b/pod.yaml", POD));
+    let (edited, left) = (marked(&sources), left);
+    assert_eq!(edited.0, expected, "{name}: {:?}", edited.1);
+    match left {
+        "" => assert_eq!(edited.1, [""; 0], "{name}"),
+        left => assert!(edited.1.iter().any(|why| why.contains(left)), "{name}: {:?}", edited.1),
+    }
+}
+
+const SETS: &str = "images:\n- name: acme/web\n  newTag: 1.0.0\n";
+
+fn of(resources: &str, more: &str) -> String {
+    format!("resources: [{resources}]\n{more}")
+}
+
 #[test]
 fn images_of_a_kustomization_set_what_it_builds_and_nothing_else() {
-    let sets = "images:\n- name: acme/web\n  newTag: 1.0.0\n";
-    let of = |resources: &str, more: &str| format!("resources: [{resources}]\n{more}");
-    let flux =
-        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\nspec:\n  path: ./b\n";
-    let flux_sets = format!("{flux}  images:\n  - name: acme/web\n    newTag: 1.0.0\n");
     for (name, files, expected, left) in [
         (
             "another folder",
             vec![
-                ("a/kustomization.yaml", sets.to_owned()),
+                ("a/kustomization.yaml", SETS.to_owned()),
                 ("b/kustomization.yaml", of("pod.yaml", "")),
             ],
             vec!["a/kustomization.yaml", "b/pod.yaml"],
@@ -32,20 +45,20 @@ fn images_of_a_kustomization_set_what_it_builds_and_nothing_else() {
         ),
         (
             "no kustomization at all",
-            vec![("a/kustomization.yaml", sets.to_owned())],
+            vec![("a/kustomization.yaml", SETS.to_owned())],
             vec!["a/kustomization.yaml", "b/pod.yaml"],
             "",
         ),
         (
             "its own folder",
-            vec![("b/kustomization.yaml", of("pod.yaml", sets))],
+            vec![("b/kustomization.yaml", of("pod.yaml", SETS))],
             vec!["b/kustomization.yaml"],
             "`images` of b/kustomization.yaml sets it: the field there counts",
         ),
         (
             "one of two overlays",
             vec![
-                ("a/kustomization.yaml", of("../b", sets)),
+                ("a/kustomization.yaml", of("../b", SETS)),
                 ("b/kustomization.yaml", of("pod.yaml", "")),
                 ("c/kustomization.yaml", of("../b", "")),
             ],
@@ -55,9 +68,9 @@ fn images_of_a_kustomization_set_what_it_builds_and_nothing_else() {
         (
             "both overlays",
             vec![
-                ("a/kustomization.yaml", of("../b", sets)),
+                ("a/kustomization.yaml", of("../b", SETS)),
                 ("b/kustomization.yaml", of("pod.yaml", "")),
-                ("c/kustomization.yaml", of("../b/", sets)),
+                ("c/kustomization.yaml", of("../b/", SETS)),
             ],
             vec!["a/kustomization.yaml", "c/kustomization.yaml"],
             "`images` of a/kustomization.yaml, c/kustomization.yaml set it: the fields there count",
@@ -65,12 +78,23 @@ fn images_of_a_kustomization_set_what_it_builds_and_nothing_else() {
         (
             "an overlay over the entry of the base",
             vec![
-                ("a/kustomization.yaml", of("../b", sets)),
-                ("b/kustomization.yaml", of("pod.yaml", sets)),
+                ("a/kustomization.yaml", of("../b", SETS)),
+                ("b/kustomization.yaml", of("pod.yaml", SETS)),
             ],
             vec!["a/kustomization.yaml"],
             "b/kustomization.yaml:4 acme/web: `images` of a/kustomization.yaml sets it",
         ),
+    ] {
+        holds(name, &files, &expected, left);
+    }
+}
+
+#[test]
+fn renames_components_and_flux_are_on_the_way() {
+    let flux =
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\nspec:\n  path: ./b\n";
+    let flux_sets = format!("{flux}  images:\n  - name: acme/web\n    newTag: 1.0.0\n");
+    for (name, files, expected, left) in [
         (
             "another name on the way",
             vec![
@@ -93,7 +117,7 @@ fn images_of_a_kustomization_set_what_it_builds_and_nothing_else() {
             "a component",
             vec![
                 ("b/kustomization.yaml", of("pod.yaml", "components: [../c]\n")),
-                ("c/kustomization.yaml", format!("kind: Component\n{sets}")),
+                ("c/kustomization.yaml", format!("kind: Component\n{SETS}")),
             ],
             vec!["c/kustomization.yaml"],
             "`images` of c/kustomization.yaml sets it",
@@ -129,14 +153,7 @@ fn images_of_a_kustomization_set_what_it_builds_and_nothing_else() {
             "`images` of flux.yaml sets it",
         ),
     ] {
-        let mut sources: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        sources.push(("b/pod.yaml", POD));
-        let (edited, left) = (marked(&sources), left);
-        assert_eq!(edited.0, expected, "{name}: {:?}", edited.1);
-        match left {
-            "" => assert_eq!(edited.1, [""; 0], "{name}"),
-            left => assert!(edited.1.iter().any(|why| why.contains(left)), "{name}: {:?}", edited.1),
-        }
+        holds(name, &files, &expected, left);
     }
 }
 
