@@ -248,6 +248,8 @@ pub struct Gates {
     pub refspec_also_pushes_branch: bool,
     /// `AllowDroppedPushOptions` (docs/decisions.md, *push options unsupported*)
     pub allow_dropped_push_options: bool,
+    /// `OverwriteMismatches` (docs/decisions.md, *what a field holds*)
+    pub overwrite_mismatches: bool,
     /// `StrictPostBuildSubstitutions` (C17)
     pub strict_substitutions: bool,
     /// `AdditiveCELDependencyCheck`
@@ -281,6 +283,7 @@ impl Default for Gates {
             object_level_identity: false,
             refspec_also_pushes_branch: false,
             allow_dropped_push_options: false,
+            overwrite_mismatches: false,
             strict_substitutions: false,
             additive_dependency_check: false,
             cancel_health_checks: false,
@@ -355,6 +358,13 @@ const GATES: &[Gate] = &[
         slot: |gates| &mut gates.allow_dropped_push_options,
         flux: None,
         effect: "Push options that the server does not support are dropped, as in Flux; off: an error before the push.",
+    },
+    Gate {
+        name: "OverwriteMismatches",
+        slot: |gates| &mut gates.overwrite_mismatches,
+        flux: None,
+        effect: "Marked fields are written whatever they hold and whatever becomes of a digest, as in Flux; off: a field that holds \
+                 something else than its marker writes is left, and tag and digest change together.",
     },
     Gate {
         name: "StrictPostBuildSubstitutions",

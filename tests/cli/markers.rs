@@ -98,11 +98,7 @@ fn nothing_to_mark_is_told_with_the_reason() {
     bench.write("c.yaml", "containers:\n- image: acme/job\n");
     bench.write("d.yaml", "imageName: acme/tool\nimageTag: 1.0.0\n");
     for (image, policy, told) in [
-        (
-            "acme/web",
-            "fs:web",
-            "note: marked already: 1 field of acme/web\n",
-        ),
+        ("acme/web", "fs:web", "note: marked already: 1 field of acme/web\n"),
         (
             "acme/api",
             "fs:api",
@@ -292,4 +288,61 @@ fn the_names_of_formats_are_told() {
         .filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let rows: Vec<&str> = rows.map(|(name, _)| name).collect();
     assert_eq!(rows.join(", "), names);
+}
+
+/// A fleet whose cluster has a policy: what is almost a marker, and what rules nobody follows.
+#[test]
+fn fleet_check_tells_what_no_marker_is_and_leaves_prose_alone() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    let kustomization = |name: &str, path: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\nspec:\n  \
+             {{interval: 5m, prune: true, path: {path}, sourceRef: {{kind: GitRepository, name: fleet}}}}\n---\n"
+        )
+    };
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\nspec: {interval: \
+                  1m, url: 'https://git.example.com/fleet.git', ref: {branch: main}}\n";
+    let images = "# Files here use {\"$imagepolicy\": \"...:tag\"}, never the whole image\napiVersion: image.toolkit.fluxcd.io/v1\nkind: \
+                  ImageRepository\nmetadata: {name: web, namespace: flux-system}\nspec: {image: ghcr.io/acme/web, interval: 5m}\n---\n\
+                  apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {name: web, namespace: flux-system}\nspec: \
+                  {imageRepositoryRef: {name: web}, policy: {semver: {range: '*'}}}\n";
+    bench.write(
+        "clusters/prod/sync.yaml",
+        kustomization("fleet", "./clusters/prod") + &kustomization("apps", "./apps") + source,
+    );
+    bench.write("clusters/prod/images.yaml", images);
+    bench.write("apps/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata:\n  a: x # {\"$imagePolicy\": \"flux-system:web\"}\n");
+    bench.write(
+        "apps/kustomization.yaml",
+        "resources: [config.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: replace\n      path: /data/a\n      value: \
+         ghcr.io/acme/web:1.0.0 # {\"$imagepolicy\": \"flux-system:web\"}\n",
+    );
+    bench.write(".bumpwright.yml", "rules: []\n");
+    bench.write("apps/rules/.bumpwright.yaml", "rules: []\n");
+    let (code, document) = bench.json(&["fleet", "check", "--offline", "clusters/prod"]);
+    let findings = document["findings"].as_array().unwrap().iter();
+    let findings: Vec<String> = findings
+        .map(|finding| {
+            format!(
+                "{}:{} {}",
+                finding["place"]["path"].as_str().unwrap(),
+                finding["place"]["line"],
+                finding["rule"].as_str().unwrap()
+            )
+        })
+        .collect();
+    for place in [
+        ".bumpwright.yml:1 unmatched-rule",
+        "apps/config.yaml:5 unknown-policy",
+        "apps/kustomization.yaml:7 unknown-policy",
+        "apps/rules/.bumpwright.yaml:1 unmatched-rule",
+    ] {
+        assert!(findings.iter().any(|finding| finding == place), "{place}: {document:#}");
+    }
+    assert!(
+        !findings.iter().any(|finding| finding.contains("images.yaml")),
+        "{document:#}"
+    );
+    assert_eq!(code, 1);
 }

@@ -19,6 +19,7 @@ mod gerrit;
 mod identities;
 mod merge_requests;
 mod mishaps;
+mod pinned;
 mod previews;
 mod promotion;
 mod pull_requests;

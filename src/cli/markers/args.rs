@@ -53,8 +53,8 @@ pub struct Add {
     #[arg(long, value_name = "FILE:LINE[:COLUMN]", conflicts_with_all = ["image", "paths"])]
     pub field: Vec<String>,
 
-    /// What of the image is in the field of --field: image, name, tag or digest
-    #[arg(long, value_name = "PART", requires = "field", default_value = "image", value_parser = ["image", "name", "tag", "digest"])]
+    /// What of the image is in the field of --field: image, name, tag, digest, or tag@digest for both in one field
+    #[arg(long, value_name = "PART", requires = "field", default_value = "image", value_parser = ["image", "name", "tag", "digest", "tag@digest"])]
     pub part: String,
 
     /// The policy that the markers name

@@ -48,7 +48,7 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
         None
     });
     let are_for = |path: &str| rules.as_ref().is_some_and(|rules| rules.are_for(shown(path)));
-    let is_wanted = |path: &str| any_kind(path) != FileKind::Other || are_for(path);
+    let is_wanted = |path: &str| any_kind(path).is_edited() || are_for(path);
     let found = find(&paths(place), &is_wanted);
     found.faults.iter().for_each(|fault| complain(fault));
     for (path, bytes) in &found.files {

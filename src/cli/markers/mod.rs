@@ -42,7 +42,7 @@ type Marked = (String, Vec<u8>, Result<Marking, String>);
 fn add(args: &Add) -> Result<(), String> {
     let policy = policy(&args.policy)?;
     let formats = args.formats.unwrap_or_default();
-    let is_wanted = |path: &str| kind_of(path, formats) != FileKind::Other;
+    let is_wanted = |path: &str| kind_of(path, formats).is_edited();
     let Some(image) = &args.image else {
         return add_at(args, &policy, &is_wanted);
     };
@@ -133,7 +133,10 @@ impl Look {
         }
         let image = words::inline(image);
         if self.own > 0 {
-            return Some(format!("marked already: {} of {image}", words::count(self.own, "field")));
+            return Some(format!(
+                "marked already: {} of {image}",
+                words::count(self.own, "field")
+            ));
         }
         let mut text = format!(
             "no field holds a version of {image}: {} were looked at",
@@ -157,7 +160,7 @@ fn kind(path: &str, formats: Formats) -> Result<FileKind, String> {
             let name = name.map_or("all", |(_, name)| *name);
             Err(format!("it is no YAML; its fields are marked with --formats {name}"))
         }
-        (FileKind::Other, _) => Ok(FileKind::Yaml),
+        (FileKind::Other | FileKind::Prose, _) => Ok(FileKind::Yaml),
         (kind, _) => Ok(kind),
     }
 }
@@ -216,7 +219,7 @@ fn remove(args: &Remove) -> Result<(), String> {
     let only = args.policy.as_deref().map(policy).transpose()?;
     let formats = args.formats.unwrap_or_default();
     let kind = |path: &str| kind_of(path, formats);
-    let is_wanted = |path: &str| kind(path) != FileKind::Other;
+    let is_wanted = |path: &str| kind(path).is_edited();
     let found = find(&paths(&args.place), &is_wanted);
     let marked = |path: &Path, bytes: Vec<u8>| {
         let shown = path.display().to_string();

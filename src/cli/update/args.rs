@@ -94,6 +94,11 @@ pub struct Update {
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub respect_reverts: Option<u32>,
 
+    /// Write marked fields whatever they hold, and whatever becomes of a digest, as Flux does; without it a field that holds something else
+    /// than its marker writes is left, and tag and digest change together
+    #[arg(long)]
+    pub overwrite_mismatches: bool,
+
     /// Commit the edits (implied when TARGET is a Git URL)
     #[arg(long)]
     pub commit: bool,

@@ -134,6 +134,7 @@ impl Typed<'_> {
             rules: automation.map(|it| self.rules(it, &said)).transpose()?.flatten(),
             windows: said.windows,
             formats: self.args.formats.unwrap_or(said.formats),
+            overwrite: self.args.overwrite_mismatches,
             ..Edits::default()
         })
     }

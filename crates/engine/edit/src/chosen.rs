@@ -22,9 +22,9 @@ pub type Choice = BTreeMap<usize, Vec<(Setter, ByRule)>>;
 pub fn choose(kind: FileKind, bytes: &[u8], choose: &dyn Fn(&[Value]) -> Choice) -> Result<Scan, LocalSkip> {
     let text = text(bytes)?;
     match kind {
-        FileKind::Yaml | FileKind::YamlTemplate => walk::walk_chosen(text, choose),
+        FileKind::Yaml | FileKind::YamlTemplate | FileKind::RuleFile => walk::walk_chosen(text, choose),
         FileKind::Text(format @ (Format::Json | Format::Toml | Format::Hcl)) => formats::choose(format, text, choose),
-        FileKind::Text(_) | FileKind::Other => Err(LocalSkip::new(
+        FileKind::Text(_) | FileKind::Other | FileKind::Prose => Err(LocalSkip::new(
             (1, 1),
             Reason::NotYaml,
             "fields are found by a path in YAML, JSON, TOML and HCL only; give the rule a pattern".to_owned(),

@@ -2,14 +2,15 @@
 
 use granit_parser::{Event, Parser, StructureStyle};
 
-use super::file::keys;
+use super::file::{almost_keys, keys};
 use super::marker;
 use super::walk::options;
 
 /// Whether a marker's comment, alone on its line, is a field that is commented out, `# image: x # {…}`, or is the marker of
 /// such a field directly above it.
 pub(super) fn is_commented_out(comment: &str, above: Option<&str>) -> bool {
-    let key = keys(comment.as_bytes(), b"\"'").next();
+    let bytes = comment.as_bytes();
+    let key = keys(bytes, b"\"'").next().or_else(|| almost_keys(bytes).next());
     let before = key.and_then(|key| comment.get(..key)).unwrap_or_default();
     let field = before.rsplit_once('#').map_or("", |(field, _)| field);
     if uncommented(field).is_empty() {

@@ -51,7 +51,8 @@ pub fn of_images_entry<'v>(scalar: impl Fn(&str) -> Option<(&'v str, usize)>) ->
     }
     let parts = [("newName", Part::Name), ("newTag", Part::Tag), ("digest", Part::Digest)];
     let fields = parts.into_iter().filter_map(|(key, part)| {
-        let (_, number) = scalar(key)?;
+        let (text, number) = scalar(key)?;
+        let part = if part == Part::Tag { Part::of_tag(text) } else { part };
         let image = image.to_owned();
         Some(ImageField { number, part, image })
     });
@@ -61,7 +62,7 @@ pub fn of_images_entry<'v>(scalar: impl Fn(&str) -> Option<(&'v str, usize)>) ->
 /// The fields of a mapping of a chart's values that has a repository and a tag.
 #[must_use]
 pub fn of_values_mapping<'v>(keys: &ImageKeys, scalar: impl Fn(&str) -> Option<(&'v str, usize)>) -> Vec<ImageField> {
-    let (Some((repository, name)), Some((_, tag))) = (scalar(&keys.repository), scalar(&keys.tag)) else {
+    let (Some((repository, name)), Some((text, tag))) = (scalar(&keys.repository), scalar(&keys.tag)) else {
         return Vec::new();
     };
     let registry = scalar(&keys.registry).map(|(registry, _)| registry);
@@ -71,7 +72,7 @@ pub fn of_values_mapping<'v>(keys: &ImageKeys, scalar: impl Fn(&str) -> Option<(
     };
     let name = registry.is_none().then_some((name, Part::Name));
     let digest = scalar(&keys.digest).map(|(_, number)| (number, Part::Digest));
-    let parts = [name, Some((tag, Part::Tag)), digest].into_iter().flatten();
+    let parts = [name, Some((tag, Part::of_tag(text))), digest].into_iter().flatten();
     let fields = parts.map(|(number, part)| ImageField {
         number,
         part,

@@ -15,6 +15,9 @@ pub const YAML_LIMIT: usize = 32 * 1024 * 1024;
 /// The file in the root of a repository, and the entry of ConfigMaps, that has rules.
 pub const RULE_FILE: &str = ".bumpwright.yaml";
 
+/// How rule files are named by mistake.
+pub const OTHER_RULE_FILE: &str = ".bumpwright.yml";
+
 /// The treatment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FileKind {
@@ -26,6 +29,18 @@ pub enum FileKind {
     Text(Format),
     /// YAML, or else a template of YAML.
     YamlTemplate,
+    /// Text about markers, in which there are none.
+    Prose,
+    /// YAML with rules, which is followed at the root of a repository only.
+    RuleFile,
+}
+
+impl FileKind {
+    /// Whether fields of such a file are edited.
+    #[must_use]
+    pub fn is_edited(self) -> bool {
+        !matches!(self, Self::Other | Self::Prose)
+    }
 }
 
 /// A format beside YAML (`--formats`).
@@ -137,7 +152,12 @@ pub fn file_kind(path: &str) -> FileKind {
 pub fn kind_of(path: &str, formats: Formats) -> FileKind {
     let base = path.rsplit('/').next().unwrap_or(path);
     let extension = base.rsplit_once('.').map(|(_, extension)| extension);
+    if base == RULE_FILE || base == OTHER_RULE_FILE {
+        return FileKind::RuleFile;
+    }
     match extension {
+        Some("md" | "mdx" | "markdown" | "rst" | "adoc" | "asciidoc") => FileKind::Prose,
+        _ if base == "README" => FileKind::Prose,
         Some("yaml" | "yml") if formats.has(Format::Template) => FileKind::YamlTemplate,
         Some("yaml" | "yml") => FileKind::Yaml,
         _ if base == "Kustomization" => FileKind::Yaml,
@@ -174,16 +194,41 @@ pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
     match kind {
         // Its quotes are escaped there.
         FileKind::Text(Format::Json) => memmem::find(bytes, b"$imagepolicy").is_some(),
+        FileKind::Prose => false,
+        FileKind::RuleFile => true,
         _ => looks_marked(bytes),
     }
 }
 
-/// Whether the bytes may contain a marker: one search for `$imagepolicy` in quotes. A file without it has neither sites
-/// nor skips.
+/// Whether the bytes may contain a marker: a search for `$imagepolicy` in quotes, and for what is almost that in a comment. A file without it
+/// has neither sites nor skips.
 ///
 /// Single quotes are accepted, too, so that a marker with them is reported.
 pub fn looks_marked(bytes: &[u8]) -> bool {
-    keys(bytes, b"\"'").next().is_some()
+    keys(bytes, b"\"'").next().is_some() || almost_keys(bytes).next().is_some()
+}
+
+/// The longest text between the `#` of a comment and a key.
+const NEAR: usize = 16;
+
+/// The offsets of keys in comments that are almost `"$imagepolicy"`: in other letters, without `$`, or without quotes.
+pub(super) fn almost_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let small = memmem::find_iter(bytes, b"magepolicy");
+    let large = memmem::find_iter(bytes, b"magePolicy");
+    small.chain(large).filter_map(|at| {
+        let start = at
+            .checked_sub(1)
+            .filter(|start| matches!(bytes.get(*start), Some(b'i' | b'I')))?;
+        let before = bytes.get(start.saturating_sub(NEAR)..start)?;
+        let hash = before.iter().rposition(|byte| *byte == b'#')?;
+        let opening = before.get(hash + 1..)?;
+        let is_opening = opening.iter().all(|byte| b" \t{\"'$\\".contains(byte));
+        let rest = bytes.get(at + b"magepolicy".len()..)?;
+        let closing = rest.iter().position(|byte| !b"\"'\\ \t".contains(byte))?;
+        // A word and a colon is prose.
+        let is_key = opening.iter().any(|byte| b"{\"'$".contains(byte)) && rest.get(closing) == Some(&b':');
+        (is_opening && is_key).then_some(start)
+    })
 }
 
 /// The offsets of `$imagepolicy` in one of the `quotes`, including the opening quote.
@@ -254,5 +299,39 @@ mod tests {
         assert!(!looks_marked(b"$imagepolicy"));
         assert!(!looks_marked(br#""$imagepolicy"#));
         assert!(!looks_marked(b""));
+    }
+
+    #[test]
+    fn what_is_almost_a_key_counts_in_a_comment() {
+        for text in [
+            r#"a: 1 # {"$imagePolicy": "ns:n"}"#,
+            r#"a: 1 # {"imagepolicy": "ns:n"}"#,
+            r#"a: 1 #{"$ImagePolicy":"ns:n"}"#,
+            "a: 1 # $imagepolicy: ns:n",
+            "a: 1 # {$imagepolicy: ns:n}",
+            r#"a: "1 # {\"$imagepolicy\": \"ns:n\"}""#,
+        ] {
+            assert!(looks_marked(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "kind: ImagePolicy",
+            "# ImagePolicy: which tags count",
+            "# the policy {imagepolicy}",
+            "imagePolicyRef: x",
+            "a: 1 # see $imagepolicy",
+        ] {
+            assert!(!looks_marked(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn files_about_markers_and_rule_files_are_known_by_name() {
+        for path in ["README.md", "docs/a.markdown", "README", "x/guide.adoc"] {
+            assert_eq!(file_kind(path), FileKind::Prose, "{path}");
+            assert_eq!(kind_of(path, Formats::all()), FileKind::Prose, "{path}");
+        }
+        for path in [".bumpwright.yaml", ".bumpwright.yml", "apps/.bumpwright.yaml"] {
+            assert_eq!(file_kind(path), FileKind::RuleFile, "{path}");
+        }
     }
 }

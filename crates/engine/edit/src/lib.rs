@@ -12,6 +12,7 @@
 mod block;
 mod chosen;
 mod commented;
+mod content;
 mod conventions;
 mod file;
 mod formats;
@@ -21,6 +22,7 @@ mod marker;
 mod marking;
 mod model;
 mod object;
+mod pairs;
 mod plain;
 mod plan;
 mod remark;
@@ -28,18 +30,21 @@ mod repair;
 mod restore;
 mod scan;
 mod site;
+mod sops;
 mod spell;
 mod splice;
 mod strict;
+mod texts;
 pub mod unified;
 mod values;
 mod walk;
 
 pub use chosen::{Choice, choose, spans, text};
+pub use content::tag_and_digest;
 pub use conventions::{ImageField, ImageKeys, has_host, image_keys, is_image_key, of_images_entry, of_values_mapping};
 pub use file::{
-    FileKind, Format, Formats, OTHER_LIMIT, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of, looks_marked,
-    may_be_marked,
+    FileKind, Format, Formats, OTHER_LIMIT, OTHER_RULE_FILE, RULE_FILE, UnknownFormat, YAML_LIMIT, file_kind, kind_of,
+    looks_marked, may_be_marked,
 };
 pub use marking::{
     LeftField, Marking, Remarked, field_in, field_on, mark, mark_at, mark_at_in, mark_in, obstacles, unmark,
@@ -48,7 +53,8 @@ pub use model::{Change, DocumentId, Images, Part, Reason, Setter, Skip, Verdict}
 pub use plan::{Plan, is_same_image, plan};
 pub use restore::{Content, carried, restored};
 pub use scan::{LocalSkip, Scan, scan};
-pub use site::{BlockShape, ByRule, Site, Spelling};
+pub use site::{BlockShape, ByRule, Neighbour, Site, Spelling};
+pub use sops::is_signed;
 pub use spell::scalar;
 pub use splice::{Edit, SpliceError, splice};
 pub use values::Value;

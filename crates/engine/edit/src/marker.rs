@@ -2,13 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::file::keys;
+use super::file::{almost_keys, keys};
 use super::model::{Part, Setter};
 use bumpwright_policy::PolicyName;
 
-/// Whether a comment (or other text) contains the marker's key.
+/// Whether a comment (or other text) contains the marker's key, or almost.
 pub(super) fn mentions(text: &str) -> bool {
-    keys(text.as_bytes(), b"\"'").next().is_some()
+    keys(text.as_bytes(), b"\"'").next().is_some() || almost_keys(text.as_bytes()).next().is_some()
+}
+
+/// Whether a comment on lines of its own is about markers, and is none: there are words before one, or behind one below other words. A marker
+/// below a line that ends in a colon is an example.
+pub(super) fn is_prose(comment: &str, above: Option<&str>) -> bool {
+    let text = comment.trim_start_matches(['#', ' ', '\t']).trim_end();
+    let has_words = |text: &str| text.contains(|c: char| c.is_alphabetic());
+    let above = above.map(|above| above.trim_start_matches(['#', ' ', '\t']).trim_end());
+    let Some((before, rest)) = text.split_once('{') else {
+        return text.contains(' ') && !text.starts_with('$');
+    };
+    let behind = rest.rsplit_once('}').map_or("", |(_, behind)| behind);
+    let is_below_words = above.is_some_and(|above| has_words(above) && !above.starts_with('{'));
+    has_words(before)
+        || (has_words(behind) && is_below_words)
+        || above.is_some_and(|above| above.ends_with(':') && above.contains(' '))
 }
 
 /// Parses a comment, with its `#`, as kyaml's setters do: any number of `#`, then a JSON object of strings with
@@ -19,8 +35,18 @@ pub(super) fn mentions(text: &str) -> bool {
 pub(super) fn parse(comment: &str) -> Result<Setter, String> {
     let json = comment.trim_start_matches('#');
     let fields: BTreeMap<String, Option<String>> = serde_json::from_str(json).map_err(|_| malformed(json))?;
-    let name = fields.get("$imagepolicy").cloned().flatten().unwrap_or_default();
-    setter(&name)
+    match fields.get("$imagepolicy") {
+        Some(name) => setter(name.as_deref().unwrap_or_default()),
+        None => Err(other_key(&fields)),
+    }
+}
+
+fn other_key(fields: &BTreeMap<String, Option<String>>) -> String {
+    let is_near = |key: &&String| key.to_ascii_lowercase().trim_start_matches('$') == "imagepolicy";
+    match fields.keys().find(is_near) {
+        Some(key) => format!("the key of the marker is {key:?}; write \"$imagepolicy\""),
+        None => r#"there is no key "$imagepolicy" in the marker"#.to_owned(),
+    }
 }
 
 fn malformed(json: &str) -> String {
@@ -28,6 +54,16 @@ fn malformed(json: &str) -> String {
     if text.contains("'$imagepolicy'") {
         return r#"the marker is written with single quotes; JSON needs double ones: # {"$imagepolicy": "ns:name"}"#
             .to_owned();
+    }
+    let is_key = |open: &str| {
+        text.strip_prefix(open).is_some_and(|rest| {
+            rest.trim_start_matches([' ', '$'])
+                .to_ascii_lowercase()
+                .starts_with("imagepolicy")
+        })
+    };
+    if is_key("{") || is_key("$") {
+        return r#"the marker is without quotes; it is JSON: # {"$imagepolicy": "ns:name"}"#.to_owned();
     }
     if text.starts_with('{') && text.ends_with('}') {
         return r#"the marker is not a JSON object of strings; write # {"$imagepolicy": "ns:name"}"#.to_owned();
@@ -40,12 +76,17 @@ fn setter(name: &str) -> Result<Setter, String> {
     let (namespace, policy, part) = (parts.next(), parts.next(), parts.next());
     let (Some(namespace), Some(policy), None) = (namespace, policy, parts.next()) else {
         return Err(format!(
-            "{name:?} is not ns:name, ns:name:name, ns:name:tag or ns:name:digest"
+            "{name:?} is not ns:name, ns:name:name, ns:name:tag, ns:name:digest or ns:name:tag@digest"
         ));
     };
     if namespace.is_empty() || policy.is_empty() {
         let what = if namespace.is_empty() { "namespace" } else { "name" };
         return Err(format!("the policy's {what} is empty in {name:?}; write ns:name"));
+    }
+    if name.contains('/') {
+        return Err(format!(
+            "there is a slash in {name:?}; write ns:name, with a colon between namespace and name"
+        ));
     }
     if name.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err(format!("there is white space in {name:?}; write ns:name"));
@@ -55,9 +96,10 @@ fn setter(name: &str) -> Result<Setter, String> {
         Some("name") => Part::Name,
         Some("tag") => Part::Tag,
         Some("digest") => Part::Digest,
+        Some("tag@digest") => Part::TagDigest,
         Some(other) => {
             return Err(format!(
-                "{other:?} in {name:?} is not a part of an image; the parts are name, tag and digest"
+                "{other:?} in {name:?} is not a part of an image; the parts are name, tag, digest and tag@digest"
             ));
         }
     };
@@ -73,12 +115,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_about_markers_are_prose() {
+        let marker = r##"{"$imagepolicy": "fs:app"}"##;
+        let line = |before: &str, behind: &str| format!("# {before}{marker}{behind}");
+        assert!(is_prose(&line("all files use ", ", never another"), None));
+        assert!(is_prose(&line("", " marks a field"), Some("# The comment")));
+        assert!(is_prose(&line("  ", ""), Some("# write it so:")));
+        assert!(!is_prose(&line("", ""), None));
+        assert!(!is_prose(&line("", ""), Some("# keep this")));
+        assert!(!is_prose(&line("", " trailing"), None));
+        assert!(!is_prose("# $imagepolicy: fs:app", None));
+    }
+
+    #[test]
     fn what_kyaml_accepts_is_a_setter() {
         for (comment, setter) in [
             (r##"# {"$imagepolicy": "fs:app"}"##, "fs:app"),
             (r##"#{"$imagepolicy":"fs:app:tag"}"##, "fs:app:tag"),
             (r##"###   { "$imagepolicy" : "fs:app:name" }  "##, "fs:app:name"),
             (r##"# {"a": "b", "$imagepolicy": "fs:app:digest"}"##, "fs:app:digest"),
+            (r##"# {"$imagepolicy": "fs:app:tag@digest"}"##, "fs:app:tag@digest"),
             (r##"# {"$imagepolicy": "x:y", "$imagepolicy": "fs:app"}"##, "fs:app"),
             (r##"# {"$imagepolicy": "\u0066s:app"}"##, "fs:app"),
         ] {
@@ -101,6 +157,17 @@ mod tests {
             (r##"# {"$imagepolicy": "fs:app:repo"}"##, "not a part"),
             (r##"# {"$imagepolicy": "fs:a b"}"##, "white space"),
             (r##"# {"$imagepolicy": null}"##, "not ns:name"),
+            (r##"# {"$imagepolicy": "fs/app:tag"}"##, "slash"),
+            (
+                r##"# {"$imagePolicy": "fs:app"}"##,
+                "the key of the marker is \"$imagePolicy\"",
+            ),
+            (
+                r##"# {"imagepolicy": "fs:app"}"##,
+                "the key of the marker is \"imagepolicy\"",
+            ),
+            (r##"# $imagepolicy: fs:app"##, "without quotes"),
+            (r##"# {$imagepolicy: fs:app}"##, "without quotes"),
         ] {
             let error = parse(comment).unwrap_err();
             assert!(error.contains(words), "{comment}: {error}");

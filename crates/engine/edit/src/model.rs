@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::content::tag_and_digest;
 use bumpwright_policy::{GuardRefusal, LatestRef, PolicyName};
 
 /// The part of an image reference that a marker sets.
@@ -17,18 +18,21 @@ pub enum Part {
     Tag,
     /// `ns:name:digest`: the digest only.
     Digest,
+    /// `ns:name:tag@digest`: tag and digest in one field, `TAG@DIGEST`. Flux knows no such marker, and passes it over.
+    TagDigest,
 }
 
 impl Part {
     /// All of them, by the words for users.
-    const WORDS: [(Self, &str); 4] = [
+    const WORDS: [(Self, &str); 5] = [
         (Self::Reference, "image"),
         (Self::Name, "name"),
         (Self::Tag, "tag"),
         (Self::Digest, "digest"),
+        (Self::TagDigest, "tag@digest"),
     ];
 
-    /// The word for users: `image`, `name`, `tag` or `digest`.
+    /// The word for users: `image`, `name`, `tag`, `digest` or `tag@digest`.
     #[must_use]
     pub fn word(self) -> &'static str {
         let known = Self::WORDS.iter().find(|(part, _)| *part == self);
@@ -41,6 +45,21 @@ impl Part {
         let known = Self::WORDS.iter().find(|(_, known)| *known == word);
         known.map(|(part, _)| *part)
     }
+
+    /// The part that a field for a tag holds: in some the digest is behind the tag.
+    #[must_use]
+    pub fn of_tag(value: &str) -> Self {
+        match tag_and_digest(value) {
+            (_, Some(_)) => Self::TagDigest,
+            (_, None) => Self::Tag,
+        }
+    }
+
+    /// Whether it says which version of the image is meant, in words.
+    #[must_use]
+    pub fn has_tag(self) -> bool {
+        matches!(self, Self::Reference | Self::Tag | Self::TagDigest)
+    }
 }
 
 /// The content of a marker: a policy and the part of its image that the field is set to.
@@ -52,7 +71,7 @@ pub struct Setter {
     pub part: Part,
 }
 
-/// The form in a marker: `ns:name[:tag|:name|:digest]`.
+/// The form in a marker: `ns:name[:tag|:name|:digest|:tag@digest]`.
 impl fmt::Display for Setter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffix = match self.part {
@@ -60,6 +79,7 @@ impl fmt::Display for Setter {
             Part::Name => ":name",
             Part::Tag => ":tag",
             Part::Digest => ":digest",
+            Part::TagDigest => ":tag@digest",
         };
         write!(f, "{}:{}{suffix}", self.policy.namespace, self.policy.name)
     }
@@ -135,7 +155,7 @@ pub enum Reason {
     OtherNamespace,
     /// The policy has no image.
     PolicyNotReady,
-    /// The marker has `:digest`, and the policy's image has none.
+    /// The field holds a digest, or has one beside it, and the policy's image has none.
     NoDigest,
     /// The automation's selector excludes the policy.
     NotSelected,
@@ -165,6 +185,10 @@ pub enum Reason {
     Interpolated,
     /// A rule of a rule file names no field.
     UnmatchedRule,
+    /// The field holds something else than what its marker writes.
+    Mismatch,
+    /// Tag and digest of an image are beside each other, and only one of them would be set.
+    Pinned,
 }
 
 impl Reason {
@@ -186,6 +210,8 @@ impl Reason {
                 | Self::TooLarge
                 | Self::Interpolated
                 | Self::UnmatchedRule
+                | Self::Mismatch
+                | Self::Pinned
         )
     }
 }
@@ -244,5 +270,10 @@ pub trait Images {
     fn closed(&self, policy: &PolicyName) -> Option<(Reason, String)> {
         let _ = policy;
         None
+    }
+
+    /// Whether fields are written as Flux writes them: whatever they hold, and whatever becomes of a digest.
+    fn overwrites(&self) -> bool {
+        false
     }
 }

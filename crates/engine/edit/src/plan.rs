@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::content::{mismatch, tag_and_digest};
 use super::model::{Change, Images, Part, Reason, Skip, Verdict};
+use super::pairs;
 use super::scan::Scan;
 use super::site::{BlockShape, Site, Spelling};
 use super::spell;
@@ -55,8 +57,13 @@ pub fn plan(path: &str, scan: &Scan, images: &dyn Images) -> Plan {
         });
     }
     let refused = refused(scan, images);
-    for site in &scan.sites {
-        match outcome(site, images, &refused) {
+    let outcomes = scan.sites.iter().map(|site| outcome(site, images, &refused));
+    let mut outcomes: Vec<Outcome> = outcomes.collect();
+    if !images.overwrites() {
+        pairs::keep(scan, images, &mut outcomes);
+    }
+    for (site, outcome) in scan.sites.iter().zip(outcomes) {
+        match outcome {
             Ok(None) => {}
             Ok(Some(new)) => {
                 plan.edits.extend(edits(site, &new));
@@ -97,7 +104,7 @@ fn refused<'a>(scan: &'a Scan, images: &dyn Images) -> Refused<'a> {
 /// Why the tag of a site must stay, if it must. Tags of an image other than the policy's are not comparable.
 fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reason, String)> {
     let from = match site.setter.part {
-        Part::Tag => Some(site.value.as_str()),
+        Part::Tag | Part::TagDigest => Some(tag_and_digest(&site.value).0),
         Part::Reference => match LatestRef::split(&site.value) {
             (name, tag, _) if is_same_image(name, &image.name) => tag,
             _ => None,
@@ -114,8 +121,10 @@ pub fn is_same_image(one: &str, other: &str) -> bool {
     one == other || full(one).is_ok_and(|one| full(other).is_ok_and(|other| one == other))
 }
 
-/// The new value of a site; `None` if it has it already.
-fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Option<String>, (Reason, String)> {
+/// The new value of a site, `None` if it has it already, or why it stays.
+pub(super) type Outcome = Result<Option<String>, (Reason, String)>;
+
+fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Outcome {
     let image = match images.verdict(&site.setter.policy) {
         Verdict::Image(image) => image,
         Verdict::Skip(reason, message) => return Err((reason, message)),
@@ -129,9 +138,17 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Op
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
-    let new = value(site, image)?;
+    let part = match site.setter.part {
+        // The digest behind a tag goes with it.
+        Part::Tag if !images.overwrites() => Part::of_tag(&site.value),
+        part => part,
+    };
+    let new = value(site, part, image)?;
     if new == site.value {
         return Ok(None);
+    }
+    if let Some(message) = mismatch(site, image).filter(|_| !images.overwrites()) {
+        return Err((Reason::Mismatch, message));
     }
     if !fits(site, &new) {
         let message = match site.spelling {
@@ -143,26 +160,36 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Result<Op
     images.closed(&site.setter.policy).map_or(Ok(Some(new)), Err)
 }
 
-fn value(site: &Site, image: &LatestRef) -> Result<String, (Reason, String)> {
-    Ok(match site.setter.part {
+fn value(site: &Site, part: Part, image: &LatestRef) -> Result<String, (Reason, String)> {
+    let digest = || {
+        let digest = image.digest.as_deref().filter(|digest| !digest.is_empty());
+        digest.ok_or_else(|| (Reason::NoDigest, no_digest(site)))
+    };
+    Ok(match part {
         Part::Reference => image.to_string(),
         Part::Name => image.name.clone(),
-        Part::Tag if image.tag.is_empty() => {
+        Part::Tag | Part::TagDigest if image.tag.is_empty() => {
             let message = format!("policy {} has no tag, only a digest", site.setter.policy);
             return Err((Reason::PolicyNotReady, message));
         }
         Part::Tag => image.tag.clone(),
-        Part::Digest => match image.digest.as_deref().filter(|digest| !digest.is_empty()) {
-            Some(digest) => digest.to_owned(),
-            None => {
-                let policy = &site.setter.policy;
-                let message = format!(
-                    "policy {policy} has no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always"
-                );
-                return Err((Reason::NoDigest, message));
-            }
-        },
+        Part::TagDigest => format!("{}@{}", image.tag, digest()?),
+        Part::Digest => digest()?.to_owned(),
     })
+}
+
+/// Why a digest cannot be written, and the way out.
+fn no_digest(site: &Site) -> String {
+    let policy = &site.setter.policy;
+    let kept = match site.value.contains('@') {
+        true => "the field holds a digest behind its tag, and ",
+        false => "",
+    };
+    let way = match kept {
+        "" => "",
+        _ => ", or remove the digest from the field",
+    };
+    format!("{kept}policy {policy} has no digest; set its spec.digestReflectionPolicy to IfNotPresent or Always{way}")
 }
 
 /// The edits that give a field another value in its own spelling; none if it cannot be written in that.

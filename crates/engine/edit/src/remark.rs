@@ -8,7 +8,7 @@ use granit_parser::{Options, ScalarStyle, Scanner, StrInput, Token, TokenType};
 
 use super::commented::is_commented_out;
 use super::gap::{self, Around, Comment, Next};
-use super::marker::mentions;
+use super::marker::{is_prose, mentions};
 use super::strict::{self, Before};
 
 /// The role of a remark for the node that takes it.
@@ -283,12 +283,14 @@ impl CommentReader<'_> {
         if mentions(text) {
             let above = self.alone.filter(|above| above.line + 1 == comment.line);
             let above = above.map(|above| self.text_of(above));
-            let marker = MarkerComment {
-                comment,
-                text: text.to_owned(),
-                is_commented_out: is_alone && is_commented_out(text, above),
-            };
-            self.out.markers.push(marker);
+            let is_commented_out = is_alone && is_commented_out(text, above);
+            if is_commented_out || !is_alone || !is_prose(text, above) {
+                self.out.markers.push(MarkerComment {
+                    comment,
+                    text: text.to_owned(),
+                    is_commented_out,
+                });
+            }
         }
         self.alone = is_alone.then_some(comment);
         let behind = self.gap.is_empty() && comment.line == self.prior.line && comment.start >= self.prior.start;

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{FileKind, Format, OTHER_LIMIT, YAML_LIMIT, keys, may_be_marked};
+use super::file::{FileKind, Format, OTHER_LIMIT, RULE_FILE, YAML_LIMIT, keys, may_be_marked};
 use super::formats;
 use super::model::Reason;
-use super::site::Site;
+use super::site::{Neighbour, Site};
+use super::sops::is_signed;
 use super::walk;
 
 /// The markers of a file.
@@ -15,14 +16,18 @@ pub struct Scan {
     pub sites: Vec<Site>,
     /// The skips, in the order of the file.
     pub skips: Vec<LocalSkip>,
+    /// Tags and digests beside the sites that nothing sets, in the order of the file.
+    pub neighbours: Vec<Neighbour>,
+    /// Whether the file is one of SOPS with a MAC over all values, and has sites.
+    pub is_signed: bool,
 }
 
 /// A file of which there is only this to be told.
 impl From<LocalSkip> for Scan {
     fn from(skip: LocalSkip) -> Self {
         Self {
-            sites: Vec::new(),
             skips: vec![skip],
+            ..Self::default()
         }
     }
 }
@@ -41,6 +46,13 @@ pub struct LocalSkip {
 }
 
 impl LocalSkip {
+    /// That of a rule file which is not followed.
+    #[must_use]
+    pub fn of_rule_file() -> Self {
+        let message = format!("rules are followed in {RULE_FILE} at the root of the repository only; move them there");
+        Self::new((1, 1), Reason::UnmatchedRule, message)
+    }
+
     pub(super) fn new((line, column): (usize, usize), reason: Reason, message: String) -> Self {
         Self {
             line,
@@ -56,12 +68,22 @@ pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
     if !may_be_marked(kind, bytes) {
         return Scan::default();
     }
+    let scan = scan_kind(kind, bytes);
+    Scan {
+        is_signed: !scan.sites.is_empty() && is_signed(bytes),
+        ..scan
+    }
+}
+
+fn scan_kind(kind: FileKind, bytes: &[u8]) -> Scan {
     match kind {
         FileKind::Other => Scan {
-            sites: Vec::new(),
             skips: scan_other(bytes),
+            ..Scan::default()
         },
         FileKind::Yaml => scan_yaml(bytes),
+        FileKind::Prose => Scan::default(),
+        FileKind::RuleFile => scan_rules(bytes),
         FileKind::Text(format) => scan_text(format, bytes),
         FileKind::YamlTemplate => match scan_yaml(bytes) {
             refused if refused.sites.is_empty() && is_template(bytes) && is_refused(&refused) => {
@@ -70,6 +92,16 @@ pub fn scan(kind: FileKind, bytes: &[u8]) -> Scan {
             scan => scan,
         },
     }
+}
+
+/// A file with rules, as it is where nobody follows it.
+fn scan_rules(bytes: &[u8]) -> Scan {
+    let mut scan = match may_be_marked(FileKind::Yaml, bytes) {
+        true => scan_yaml(bytes),
+        false => Scan::default(),
+    };
+    scan.skips.insert(0, LocalSkip::of_rule_file());
+    scan
 }
 
 fn is_template(bytes: &[u8]) -> bool {
@@ -81,10 +113,7 @@ fn is_refused(scan: &Scan) -> bool {
 }
 
 fn scan_text(format: Format, bytes: &[u8]) -> Scan {
-    let refused = |at, reason, message| Scan {
-        sites: Vec::new(),
-        skips: vec![skip_at(bytes, at, reason, message)],
-    };
+    let refused = |at, reason, message| Scan::from(skip_at(bytes, at, reason, message));
     if bytes.len() > OTHER_LIMIT {
         let size = bytes.len();
         let message = format!("the file has {size} bytes, more than the {OTHER_LIMIT} that are read; split it");
@@ -100,22 +129,18 @@ fn scan_text(format: Format, bytes: &[u8]) -> Scan {
 }
 
 fn scan_yaml(bytes: &[u8]) -> Scan {
-    let failed = |skip| Scan {
-        sites: Vec::new(),
-        skips: vec![skip],
-    };
     if bytes.len() > YAML_LIMIT {
         let at = keys(bytes, b"\"'").next().unwrap_or_default();
         let size = bytes.len();
         let message = format!("the file has {size} bytes, more than the {YAML_LIMIT} that are read; split it");
-        return failed(skip_at(bytes, at, Reason::TooLarge, message));
+        return skip_at(bytes, at, Reason::TooLarge, message).into();
     }
     match std::str::from_utf8(bytes) {
         Err(error) => {
             let message = "the YAML does not parse: a byte that is not UTF-8; save the file as UTF-8".to_owned();
-            failed(skip_at(bytes, error.valid_up_to(), Reason::Unparsable, message))
+            skip_at(bytes, error.valid_up_to(), Reason::Unparsable, message).into()
         }
-        Ok(text) => walk::walk(text).unwrap_or_else(failed),
+        Ok(text) => walk::walk(text).unwrap_or_else(Scan::from),
     }
 }
 

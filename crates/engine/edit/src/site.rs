@@ -33,6 +33,10 @@ pub struct Site {
     pub object: DocumentId,
     /// The rule that names it, if it has no marker.
     pub rule: Option<ByRule>,
+    /// The collection that it is in, by its number in the file; none outside of YAML.
+    pub collection: Option<usize>,
+    /// Its key there; empty for items of lists, and outside of YAML.
+    pub key: String,
 }
 
 /// The rule by which a field is set.
@@ -42,6 +46,21 @@ pub struct ByRule {
     pub number: usize,
     /// The image that the policy has to be of.
     pub image: Option<String>,
+}
+
+/// A tag or a digest that nothing sets, beside a field that is set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Neighbour {
+    /// The collection that both are in, by its number in the file.
+    pub collection: usize,
+    /// Its key there.
+    pub key: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The value.
+    pub value: String,
 }
 
 impl Site {
@@ -60,6 +79,8 @@ impl Site {
             typed: true,
             object: DocumentId::default(),
             rule: None,
+            collection: None,
+            key: String::new(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! site.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle, Tag};
@@ -15,11 +16,13 @@ use super::lines::Lines;
 use super::marker;
 use super::model::{DocumentId, Reason, Setter};
 use super::object::{MappingKind, Objects};
+use super::pairs::is_version;
 use super::remark::{self, Header, Remark, Remarks, Role};
 use super::repair;
 use super::scan::{LocalSkip, Scan};
-use super::site::{Site, Spelling};
+use super::site::{Neighbour, Site, Spelling};
 use super::strict;
+use super::texts;
 use super::values::{Untold, Value, documents};
 
 /// The node that took a marker comment.
@@ -51,6 +54,8 @@ struct Frame {
     mapping: MappingKind,
     /// The innermost object.
     object: usize,
+    /// Its number among the collections of the file.
+    number: usize,
 }
 
 struct SiteWalker<'a> {
@@ -64,7 +69,9 @@ struct SiteWalker<'a> {
     headers: std::vec::IntoIter<Header>,
     bindings: Vec<Binding>,
     next_remark: usize,
-    /// What is chosen without markers, by the number of the scalar.
+    /// Whether fields are chosen without markers.
+    is_chosen: bool,
+    /// What is chosen, by the number of the scalar.
     choice: Choice,
     /// The scalars before this one.
     scalars: usize,
@@ -73,8 +80,12 @@ struct SiteWalker<'a> {
     heads: Vec<Remark>,
     frames: Vec<Frame>,
     objects: Objects,
+    /// The collections before this one.
+    collections: usize,
     /// Sites of the current document: index into `sites`, object.
     open_sites: Vec<(usize, usize)>,
+    /// Tags and digests of the current document that nothing sets, by where they begin.
+    open_neighbours: Vec<(usize, Neighbour)>,
     scan: Scan,
 }
 
@@ -171,13 +182,16 @@ fn read(text: &str, shadow: &str, lines: &Lines<'_>, choice: Option<Choice>) -> 
         headers: headers.into_iter(),
         bindings,
         next_remark: 0,
+        is_chosen: choice.is_some(),
         choice: choice.unwrap_or_default(),
         scalars: 0,
         line_comments: Vec::new(),
         heads: Vec::new(),
         frames: Vec::new(),
         objects: Objects::default(),
+        collections: 0,
         open_sites: Vec::new(),
+        open_neighbours: Vec::new(),
         scan: Scan::default(),
     };
     // The comments are known by now, and the parser would buffer them all in some places.
@@ -255,8 +269,43 @@ impl SiteWalker<'_> {
                 site.object = self.objects.identify(object);
             }
         }
+        self.keep_neighbours();
         self.open_sites.clear();
         self.frames.clear();
+    }
+
+    /// Keeps the tags and digests that are in a collection with a site.
+    fn keep_neighbours(&mut self) {
+        let sites = self
+            .open_sites
+            .iter()
+            .filter_map(|(site, _)| self.scan.sites.get(*site));
+        let collections: BTreeSet<usize> = sites.filter_map(|site| site.collection).collect();
+        for (start, mut neighbour) in std::mem::take(&mut self.open_neighbours) {
+            if collections.contains(&neighbour.collection) {
+                (neighbour.line, neighbour.column) = self.lines.place(start);
+                self.scan.neighbours.push(neighbour);
+            }
+        }
+    }
+
+    /// Notes a tag or a digest that nothing sets.
+    fn note(&mut self, value: &str, start: usize) {
+        let Some(frame) = self
+            .frames
+            .last()
+            .filter(|frame| frame.map && is_version(&frame.key, value))
+        else {
+            return;
+        };
+        let neighbour = Neighbour {
+            collection: frame.number,
+            key: frame.key.clone(),
+            line: 0,
+            column: 0,
+            value: value.to_owned(),
+        };
+        self.open_neighbours.push((start, neighbour));
     }
 
     /// Records a node in its parent: a key, a value, an item. Returns whether it is a key.
@@ -295,6 +344,7 @@ impl SiteWalker<'_> {
         };
         let in_key = self.node(None);
         let flow = flow || self.frames.last().is_some_and(|frame| frame.flow);
+        self.collections += 1;
         self.frames.push(Frame {
             map,
             flow,
@@ -303,6 +353,7 @@ impl SiteWalker<'_> {
             key: String::new(),
             mapping,
             object,
+            number: self.collections,
         });
     }
 
@@ -369,9 +420,14 @@ impl SiteWalker<'_> {
             Some(chosen) => chosen.into_iter().map(|(setter, rule)| (setter, Some(rule))).collect(),
             None => match self.take_marker(start) {
                 Some(setter) => vec![(setter, None)],
-                None => return,
+                None => {
+                    self.look_into(value, style, start..end);
+                    return self.note(value, start);
+                }
             },
         };
+        let collection = self.frames.last().map(|frame| (frame.number, frame.key.clone()));
+        let (collection, key) = collection.unzip();
         let flow = self.frames.last().is_some_and(|frame| frame.flow);
         let place = match header {
             Some(header) => block::shape(self.text, header, start, end, value),
@@ -393,7 +449,24 @@ impl SiteWalker<'_> {
                 typed,
                 object: DocumentId::default(),
                 rule,
+                collection,
+                key: key.clone().unwrap_or_default(),
             });
+        }
+    }
+
+    /// Tells of markers in a text, which no comment of the file is.
+    fn look_into(&mut self, value: &str, style: ScalarStyle, span: Range<usize>) {
+        let is_prose = self.frames.last().is_some_and(|frame| frame.key.ends_with(".md"));
+        if style == ScalarStyle::Plain || is_prose || self.is_chosen {
+            return;
+        }
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let written = self.text.get(span.clone()).unwrap_or_default();
+        for (at, message) in texts::markers(if is_block { written } else { value }) {
+            let at = if is_block { span.start + at } else { span.start };
+            let skip = LocalSkip::new(self.lines.place(at), Reason::NotAScalar, message);
+            self.scan.skips.push(skip);
         }
     }
 
@@ -502,9 +575,11 @@ impl SiteWalker<'_> {
             let place = self.lines.place(marker.comment.start);
             self.scan.skips.push(LocalSkip::new(place, reason, message));
         }
+        self.scan.skips.sort_by_key(|skip| (skip.line, skip.column));
         // Scans are cached.
         self.scan.sites.shrink_to_fit();
         self.scan.skips.shrink_to_fit();
+        self.scan.neighbours.shrink_to_fit();
         self.scan
     }
 }

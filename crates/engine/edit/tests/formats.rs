@@ -29,6 +29,33 @@ fn written(text: &str) -> String {
         .replace('@', r#"{"$imagepolicy": "fs:web"}"#)
 }
 
+/// A digest beside a tag that nothing sets, in the same table, block or object.
+#[test]
+fn tags_do_not_leave_the_digest_beside_them() {
+    let digest = format!("sha256:{}", "0a".repeat(32));
+    for (name, text) in [
+        (".env", format!("WEB_TAG=1.0.0 # MARKER\nWEB_DIGEST={digest}\n")),
+        (
+            "a.toml",
+            format!("[web]\ntag = \"1.0.0\" # MARKER\ndigest = \"{digest}\"\n"),
+        ),
+        (
+            "a.tf",
+            format!("locals {{\n  digest = \"{digest}\"\n  tag    = \"1.0.0\" # MARKER\n}}\n"),
+        ),
+        ("Makefile", format!("TAG := 1.0.0 # MARKER\nDIGEST := {digest}\n")),
+    ] {
+        let text = text.replace("MARKER", "{\"$imagepolicy\": \"fs:app:tag\"}");
+        let scan = scanned(name, &text);
+        assert_eq!(scan.neighbours.len(), 1, "{name}: {scan:#?}");
+        let apart = text
+            .replace("[web]\ntag", "[web]\ndigest = \"\"\n[api]\ntag")
+            .replace("digest = \"sha", "checksum = \"sha")
+            .replace("DIGEST", "CHECKSUM");
+        assert_eq!(scanned(name, &apart).neighbours, [], "{name}: {apart}");
+    }
+}
+
 fn scanned(name: &str, text: &str) -> Scan {
     scan(kind_of(name, Formats::all()), text.as_bytes())
 }

@@ -222,8 +222,8 @@ rules! {
 
     UnmatchedRule "unmatched-rule" Warning "A rule of .bumpwright.yaml is not followed":
         "No file of the repository has a name as `files` of the rule says, so it sets nothing. An error if the rule file itself cannot be read:\n\
-         then none of its rules is followed.\n\n\
-         What to do: correct the place that is named, or remove the rule.\n\n\
+         then none of its rules is followed. A rule file of another name, or in another folder, is not followed either.\n\n\
+         What to do: correct the place that is named, or remove the rule; move the file to the root of the repository.\n\n\
          See: docs/guides/rules.md";
 }
 

@@ -361,7 +361,7 @@ impl Use {
     fn takes_digest(&self) -> bool {
         self.fields
             .values()
-            .any(|part| matches!(part, Part::Reference | Part::Digest))
+            .any(|part| matches!(part, Part::Reference | Part::Digest | Part::TagDigest))
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bumpwright_adopt::{Files, Parsed};
 use bumpwright_api::Place;
 use bumpwright_api::tree::Node;
-use bumpwright_edit::{FileKind, ImageField, Part, file_kind, is_same_image, obstacles};
+use bumpwright_edit::{FileKind, ImageField, Part, file_kind, is_same_image, obstacles, tag_and_digest};
 use bumpwright_policy::{Reference, Validation};
 
 use super::charts::{Found, HelmRepositories, of_document};
@@ -231,7 +231,9 @@ impl Raw {
     pub(super) fn of_tag(tag: &Node, fields: Vec<ImageField>) -> Option<Self> {
         let image = fields.first()?.image.clone();
         let fields = fields.into_iter().map(|field| (field.number, field.part));
-        let raw = Self::of(tag, Part::Tag, Listing::oci(&*image), tag.text()?, fields.collect());
+        let (text, digest) = tag_and_digest(tag.text()?);
+        let mut raw = Self::of(tag, Part::Tag, Listing::oci(&*image), text, fields.collect());
+        raw.has_digest |= digest.is_some();
         is_image(&image).then_some(raw)
     }
 
@@ -278,10 +280,7 @@ impl Raw {
                 "only a digest is in use, and no tag says which versions are wanted: write a tag before the @"
             }
             ("", _) => "its tag is empty, so that the chart's own counts: write the tag that is in use",
-            (tag, Part::Tag) if tag.contains('@') => {
-                "a digest is behind its tag, which a marker would leave out: put it in a field of its own, or name both by patterns in \
-                 .bumpwright.yaml (docs/guides/rules.md)"
-            }
+            (tag, Part::Tag) if tag.contains('@') => "what is behind the @ of its tag is no digest: correct it",
             _ => return None,
         };
         Some(why.to_owned())

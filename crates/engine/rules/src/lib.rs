@@ -5,7 +5,7 @@
 //!   - files: charts/*/values.yaml      # a pattern as in .gitignore, or a list of them
 //!     path: $.image.tag                # a JSONPath (RFC 9535), in each document
 //!     policy: flux-system:web
-//!     part: tag                        # image (if absent), name, tag or digest
+//!     part: tag                        # image (if absent), name, tag, digest, or tag@digest
 //!   - files: [VERSIONS, "*.mk"]
 //!     pattern: '(?m)^WEB = (?P<version>\S+)$'
 //!     policy: flux-system:web

@@ -205,7 +205,7 @@ fn string<'n>(node: &'n Node, key: &str) -> Result<&'n str, Fault> {
 fn part(node: &Node) -> Result<Part, Fault> {
     node.as_str()
         .and_then(Part::of_word)
-        .ok_or_else(|| (node.place, "part is image, name, tag or digest".to_owned()))
+        .ok_or_else(|| (node.place, "part is image, name, tag, digest or tag@digest".to_owned()))
 }
 
 /// Patterns of `.gitignore`, as one text.

@@ -44,10 +44,7 @@ impl Rules {
     #[must_use]
     pub fn refused(&self, path: &str, skip: LocalSkip) -> Found {
         Found {
-            scan: Scan {
-                sites: Vec::new(),
-                skips: vec![skip],
-            },
+            scan: skip.into(),
             rules: self.numbers(path).collect(),
         }
     }
@@ -86,6 +83,7 @@ impl Rules {
             .into();
         }
         found.scan.sites.sort_by_key(|site| site.span.start);
+        found.scan.is_signed = !found.scan.sites.is_empty() && edit::is_signed(bytes);
         found
     }
 }

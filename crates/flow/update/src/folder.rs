@@ -14,6 +14,7 @@ use super::past;
 use super::path::{Node, join};
 use super::policies::Policies;
 use super::preview;
+use super::remarks;
 use super::report::{CommitReport, FileChange, Run};
 use super::repository_policies;
 use super::rewrite::{native, put_back, replace_all};
@@ -105,6 +106,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.notes.extend(note);
     let is_all = job.edits.path.is_none() && job.only.is_none();
     set.tell(&mut preview, &named(&marked), is_all);
+    report.remark(remarks::of_edits(&marked, &preview));
     report.changes = preview.changes;
     report.skips = preview.skips;
     report.named = preview.named;
@@ -277,6 +279,11 @@ fn rules_in(root: &Path, ahead: &Ahead, given: Option<&Rules>) -> RuleSet {
         if fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file()) {
             let read = read_rules(&file, ahead);
             return RuleSet::of_folder(read, (&above, &below), given);
+        }
+        let other = folder.join(edit::OTHER_RULE_FILE);
+        // In the folder itself it is told like all files.
+        if folder == top && folder != root && other.is_file() {
+            return RuleSet::of_misnamed(&format!("{above}{}", edit::OTHER_RULE_FILE), given);
         }
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         below = match below.as_str() {

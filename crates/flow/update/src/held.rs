@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bumpwright_edit::{Part, Setter};
+use bumpwright_edit::{Part, Setter, tag_and_digest};
 use bumpwright_policy::{LatestRef, PolicyName};
 
 /// The images that fields hold, by policy.
@@ -39,7 +39,11 @@ impl<'a> Held<'a> {
                 fields.digest.say(digest.unwrap_or_default());
             }
             Part::Name => fields.name.say(value),
-            Part::Tag => fields.tag.say(value),
+            Part::Tag | Part::TagDigest => {
+                let (tag, digest) = tag_and_digest(value);
+                fields.tag.say(tag);
+                digest.into_iter().for_each(|digest| fields.digest.say(digest));
+            }
             Part::Digest => fields.digest.say(value),
         }
     }
@@ -104,10 +108,12 @@ mod tests {
 
     #[test]
     fn fields_that_agree_are_remembered() {
-        use Part::{Digest, Name, Reference, Tag};
+        use Part::{Digest, Name, Reference, Tag, TagDigest};
         let whole = "o/app:1@sha256:a";
         assert_eq!(image(&[(Reference, whole), (Reference, whole)]).as_deref(), Some(whole));
         assert_eq!(image(&[(Tag, "1"), (Digest, "sha256:a")]).as_deref(), Some(whole));
+        assert_eq!(image(&[(Tag, "1@sha256:a")]).as_deref(), Some(whole));
+        assert_eq!(image(&[(TagDigest, "1@sha256:a"), (Tag, "1")]).as_deref(), Some(whole));
         assert_eq!(
             image(&[(Name, "x/app"), (Tag, "1"), (Digest, "sha256:a")]).as_deref(),
             Some("x/app:1@sha256:a")

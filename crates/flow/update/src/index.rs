@@ -49,7 +49,11 @@ impl BlobFacts {
         let Some(scan) = &self.scan else { return FACT };
         let sites = scan.sites.iter().map(|site| site.value.len() + site.text.len() + ITEM);
         let skips = scan.skips.iter().map(|skip| skip.message.len() + ITEM);
-        FACT + sites.chain(skips).sum::<usize>() as u64
+        let neighbours = scan
+            .neighbours
+            .iter()
+            .map(|other| other.value.len() + other.key.len() + ITEM);
+        FACT + sites.chain(skips).chain(neighbours).sum::<usize>() as u64
     }
 
     /// Memory that a run needs for its results on a file with these facts, at a path of this many bytes: one entry for each
@@ -531,15 +535,12 @@ mod tests {
     /// A root of this number over one folder with one file of many markers; listed as a survey does.
     fn survey_one(index: &Index, number: usize) {
         let facts = BlobFacts {
-            scan: Some(Arc::new(Scan {
-                sites: Vec::new(),
-                skips: vec![bumpwright_edit::LocalSkip {
-                    line: 1,
-                    column: 1,
-                    reason: bumpwright_edit::Reason::TooLarge,
-                    message: "x".repeat(10_000),
-                }],
-            })),
+            scan: Some(Arc::new(Scan::from(bumpwright_edit::LocalSkip {
+                line: 1,
+                column: 1,
+                reason: bumpwright_edit::Reason::TooLarge,
+                message: "x".repeat(10_000),
+            }))),
             manifests: false,
         };
         let child = |kind, file| Child {

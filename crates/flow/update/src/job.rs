@@ -49,6 +49,8 @@ pub struct Edits {
     pub formats: Formats,
     /// Rules beside those of the repository.
     pub rules: Option<Rules>,
+    /// Write fields whatever they hold, as Flux does (gate `OverwriteMismatches`).
+    pub overwrite: bool,
 }
 
 /// How reverts are looked for.

@@ -29,6 +29,7 @@ mod preview;
 mod promotion;
 mod pull_request;
 mod queue;
+mod remarks;
 mod remote;
 mod report;
 mod repository_policies;

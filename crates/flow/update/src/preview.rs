@@ -9,6 +9,7 @@ use super::held::Held;
 use super::job::Edits;
 use super::policies::Policies;
 use super::report::{FileChange, MarkedField};
+use super::ruled::{as_followed, is_followed};
 use super::survey::Marked;
 use super::view::View;
 use super::windows::Timed;
@@ -46,11 +47,15 @@ pub struct Preview {
 
 impl Preview {
     /// The fields without those that rules name for other images than that of their policy; of several rules for one field the first one counts.
-    fn applicable<'s>(&mut self, scan: &'s Scan, view: &View<'_>) -> Cow<'s, Scan> {
-        if scan.sites.iter().all(|site| site.rule.is_none()) {
+    fn applicable<'s>(&mut self, path: &[u8], scan: &'s Scan, view: &View<'_>) -> Cow<'s, Scan> {
+        let is_followed = std::str::from_utf8(path).is_ok_and(is_followed);
+        if scan.sites.iter().all(|site| site.rule.is_none()) && !is_followed {
             return Cow::Borrowed(scan);
         }
         let mut scan = scan.clone();
+        if is_followed {
+            as_followed(&mut scan);
+        }
         scan.sites.retain(|site| self.follows(site, view));
         scan.sites.dedup_by(|later, first| later.span == first.span);
         Cow::Owned(scan)
@@ -142,11 +147,11 @@ pub fn preview<Place>(
             source: invalid.clone(),
         });
     }
-    let timed = Timed::new(view, now);
+    let timed = Timed::new(view, now, edits.overwrite);
     let mut out = Preview::default();
     for (n, file) in marked.iter().enumerate() {
         let Some(scan) = &file.facts.scan else { continue };
-        let scan = &*out.applicable(scan, &view);
+        let scan = &*out.applicable(&file.path, scan, &view);
         for site in &scan.sites {
             out.keep(&file.path, site);
             if !out.named.contains(&site.setter.policy) {

@@ -15,7 +15,7 @@ use super::ruled::{Reading, rules_of_tree};
 use super::story::{Field, Told, fields_of, told};
 use super::survey::{Marked, survey, survey_file};
 use super::taken_back::{compare, together};
-use bumpwright_edit::{Change, FileKind, Formats, Part, Reason, Site, is_same_image};
+use bumpwright_edit::{Change, FileKind, Formats, Part, Reason, Site, is_same_image, tag_and_digest};
 use bumpwright_git::{EntryKind, GitError, History, ObjectId, Objects, Visited};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{LatestRef, PolicyName};
@@ -390,15 +390,17 @@ fn one_in_use(proof: &Proof, kept: &Kept, image: &LatestRef, policies: &Policies
                 since,
             })
         }
-        Part::Tag => {
+        Part::Tag | Part::TagDigest => {
             let beside = proof.beside(&kept.field, Part::Name).map(|name| name.value.as_str());
             let name = beside.or_else(|| Some(policies.image(&setter.policy)?.name.as_str()))?;
             is_same_image(name, &image.name).then_some(())?;
             let digest = proof.beside(&kept.field, Part::Digest);
             let later = digest.and_then(|digest| digest.since.clone());
+            let (tag, behind) = tag_and_digest(&kept.value);
+            let beside = digest.map(|digest| digest.value.as_str());
             Some(InUse {
-                tag: kept.value.clone(),
-                digest: digest.map(|digest| digest.value.clone()),
+                tag: tag.to_owned(),
+                digest: behind.or(beside).map(str::to_owned),
                 since: later.filter(|later| later.seconds > since.seconds).unwrap_or(since),
             })
         }

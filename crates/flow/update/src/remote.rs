@@ -20,6 +20,7 @@ use super::past;
 use super::policies::Policies;
 use super::preview::{self, Preview};
 use super::pull_request::{self, Looked, PullRequestReport};
+use super::remarks;
 use super::report::{CommitReport, Run};
 use super::retry::{Attempts, Decision};
 use super::review::{ReviewState, Variant};
@@ -179,6 +180,7 @@ impl Attempt<'_> {
                 .rules
                 .tell(&mut preview, &surveyed.named, job.edits.path.is_none());
         }
+        report.remark(remarks::of_edits(&surveyed.files, &preview));
         report.changes = preview.changes;
         report.skips = preview.skips;
         report.named = preview.named;

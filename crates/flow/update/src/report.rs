@@ -54,6 +54,8 @@ pub struct Run {
     pub superseded: bool,
     /// Other notes: for example a manifest in the repository that could not be read.
     pub notes: Vec<String>,
+    /// Those of the notes that are about edits which are made.
+    pub remarks: Vec<String>,
     /// Why the run failed.
     pub error: Option<String>,
     /// The automation was outside of its windows: nothing was written, or would be.
@@ -73,6 +75,12 @@ impl Run {
             target: target.to_owned(),
             ..Self::default()
         }
+    }
+
+    /// Notes what is to be said of the edits.
+    pub(super) fn remark(&mut self, remarks: Vec<String>) {
+        self.notes.extend_from_slice(&remarks);
+        self.remarks = remarks;
     }
 
     /// Records a failure, and for a template error what was probably meant.

@@ -30,7 +30,10 @@ pub(crate) struct Reading<'a> {
 impl Reading<'_> {
     /// All fields of a content of the file.
     pub(crate) fn scan(&self, bytes: &[u8]) -> Scan {
-        let marked = edit::scan(self.kind, bytes);
+        let mut marked = edit::scan(self.kind, bytes);
+        if is_followed(self.path) {
+            as_followed(&mut marked);
+        }
         match self.rules {
             Some(rules) => joined(marked, rules.scan(self.path, kind_by_rule(self.path), bytes).scan),
             None => marked,
@@ -42,6 +45,16 @@ impl Reading<'_> {
 #[must_use]
 pub fn fields(path: &str, kind: FileKind, rules: Option<&Rules>, bytes: &[u8]) -> Scan {
     Reading { path, kind, rules }.scan(bytes)
+}
+
+/// Whether rules at a path are followed: those of the root.
+pub(super) fn is_followed(path: &str) -> bool {
+    path == FILE
+}
+
+/// What is to be told of the rule file that is followed.
+pub(super) fn as_followed(scan: &mut Scan) {
+    scan.skips.retain(|skip| skip.reason != Reason::UnmatchedRule);
 }
 
 /// What rules read a file as, whatever formats have markers.
@@ -58,8 +71,26 @@ fn joined(mut marked: Scan, ruled: Scan) -> Scan {
     let mut sites = ruled.sites;
     sites.retain(|site| is_free(site.span.start, site.span.end));
     let is_refused = marked.skips.iter().any(|skip| skip.reason == Reason::Unparsable);
+    marked.is_signed |= ruled.is_signed;
+    marked.neighbours.extend(ruled.neighbours);
     marked.sites.append(&mut sites);
     marked.sites.sort_by_key(|site| site.span.start);
+    let set: BTreeSet<(usize, usize)> = marked.sites.iter().map(|site| (site.line, site.column)).collect();
+    marked
+        .neighbours
+        .retain(|other| !set.contains(&(other.line, other.column)));
+    marked.neighbours.sort();
+    marked.neighbours.dedup();
+    // A pattern finds what a marker in a text does not mark.
+    let lines: BTreeSet<usize> = marked
+        .sites
+        .iter()
+        .filter(|site| site.rule.is_some())
+        .map(|site| site.line)
+        .collect();
+    marked
+        .skips
+        .retain(|skip| skip.reason != Reason::NotAScalar || !lines.contains(&skip.line));
     // Markers have told already why the file is not read.
     if !is_refused {
         marked.skips.extend(ruled.skips);
@@ -136,6 +167,14 @@ impl RuleSet {
         set
     }
 
+    /// Without rules, for a file above by another name.
+    pub(crate) fn of_misnamed(path: &str, given: Option<&Rules>) -> Self {
+        Self {
+            rules: given.cloned(),
+            fault: Some(misnamed(path)),
+        }
+    }
+
     /// The rules, or why those of the repository are not followed.
     pub(crate) fn into_rules(self) -> Result<Option<Rules>, Skip> {
         match self.fault {
@@ -173,6 +212,7 @@ impl RuleSet {
             }));
         }
         preview.skips.sort();
+        preview.skips.dedup();
     }
 }
 
@@ -366,6 +406,23 @@ impl Search<'_> {
     }
 }
 
+/// The skip of a rule file by another name.
+fn misnamed(path: &str) -> Skip {
+    let LocalSkip {
+        line,
+        column,
+        reason,
+        message,
+    } = LocalSkip::of_rule_file();
+    Skip {
+        path: path.to_owned(),
+        line,
+        column,
+        reason,
+        message,
+    }
+}
+
 /// The skip of a file that is too large for rules.
 pub(crate) fn too_large(size: u64) -> LocalSkip {
     LocalSkip {
@@ -388,7 +445,10 @@ pub(crate) fn rules_of_tree(objects: &Objects, root: ObjectId, given: Option<&Ru
         .find(root, FILE.as_bytes())?
         .filter(|found| found.kind.is_file());
     let Some(found) = found else {
-        return Ok(RuleSet::of(None, given));
+        let mut set = RuleSet::of(None, given);
+        let other = objects.find(root, edit::OTHER_RULE_FILE.as_bytes())?;
+        set.fault = other.map(|_| misnamed(edit::OTHER_RULE_FILE));
+        return Ok(set);
     };
     let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
     let file = match objects.blob(found.id, limit) {

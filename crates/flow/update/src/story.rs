@@ -273,7 +273,7 @@ mod tests {
         };
         let scan = Scan {
             sites: sites.clone(),
-            skips: Vec::new(),
+            ..Scan::default()
         };
         let changes = plan("a.yaml", &scan, &view).changes.into_iter();
         changes

@@ -279,7 +279,7 @@ fn look_at(objects: &Objects, id: ObjectId, kind: FileKind) -> Result<(BlobFacts
 /// Memory for scanning a file besides its bytes: proportional to its lines, if it is parsed at all.
 fn while_scanning(kind: FileKind, bytes: &[u8]) -> u64 {
     const LINE: usize = 64;
-    let is_parsed = kind != FileKind::Other && edit::may_be_marked(kind, bytes);
+    let is_parsed = kind.is_edited() && edit::may_be_marked(kind, bytes);
     let lines = || memchr::memchr_iter(b'\n', bytes).count();
     if is_parsed {
         (bytes.len() + lines() * LINE) as u64
@@ -300,7 +300,7 @@ pub fn facts(kind: FileKind, bytes: &[u8]) -> BlobFacts {
 /// The facts about a file that is too large: a skip for YAML, nothing for others, of which few have versions.
 #[must_use]
 pub fn too_large(kind: FileKind, size: u64) -> BlobFacts {
-    if matches!(kind, FileKind::Other | FileKind::Text(_)) {
+    if matches!(kind, FileKind::Other | FileKind::Text(_) | FileKind::Prose) {
         return BlobFacts::default();
     }
     let message = format!(
@@ -324,12 +324,8 @@ fn skipped(reason: Reason, message: String) -> BlobFacts {
         reason,
         message,
     };
-    let scan = Scan {
-        sites: Vec::new(),
-        skips: vec![skip],
-    };
     BlobFacts {
-        scan: kept(scan),
+        scan: kept(skip.into()),
         manifests: false,
     }
 }
@@ -338,8 +334,8 @@ fn skipped(reason: Reason, message: String) -> BlobFacts {
 #[must_use]
 pub fn size_limit(kind: FileKind) -> u64 {
     let limit = match kind {
-        FileKind::Yaml | FileKind::YamlTemplate => edit::YAML_LIMIT,
-        FileKind::Text(_) | FileKind::Other => edit::OTHER_LIMIT,
+        FileKind::Yaml | FileKind::YamlTemplate | FileKind::RuleFile => edit::YAML_LIMIT,
+        FileKind::Text(_) | FileKind::Other | FileKind::Prose => edit::OTHER_LIMIT,
     };
     u64::try_from(limit).unwrap_or(u64::MAX)
 }

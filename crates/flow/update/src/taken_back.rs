@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::policies::Policies;
 use super::preview::Preview;
 use super::story::{Left, Story};
-use bumpwright_edit::{Change, Part, Reason};
+use bumpwright_edit::{Change, Part, Reason, tag_and_digest};
 use bumpwright_policy::{ImagePolicy, LatestRef, PolicyName};
 
 /// Makes skips of the edits that were reverted. `stories` are those of the fields that change, by file.
@@ -26,7 +26,7 @@ pub(super) fn take_out(preview: &mut Preview, stories: &[Vec<Story>], policies: 
 
 /// Name and digest belong to the tag beside them: they change with it, or not at all.
 pub(super) fn together(changes: &[Change], judged: Vec<Option<String>>) -> Vec<Option<String>> {
-    let is_tag = |change: &Change| matches!(change.setter.part, Part::Tag | Part::Reference);
+    let is_tag = |change: &Change| change.setter.part.has_tag();
     let one = |(n, change): (usize, &Change)| {
         let own = judged.get(n).cloned().flatten();
         if is_tag(change) {
@@ -90,7 +90,7 @@ fn is_newer(new: &str, old: &str, part: Part, order: Option<&ImagePolicy>) -> bo
     if new == old {
         return false;
     }
-    if part == Part::Reference
+    if part.has_tag()
         && let (
             Parts {
                 tag: Some(tag),
@@ -98,7 +98,7 @@ fn is_newer(new: &str, old: &str, part: Part, order: Option<&ImagePolicy>) -> bo
                 name,
             },
             older,
-        ) = (parts(new), parts(old))
+        ) = (parts(new, part), parts(old, part))
         && (older.name, older.tag) == (name, Some(tag))
     {
         return digest.is_some() && older.digest.is_some() && digest != older.digest;
@@ -118,9 +118,8 @@ fn is_back(left: &Left, older: &[Left], part: Part, order: Option<&ImagePolicy>)
 /// The order of two values by the policy, if it has one for them.
 pub(super) fn compare(this: &str, other: &str, part: Part, order: Option<&ImagePolicy>) -> Option<Ordering> {
     match part {
-        Part::Tag => order?.compare(this, other),
-        Part::Reference => {
-            let (this, other) = (parts(this), parts(other));
+        Part::Reference | Part::Tag | Part::TagDigest => {
+            let (this, other) = (parts(this, part), parts(other, part));
             let is_same_image = this.name == other.name;
             let compared = order?.compare(this.tag?, other.tag?)?;
             is_same_image.then_some(compared)
@@ -135,9 +134,17 @@ struct Parts<'a> {
     digest: Option<&'a str>,
 }
 
-fn parts(value: &str) -> Parts<'_> {
-    let (name, tag, digest) = LatestRef::split(value);
-    Parts { name, tag, digest }
+fn parts(value: &str, part: Part) -> Parts<'_> {
+    if part == Part::Reference {
+        let (name, tag, digest) = LatestRef::split(value);
+        return Parts { name, tag, digest };
+    }
+    let (tag, digest) = tag_and_digest(value);
+    Parts {
+        name: "",
+        tag: Some(tag),
+        digest,
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +185,10 @@ mod tests {
             ("o/app:1.0.0@sha256:b", "o/app:1.0.0", Part::Reference, false),
             ("o/app:1.0.0", "o/app:1.0.0@sha256:b", Part::Reference, false),
             ("o/app@sha256:b", "o/app@sha256:a", Part::Reference, true),
+            ("1.1.0@sha256:a", "1.0.0@sha256:b", Part::Tag, true),
+            ("1.0.0@sha256:b", "1.0.0@sha256:a", Part::TagDigest, true),
+            ("0.9.0@sha256:b", "1.0.0@sha256:a", Part::TagDigest, false),
+            ("1.0.0", "1.0.0@sha256:a", Part::TagDigest, false),
             ("sha256:a", "sha256:b", Part::Digest, true),
             ("sha256:a", "sha256:a", Part::Digest, false),
             ("o/app", "o/app", Part::Name, false),

@@ -14,13 +14,18 @@ use bumpwright_policy::{Closed, PolicyName};
 pub(super) struct Timed<'a> {
     view: View<'a>,
     now: &'a Time,
+    overwrites: bool,
     opens: RefCell<Option<Time>>,
 }
 
 impl<'a> Timed<'a> {
-    pub(super) fn new(view: View<'a>, now: &'a Time) -> Self {
-        let opens = RefCell::default();
-        Self { view, now, opens }
+    pub(super) fn new(view: View<'a>, now: &'a Time, overwrites: bool) -> Self {
+        Self {
+            view,
+            now,
+            overwrites,
+            opens: RefCell::default(),
+        }
     }
 
     /// When the first of the windows opens that a field waits for.
@@ -44,6 +49,10 @@ impl Images for Timed<'_> {
         let mut first = self.opens.borrow_mut();
         *first = first.take().into_iter().chain(closed.opens).min_by(Time::order);
         Some((Reason::OutsideWindow, message))
+    }
+
+    fn overwrites(&self) -> bool {
+        self.overwrites
     }
 }
 

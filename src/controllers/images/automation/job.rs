@@ -79,6 +79,7 @@ pub(crate) fn make(
             selector: automation.spec.policy_selector.clone(),
             path: automation.spec.update.path.clone(),
             policies,
+            overwrite: context.shared.settings.gates.overwrite_mismatches,
             ..Edits::default()
         },
         url: remote.url.to_string(),

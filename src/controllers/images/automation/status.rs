@@ -127,7 +127,8 @@ fn request_news(run: &Run, before: &str) -> Option<String> {
 
 /// With what the verification of the commit has to say.
 pub(super) fn noted(mut text: String, run: &Run) -> String {
-    for note in run.impact.iter().flat_map(|impact| &impact.notes).take(NOTES) {
+    let of_impact = run.impact.iter().flat_map(|impact| &impact.notes).take(NOTES);
+    for note in run.remarks.iter().chain(of_impact) {
         text = format!("{}\nnote: {note}", text.trim_end());
     }
     text

@@ -29,10 +29,7 @@ pub(super) fn scan(text: &str) -> Scan {
     let mut reader = Reader::new(text, None);
     if let Err(why) = reader.read() {
         let message = format!("the JSON does not parse: {why}; correct it, none of the file's markers was read");
-        return Scan {
-            sites: Vec::new(),
-            skips: vec![LocalSkip::new(lines.place(reader.at), Reason::Unparsable, message)],
-        };
+        return LocalSkip::new(lines.place(reader.at), Reason::Unparsable, message).into();
     }
     let mut scan = Scan::default();
     for found in reader.found {

@@ -4,6 +4,7 @@
 //! marker is on the only value of its line, or, alone on a line, on the only value of the next one.
 
 mod assignments;
+mod beside;
 mod docker;
 mod hcl;
 mod hcl_tree;
@@ -33,10 +34,11 @@ pub(super) use values::choose;
 
 /// The markers of a file in this format.
 pub(super) fn scan(format: Format, text: &str) -> Scan {
-    match reader(format) {
+    let scan = match reader(format) {
         Some(read) => Binder::new((format, read), text, &read(text)).bind(),
         None => json::scan(text),
-    }
+    };
+    beside::complete(text, scan)
 }
 
 /// The reader of a format with comments.
@@ -122,6 +124,9 @@ impl<'a> Binder<'a> {
             Err(_) if self.is_commented_out(body) => {
                 let message = "the field is commented out with its marker".to_owned();
                 return Err((Reason::Commented, message));
+            }
+            Err(_) if self.lines.is_first_on_its_line(comment.span.start) && marker::is_prose(body, None) => {
+                return Ok(());
             }
             Err(why) => return Err((Reason::MalformedMarker, why)),
         };

@@ -7,6 +7,7 @@ use super::super::model::Reason;
 use super::super::scan::{LocalSkip, Scan};
 use super::super::site::Site;
 use super::super::values::{self, MOST, Tree};
+use super::beside;
 use super::reader::{State, Value};
 use super::{hcl_tree, json, toml_tree};
 
@@ -69,7 +70,7 @@ pub(crate) fn choose(
         }
     }
     scan.sites.sort_by_key(|site| site.span.start);
-    Ok(scan)
+    Ok(beside::complete(text, scan))
 }
 
 /// Why a value is not edited.

@@ -91,7 +91,7 @@ fn text_format(kind: FileKind, text: &str) -> Option<Format> {
     match kind {
         FileKind::Text(format) => Some(format),
         FileKind::YamlTemplate if text.contains("{{") && yaml::fields(text).is_err() => Some(Format::Template),
-        FileKind::YamlTemplate | FileKind::Yaml | FileKind::Other => None,
+        _ => None,
     }
 }
 

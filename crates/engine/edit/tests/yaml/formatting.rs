@@ -22,6 +22,11 @@ impl Images for Given {
             None => Verdict::Skip(Reason::UnknownPolicy, format!("there is no policy {policy}")),
         }
     }
+
+    /// What fields hold is no matter here.
+    fn overwrites(&self) -> bool {
+        true
+    }
 }
 
 fn marked(text: &str) -> String {
@@ -383,7 +388,6 @@ fn a_marker_beside_a_comment_that_is_no_field_stays_what_it_was() {
         ("a: |\n  # image: x\n@\nb: 1\n", Reason::NotAScalar, 3, 1),
         // On the line of a live field.
         ("image: old # tag: x @\n", Reason::MalformedMarker, 1, 12),
-        ("# note: set by hand @\nimage: old\n", Reason::MalformedMarker, 1, 1),
     ] {
         given(text).with_new().stays().skips(reason, line, column);
     }
@@ -395,11 +399,51 @@ fn a_marker_beside_a_comment_that_is_no_field_stays_what_it_was() {
 }
 
 #[test]
-fn marker_text_that_is_content_is_nothing() {
+fn marker_text_that_is_content_is_told() {
     given("a: |\n  image: old @\nb: 'image: old @'\nc: \"old # {\\\"$imagepolicy\\\": \\\"fs:app\\\"}\"\n")
         .with_new()
         .stays()
+        .skips(Reason::NotAScalar, 2, 14)
+        .skips(Reason::NotAScalar, 3, 4)
+        .skips(Reason::NotAScalar, 4, 4);
+    // A program, what is commented out, and a page about markers.
+    given("a: |\n  grep '@' x\n  # image: old @\nREADME.md: |\n  image: old @\n")
+        .with_new()
+        .stays()
         .skips_nothing();
+}
+
+#[test]
+fn words_about_markers_are_nothing() {
+    for text in [
+        "# note: set by hand @\nimage: old\n",
+        "# all images have @, and no other marker\nimage: old\n",
+        "image: old\n# Fields are marked so:\n#   @\nother: x\n",
+        "# The comment\n# @ marks a field.\nimage: old\n",
+    ] {
+        given(text).with_new().stays().skips_nothing();
+    }
+}
+
+#[test]
+fn what_is_almost_a_marker_is_told() {
+    for (marker, column) in [
+        ("{\"$imagePolicy\": \"fs:app\"}", 12),
+        ("{\"imagepolicy\": \"fs:app\"}", 12),
+        ("$imagepolicy: fs:app", 12),
+        ("{$imagepolicy: fs:app}", 12),
+        ("{\"$imagepolicy\": \"fs/app:tag\"}", 12),
+    ] {
+        given(&format!("image: old # {marker}\n"))
+            .with_new()
+            .stays()
+            .skips(Reason::MalformedMarker, 1, column);
+        given(&format!("# {marker}\nimage: old\n"))
+            .with_new()
+            .stays()
+            .skips(Reason::MalformedMarker, 1, 1);
+        given(&format!("# image: old # {marker}\n")).with_new().stays();
+    }
 }
 
 #[test]

@@ -14,6 +14,11 @@ impl Images for All {
     fn verdict(&self, _: &PolicyName) -> Verdict<'_> {
         Verdict::Image(&self.0)
     }
+
+    /// What fields hold is no matter here.
+    fn overwrites(&self) -> bool {
+        true
+    }
 }
 
 struct Nothing;

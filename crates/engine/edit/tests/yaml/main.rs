@@ -11,3 +11,4 @@
 mod formatting;
 mod hostile;
 mod laws;
+mod pinned;

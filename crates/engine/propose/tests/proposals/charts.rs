@@ -142,6 +142,33 @@ fn tags_of_sources_with_the_digest_beside_them() {
 }
 
 #[test]
+fn a_digest_behind_a_tag_is_marked_with_it() {
+    let sources = [
+        file(
+            "values.yaml",
+            "image:\n  repository: acme/web\n  tag: 1.0.0@sha256:0a\n",
+        ),
+        file(
+            "kustomization.yaml",
+            "images:\n- name: acme/web\n  newTag: 1.0.0@sha256:0a\n",
+        ),
+    ];
+    let (_, proposal) = proposed(&sources, &[("acme/web", "1.0.0 1.1.0")], &options());
+    for n in 0..2 {
+        let text = new(&sources, &proposal, n);
+        assert!(
+            text.contains("1.0.0@sha256:0a # {\"$imagepolicy\": \"flux-system:web:tag@digest\"}\n"),
+            "{text}"
+        );
+    }
+    assert!(
+        proposal.manifests.contains("digestReflectionPolicy: "),
+        "{}",
+        proposal.manifests
+    );
+}
+
+#[test]
 fn what_is_no_version_is_left_with_the_reason() {
     let release = |name: &str, chart: &str| {
         format!(
@@ -153,8 +180,8 @@ fn what_is_no_version_is_left_with_the_reason() {
     for (text, why) in [
         ("image: a:1.0.0\n".to_owned(), "a: it names no image: "),
         (
-            "image: {repository: acme/web, tag: '1.0.0@sha256:0a'}\n".to_owned(),
-            "a digest is behind its tag",
+            "image: {repository: acme/web, tag: '1.0.0@latest'}\n".to_owned(),
+            "what is behind the @ of its tag is no digest",
         ),
         ("image: Acme/Web:1.0.0\n".to_owned(), "Acme/Web: it names no image: "),
         (release("a", &format!("{{chart: web, version: 1.x, {reference}}}")), "it is a range"),

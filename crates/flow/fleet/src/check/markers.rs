@@ -98,7 +98,8 @@ pub(super) fn each_file(tree: &dyn Tree, top: &str, visit: &mut dyn FnMut(&str) 
             Ok(found) if found.path != at => {}
             Ok(found) if found.directory => {
                 let names = tree.list(&at).unwrap_or_default();
-                waiting.extend(names.iter().map(|name| path::join(&at, name)));
+                let names = names.iter().filter(|name| *name != ".git");
+                waiting.extend(names.map(|name| path::join(&at, name)));
             }
             Ok(_) if !visit(at.trim_start_matches('/')) => return,
             _ => {}

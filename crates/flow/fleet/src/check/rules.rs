@@ -7,6 +7,7 @@ use super::cluster::{Cluster, policies};
 use super::markers::{each_file, suggestion, unknown};
 use crate::repository::Repository;
 use bumpwright_api::ObjectName;
+use bumpwright_edit::{FileKind, LocalSkip, file_kind};
 use bumpwright_findings::{Finding, Rule as Check, Severity};
 use bumpwright_kustomize::tree::Tree;
 use bumpwright_rules::{FILE, Rules};
@@ -20,12 +21,13 @@ pub(super) fn check(
 ) {
     let policies = policies(clusters);
     let tree = repository.tree();
-    let Ok(bytes) = tree.read(&format!("/{FILE}")) else {
-        return;
-    };
     if policies.is_empty() && automations.is_empty() {
         return;
     }
+    not_followed(&*tree, found);
+    let Ok(bytes) = tree.read(&format!("/{FILE}")) else {
+        return;
+    };
     let rules = match Rules::read(FILE, &bytes) {
         Ok(rules) => rules,
         Err(error) => {
@@ -52,6 +54,18 @@ pub(super) fn check(
             ));
         }
     }
+}
+
+/// Rule files that nobody follows: those of another name, or in another folder.
+fn not_followed(tree: &dyn Tree, found: &mut Vec<Finding>) {
+    each_file(tree, "/", &mut |path| {
+        if file_kind(path) == FileKind::RuleFile && path != FILE {
+            let skip = LocalSkip::of_rule_file();
+            let finding = Finding::new(Check::UnmatchedRule, skip.message).severity(Severity::Warning);
+            found.push(finding.at(path.to_owned(), skip.line, skip.column));
+        }
+        true
+    });
 }
 
 /// The numbers of the rules that are for a file of the repository.

@@ -10,7 +10,7 @@ use crate::preview::Preview;
 use crate::review::change_id;
 use crate::survey::Marked;
 use crate::trailer::has_change_id;
-use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored};
+use bumpwright_edit::{Change, Edit, Part, Plan, Site, restored, tag_and_digest};
 use bumpwright_git::{GitError, ObjectId, Objects};
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_rules::Rules;
@@ -173,7 +173,13 @@ fn remember(images: &mut BTreeMap<PolicyName, LatestRef>, change: &Change) {
             };
         }
         Part::Name => text.clone_into(&mut image.name),
-        Part::Tag => text.clone_into(&mut image.tag),
+        Part::Tag | Part::TagDigest => {
+            let (tag, digest) = tag_and_digest(text);
+            tag.clone_into(&mut image.tag);
+            if let Some(digest) = digest {
+                image.digest = Some(digest.to_owned());
+            }
+        }
         Part::Digest => image.digest = Some(text.to_owned()),
     }
 }
