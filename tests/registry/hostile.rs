@@ -84,8 +84,7 @@ fn links_to_the_next_page() {
             match request.parameter("last").as_deref() {
                 None => page(&numbered(0..3)).header("Link", &next("a")),
                 Some("a") => page(&numbered(2..5)).header("Link", &next("b")),
-                // Twice the same page: that is all there is.
-                _ => page(&numbered(5..6)).header("Link", &next("a")),
+                _ => page(&numbered(5..6)),
             }
         });
         assert_eq!(tags(&server).unwrap(), numbered(0..6), "{base}");
@@ -100,6 +99,68 @@ fn links_to_the_next_page() {
             (3, 2),
             "one connection, and a try with TLS"
         );
+    }
+}
+
+/// What such a page leaves out is nowhere, so that a policy would choose among a part of the tags.
+#[test]
+fn a_link_to_a_page_that_was_read_is_an_error() {
+    for back in ["a", "b"] {
+        let server = open(move |request| {
+            let next = |last: &str| format!("<{LIST}?last={last}&n=3>; rel=\"next\"");
+            match request.parameter("last").as_deref() {
+                None => page(&numbered(0..3)).header("Link", &next("a")),
+                Some("a") => page(&numbered(3..6)).header("Link", &next("b")),
+                _ => page(&numbered(6..9)).header("Link", &next(back)),
+            }
+        });
+        let error = text(tags(&server));
+        assert!(
+            error.contains("the list of tags is not whole") && error.contains(&format!("{LIST}?last={back}&n=3")),
+            "{error}"
+        );
+        assert_eq!(asked(&server).len(), 3, "no page is asked for twice");
+    }
+}
+
+#[test]
+fn a_registry_that_refuses_large_pages_is_asked_for_less() {
+    let refusal = |code: &str| format!(r#"{{"errors":[{{"code":"{code}","message":"too many"}}]}}"#);
+    for (status, code, most, linked) in [
+        (400, "TOO_MANY_TAGS_REQUESTED", 100, true),
+        (400, "PAGINATION_NUMBER_INVALID", 100, false),
+        (405, "UNSUPPORTED", 999, true),
+        (422, "", 0, true),
+    ] {
+        let body = refusal(code);
+        let server = open(move |request| {
+            let n: usize = request.parameter("n").map_or(50, |n| n.parse().unwrap());
+            if request.parameter("n").is_some() && n > most {
+                return Reply::text(status, &body);
+            }
+            let last = request
+                .parameter("last")
+                .map_or(0, |last| last[1..].parse::<usize>().unwrap() + 1);
+            let to = (last + n).min(250);
+            let reply = page(&numbered(last..to));
+            match linked && to < 250 {
+                true => {
+                    let n = request.parameter("n").map(|n| format!("&n={n}")).unwrap_or_default();
+                    reply.header("Link", &format!("<{LIST}?last=v{:05}{n}>; rel=\"next\"", to - 1))
+                }
+                false => reply,
+            }
+        });
+        assert_eq!(tags(&server).unwrap(), numbered(0..250), "{status} {code}");
+        assert!(asked(&server)[0].ends_with("?n=1000"), "{code}");
+    }
+    // What is no matter of size is told as it was said first.
+    for (status, code, requests) in [(404, "NAME_UNKNOWN", 1), (400, "NAME_INVALID", 1), (400, "OTHER", 3)] {
+        let body = refusal(code);
+        let server = open(move |_| Reply::text(status, &body));
+        let error = text(tags(&server));
+        assert!(error.contains("?n=1000") && error.contains(code), "{error}");
+        assert_eq!(asked(&server).len(), requests, "{code}");
     }
 }
 

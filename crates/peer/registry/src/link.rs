@@ -33,6 +33,17 @@ pub(super) fn next(session: &Session<'_>, answer: &Answer) -> Result<Option<Url>
     )))
 }
 
+/// The error of a page whose next page has been read already, so that the rest of the list is nowhere.
+pub(super) fn circular(session: &Session<'_>, answer: &Answer, next: &Url) -> RegistryError {
+    let from = session.request(&Method::GET, answer);
+    let text = format!(
+        "{from}: the list of tags is not whole: the link to the next page leads to {}, which was read before; a proxy in front of the \
+         registry may drop the parameters of its links",
+        shown(next)
+    );
+    RegistryError::Link(session.scrubbed(&text))
+}
+
 /// The address of the next page, as written: of the link with `rel="next"`, or of the first one when no link
 /// has a relation.
 ///

@@ -16,6 +16,9 @@ use bumpwright_http::Answer;
 /// The requested size of a page: no registry returns more, and Amazon's refuses larger numbers.
 const PAGE: usize = 1000;
 
+/// The size for registries that refuse that one.
+const FEW: usize = 100;
+
 /// The largest page, in bytes. Some registries return all tags at once.
 const LARGEST_PAGE: usize = 64 << 20;
 
@@ -27,52 +30,98 @@ const BYTES: usize = 256 << 20;
 /// All tags, each once, in their order.
 ///
 /// The next page is the one of `Link`. A full page without a `Link` may be that of a registry that supports only `n` and
-/// `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested twice.
+/// `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested twice: one that
+/// links to itself, or back, says nothing about what is missing.
 ///
 /// # Errors
-/// When a page cannot be fetched, links to another host, or there are too many.
+/// When a page cannot be fetched, links to another host or to a page that has been read, or there are too many.
 pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryError> {
     let first = session.endpoint("tags/list")?;
     let mut list = List::default();
     let mut listed = HashSet::new();
-    let mut next = Some(Page::after(&first, None));
-    while let Some(page) = next.take_if(|page| listed.insert(page.url.to_string())) {
-        let Some(answer) = page.fetch(session)? else {
-            break;
-        };
+    let (mut page, mut answer) = first_page(session, &first)?;
+    loop {
+        listed.insert(page.url.to_string());
         let tags = read(session, &answer)?;
         let (count, last) = (tags.len(), tags.last().cloned());
         let grown = list
             .add(tags, &answer)
             .map_err(|what| too_much(session, &answer, what))?;
-        next = match link::next(session, &answer)? {
-            Some(url) => Some(Page { url, guessed: false }),
-            None if count == PAGE && grown => Some(Page::after(&first, last)),
-            None => None,
+        page = match link::next(session, &answer)? {
+            Some(url) if listed.contains(url.as_str()) => return Err(link::circular(session, &answer, &url)),
+            Some(url) => Page {
+                url,
+                size: page.size,
+                guessed: false,
+            },
+            None if page.size == Some(count) && grown => Page::after(&first, page.size, last),
+            None => return Ok(list.tags),
         };
-        if next.is_some() && listed.len() >= PAGES {
+        if listed.len() >= PAGES {
             let what = format!("the list of tags has more than {PAGES} pages");
             return Err(too_much(session, &answer, what));
         }
+        // A guess that was made before says that there are no more.
+        let next = match listed.contains(page.url.as_str()) {
+            true => None,
+            false => page.fetch(session)?,
+        };
+        answer = match next {
+            Some(answer) => answer,
+            None => return Ok(list.tags),
+        };
     }
-    Ok(list.tags)
+}
+
+/// The first page, of a size that the registry accepts: some refuse to return so many tags at once.
+///
+/// # Errors
+/// When it cannot be fetched in any size: what was said to the first request.
+fn first_page(session: &mut Session<'_>, first: &Url) -> Result<(Page, Answer), RegistryError> {
+    let mut refusal = None;
+    for size in [Some(PAGE), Some(FEW), None] {
+        let page = Page::after(first, size, None);
+        match page.fetch(session) {
+            Ok(Some(answer)) => return Ok((page, answer)),
+            Ok(None) => break,
+            Err(error) if is_about_size(&error) => {
+                refusal.get_or_insert(error);
+            }
+            // The first refusal was about the size, and now the registry says what else is wrong.
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refusal.unwrap_or_else(|| RegistryError::Address(first.to_string())))
+}
+
+/// Whether a registry may refuse a page for its size: there is no agreed code for it. Quay has `TOO_MANY_TAGS_REQUESTED`, Amazon
+/// `UNSUPPORTED`, GitLab and distribution `PAGINATION_NUMBER_INVALID`.
+fn is_about_size(error: &RegistryError) -> bool {
+    const OTHER: [&str; 4] = ["NAME_UNKNOWN", "NAME_INVALID", "UNAUTHORIZED", "DENIED"];
+    let RegistryError::Refused(refusal) = error else {
+        return false;
+    };
+    let is_other = refusal.codes.iter().any(|code| OTHER.contains(&code.as_str()));
+    matches!(refusal.status, 400 | 405 | 413 | 414 | 416 | 422 | 501) && !is_other
 }
 
 /// A page to request.
 struct Page {
     url: Url,
+    /// The requested number of tags; none when the registry may choose it.
+    size: Option<usize>,
     /// Whether the page may not exist.
     guessed: bool,
 }
 
 impl Page {
-    fn after(first: &Url, last: Option<String>) -> Self {
+    fn after(first: &Url, size: Option<usize>, last: Option<String>) -> Self {
         let mut url = first.clone();
         let guessed = last.is_some();
-        let mut pairs = vec![("n".to_owned(), PAGE.to_string())];
+        let mut pairs: Vec<(String, String)> = size.map(|n| ("n".to_owned(), n.to_string())).into_iter().collect();
         pairs.extend(last.map(|last| ("last".to_owned(), last)));
         url.set_query(query(pairs).as_deref());
-        Self { url, guessed }
+        Self { url, size, guessed }
     }
 
     /// Requests the page; none when it was a guess and does not exist.
