@@ -10,7 +10,7 @@ use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::LatestRef;
-use bumpwright_scan::{Asked, Batch, Missing, NoImage, Scanner, Tags};
+use bumpwright_scan::{Asked, Batch, Missing, NoImage, ScanError, Scanner, Tags};
 use bumpwright_update::{Resolve, Unresolved, Wanted};
 
 /// The registries of a command.
@@ -103,6 +103,10 @@ fn not_scanned(one: &Wanted, why: &str) -> Unresolved {
 #[must_use]
 pub fn reason(error: &NoImage) -> Reason {
     match error {
+        // It is the policy that asks for what there is not.
+        NoImage::Digest { error, .. } | NoImage::Age { error, .. } if matches!(**error, ScanError::Kind(_)) => {
+            Reason::PolicyNotReady
+        }
         NoImage::Digest { .. } | NoImage::Age { .. } => Reason::ScanFailed,
         NoImage::Refused { refusal, .. } => Reason::from(&**refusal),
         _ => Reason::PolicyNotReady,

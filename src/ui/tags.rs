@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bumpwright_api::{ImagePolicy, ObjectName};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_kube::{IMAGE_POLICY, IMAGE_REPOSITORY, Object};
 use bumpwright_overview::Image;
 use bumpwright_pages::TagRow;
 use bumpwright_policy::{Judgement, Signers, Survey, Verdict};
-use bumpwright_scan::{Known, Scanned, Scanner, TagStore, repository_reference};
+use bumpwright_scan::{Known, Scanned, Scanner, TagStore, reference_of};
 
 use super::watches::Watches;
 
@@ -49,8 +49,8 @@ impl TagReader {
     }
 
     fn scanned(&self, repository: &Object) -> Option<Vec<String>> {
-        let image = repository.field("spec").get("image")?.as_str()?.to_owned();
-        let canonical = repository_reference(&image).ok()?.context();
+        let spec: ImageRepository = repository.read(&IMAGE_REPOSITORY).ok()?;
+        let canonical = reference_of(&spec).ok()?.context();
         let ObjectName { namespace, name } = &repository.name;
         let scanned = Scanned::new(namespace, name, &repository.uid, &canonical);
         let tags = self.scans.as_ref()?.0.tags(&scanned).ok()?;

@@ -277,6 +277,51 @@ fn a_number_among_labels_is_found_at_its_place() {
     );
 }
 
+/// A policy that is not valid chooses nothing, or something by chance.
+#[test]
+fn rules_and_filters_of_policies_are_checked() {
+    let bench = sound();
+    let policy = "policy: {semver: {range: '>=1.0.0'}}";
+    for (spec, expected) in [
+        (policy.to_owned(), None),
+        (
+            format!("filterTags: {{pattern: '^(?P<v>.*)$', extract: '${{v}}'}}\n  {policy}"),
+            None,
+        ),
+        (
+            format!("filterTags: {{pattern: '^(?P<v>.*)-x$', extract: $vx}}\n  {policy}"),
+            Some("write ${v}x for the group v"),
+        ),
+        (
+            format!("filterTags: {{pattern: '(', extract: $v}}\n  {policy}"),
+            Some("missing closing )"),
+        ),
+        (
+            "policy: {semver: {range: 'x.y'}}".to_owned(),
+            Some("improper constraint"),
+        ),
+        (
+            "policy: {numerical: {order: up}}".to_owned(),
+            Some("must be one of: ASC, DESC"),
+        ),
+    ] {
+        bench.write("clusters/prod/images.yaml", IMAGES.replace(policy, &spec));
+        let (_, findings, document) = found(&bench, &["clusters/prod"]);
+        match expected {
+            None => assert_eq!(findings, [""; 0], "{document:#}"),
+            Some(said) => {
+                assert!(
+                    findings
+                        .iter()
+                        .any(|finding| finding.contains("images.yaml:") && finding.ends_with(" error[invalid-policy]")),
+                    "{spec}: {document:#}"
+                );
+                assert!(document.to_string().contains(said), "{document:#}");
+            }
+        }
+    }
+}
+
 /// Findings of files that several clusters share are told once, with the clusters.
 #[test]
 fn findings_of_several_clusters_are_merged() {

@@ -393,6 +393,15 @@ fn guards_keep_what_was_chosen() {
         );
         assert_eq!(world.get(IMAGE_POLICY, policy)["status"]["latestRef"]["tag"], "1.0.0");
     }
+    // The newest that is old enough is taken.
+    image("1.0.5", "2021-01-01T00:00:00Z");
+    world.request(IMAGE_REPOSITORY, "app", "between");
+    let said = chooses("aged", "1.0.5");
+    assert!(
+        said.contains(":1.1.0 is passed over: it was made at 2100-01-01T00:00:00Z"),
+        "{said}"
+    );
+    images.untag("team/app", "1.0.5");
     images.untag("team/app", "1.1.0");
     world.request(IMAGE_REPOSITORY, "app", "older");
     chooses("free", "1.0.0");

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use bumpwright_api::{self as api, Objects};
 use bumpwright_edit::DocumentId;
 use bumpwright_message::{Data, DataBuilder, FieldChange, Impact, ObjectName};
-use bumpwright_policy::{Reference, Validation};
+use bumpwright_policy::{LatestRef, Reference, Validation};
 use bumpwright_update::join_by_letters;
 
 #[derive(Deserialize)]
@@ -120,7 +120,9 @@ impl Recorded {
         let image = |policy: &str, written: &Written<'_>| in_manifest(policy).or_else(|| in_fields(written));
         let images = written.iter().filter_map(|(policy, written)| {
             let image = image(policy, written)?;
-            Some((*policy, Reference::parse(&image, Validation::Weak).ok()?))
+            let of_version = || LatestRef::of_version(&image)?.reference();
+            let reference = Reference::parse(&image, Validation::Weak).ok().or_else(of_version);
+            Some((*policy, reference?))
         });
         images.collect()
     }

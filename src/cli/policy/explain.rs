@@ -69,7 +69,7 @@ pub(super) fn explain(asked: &Asked<'_>, chooser: &policy::ImagePolicy, tag: &st
     told.steps.extend(filter(asked.policy, &explanation.judgement));
     told.steps.extend(rule(asked.policy, &explanation.judgement));
     told.steps.extend(rank(&explanation));
-    told.steps.extend(promotion(asked.policy));
+    told.steps.extend(guards(asked.policy));
     Ok(told)
 }
 
@@ -150,8 +150,8 @@ fn end(order: &str, ascending: &'static str, descending: &'static str) -> &'stat
     }
 }
 
-/// What a cluster, or Git, has to say before anything is taken.
-fn promotion(policy: &ImagePolicy) -> Vec<String> {
+/// What ages, a cluster or Git have to say before anything is taken.
+fn guards(policy: &ImagePolicy) -> Vec<String> {
     let guards = policy.guards().unwrap_or_default();
     let from = guards.promotion.map(|promotion| {
         format!(
@@ -166,7 +166,10 @@ fn promotion(policy: &ImagePolicy) -> Vec<String> {
              (bumpwright.dev/promote-path)."
         )
     });
-    from.into_iter().chain(path).collect()
+    let age = guards.minimum_age.map(|age| {
+        format!("Of those the newest is taken whose image is {age} old at least (bumpwright.dev/minimum-age).")
+    });
+    age.into_iter().chain(from).chain(path).collect()
 }
 
 /// Its rank, and the winner.

@@ -10,7 +10,7 @@ use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::{self as policy, GuardRefusal, LatestRef, PolicyName, Survey};
-use bumpwright_scan::{Asked, Chosen, NoImage, Tags, repository_reference};
+use bumpwright_scan::{Asked, Chosen, NoImage, Tags, chooser, reference_of};
 
 /// Number of runners-up to name.
 const RUNNERS_UP: usize = 3;
@@ -110,7 +110,10 @@ impl Subject {
     /// The findings before any request.
     fn finding(&self) -> Finding {
         let image = self.repository.as_ref().map(|repository| &repository.spec.image);
-        let reference = image.and_then(|image| repository_reference(image).ok());
+        let reference = self
+            .repository
+            .as_ref()
+            .and_then(|repository| reference_of(repository).ok());
         let previous = self.policy.latest_ref();
         let note = |error| format!("ImagePolicy {}: {error}", self.policy.policy_name());
         Finding {
@@ -202,11 +205,11 @@ impl Finding {
     fn of_registry(&mut self, asked: &Asked<'_>, chosen: Result<Chosen, NoImage>, question: &Question<'_>) {
         let tags = asked.tags;
         self.notes.extend(tags.notes.iter().cloned());
-        let chooser = asked.policy.chooser().ok();
+        let chooser = chooser(asked.policy, asked.repository).ok();
         let survey = chooser.as_ref().and_then(|chooser| chooser.survey(&tags.tags).ok());
         let newest = survey.as_ref().and_then(|survey| survey.latest.as_ref().ok());
         match chosen {
-            Ok(chosen) => match chosen.image.check() {
+            Ok(chosen) => match asked.repository.check(&chosen.image) {
                 Ok(()) => {
                     self.choice = Some(chosen.image);
                     self.notes.extend(chosen.passed_over);
@@ -238,8 +241,10 @@ impl Finding {
             counted: survey.ranking.len(),
             dropped: survey.dropped(),
         });
-        if self.choice.is_some() {
-            self.runners_up = survey.ranked().skip(1).take(RUNNERS_UP).map(str::to_owned).collect();
+        if let Some(choice) = &self.choice {
+            // Newer ones may have been passed over.
+            let below = survey.ranked().skip_while(|tag| *tag != choice.tag).skip(1);
+            self.runners_up = below.take(RUNNERS_UP).map(str::to_owned).collect();
         }
     }
 

@@ -94,7 +94,7 @@ struct ErrorView<'a> {
 /// - `policy` and `repository` are null for the policy that flags made; `repository` also for one that names none.
 /// - `image` is the repository's `spec.image`, or the status' where the repository is not known; `canonical` names
 ///   registry and repository in full. Both are null when there is nothing to tell.
-/// - `choice` is what rule and filter choose, with the digest if the policy reflects it; with `--offline`, and for what
+/// - `choice` is what rule, filter and ages choose, with the digest if the policy reflects it; with `--offline`, and for what
 ///   is suspended, the status'. It is written only if `guards` is empty: `Held`, `TooYoung`, `NotProven`, `Unsigned`, `Failed`,
 ///   `OutsideWindow`, `WouldDowngrade` (judged against `previous`). It is null when there is an `error`.
 /// - `previous` is what the status names, or null.

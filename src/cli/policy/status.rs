@@ -77,7 +77,7 @@ pub(super) fn of_status(finding: &mut Finding, policy: &ImagePolicy, why: &Unask
         }
     };
     finding.image.get_or_insert_with(|| image.name.clone());
-    match (image.check(), policy.guards()) {
+    match (image.check_version(), policy.guards()) {
         (Err(error), _) => finding.problem = not_ready(&error),
         (_, Err(error)) => finding.problem = not_ready(&error),
         (Ok(()), Ok(guards)) => {

@@ -13,7 +13,7 @@ use crate::cli::images::{Images, now};
 use crate::cli::load;
 use crate::cli::places::Places;
 use crate::cli::words;
-use bumpwright_api::{ImageUpdateAutomation, Objects};
+use bumpwright_api::{ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_connect::git::GitIdentities;
 use bumpwright_policy::{LatestRef, PolicyName};
 use bumpwright_update::{Author, Policies, Refspec, Review, Verify};
@@ -58,7 +58,7 @@ impl<'a> Typed<'a> {
         for policy in objects.image_policies() {
             policies.add(policy);
         }
-        for (name, image) in chosen(&args.set)? {
+        for (name, image) in chosen(&args.set, &objects)? {
             policies.set(name, image);
         }
         let refspecs = args
@@ -163,10 +163,10 @@ impl<'a> Typed<'a> {
 }
 
 /// All `--set` values. As in manifests, two that differ are an error (docs/cli.md, *TARGET*, rule 5).
-fn chosen(texts: &[String]) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
+fn chosen(texts: &[String], objects: &Objects) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
     let mut all = BTreeMap::new();
     for text in texts {
-        let (name, image) = set(text)?;
+        let (name, image) = set(text, objects)?;
         if let Some(other) = all.insert(name, image.clone())
             && other != image
         {
@@ -179,13 +179,28 @@ fn chosen(texts: &[String]) -> Result<BTreeMap<PolicyName, LatestRef>, String> {
 }
 
 /// `NS:POLICY=IMAGE[:TAG][@DIGEST]`.
-fn set(text: &str) -> Result<(PolicyName, LatestRef), String> {
+fn set(text: &str, objects: &Objects) -> Result<(PolicyName, LatestRef), String> {
     const FORM: &str = "NS:POLICY=IMAGE[:TAG][@DIGEST], as in flux-system:app=ghcr.io/acme/app:1.2.3";
     let usage = || format!("--set {text:?}: expected {FORM}");
     let (policy, image) = text.split_once('=').ok_or_else(usage)?;
     let policy = PolicyName::of_marker(policy).ok_or_else(usage)?;
-    let image = image_reference(image).map_err(|why| format!("--set {text:?}: {why}; expected {FORM}"))?;
-    Ok((policy, image))
+    let found = image_reference(image).or_else(|why| match version(&policy, image, objects) {
+        Some(version) => Ok(version),
+        None => Err(format!("--set {text:?}: {why}; expected {FORM}")),
+    });
+    Ok((policy, found?))
+}
+
+/// The version of a chart or a Git repository, if that is what the policy is about. Of a policy whose repository is not known yet it is one
+/// that could be no slip in a tag: with build metadata, a path or a package.
+fn version(policy: &PolicyName, text: &str, objects: &Objects) -> Option<LatestRef> {
+    let version = LatestRef::of_version(text)?;
+    let name = ObjectName::new(policy.namespace.as_str(), policy.name.as_str());
+    let repository = objects.image_policy(&name).and_then(|policy| policy.repository());
+    match repository.and_then(|repository| objects.image_repository(&repository)) {
+        Some(repository) => repository.check(&version).is_ok().then_some(version),
+        None => version.is_clear().then_some(version),
+    }
 }
 
 /// Typed images are validated more strictly than those of a registry, since they are written to manifests as they are. The
@@ -308,7 +323,7 @@ mod tests {
             ("o/app:1@md5:0a", "a digest is sha256: and 64 hexadecimal digits"),
             ("ghcr.io:x/o/app:1", "the registry is HOST or HOST:PORT"),
         ] {
-            let error = set(&format!("fs:a={text}")).unwrap_err();
+            let error = set(&format!("fs:a={text}"), &Objects::default()).unwrap_err();
             assert!(
                 error.starts_with(&format!("--set \"fs:a={text}\": ")) && error.contains(why),
                 "{error}"
@@ -322,8 +337,44 @@ mod tests {
     }
 
     #[test]
+    fn versions_of_charts_and_git_repositories_can_be_set() {
+        let objects = |kind: &str| {
+            let text = format!(
+                "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\n\
+                 metadata: {{name: a, namespace: fs, annotations: {{bumpwright.dev/kind: {kind}}}}}\n\
+                 spec: {{image: h.example.com/x, interval: 1h}}\n---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\n\
+                 metadata: {{name: a, namespace: fs}}\nspec: {{imageRepositoryRef: {{name: a}}, policy: {{semver: {{range: '*'}}}}}}\n"
+            );
+            let mut objects = Objects::default();
+            let read = bumpwright_api::read("p.yaml", text.as_bytes(), bumpwright_api::UnknownFields::Refuse);
+            objects.insert_all(read.unwrap()).unwrap();
+            objects
+        };
+        let (none, git, oci) = (Objects::default(), objects("git-tags"), objects("oci"));
+        for (image, unknown, of_git) in [
+            ("h.example.com/x:1.0.1+up2.0.1", true, true),
+            ("h.example.com:3000/Acme/x.git:app/v1.1.0", true, true),
+            ("h.example.com/x:app@1.1.0", true, true),
+            ("h.example.com/x:app@next", false, true),
+            ("h.example.com/Acme/x:1.0.0", false, true),
+            ("h.example.com/x:1.0.0 ", false, false),
+            ("h.example.com/x:", false, false),
+            ("x:1.0.0+a", false, false),
+        ] {
+            let set = |objects| set(&format!("fs:a={image}"), objects);
+            assert_eq!(set(&none).is_ok(), unknown, "{image}");
+            assert_eq!(set(&git).is_ok(), of_git, "{image}");
+            assert!(set(&oci).is_err(), "{image}");
+            if let Ok((_, found)) = set(&git) {
+                assert_eq!(found.to_string(), image);
+            }
+        }
+    }
+
+    #[test]
     fn one_policy_gets_one_image() {
-        let all = |texts: &[&str]| chosen(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        let none = Objects::default();
+        let all = |texts: &[&str]| chosen(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), &none);
         assert_eq!(all(&["fs:a=o/x:1", "fs:a=o/x:1", "fs:b=o/y:1"]).unwrap().len(), 2);
         assert!(
             all(&["fs:a=o/x:1", "fs:a=o/x:2"])

@@ -65,7 +65,7 @@ pub const ANNOTATIONS: &[Annotation] = &[
         "ImagePolicy",
         "minimum-age",
         "a duration such as 72h",
-        "A younger image is not written, nor one of unknown age.",
+        "The newest image that is so old is taken; one of unknown age is too young.",
     ),
     annotation(
         "ImagePolicy",

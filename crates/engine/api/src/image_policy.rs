@@ -145,12 +145,13 @@ impl ImagePolicy {
     /// The rule and the filter, ready to choose with.
     ///
     /// # Errors
-    /// When one of them is not valid, with the controller's message.
+    /// When one of them is not valid, with the controller's message, or the filter extracts what says nothing.
     pub fn chooser(&self) -> Result<bumpwright_policy::ImagePolicy, InvalidPolicy> {
         let spec = self.spec.as_ref();
         let rule = spec.and_then(|spec| spec.policy.as_ref()).map(RuleSpec::from);
         let filter = spec.and_then(|spec| spec.filter_tags.as_ref()).map(FilterSpec::from);
-        bumpwright_policy::ImagePolicy::new(&rule.unwrap_or_default(), filter.as_ref())
+        let policy = bumpwright_policy::ImagePolicy::new(&rule.unwrap_or_default(), filter.as_ref())?;
+        policy.or_charts().checked()
     }
 
     /// Whether the digest is reflected in the status, and how often it is looked up again.

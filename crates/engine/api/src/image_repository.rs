@@ -8,7 +8,7 @@ use super::annotations::{check_annotation_keys, ours};
 use super::duration::GoDuration;
 use super::meta::{LocalRef, Metadata, ObjectName};
 use super::selector::LabelSelector;
-use bumpwright_policy::InvalidAnnotation;
+use bumpwright_policy::{InvalidAnnotation, InvalidImage, LatestRef};
 
 /// Excluded tags of a repository without patterns: cosign's signatures (N-053).
 const DEFAULT_EXCLUSIONS: &[&str] = &[r"^.*\.sig$"];
@@ -125,6 +125,17 @@ impl ImageRepository {
                 value: value.to_owned(),
                 grammar: "oci, helm or git-tags",
             }),
+        }
+    }
+
+    /// Checks that a policy's image is one of this repository: in the words of a registry if it is one there.
+    ///
+    /// # Errors
+    /// [`InvalidImage`] for what is neither a tag nor, of a chart or a Git repository, a version.
+    pub fn check(&self, image: &LatestRef) -> Result<(), InvalidImage> {
+        match self.kind() {
+            Ok(RepositoryKind::Helm | RepositoryKind::GitTags) => image.check_version(),
+            Ok(RepositoryKind::Oci) | Err(_) => image.check(),
         }
     }
 

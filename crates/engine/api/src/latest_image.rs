@@ -26,7 +26,8 @@ pub fn parse_latest_image(text: &str) -> Result<LatestRef, InvalidLatestImage> {
         return Err(invalid("the digest after @ must be ALGORITHM:HEX"));
     }
     let Some(tag) = tag else {
-        return Err(invalid("it has no tag"));
+        // A tag of a Git repository may have slashes.
+        return LatestRef::of_version(text).ok_or_else(|| invalid("it has no tag"));
     };
     if name.is_empty() || name.ends_with('/') {
         return Err(invalid("it has no name"));

@@ -3,6 +3,7 @@
 
 use super::model::Part;
 use super::site::{Site, Spelling};
+use super::versions;
 use bumpwright_policy::LatestRef;
 
 /// The least length of a text of hexadecimal digits that is a digest or a commit, and no name.
@@ -45,7 +46,13 @@ fn in_words(part: Part) -> &'static str {
 }
 
 fn misfit(site: &Site, image: &LatestRef) -> Option<(&'static str, String)> {
-    let value = site.value.trim_end_matches(['\n', '\r']);
+    let unescaped = versions::unescaped(&site.value);
+    let old = match site.setter.part {
+        // A version in an address is escaped.
+        Part::Tag => &unescaped,
+        _ => &site.value,
+    };
+    let value = old.trim_end_matches(['\n', '\r']);
     let is_null = matches!(site.spelling, Spelling::Plain { .. }) && matches!(value, "~" | "null" | "Null" | "NULL");
     if is_null {
         return None;

@@ -37,6 +37,7 @@ mod strict;
 mod texts;
 pub mod unified;
 mod values;
+mod versions;
 mod walk;
 
 pub use chosen::{Choice, choose, spans, text};
@@ -58,3 +59,4 @@ pub use sops::is_signed;
 pub use spell::scalar;
 pub use splice::{Edit, SpliceError, splice};
 pub use values::Value;
+pub use versions::is_in_query;

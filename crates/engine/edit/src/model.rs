@@ -189,6 +189,8 @@ pub enum Reason {
     Mismatch,
     /// Tag and digest of an image are beside each other, and only one of them would be set.
     Pinned,
+    /// The policy or its repository is suspended, and has no image from before.
+    Suspended,
 }
 
 impl Reason {
@@ -196,6 +198,27 @@ impl Reason {
     #[must_use]
     pub fn is_dormant(self) -> bool {
         self == Self::Commented
+    }
+
+    /// Whether the field stays as somebody wants it to, for now or for ever: no wrong marker, policy or registry is the cause.
+    #[must_use]
+    pub fn is_on_purpose(self) -> bool {
+        matches!(
+            self,
+            Self::BranchEdited
+                | Self::Commented
+                | Self::Failed
+                | Self::Held
+                | Self::NotProven
+                | Self::NotSelected
+                | Self::NotYaml
+                | Self::OtherNamespace
+                | Self::OutsideWindow
+                | Self::Reverted
+                | Self::Suspended
+                | Self::TooYoung
+                | Self::WouldDowngrade
+        )
     }
 
     /// Whether the repository itself has to be corrected, whatever images there are.

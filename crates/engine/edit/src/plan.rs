@@ -9,6 +9,7 @@ use super::scan::Scan;
 use super::site::{BlockShape, Site, Spelling};
 use super::spell;
 use super::splice::Edit;
+use super::versions;
 use bumpwright_policy::{LatestRef, PolicyName, Reference, Validation};
 
 /// The changes of a file, and its skips.
@@ -104,7 +105,10 @@ fn refused<'a>(scan: &'a Scan, images: &dyn Images) -> Refused<'a> {
 /// Why the tag of a site must stay, if it must. Tags of an image other than the policy's are not comparable.
 fn refusal(site: &Site, image: &LatestRef, images: &dyn Images) -> Option<(Reason, String)> {
     let from = match site.setter.part {
-        Part::Tag | Part::TagDigest => Some(tag_and_digest(&site.value).0),
+        Part::Tag | Part::TagDigest => {
+            let value = versions::unescaped(&site.value);
+            return images.refusal(&site.setter.policy, tag_and_digest(&value).0, &image.tag);
+        }
         Part::Reference => match LatestRef::split(&site.value) {
             (name, tag, _) if is_same_image(name, &image.name) => tag,
             _ => None,
@@ -166,13 +170,21 @@ fn value(site: &Site, part: Part, image: &LatestRef) -> Result<String, (Reason, 
         digest.ok_or_else(|| (Reason::NoDigest, no_digest(site)))
     };
     Ok(match part {
+        Part::Reference if image.check().is_err() => {
+            let policy = &site.setter.policy;
+            let message = format!(
+                "{image} is a version that no image has; a field for the version alone is marked with {}:{}:tag",
+                policy.namespace, policy.name
+            );
+            return Err((Reason::PolicyNotReady, message));
+        }
         Part::Reference => image.to_string(),
         Part::Name => image.name.clone(),
         Part::Tag | Part::TagDigest if image.tag.is_empty() => {
             let message = format!("policy {} has no tag, only a digest", site.setter.policy);
             return Err((Reason::PolicyNotReady, message));
         }
-        Part::Tag => image.tag.clone(),
+        Part::Tag => versions::as_written(site, &image.tag),
         Part::TagDigest => format!("{}@{}", image.tag, digest()?),
         Part::Digest => digest()?.to_owned(),
     })
@@ -212,7 +224,14 @@ fn fits_block(value: &str) -> bool {
 /// No format has to quote or escape these.
 fn fits_verbatim(value: &str) -> bool {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "._:/@-+".contains(c);
-    !value.is_empty() && value.chars().all(is_safe)
+    // What is escaped in an address is hexadecimal digits behind a sign.
+    let mut parts = value.split('%');
+    let first = parts.next().unwrap_or_default();
+    let is_escape = |part: &str| {
+        part.get(..2)
+            .is_some_and(|digits| digits.chars().all(|c| c.is_ascii_hexdigit()))
+    };
+    !value.is_empty() && first.chars().all(is_safe) && parts.all(|part| is_escape(part) && part.chars().all(is_safe))
 }
 
 fn change(path: &str, site: &Site, new: String) -> Change {

@@ -46,6 +46,8 @@ pub struct ByRule {
     pub number: usize,
     /// The image that the policy has to be of.
     pub image: Option<String>,
+    /// Whether it is in the query of an address.
+    pub in_query: bool,
 }
 
 /// A tag or a digest that nothing sets, beside a field that is set.

@@ -118,6 +118,12 @@ rules! {
          its `.sourceignore`.\n\n\
          See: docs/how/builds.md";
 
+    InvalidPolicy "invalid-policy" Error "An image policy's rule or filter is not valid":
+        "A range that does not parse, an order that is none, a pattern that is no regular expression, or an `extract` that names no group of\n\
+         it: the policy chooses nothing, its Ready condition is False with the reason InvalidPolicy, and no field is updated.\n\n\
+         What to do: correct what the message names, and try it: `bumpwright policy -f FILE`.\n\n\
+         See: docs/guides/policies.md";
+
     Limit "limit" Error "A bound is exceeded, and the rest was not looked at":
         "The number of objects, their size, the depth of Kustomizations in Kustomizations or the time is over its bound. What comes after\n\
          it in the same Kustomization is not part of the report; the other Kustomizations are.\n\n\

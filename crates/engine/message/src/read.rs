@@ -2,7 +2,7 @@
 
 use super::data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 use super::impact::Impact;
-use bumpwright_policy::{Reference, Validation};
+use bumpwright_policy::{LatestRef, NoReference, Reference, Validation};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -105,8 +105,7 @@ pub fn read(json: &str) -> Result<Data, DataError> {
             images.push(ImageChange {
                 file: entry.file.clone(),
                 object: entry.object.identifier(),
-                image: Reference::parse(&image.reference, Validation::Weak)
-                    .map_err(|source| DataError::Image { index, source })?,
+                image: reference(&image.reference).map_err(|source| DataError::Image { index, source })?,
                 policy: image.policy.into(),
             });
         }
@@ -128,6 +127,14 @@ pub fn read(json: &str) -> Result<Data, DataError> {
         changes: changes.collect(),
         images,
         impact: document.impact,
+    })
+}
+
+/// The parts of an image, or of the version of a chart or a Git repository.
+fn reference(text: &str) -> Result<Reference, NoReference> {
+    Reference::parse(text, Validation::Weak).or_else(|error| {
+        let version = LatestRef::of_version(text).and_then(|version| version.reference());
+        version.ok_or(error)
     })
 }
 

@@ -5,9 +5,10 @@ use std::cmp::Ordering;
 
 use thiserror::Error;
 
-use super::filter::{Filter, FilterSpec, InvalidPattern, budget};
+use super::filter::{Filter, FilterSpec, InvalidPattern, UnknownGroup, budget};
 use super::natural::compare_naturally;
 use super::rule::{InvalidRule, Mismatch, RankKey, Rule, RuleSpec};
+use super::version::tag_of_version;
 use bumpwright_re2::{Budget, Exhausted};
 
 /// A valid policy: a rule, and optionally a filter.
@@ -21,6 +22,21 @@ use bumpwright_re2::{Budget, Exhausted};
 pub struct ImagePolicy {
     pub(super) rule: Rule,
     pub(super) filter: Option<Filter>,
+    pub(super) reading: Reading,
+}
+
+/// What the tags of a list are taken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Tags of images, as the controller takes them.
+    #[default]
+    Tags,
+    /// The same, or tags of charts where none of them is a version otherwise.
+    TagsOrCharts,
+    /// Tags of charts, with `_` for the `+` of their versions.
+    Charts,
+    /// Versions, with their build metadata.
+    Versions,
 }
 
 /// An invalid policy (`Stalled`, `InvalidPolicy`), with the controller's message.
@@ -32,6 +48,9 @@ pub enum InvalidPolicy {
     /// The filter is not valid.
     #[error("failed to filter tags: {0}")]
     Filter(#[from] InvalidPattern),
+    /// What the filter extracts says nothing; the controller has no such check.
+    #[error("failed to filter tags: {0}")]
+    Extract(#[from] UnknownGroup),
 }
 
 /// Why a policy chooses no tag, with the controller's message.
@@ -75,7 +94,44 @@ impl ImagePolicy {
         Ok(Self {
             rule: Rule::new(rule)?,
             filter: filter.map(Filter::new).transpose()?,
+            reading: Reading::default(),
         })
+    }
+
+    /// The same policy, for lists that may be of a chart: where no tag is a version in the range, `1.0.1_up2.0.1` is the version
+    /// `1.0.1+up2.0.1`, as Helm has it. The controller chooses nothing then.
+    #[must_use]
+    pub fn or_charts(self) -> Self {
+        let reading = Reading::TagsOrCharts;
+        Self { reading, ..self }
+    }
+
+    /// The same policy, for versions that are not tags of a registry: of versions that differ in their build metadata alone the last one in
+    /// natural order counts, `v1.31.2+k3s10` before `v1.31.2+k3s9`.
+    #[must_use]
+    pub fn of_versions(self) -> Self {
+        let reading = Reading::Versions;
+        Self { reading, ..self }
+    }
+
+    /// The same policy for tags of charts, if this list may be one.
+    pub(super) fn of_charts(&self, tags: &[String]) -> Option<Self> {
+        let may_be = self.reading == Reading::TagsOrCharts && matches!(self.rule, Rule::Semver(_));
+        (may_be && tags.iter().any(|tag| tag.contains('_'))).then(|| Self {
+            reading: Reading::Charts,
+            ..self.clone()
+        })
+    }
+
+    /// The same policy, if what its filter extracts depends on the tag.
+    ///
+    /// # Errors
+    /// [`InvalidPolicy::Extract`] when it names a group that the pattern has not, or none.
+    pub fn checked(self) -> Result<Self, InvalidPolicy> {
+        match self.filter.as_ref().and_then(|filter| filter.fault.clone()) {
+            Some(fault) => Err(fault.into()),
+            None => Ok(self),
+        }
     }
 
     /// The newest of the tags.
@@ -83,6 +139,16 @@ impl ImagePolicy {
     /// # Errors
     /// [`NoTag`] when there is none.
     pub fn latest<'t>(&self, tags: &'t [String]) -> Result<&'t str, NoTag> {
+        match self.latest_as_read(tags) {
+            Err(NoTag::NoVersion) => match self.of_charts(tags) {
+                Some(charts) => charts.latest_as_read(tags),
+                None => Err(NoTag::NoVersion),
+            },
+            other => other,
+        }
+    }
+
+    fn latest_as_read<'t>(&self, tags: &'t [String]) -> Result<&'t str, NoTag> {
         let mut budget = budget(tags.len());
         let mut newest: Option<Candidate<'t>> = None;
         let mut empty = true;
@@ -108,12 +174,25 @@ impl ImagePolicy {
         }
     }
 
+    /// Whether a tag takes part in the choice.
+    pub fn takes(&self, tag: &str) -> bool {
+        self.latest(&[tag.to_owned()]).is_ok()
+    }
+
     /// The order of two tags, regardless of the range. `None` if one of them does not match the filter, or is not a version
     /// or number.
     pub fn compare(&self, this: &str, other: &str) -> Option<Ordering> {
         let mut budget = budget(2);
-        let mut keyed = |tag| {
-            let value = self.value(tag, &mut budget).ok().flatten()?;
+        let mut keyed = |tag: &str| {
+            // A field may have the version of a chart whose tag the filter is for.
+            let value = self.value(tag, &mut budget).ok().flatten().map(Cow::into_owned);
+            let of_tag = || {
+                self.value(&tag_of_version(tag)?, &mut budget)
+                    .ok()
+                    .flatten()
+                    .map(Cow::into_owned)
+            };
+            let value = value.or_else(of_tag)?;
             let key = self.rule.unbounded_key(&value)?;
             Some((value, key))
         };
@@ -126,7 +205,7 @@ impl ImagePolicy {
         let Some(value) = self.value(tag, budget)? else {
             return Ok(Classification::Unmatched);
         };
-        Ok(match self.rule.rank_key(&value) {
+        Ok(match self.rule.rank_key(&value, self.reading == Reading::Charts) {
             Ok(key) => Classification::Candidate(Candidate { tag, value, key }),
             Err(mismatch) => Classification::Mismatch(value, mismatch),
         })
@@ -141,7 +220,7 @@ impl ImagePolicy {
 
     /// Whether a tag is newer than the newest one before it in the list.
     pub(super) fn replaces(&self, candidate: &Candidate<'_>, newest: &Candidate<'_>) -> bool {
-        if self.filter.is_some() {
+        if self.filter.is_some() || matches!(self.reading, Reading::Charts | Reading::Versions) {
             return self.rank(candidate, newest).is_ge();
         }
         let order = self
@@ -269,6 +348,52 @@ mod tests {
     }
 
     #[test]
+    fn tags_of_charts_are_versions_where_no_others_are() {
+        let chooses = |range: &str, filter: Option<(&str, &str)>, tags: &[&str]| {
+            let filter = filter.map(|(pattern, extract)| FilterSpec {
+                pattern: pattern.to_owned(),
+                extract: extract.to_owned(),
+            });
+            let policy = ImagePolicy::new(&semver(range), filter.as_ref()).unwrap().or_charts();
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            let survey = policy.survey(&tags).unwrap();
+            let chosen = policy.latest(&tags);
+            assert_eq!(survey.latest, chosen.clone().map(str::to_owned), "{range} {tags:?}");
+            chosen.map_err(|error| error.to_string()).map(str::to_owned)
+        };
+        let none = || Err("unable to determine latest version from provided list".to_owned());
+        let charts = [
+            "105.0.0_up2.10.0",
+            "106.0.0-rc.1_up2.11.0",
+            "105.0.1_up2.10.9",
+            "105.0.1_up2.10.10",
+            "latest",
+        ];
+        assert_eq!(chooses("*", None, &charts), Ok("105.0.1_up2.10.10".to_owned()));
+        assert_eq!(chooses(">=0-0", None, &charts), Ok("106.0.0-rc.1_up2.11.0".to_owned()));
+        assert_eq!(chooses("<105", None, &charts), none());
+        assert_eq!(
+            chooses("*", Some(("^[^v]*$", "")), &charts),
+            Ok("105.0.1_up2.10.10".to_owned())
+        );
+        // An image's tags are as they were.
+        let java = ["21.0.2_13-jre", "21.0.1_12-jre", "21.0.1"];
+        assert_eq!(chooses("*", None, &java), Ok("21.0.1".to_owned()));
+        assert_eq!(chooses("*", None, &java[..2]), none());
+        assert_eq!(chooses("*", None, &["a_b", "latest"]), none());
+        let flux = ImagePolicy::new(&semver("*"), None).unwrap();
+        assert_eq!(flux.latest(&["1.0.0_a".to_owned()]), Err(NoTag::NoVersion));
+    }
+
+    #[test]
+    fn versions_that_differ_in_their_metadata_are_in_natural_order() {
+        let tags = ["v1.31.2+k3s9", "v1.31.2+k3s10", "v1.31.1+k3s11", "v1.31.2"].map(str::to_owned);
+        let policy = ImagePolicy::new(&semver("*"), None).unwrap();
+        assert_eq!(policy.latest(&tags), Ok("v1.31.2+k3s9"), "the first, as in Flux");
+        assert_eq!(policy.of_versions().latest(&tags), Ok("v1.31.2+k3s10"));
+    }
+
+    #[test]
     fn a_wrong_policy_says_what_is_wrong_with_it() {
         let wrong = Some(("(", ""));
         for (rule, filter, expected) in [
@@ -296,6 +421,7 @@ mod tests {
             ("1.9.0", "2.0.0", Some(Ordering::Less)),
             ("1.9.0", "v1.9.0", Some(Ordering::Equal)),
             ("1.9.0", "latest", None),
+            ("1.9.0+up1", "1.9.1_up1", Some(Ordering::Less)),
         ] {
             assert_eq!(policy.compare(this, other), expected, "{this} {other}");
         }

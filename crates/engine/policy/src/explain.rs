@@ -202,6 +202,14 @@ impl ImagePolicy {
     /// # Errors
     /// [`Exhausted`] when the filter takes too long.
     pub fn survey(&self, tags: &[String]) -> Result<Survey, Exhausted> {
+        let survey = self.survey_as_read(tags)?;
+        match self.of_charts(tags).filter(|_| survey.latest == Err(NoTag::NoVersion)) {
+            Some(charts) => charts.survey_as_read(tags),
+            None => Ok(survey),
+        }
+    }
+
+    fn survey_as_read(&self, tags: &[String]) -> Result<Survey, Exhausted> {
         let mut budget = budget(tags.len());
         let mut judgements = Vec::with_capacity(tags.len());
         let mut candidates: Vec<(usize, Candidate<'_>)> = Vec::new();

@@ -26,12 +26,80 @@ pub struct InvalidPattern {
     pub error: PatternError,
 }
 
+/// An extraction that takes the same from every tag, or nothing for a part of it: Go's regular expressions replace a group that is
+/// not there by the empty text. A policy would then choose by chance, so it is not used (docs/decisions.md, *extracted groups*).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}; {ways}")]
+pub struct UnknownGroup {
+    what: String,
+    ways: String,
+}
+
+impl UnknownGroup {
+    /// What is wrong with an extraction, if anything is.
+    fn of(spec: &FilterSpec, pattern: &Regexp) -> Option<Self> {
+        let named = pattern.groups_of(spec.extract.as_bytes());
+        let what = match named.iter().find(|(_, is_known)| !is_known) {
+            Some((name, _)) => format!(
+                "extract '{}': the pattern '{}' has no group {name}",
+                spec.extract, spec.pattern
+            ),
+            None if named.is_empty() => format!(
+                "extract '{}' names no group of the pattern '{}', so that all tags would give the same",
+                spec.extract, spec.pattern
+            ),
+            None => return None,
+        };
+        let unknown = named
+            .iter()
+            .find(|(_, is_known)| !is_known)
+            .map(|(name, _)| name.as_str());
+        let ways = ways(pattern.subexp_names(), unknown.unwrap_or(&spec.extract));
+        Some(Self { what, ways })
+    }
+}
+
+/// What an extraction may name in the place of this one. A name is as long as possible in Go: `$tsx` is not the group `ts` with an `x`
+/// behind it.
+fn ways(groups: &[String], name: &str) -> String {
+    let of_number = |number: usize, group: &String| match group.as_str() {
+        "" => format!("${number}"),
+        group => format!("${group}"),
+    };
+    let known: Vec<String> = (groups.iter().enumerate().skip(1))
+        .map(|(number, group)| of_number(number, group))
+        .collect();
+    let is_start = |group: &&String| !group.is_empty() && name.starts_with(group.as_str());
+    if let Some(start) = groups.iter().filter(is_start).max_by_key(|group| group.len())
+        && let Some(rest) = name.strip_prefix(start.as_str()).filter(|rest| !rest.is_empty())
+    {
+        return format!(
+            "a name is as long as it can be: write ${{{start}}}{rest} for the group {start} and {rest:?} behind it"
+        );
+    }
+    let digits = name.chars().take_while(char::is_ascii_digit).count();
+    if let Some((number, rest)) = name
+        .split_at_checked(digits)
+        .filter(|(_, rest)| digits > 0 && !rest.is_empty())
+    {
+        return format!(
+            "a name is as long as it can be: write ${{{number}}}{rest} for the group {number} and {rest:?} behind it"
+        );
+    }
+    match known.as_slice() {
+        [] => "the pattern has no groups: put the part that counts in (?P<name>…), and give $name".to_owned(),
+        known => format!("the pattern has {}", known.join(", ")),
+    }
+}
+
 /// A compiled filter.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     pattern: Regexp,
     /// The extraction; `None` if the tag itself is compared.
     extract: Option<Extraction>,
+    /// What is wrong with that.
+    pub(super) fault: Option<UnknownGroup>,
 }
 
 impl Filter {
@@ -41,9 +109,11 @@ impl Filter {
             error,
         })?;
         let extract = (!spec.extract.is_empty()).then(|| pattern.extraction(spec.extract.as_bytes()));
+        let fault = extract.as_ref().and_then(|_| UnknownGroup::of(spec, &pattern));
         Ok(Self {
             pattern: pattern.for_many_texts(),
             extract,
+            fault,
         })
     }
 
@@ -155,6 +225,63 @@ mod tests {
             });
             let value = filter.unwrap().apply(tag, &mut budget(1)).unwrap();
             assert_eq!(value.as_deref(), expected, "{pattern} {extract} {tag}");
+        }
+    }
+
+    #[test]
+    fn an_extraction_names_groups_of_the_pattern() {
+        let named = "^(?P<ts>[a-f0-9]+)-(?P<n>[0-9]+)$";
+        for (pattern, extract, expected) in [
+            (named, "$ts", None),
+            (named, "$1", None),
+            (named, "$0", None),
+            (named, "${ts}x$n", None),
+            (named, "$$ts-$n", None),
+            ("^(v)", "", None),
+            (
+                named,
+                "$tsx",
+                Some(
+                    "has no group tsx; a name is as long as it can be: write ${ts}x for the group ts and \"x\" behind it",
+                ),
+            ),
+            (
+                named,
+                "$n_x",
+                Some(
+                    "has no group n_x; a name is as long as it can be: write ${n}_x for the group n and \"_x\" behind it",
+                ),
+            ),
+            (named, "$1x", Some("write ${1}x for the group 1 and \"x\" behind it")),
+            (named, "$n.$3", Some("has no group 3; the pattern has $ts, $n")),
+            (
+                named,
+                "ts",
+                Some("extract 'ts' names no group of the pattern '^(?P<ts>[a-f0-9]+)-(?P<n>[0-9]+)$'"),
+            ),
+            (
+                named,
+                "${ts",
+                Some("so that all tags would give the same; the pattern has $ts, $n"),
+            ),
+            ("^v(.*)-(?P<n>.*)", "$m", Some("has no group m; the pattern has $1, $n")),
+            (
+                "^v",
+                "$v",
+                Some("has no group v; the pattern has no groups: put the part that counts in (?P<name>…)"),
+            ),
+        ] {
+            let (pattern, extract) = (pattern.to_owned(), extract.to_owned());
+            let filter = Filter::new(&FilterSpec {
+                pattern,
+                extract: extract.clone(),
+            })
+            .unwrap();
+            let fault = filter.fault.map(|fault| fault.to_string());
+            match (&fault, expected) {
+                (Some(fault), Some(expected)) => assert!(fault.contains(expected), "{extract}: {fault}"),
+                _ => assert_eq!(fault.as_deref(), expected, "{extract}"),
+            }
         }
     }
 

@@ -223,12 +223,14 @@ impl Guards {
     }
 
     /// Checks that a change of tags is not a downgrade. Tags that cannot be compared, such as `latest` with a version, are
-    /// not.
+    /// not. With a minimum age a tag that the policy takes is never given up for a lower one: that one may be chosen only because the
+    /// newer ones are too young.
     ///
     /// # Errors
     /// [`GuardRefusal::WouldDowngrade`] for a downgrade that the policy forbids.
     pub fn check_downgrade(&self, policy: &ImagePolicy, from: &str, to: &str) -> Result<(), GuardRefusal> {
-        if self.refuses_downgrade && policy.compare(to, from) == Some(Ordering::Less) {
+        let refuses = self.refuses_downgrade || (self.minimum_age.is_some() && policy.takes(from));
+        if refuses && policy.compare(to, from) == Some(Ordering::Less) {
             return Err(GuardRefusal::WouldDowngrade {
                 from: from.to_owned(),
                 to: to.to_owned(),
@@ -269,7 +271,18 @@ impl fmt::Display for GuardRefusal {
             Self::TooYoung {
                 minimum,
                 age: Some(age),
-            } => write!(f, "the image is {age} old, {minimum} at least is wanted"),
+            } if age.0 < 0 => write!(
+                f,
+                "the image says that it is of the future, {minimum} of age at least is wanted"
+            ),
+            Self::TooYoung {
+                minimum,
+                age: Some(age),
+            } => write!(
+                f,
+                "the image is {} old, {minimum} at least is wanted",
+                age.truncate(Duration::SECOND)
+            ),
             Self::TooYoung { minimum, age: None } => {
                 write!(f, "the image's age is not known, {minimum} at least is wanted")
             }
@@ -357,7 +370,7 @@ mod tests {
         Time::parse(RFC_3339, text.as_bytes()).unwrap()
     }
 
-    fn guards(annotations: &[(&str, &str)]) -> Guards {
+    fn guards_of(annotations: &[(&str, &str)]) -> Guards {
         Guards::read(annotations.iter().copied()).unwrap()
     }
 
@@ -401,21 +414,21 @@ mod tests {
     #[test]
     fn what_nobody_can_be_asked_about_is_refused() {
         let reason = |result: Result<(), GuardRefusal>| result.err().map(|refusal| refusal.name());
-        let free = guards(&[("bumpwright.dev/allow-downgrade", "true")]);
+        let free = guards_of(&[("bumpwright.dev/allow-downgrade", "true")]);
         assert!(free.check_without_cluster().is_ok() && free.check_unasked().is_ok());
-        let promoted = guards(&[("bumpwright.dev/promote-from", "Kustomization/flux-system/apps")]);
+        let promoted = guards_of(&[("bumpwright.dev/promote-from", "Kustomization/flux-system/apps")]);
         assert_eq!(reason(promoted.check_without_cluster()), Some("NotProven"));
         let signed = [
             ("bumpwright.dev/verify-provider", "cosign"),
             ("bumpwright.dev/verify-secret", "keys"),
         ];
-        assert_eq!(reason(guards(&signed).check_unasked()), Some("Unsigned"));
+        assert_eq!(reason(guards_of(&signed).check_unasked()), Some("Unsigned"));
     }
 
     #[test]
     fn a_promotion_has_a_path_and_a_time() {
         let path = ("bumpwright.dev/promote-path", "./clusters//staging/");
-        let promotion = |annotations: &[(&str, &str)]| guards(annotations).path_promotion;
+        let promotion = |annotations: &[(&str, &str)]| guards_of(annotations).path_promotion;
         let expected = |soak: i64| {
             Some(PathPromotion {
                 path: "clusters/staging".to_owned(),
@@ -436,18 +449,18 @@ mod tests {
         let said = |guards: &Guards, now| guards.check_hold(now).err().map(|refusal| refusal.to_string());
         let hold = ("bumpwright.dev/hold", "freeze");
         let until = ("bumpwright.dev/hold-until", "2026-01-31T08:00:00Z");
-        assert_eq!(said(&guards(&[hold]), &late).as_deref(), Some("held: freeze"));
-        let both = guards(&[until, hold]);
+        assert_eq!(said(&guards_of(&[hold]), &late).as_deref(), Some("held: freeze"));
+        let both = guards_of(&[until, hold]);
         assert_eq!(
             said(&both, &early).as_deref(),
             Some("held until 2026-01-31T08:00:00Z: freeze")
         );
         assert_eq!(said(&both, &late), None);
         assert_eq!(
-            said(&guards(&[until]), &early).as_deref(),
+            said(&guards_of(&[until]), &early).as_deref(),
             Some("held until 2026-01-31T08:00:00Z")
         );
-        assert_eq!(said(&guards(&[("hold", "")]), &early), None);
+        assert_eq!(said(&guards_of(&[("hold", "")]), &early), None);
     }
 
     #[test]
@@ -469,7 +482,7 @@ mod tests {
         );
         let text = failed.text().unwrap();
         let said = |annotations: &[(&str, &str)]| {
-            guards(annotations)
+            guards_of(annotations)
                 .check_failed(&image)
                 .err()
                 .map(|refusal| refusal.to_string())
@@ -491,13 +504,21 @@ mod tests {
 
     #[test]
     fn an_image_of_unknown_age_is_too_young() {
-        let guards = guards(&[("bumpwright.dev/minimum-age", "72h")]);
+        let guards = guards_of(&[("bumpwright.dev/minimum-age", "72h")]);
         let now = time("2026-01-31T00:00:00Z");
         for (created, expected) in [
             (Some(time("2026-01-28T00:00:00Z")), None),
             (
                 Some(time("2026-01-28T00:00:01Z")),
                 Some("the image is 71h59m59s old, 72h0m0s at least is wanted"),
+            ),
+            (
+                Some(time("2026-01-30T23:59:59.123456789Z")),
+                Some("the image is 0s old, 72h0m0s at least is wanted"),
+            ),
+            (
+                Some(time("2100-01-01T00:00:00Z")),
+                Some("the image says that it is of the future, 72h0m0s of age at least is wanted"),
             ),
             (None, Some("the image's age is not known, 72h0m0s at least is wanted")),
         ] {
@@ -509,7 +530,7 @@ mod tests {
 
     #[test]
     fn windows_are_checked_at_a_time() {
-        let guards = guards(&[("bumpwright.dev/window", "Mon-Fri 09:00-16:00")]);
+        let guards = guards_of(&[("bumpwright.dev/window", "Mon-Fri 09:00-16:00")]);
         assert!(guards.check_window(&time("2026-11-26T12:00:00Z")).is_ok());
         let refusal = guards.check_window(&time("2026-11-27T16:00:00Z")).unwrap_err();
         assert_eq!(
@@ -536,7 +557,7 @@ mod tests {
             ..RuleSpec::default()
         };
         let policy = ImagePolicy::new(&rule, None).unwrap();
-        let guards = guards(&[("bumpwright.dev/allow-downgrade", "false")]);
+        let guards = guards_of(&[("bumpwright.dev/allow-downgrade", "false")]);
         for (from, to, refused) in [
             ("2.0.0", "1.9.0", true),
             ("1.8.0", "1.9.0", false),
@@ -550,5 +571,9 @@ mod tests {
             );
             assert!(Guards::default().check_downgrade(&policy, from, to).is_ok());
         }
+        // What the range does not take any more goes, what it takes does not go back.
+        let aged = guards_of(&[("bumpwright.dev/minimum-age", "72h")]);
+        assert!(aged.check_downgrade(&policy, "2.0.0", "1.9.0").is_ok());
+        assert!(aged.check_downgrade(&policy, "1.9.1", "1.9.0").is_err());
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use bumpwright_semver::Version;
 use serde::{Deserialize, Serialize};
 
-use super::reference::is_reference;
+use super::reference::{Reference, is_reference};
+use super::version::is_version;
 
 /// The latest image in a policy's status (`status.latestRef`, docs/decisions.md C36).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,12 +49,69 @@ impl LatestRef {
     ///
     /// [`InvalidImage`] for characters or lengths that a registry, repository, tag or digest cannot have.
     pub fn check(&self) -> Result<(), InvalidImage> {
-        let text = self.to_string();
+        let text = match (self.tag.as_str(), &self.digest) {
+            // An empty tag is no tag, not the default one.
+            ("", None) => format!("{}:", self.name),
+            _ => self.to_string(),
+        };
         if is_reference(&text) {
             Ok(())
         } else {
             Err(InvalidImage { text })
         }
+    }
+
+    /// Checks that this is a valid image reference, or the version of a chart or a tag of a Git repository (`bumpwright.dev/kind`), which
+    /// no registry need accept as a tag.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidImage`] for what is neither.
+    pub fn check_version(&self) -> Result<(), InvalidImage> {
+        self.check().or_else(|invalid| match self.as_version() {
+            Some(_) => Ok(()),
+            None => Err(invalid),
+        })
+    }
+
+    /// The parts of the image, or of the version.
+    #[must_use]
+    pub fn reference(&self) -> Option<Reference> {
+        let of_image = Reference::parse(&self.to_string(), super::Validation::Weak).ok();
+        of_image.or_else(|| self.as_version())
+    }
+
+    fn as_version(&self) -> Option<Reference> {
+        let is_version = self.digest.is_none() && is_version(&self.tag);
+        Reference::of_address(&self.name)
+            .filter(|_| is_version)
+            .map(|address| address.with_version(&self.tag))
+    }
+
+    /// Whether the tag is a version that can be no slip in a tag of a registry: it has build metadata, or is that of a package
+    /// (`app/v1.1.0`, `app@1.1.0`).
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        if !self.tag.contains(['+', '/', '@']) {
+            return false;
+        }
+        let last = self.tag.rsplit(['@', '/']).next().unwrap_or_default();
+        Version::parse(last).is_ok()
+    }
+
+    /// `NAME:VERSION` of a chart or a Git repository, whose version may have `/` and `@`: a colon in the path is not that of a port.
+    #[must_use]
+    pub fn of_version(text: &str) -> Option<Self> {
+        let slash = text.find('/')?;
+        let (_, path) = text.split_at_checked(slash)?;
+        let (path, tag) = path.split_once(':')?;
+        let name = text.get(..slash + path.len())?;
+        let image = Self {
+            name: name.to_owned(),
+            tag: tag.to_owned(),
+            digest: None,
+        };
+        image.as_version().is_some().then_some(image)
     }
 }
 
@@ -109,5 +168,46 @@ mod tests {
         assert_eq!(image("1.0").check(), Ok(()));
         let text = "o/app:1 0".to_owned();
         assert_eq!(image("1 0").check(), Err(InvalidImage { text }));
+        assert_eq!(
+            image("").check(),
+            Err(InvalidImage {
+                text: "o/app:".to_owned()
+            })
+        );
+        let pinned = LatestRef {
+            digest: Some(format!("sha256:{}", "a".repeat(64))),
+            ..image("")
+        };
+        assert_eq!(pinned.check(), Ok(()), "a digest alone says which one");
+    }
+
+    #[test]
+    fn a_version_is_no_tag_of_a_registry() {
+        let image = |name: &str, tag: &str| LatestRef {
+            name: name.to_owned(),
+            tag: tag.to_owned(),
+            digest: None,
+        };
+        for (name, tag) in [
+            ("charts.example.com/web", "1.0.1+up2.0.1"),
+            ("git.example.com:3000/Acme/App.git", "app/v1.1.0"),
+            ("git.example.com/acme/app", "@scope/app@1.1.0"),
+        ] {
+            let image = image(name, tag);
+            assert!(image.check().is_err() && image.check_version().is_ok(), "{image}");
+            assert_eq!(LatestRef::of_version(&image.to_string()).as_ref(), Some(&image));
+            let reference = image.reference();
+            let parts = reference.as_ref().map(|it| (it.text(), it.identifier().as_str()));
+            assert_eq!(parts, Some((image.to_string().as_str(), tag)));
+        }
+        for (name, tag) in [
+            ("charts.example.com/web", "1 0"),
+            ("charts.example.com/web", ""),
+            ("web", "1.0.0+a"),
+            ("a/web", "1.0.0+a"),
+            ("git.example.com/a b", "1.0.0+a"),
+        ] {
+            assert!(image(name, tag).check_version().is_err(), "{name} {tag}");
+        }
     }
 }

@@ -25,13 +25,14 @@ mod promotion;
 mod reference;
 mod rule;
 mod verification;
+mod version;
 
 pub use annotation::{InvalidAnnotation, PREFIX as ANNOTATION_PREFIX};
 pub use choose::{ImagePolicy, InvalidPolicy, NoTag};
 pub use digest::{DigestReflection, DigestSource, InvalidReflection};
 pub use explain::{Explanation, Judgement, Survey, Verdict};
 pub use failed::{FAILED_VERSIONS, FailedVersion, FailedVersions};
-pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern};
+pub use filter::{Exclusions, FilterSpec, InvalidExclusion, InvalidPattern, UnknownGroup};
 pub use guard::{GuardRefusal, Guards, Hold, PathPromotion, read_windows};
 pub use image::{InvalidImage, LatestRef};
 pub use name::PolicyName;
@@ -39,6 +40,7 @@ pub use promotion::{PROMOTION_ANNOTATIONS, Promotion};
 pub use reference::{Identifier, NoReference, Reference, Validation, registry_scheme};
 pub use rule::{InvalidRule, RuleSpec};
 pub use verification::{Identity, Provenance, Signers, Text, TrustedRootRef, Verification};
+pub use version::{tag_of_version, version_of_tag};
 
 // What guards and automations are made of.
 pub use bumpwright_window::{Closed, Windows};

@@ -51,6 +51,31 @@ impl Reference {
             .ok_or_else(|| NoReference(text.to_owned()))
     }
 
+    /// The address of a chart of a Helm repository, or of a Git repository, without its scheme: a host and a path, which may have
+    /// capitals.
+    #[must_use]
+    pub fn of_address(text: &str) -> Option<Self> {
+        let (registry, repository) = text.split_once('/')?;
+        let is_host = registry.contains(['.', ':']) || registry == "localhost";
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./~".contains(&byte);
+        let is_path = !repository.is_empty() && repository.len() <= 255 && repository.bytes().all(allowed);
+        (is_host && is_path && is_registry(registry)).then(|| Self {
+            text: text.to_owned(),
+            registry: registry.to_owned(),
+            repository: repository.to_owned(),
+            identifier: Identifier::Tag(DEFAULT_TAG.to_owned()),
+        })
+    }
+
+    /// The version of what is at an address.
+    pub(super) fn with_version(self, version: &str) -> Self {
+        Self {
+            text: format!("{}:{version}", self.text),
+            identifier: Identifier::Tag(version.to_owned()),
+            ..self
+        }
+    }
+
     /// The text of the reference.
     #[must_use]
     pub fn text(&self) -> &str {

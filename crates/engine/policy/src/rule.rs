@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 use thiserror::Error;
 
+use super::version::version_of_tag;
+
 use bumpwright_gostd::{parse_float, unicode::to_upper};
 use bumpwright_semver::Version;
 use bumpwright_semver::VersionError;
@@ -79,11 +81,18 @@ impl Rule {
         }
     }
 
-    /// The key of a value.
-    pub(super) fn rank_key(&self, value: &str) -> Result<RankKey, Mismatch> {
+    /// The key of a value. `of_charts`: a tag may be the version of a chart.
+    pub(super) fn rank_key(&self, value: &str, of_charts: bool) -> Result<RankKey, Mismatch> {
         match self {
             Self::Semver(constraint) => {
-                let version = read_version(value).map_err(Mismatch::NotAVersion)?;
+                // What has a variant behind it, such as `21.0.2_13-jre-alpine`, is an image's: the order of such tags says nothing.
+                let is_variant = |version: &String| version.rsplit('+').next().is_some_and(|last| last.contains('-'));
+                let chart = version_of_tag(value).filter(|version| of_charts && !is_variant(version));
+                let version = read_version(value).or_else(|error| match chart {
+                    Some(version) => read_version(&version),
+                    None => Err(error),
+                });
+                let version = version.map_err(Mismatch::NotAVersion)?;
                 match constraint.check(&version) {
                     true => Ok(RankKey::Version(version)),
                     false => Err(Mismatch::OutOfRange(version)),
@@ -93,10 +102,14 @@ impl Rule {
         }
     }
 
-    /// The key of a value regardless of the range; `None` when it is not a version or number.
+    /// The key of a value regardless of the range; `None` when it is not a version, that of a chart's tag, or a number.
     pub(super) fn unbounded_key(&self, value: &str) -> Option<RankKey> {
         match self {
-            Self::Semver(_) => read_version(value).ok().map(RankKey::Version),
+            Self::Semver(_) => {
+                let version = read_version(value).ok();
+                let version = version.or_else(|| read_version(&version_of_tag(value)?).ok());
+                version.map(RankKey::Version)
+            }
             Self::Alphabetical(_) => Some(RankKey::Text),
             Self::Numerical(_) => read_number(value).map(RankKey::Number),
         }

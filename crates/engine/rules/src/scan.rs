@@ -132,7 +132,15 @@ fn add(choice: &mut Choice, scalar: usize, setter: Setter, (number, image): (usi
     }
     let named = choice.entry(scalar).or_default();
     if image.is_some() || named.iter().all(|(_, rule)| rule.image.is_some()) {
-        named.push((setter, ByRule { number, image }));
+        let in_query = false;
+        named.push((
+            setter,
+            ByRule {
+                number,
+                image,
+                in_query,
+            },
+        ));
     }
 }
 
@@ -158,8 +166,12 @@ fn matched(rules: &[(usize, &Rule)], bytes: &[u8], scan: &mut Scan) {
         };
         match pattern.find(text) {
             Ok(found) => fields.extend(found.into_iter().map(|span| {
-                let (number, image) = (*number, None);
-                (span, setter(rule, rule.part), ByRule { number, image })
+                let rule_of = ByRule {
+                    number: *number,
+                    image: None,
+                    in_query: edit::is_in_query(text, span.start),
+                };
+                (span, setter(rule, rule.part), rule_of)
             })),
             Err(why) => scan.skips.push(LocalSkip {
                 line: 1,

@@ -1,10 +1,13 @@
 //! The choice of a policy among the tags of its repository (image-reflector-controller v1.2.0, `applyPolicy` and
 //! `updateImageRefs`), and its guards.
 
+use std::collections::BTreeMap;
+
+use super::aged::Aged;
 use super::error::ScanError;
 use super::scanner::{Scanner, Tags};
 use super::verification::Settings;
-use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_api::{ImagePolicy, ImageRepository, Objects, RepositoryKind};
 use bumpwright_gostd::Time;
 use bumpwright_policy::{
     DigestSource, GuardRefusal, InvalidAnnotation, InvalidPolicy, InvalidReflection, LatestRef, NoTag, Verification,
@@ -18,8 +21,10 @@ const MOST_TRIED: usize = 10;
 pub struct Chosen {
     /// The image, with its digest if the policy reflects it.
     pub image: LatestRef,
-    /// Why higher tags were passed over, each with its image (`bumpwright.dev/verify-fallback`).
+    /// Why higher tags were passed over, with their images (`bumpwright.dev/minimum-age`, `bumpwright.dev/verify-fallback`).
     pub passed_over: Vec<String>,
+    /// When the first of them is old enough.
+    pub due: Option<Time>,
 }
 
 /// Why a policy has no image, in the controller's words where it has some.
@@ -68,6 +73,8 @@ pub enum NoImage {
         refusal: Box<GuardRefusal>,
         /// Whether the previous choice may stay.
         stays: bool,
+        /// When the first image is old enough, if that is what is waited for.
+        due: Option<Time>,
     },
 }
 
@@ -101,27 +108,51 @@ impl Asked<'_> {
     }
 }
 
+/// The rule and the filter of a policy, for what its repository lists.
+///
+/// # Errors
+/// As [`ImagePolicy::chooser`].
+pub fn chooser(
+    policy: &ImagePolicy,
+    repository: &ImageRepository,
+) -> Result<bumpwright_policy::ImagePolicy, InvalidPolicy> {
+    let chooser = policy.chooser()?;
+    Ok(match repository.kind() {
+        Ok(RepositoryKind::Helm | RepositoryKind::GitTags) => chooser.of_versions(),
+        Ok(RepositoryKind::Oci) | Err(_) => chooser,
+    })
+}
+
 /// The image of a policy. `objects` has the Secrets, `now` is the time against which ages are measured.
 ///
 /// # Errors
 /// [`NoImage`]
 pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Time) -> Result<Chosen, NoImage> {
-    let Asked {
-        policy,
-        repository,
-        tags,
-        ..
-    } = *asked;
+    let Asked { policy, tags, .. } = *asked;
     policy.digest_reflection()?;
-    let chooser = policy.chooser()?;
+    let chooser = chooser(policy, asked.repository)?;
     let guards = policy.guards()?;
     if tags.tags.is_empty() {
         return Err(NoImage::NoTags);
     }
     let newest = chooser.latest(&tags.tags)?;
+    let is_plain = guards.verification.is_none() && guards.minimum_age.is_none();
+    let survey = (!is_plain).then(|| chooser.survey(&tags.tags)).transpose();
+    let survey = survey.map_err(NoTag::from)?;
+    let mut aged = Aged {
+        scanner,
+        asked,
+        objects,
+        guards: &guards,
+        now,
+        ranked: survey
+            .as_ref()
+            .map_or_else(|| vec![newest], |survey| survey.ranked().collect()),
+        young: BTreeMap::new(),
+    };
     let candidate = match &guards.verification {
-        None => Candidate::unverified(newest),
-        Some(verification) => verified(scanner, asked, objects, now, (verification, &chooser))?,
+        None => unverified(&mut aged)?,
+        Some(verification) => verified(&mut aged, verification)?,
     };
     let Candidate { tag, digest, .. } = candidate;
     let mut image = named(tags, &tag);
@@ -130,24 +161,8 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
             image: image.to_string(),
             refusal: Box::new(refusal),
             stays: true,
+            due: None,
         })?;
-    }
-    if guards.minimum_age.is_some() {
-        let created = scanner.created(policy, repository, objects, &tag);
-        let created = created.map_err(|error| NoImage::Age {
-            image: image.to_string(),
-            error: Box::new(error),
-        })?;
-        if let Some(book) = scanner.notes() {
-            book.made(&policy.metadata.object_name(), &image, created.as_ref());
-        }
-        guards
-            .check_age(created.as_ref(), now)
-            .map_err(|refusal| NoImage::Refused {
-                image: image.to_string(),
-                refusal: Box::new(refusal),
-                stays: true,
-            })?;
     }
     image.digest = match asked.source(&image)? {
         DigestSource::Absent => None,
@@ -158,8 +173,12 @@ pub fn choose(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, now: &Tim
             None => Some(digest_of(scanner, asked, objects, &image)?),
         },
     };
-    let passed_over = candidate.passed_over;
-    Ok(Chosen { image, passed_over })
+    let passed_over = aged.passed_over().into_iter().chain(candidate.passed_over);
+    Ok(Chosen {
+        image,
+        passed_over: passed_over.collect(),
+        due: aged.due(),
+    })
 }
 
 /// A tag that is chosen.
@@ -168,16 +187,6 @@ struct Candidate {
     /// The digest that was verified.
     digest: Option<String>,
     passed_over: Vec<String>,
-}
-
-impl Candidate {
-    fn unverified(tag: &str) -> Self {
-        Self {
-            tag: tag.to_owned(),
-            digest: None,
-            passed_over: Vec::new(),
-        }
-    }
 }
 
 fn named(tags: &Tags, tag: &str) -> LatestRef {
@@ -196,17 +205,36 @@ fn digest_of(scanner: &Scanner, asked: &Asked<'_>, objects: &Objects, image: &La
     })
 }
 
-/// The newest tag, or with a fallback the newest of some, whose signatures count.
-fn verified(
-    scanner: &Scanner,
-    asked: &Asked<'_>,
-    objects: &Objects,
-    now: &Time,
-    (verification, chooser): (&Verification, &bumpwright_policy::ImagePolicy),
-) -> Result<Candidate, NoImage> {
-    let tags = &asked.tags.tags;
+/// The newest tag that is old enough.
+fn unverified(aged: &mut Aged<'_>) -> Result<Candidate, NoImage> {
+    let place = aged.next(0)?;
+    match place.and_then(|place| aged.ranked.get(place)) {
+        Some(tag) => Ok(Candidate {
+            tag: (*tag).to_owned(),
+            digest: None,
+            passed_over: Vec::new(),
+        }),
+        None => Err(too_young(aged)),
+    }
+}
+
+/// No tag is old enough.
+fn too_young(aged: &Aged<'_>) -> NoImage {
+    match aged.refusal() {
+        Some((image, refusal)) => NoImage::Refused {
+            image: image.to_string(),
+            refusal: Box::new(refusal),
+            stays: true,
+            due: aged.due(),
+        },
+        None => NoImage::NoTags,
+    }
+}
+
+/// The newest tag that is old enough, or with a fallback the newest of some, whose signatures count.
+fn verified(aged: &mut Aged<'_>, verification: &Verification) -> Result<Candidate, NoImage> {
+    let (scanner, asked, objects, now) = (aged.scanner, aged.asked, aged.objects, aged.now);
     let settings = Settings::of(verification, asked.policy, objects, now).map_err(NoImage::Verification)?;
-    let survey = chooser.survey(tags).map_err(NoTag::from)?;
     let most = if verification.fallback { MOST_TRIED } else { 1 };
     let mut passed_over = Vec::new();
     let mut first = None;
@@ -229,7 +257,13 @@ fn verified(
         }
         Ok::<_, NoImage>(verdict.map(|()| digest))
     };
-    for tag in survey.ranked().take(most) {
+    let mut from = 0;
+    for _ in 0..most {
+        let place = aged.next(from)?;
+        let Some((place, tag)) = place.and_then(|place| Some((place, *aged.ranked.get(place)?))) else {
+            break;
+        };
+        from = place + 1;
         let image = named(asked.tags, tag);
         let why = match judged(&image)? {
             Ok(digest) => {
@@ -253,7 +287,18 @@ fn verified(
             image: image.to_string(),
             refusal: Box::new(refusal),
             stays,
+            due: aged.due(),
         }),
-        None => Err(NoImage::NoTags),
+        None => Err(match too_young(aged) {
+            NoImage::Refused {
+                image, refusal, due, ..
+            } => NoImage::Refused {
+                image,
+                refusal,
+                stays,
+                due,
+            },
+            other => other,
+        }),
     }
 }

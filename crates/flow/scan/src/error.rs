@@ -34,6 +34,9 @@ pub enum ScanError {
     /// The index of a Helm repository or the tags of a Git repository (`ReadOperationFailed`).
     #[error("scan failed: {0}")]
     List(String),
+    /// Only images of a registry have what a policy asks for.
+    #[error("{0}")]
+    Kind(String),
     /// `bumpwright.dev/kind` is not valid.
     #[error(transparent)]
     Annotation(#[from] InvalidAnnotation),

@@ -1,5 +1,6 @@
 //! The image name in an `ImageRepository` (image-reflector-controller v1.2.0, `ParseImageReference`).
 
+use bumpwright_api::{ImageRepository, RepositoryKind};
 use bumpwright_policy::{NoReference, Reference, Validation};
 
 /// Why `spec.image` is not a repository (`ImageURLInvalid`), in the controller's words.
@@ -26,7 +27,20 @@ pub enum InvalidImage {
     NoReference(#[from] NoReference),
 }
 
-/// Parses `spec.image`.
+/// Parses `spec.image` of a repository: what is no repository of a registry has an address, which may have capitals.
+///
+/// # Errors
+/// [`InvalidImage`]
+pub fn reference_of(repository: &ImageRepository) -> Result<Reference, InvalidImage> {
+    let image = &repository.spec.image;
+    let is_address = repository.kind().is_ok_and(|kind| kind != RepositoryKind::Oci);
+    match Reference::of_address(image).filter(|_| is_address) {
+        Some(address) => Ok(address),
+        None => repository_reference(image),
+    }
+}
+
+/// Parses `spec.image` of a registry.
 ///
 /// # Errors
 /// [`InvalidImage`]

@@ -5,6 +5,7 @@
 //!                                           ImagePolicy ──┴▶ choose (verification) ─▶ image, or why there is none
 //! ```
 
+mod aged;
 mod batch;
 mod choose;
 mod error;
@@ -16,9 +17,9 @@ mod tags;
 mod verification;
 
 pub use batch::{Batch, Progress};
-pub use choose::{Asked, Chosen, NoImage, choose};
+pub use choose::{Asked, Chosen, NoImage, choose, chooser};
 pub use error::ScanError;
-pub use image::{InvalidImage, repository_reference};
+pub use image::{InvalidImage, reference_of, repository_reference};
 pub use known::Known;
 pub use scanner::{Missing, Scanner, ScannerOptions, Tags};
 pub use tags::*;

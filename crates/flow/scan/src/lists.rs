@@ -1,6 +1,8 @@
 //! Versions that are not tags of a registry: those of a chart in the index of a Helm repository, and tags of a Git repository
 //! (`bumpwright.dev/kind` on an ImageRepository).
 
+use std::time::Duration;
+
 use granit_parser::{Event, Parser};
 use url::Url;
 
@@ -90,7 +92,7 @@ pub(super) fn git_tags(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
         auth,
         tls: asked.peer.tls.clone(),
         proxy: asked.peer.proxy.clone(),
-        timeout: asked.deadline.left().min(asked.peer.timeout),
+        timeout: in_seconds(asked.deadline.left().min(asked.peer.timeout)),
         ..Remote::new(url)
     };
     let tags = remote_tags(&remote).map_err(|error| ScanError::List(format!("{text}: {error}")))?;
@@ -98,6 +100,11 @@ pub(super) fn git_tags(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
         0..=MOST => Ok(tags),
         _ => Err(ScanError::List(format!("{text}: more than {MOST} tags"))),
     }
+}
+
+/// Whole seconds, since an error that names the limit shows all of it.
+fn in_seconds(limit: Duration) -> Duration {
+    Duration::from_secs(limit.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX))
 }
 
 /// The versions of a chart in an index: the values of `version` in the list `entries.CHART`. The rest of an index, which may be

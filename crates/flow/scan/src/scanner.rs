@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::error::{MOST_EXCLUSIONS, ScanError};
-use super::image::repository_reference;
+use super::image::reference_of;
 use super::known::{Book, Known};
 use super::lists::{Asked, chart_versions, git_tags};
 use super::verification::{Settings, Verified};
@@ -244,7 +244,7 @@ impl Scanner {
 
     /// How the registry of a repository is reached, and which of its repositories it is.
     fn access(&self, repository: &ImageRepository, objects: &Objects) -> Result<Access, ScanError> {
-        let reference = repository_reference(&repository.spec.image)?;
+        let reference = reference_of(repository)?;
         let mut registry = ImageRegistry::of(repository, objects, self.options.accounts.as_ref())?;
         registry.peer.timeout = match (self.missing, repository.spec.timeout) {
             (Missing::OwnLogins, None) => IMPATIENT,
@@ -272,7 +272,7 @@ impl Scanner {
         if repository.kind()? != RepositoryKind::Oci {
             let what =
                 "only images of a registry have digests, ages and signatures; bumpwright.dev/kind says what this is";
-            return Err(ScanError::List(format!(
+            return Err(ScanError::Kind(format!(
                 "ImageRepository {}: {what}",
                 repository.name()
             )));

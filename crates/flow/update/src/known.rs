@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::policies::Unresolved;
-use bumpwright_api::{ImagePolicy, ObjectName};
+use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName};
 use bumpwright_edit::Reason;
 use bumpwright_gostd::Time;
 use bumpwright_policy::{self as policy, FailedVersions, Guards, InvalidImage, LatestRef, PolicyName, RuleSpec};
@@ -49,9 +49,14 @@ impl Known {
         matches!(self.image, ImageState::Closed(..))
     }
 
-    /// Returns the policy with the result of a registry.
-    pub(super) fn answered(&self, name: &PolicyName, answer: Result<LatestRef, Unresolved>) -> Self {
-        let invalid = answer.as_ref().ok().and_then(|image| image.check().err());
+    /// Returns the policy with the result of a registry, or of what else the repository is.
+    pub(super) fn answered(
+        &self,
+        name: &PolicyName,
+        repository: &ImageRepository,
+        answer: Result<LatestRef, Unresolved>,
+    ) -> Self {
+        let invalid = answer.as_ref().ok().and_then(|image| repository.check(image).err());
         let image = match (answer, &invalid) {
             (Ok(_), Some(invalid)) => {
                 ImageState::Nothing(Reason::PolicyNotReady, format!("ImagePolicy {name}: {invalid}"))
@@ -75,7 +80,8 @@ pub(super) fn of_status(name: &PolicyName, policy: &ImagePolicy, guards: &Guards
     let mut invalid = None;
     let image = match policy.latest_ref() {
         Ok(Some(image)) => match (
-            image.check(),
+            // What the repository is need not be known here; the controller that wrote it did.
+            image.check_version(),
             guards
                 .check_age(None, now)
                 .and_then(|()| guards.check_without_cluster())
@@ -114,7 +120,7 @@ pub(super) fn any_version() -> RuleSpec {
 
 /// The guard against downgrades, if the policy has one. A policy without a usable rule orders by version.
 pub(super) fn downgrades(policy: &ImagePolicy, guards: &Guards) -> Option<Arc<Downgrades>> {
-    if !guards.refuses_downgrade {
+    if !guards.refuses_downgrade && guards.minimum_age.is_none() {
         return None;
     }
     let chooser = policy

@@ -12,7 +12,6 @@ use bumpwright_gostd::Time;
 use bumpwright_message::{
     self as message, Data, DataBuilder, Era, FieldChange, Impact, MessageError, ObjectIdentifier, ObjectName,
 };
-use bumpwright_policy::{Reference, Validation};
 use bumpwright_template::{Limits, World};
 
 /// How a run's commits are to be described.
@@ -131,8 +130,7 @@ fn data(changed: &Changed<'_>) -> Data {
             setter: change.setter.to_string(),
         };
         builder.add(field, ObjectName::from(&change.policy), || {
-            let image = changed.policies.image(&change.policy)?;
-            Reference::parse(&image.to_string(), Validation::Weak).ok()
+            changed.policies.image(&change.policy)?.reference()
         });
     }
     builder.data()

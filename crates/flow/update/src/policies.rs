@@ -174,7 +174,13 @@ impl Policies {
         if !annotations.contains_key("bumpwright.dev/promote-path") {
             annotations.remove("bumpwright.dev/soak");
         }
-        self.add(if policy.guards().is_ok() { &checked } else { policy });
+        let guards = policy.guards();
+        let is_new = !self.known.contains_key(&policy.policy_name());
+        self.add(if guards.is_ok() { &checked } else { policy });
+        // What is young was passed over by the controller; that a field has it already is seen here alone.
+        if let (Some(known), Ok(guards), true) = (self.known.get_mut(&policy.policy_name()), &guards, is_new) {
+            known.downgrades = downgrades(policy, guards);
+        }
     }
 
     /// Replaces a policy of a cluster. `now` is the current time, for holds that end.
@@ -202,7 +208,8 @@ impl Policies {
     #[must_use]
     pub fn rule(&self, name: &PolicyName) -> Option<bumpwright_policy::ImagePolicy> {
         let own = self.set_of(name)?.orders.get(name)?;
-        bumpwright_policy::ImagePolicy::new(&own.rule, own.filter.as_ref()).ok()
+        let rule = bumpwright_policy::ImagePolicy::new(&own.rule, own.filter.as_ref()).ok()?;
+        Some(rule.or_charts())
     }
 
     /// When the run began.
@@ -297,10 +304,13 @@ impl Policies {
             failed: Arc::new(guards.failed.clone()),
             ..of_status(name, policy, &guards, &self.now)
         };
-        if let ImageState::Nothing(_, why) = &mut status.image
+        if let ImageState::Nothing(reason, why) = &mut status.image
             && matches!(policy.latest_ref(), Ok(None))
         {
             why.push_str(self.not_asked(suspended));
+            if suspended {
+                *reason = Reason::Suspended;
+            }
         }
         match policy.repository().filter(|_| self.online && !suspended) {
             None => status,
@@ -422,7 +432,7 @@ impl Policies {
             let ImageState::Open(open) = &known.image else { continue };
             match self.repositories.get(&open.repository) {
                 Some(repository) if !repository.spec.suspend && resolver.is_some() => {
-                    asked.push((*name, known));
+                    asked.push((*name, known, repository));
                     let status = open.policy.latest_ref().ok().flatten();
                     wanted.push(Wanted {
                         before: status.or_else(|| held.image(name, &repository.spec.image)),
@@ -434,8 +444,8 @@ impl Policies {
             }
         }
         let answers = resolver.map(|resolver| resolver.resolve(&wanted)).unwrap_or_default();
-        for ((name, known), answer) in asked.into_iter().zip(answers) {
-            closed.push((name.clone(), known.answered(name, answer)));
+        for ((name, known, repository), answer) in asked.into_iter().zip(answers) {
+            closed.push((name.clone(), known.answered(name, repository, answer)));
         }
         if closed.is_empty() {
             return self;
@@ -449,18 +459,21 @@ impl Policies {
     fn fallen_back(&self, name: &PolicyName, open: &Open) -> Known {
         let repository = &open.repository;
         let mut known = open.status.clone();
-        if let ImageState::Nothing(Reason::PolicyNotReady, why) = &mut known.image
+        if let ImageState::Nothing(reason @ Reason::PolicyNotReady, why) = &mut known.image
             && open.policy.status.is_none()
         {
             let unclear = self.unclear.get(repository);
-            let reason = match (self.repositories.contains_key(repository), unclear) {
+            if self.repositories.contains_key(repository) {
+                *reason = Reason::Suspended;
+            }
+            let because = match (self.repositories.contains_key(repository), unclear) {
                 (true, _) => format!("its ImageRepository {repository} is suspended"),
                 (false, Some(unclear)) => unclear.clone(),
                 (false, None) => format!(
                     "its ImageRepository {repository} is not among the manifests, and it has no status.latestRef"
                 ),
             };
-            *why = format!("ImagePolicy {name} has no image: {reason}");
+            *why = format!("ImagePolicy {name} has no image: {because}");
         }
         known
     }

@@ -46,6 +46,21 @@ impl Regexp {
         Extraction { parts, slots }
     }
 
+    /// The groups that a replacement names, as it names them, each with whether the pattern has it: Go takes nothing for one that it has not.
+    pub fn groups_of(&self, template: &[u8]) -> Vec<(String, bool)> {
+        let mut rest = template;
+        let pieces = std::iter::from_fn(|| next_piece(&mut rest));
+        let group = |piece: Piece<'_>| match piece {
+            Piece::Text(_) => None,
+            Piece::Number(number) => Some((number.to_string(), number < self.subexp_names().len())),
+            Piece::Name(name) => {
+                let is_known = self.groups_named(name).next().is_some();
+                Some((String::from_utf8_lossy(name).into_owned(), is_known))
+            }
+        };
+        pieces.filter_map(group).collect()
+    }
+
     /// The result of an extraction for this pattern's first match; `None` when there is no match. A single group is
     /// returned as a part of the text.
     ///

@@ -8,6 +8,7 @@ use super::trust;
 use crate::controllers::dereference;
 use crate::controllers::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository, Objects};
+use bumpwright_gostd::Time;
 use bumpwright_policy::{Guards, LatestRef};
 use bumpwright_runtime::{blocking, clock};
 use bumpwright_scan::{Asked, Chosen, NoImage, Tags, choose};
@@ -29,6 +30,15 @@ pub(super) struct Candidates {
     pub(super) tags: Tags,
     /// The previous image.
     pub(super) before: Option<LatestRef>,
+}
+
+/// The longest pause before an image is looked at again that is too young: a tag may move.
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The time until then, and a second for clocks that round.
+fn until(then: &Time) -> Duration {
+    let left = u64::try_from(then.since(&clock::now()).0).unwrap_or_default();
+    (Duration::from_nanos(left) + Duration::from_secs(1)).min(DAY)
 }
 
 impl Choice {
@@ -58,6 +68,9 @@ impl Candidates {
             trust::add(context, policy, &verification.signers, &mut objects).await?;
         }
         let before = self.before.clone();
+        let is_listed = |tag: &String| self.tags.tags.contains(tag);
+        let is_listed = before.as_ref().is_some_and(|before| is_listed(&before.tag));
+        let repository = self.repository.clone();
         let (chosen, again) = match &guards.promotion {
             Some(promotion) => self.promoted(context, policy, promotion, objects).await?,
             None => {
@@ -65,6 +78,11 @@ impl Candidates {
                 (chosen.map_err(Error::Failure)?, None)
             }
         };
+        let due = match &chosen {
+            Ok(Chosen { due, .. }) | Err(NoImage::Refused { due, .. }) => due.as_ref().map(until),
+            Err(_) => None,
+        };
+        let again = again.into_iter().chain(due).min();
         if let Ok(Chosen { image, .. }) = &chosen
             && let Err(refusal) = guards.check_failed(image)
         {
@@ -73,16 +91,22 @@ impl Candidates {
             let kept = kept.unwrap_or_else(|| image.clone());
             return Ok((Choice::Kept(kept, refusal.to_string()), again));
         }
+        if let Ok(Chosen { image, .. }) = &chosen {
+            repository
+                .check(image)
+                .map_err(|error| Error::Failure(error.to_string()))?;
+        }
         let choice = match (chosen, before) {
-            (Ok(Chosen { image, passed_over }), Some(before)) if before.name == image.name => {
+            (Ok(Chosen { image, passed_over, .. }), Some(before)) if before.name == image.name => {
                 let rule = policy.chooser();
                 let rule = rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
                 match guards.check_downgrade(&rule, &before.tag, &image.tag) {
-                    Ok(()) => Choice::of(image, &passed_over),
-                    Err(refusal) => Choice::Kept(before, refusal.to_string()),
+                    // What is gone from the registry goes, unless nothing lower is wanted at all.
+                    Err(refusal) if is_listed || guards.refuses_downgrade => Choice::Kept(before, refusal.to_string()),
+                    _ => Choice::of(image, &passed_over),
                 }
             }
-            (Ok(Chosen { image, passed_over }), _) => Choice::of(image, &passed_over),
+            (Ok(Chosen { image, passed_over, .. }), _) => Choice::of(image, &passed_over),
             (Err(error @ NoImage::Refused { stays: true, .. }), Some(before)) => {
                 Choice::Kept(before, error.to_string())
             }

@@ -29,7 +29,7 @@ use bumpwright_kube::{ClusterError, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATIO
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
-use bumpwright_scan::repository_reference;
+use bumpwright_scan::reference_of;
 use choose::{Candidates, Choice, REFUSED};
 use error::Error;
 
@@ -130,7 +130,7 @@ impl ImagePolicies {
         let context = &self.0;
         let valid = validate(object)?;
         let (object, repository) = dereference::repository(context, &valid.policy).await?;
-        let canonical = repository_reference(&repository.spec.image)
+        let canonical = reference_of(&repository)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
             .context();
         let account = ProviderAccount::of(&repository).given();

@@ -156,6 +156,7 @@ impl Refused<'_> {
             image: self.image.clone(),
             refusal: Box::new(refusal),
             stays: true,
+            due: None,
         };
         (Err(refused), Some(waiting.again))
     }

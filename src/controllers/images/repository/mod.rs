@@ -19,7 +19,7 @@ use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
-use bumpwright_scan::{Scanned, repository_reference};
+use bumpwright_scan::{Scanned, reference_of};
 use error::Error;
 use schedule::Schedule;
 
@@ -112,7 +112,7 @@ impl ImageRepositories {
             .map_err(|error| Error::InvalidAnnotation(error.to_string()))?;
         let account = ProviderAccount::of(&repository).given();
         tokens::check_gate(self.0.shared.settings.gates, account, "spec.serviceAccountName")?;
-        let canonical = repository_reference(&repository.spec.image)
+        let canonical = reference_of(&repository)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
             .context();
         Ok((repository, canonical))

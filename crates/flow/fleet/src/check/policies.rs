@@ -6,13 +6,17 @@ use super::cluster::{Cluster, IMAGE_GROUP, name_of};
 use crate::view::FleetObject;
 use bumpwright_api::{ImagePolicy, ImageRepository, LabelSelector, ObjectName};
 use bumpwright_findings::{Finding, Rule};
+use bumpwright_policy::InvalidPolicy;
 
 /// Labels that every namespace has.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// Findings about policies whose repository is missing, or not for them.
+/// Findings about policies that are not valid, or whose repository is missing, or not for them.
 pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
     for (node, object) in cluster.of_kind(IMAGE_GROUP, "ImagePolicy") {
+        if let Some((pointer, message)) = fault(object) {
+            found.push(cluster.at(Rule::InvalidPolicy, node, object, pointer, message));
+        }
         let Some((own, name)) = repository_of(object) else {
             continue;
         };
@@ -29,6 +33,23 @@ pub(super) fn check(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
             found.push(finding.help("add the namespace's labels to spec.accessFrom of the ImageRepository"));
         }
     }
+}
+
+/// Why a policy is not valid, and where; what is still to be filled in by variables is not known.
+fn fault(object: &FleetObject) -> Option<(&'static str, String)> {
+    let policy: ImagePolicy = serde_json::from_value(object.value.clone()).ok()?;
+    let error = policy.chooser().err()?;
+    let pointer = match error {
+        InvalidPolicy::Rule(_) => "/spec/policy",
+        InvalidPolicy::Filter(_) => "/spec/filterTags/pattern",
+        InvalidPolicy::Extract(_) => "/spec/filterTags/extract",
+    };
+    let is_open = object
+        .value
+        .pointer(pointer)
+        .is_some_and(|value| value.to_string().contains("${"));
+    let is_filled = matches!(error, InvalidPolicy::Extract(_)) || !is_open;
+    is_filled.then(|| (pointer, error.to_string()))
 }
 
 /// The name of a policy, and that of its repository.
