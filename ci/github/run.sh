@@ -97,7 +97,7 @@ dry_run='' exit_code='' strict='' pull_request=''
 ! is_true dry-run "$INPUT_DRY_RUN" || dry_run=--dry-run
 ! is_true exit-code "$INPUT_EXIT_CODE" || exit_code=--exit-code
 case $INPUT_STRICT in
-    markers) strict=--strict=markers ;;
+    markers | problems) strict=--strict=$INPUT_STRICT ;;
     *) ! is_true strict "$INPUT_STRICT" || strict=--strict ;;
 esac
 case $INPUT_PULL_REQUEST in
@@ -168,7 +168,7 @@ cat "$report" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
 if is_true comment "$INPUT_COMMENT"; then
     keep_comment || warn "the comment was not written: it needs a token with 'pull-requests: write', which pull requests of forks do not get"
 fi
-[ "$code" -ne 2 ] || echo "::error title=bumpwright::$(command_text "$(jq -r '[.runs[].error // empty][0]' "$document")")"
+[ "$code" -ne 2 ] || echo "::error title=bumpwright::$(command_text "$(jq -r '[.runs[] | .error // empty, (.skips[] | select(.reason == "ScanFailed") | .message)][0]' "$document")")"
 [ "$code" -ne 3 ] || echo "::error title=bumpwright::a marker was skipped; the summary says which one and why"
 [ "$code" -ne 1 ] || echo "::error title=bumpwright::a marked field is behind; the summary says which one"
 exit "$code"

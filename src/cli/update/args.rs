@@ -188,6 +188,9 @@ pub enum Forge {
 pub enum Strict {
     /// Whatever was not edited
     All,
+    /// What went wrong: wrong markers, policies without an image, missing digests and signatures; but nothing that is held on purpose,
+    /// such as by a window, a hold, an age or a suspension
+    Problems,
     /// Markers that have to be corrected, but no images that are held, too young or not known yet
     Markers,
 }
@@ -234,7 +237,7 @@ Examples:
 Exit codes:
   0  done (with --exit-code: nothing to change)
   1  with --exit-code: something changed, or would
-  2  an error, also of only one of several automations
+  2  an error, also of only one of several automations, or of a registry that a field depends on
   3  with --strict: something was skipped
 
 Environment:

@@ -29,7 +29,7 @@ use crate::cli::places::Places;
 use crate::cli::progress::Line;
 use crate::cli::words;
 use args::{Output, Strict, Update};
-use bumpwright_edit::{Skip, unified};
+use bumpwright_edit::{Reason, Skip, unified};
 use bumpwright_update::{self as automation, Ahead, Run};
 use plan::{Planned, Step, plan};
 
@@ -170,9 +170,24 @@ fn with_notes(mut run: Run, mut notes: Vec<String>) -> Run {
     run
 }
 
-/// 2 any error > 3 with `--strict` and a skip > 1 with `--exit-code` and changes > 0.
+/// That fields depend on registries which did not answer: the skips say which, and why.
+fn unasked(run: &Run) -> Option<String> {
+    let fields = run
+        .skips
+        .iter()
+        .filter(|skip| skip.reason == Reason::ScanFailed)
+        .count();
+    let of_them = match fields {
+        0 => return None,
+        1 => "1 field was left as it is, since its image".to_owned(),
+        more => format!("{more} fields were left as they are, since their images"),
+    };
+    Some(format!("{of_them} could not be asked for (ScanFailed)"))
+}
+
+/// 2 any error, also of a registry that a field depends on > 3 with `--strict` and a skip > 1 with `--exit-code` and changes > 0.
 fn exit_code(args: &Update, runs: &[Run]) -> u8 {
-    if runs.iter().any(|run| run.error.is_some()) {
+    if runs.iter().any(|run| run.error.is_some() || unasked(run).is_some()) {
         FAILED
     } else if runs
         .iter()
@@ -192,6 +207,7 @@ fn is_refused(args: &Update, skip: &Skip) -> bool {
     match args.strict {
         None => false,
         Some(Strict::All) => !skip.reason.is_dormant(),
+        Some(Strict::Problems) => !skip.reason.is_on_purpose(),
         Some(Strict::Markers) => skip.reason.is_faulty_marker(),
     }
 }
@@ -229,10 +245,10 @@ fn show(args: &Update, runs: &[Run]) -> Result<(), String> {
         }
     }
     for run in runs {
-        if let Some(error) = &run.error {
+        for error in run.error.clone().into_iter().chain(unasked(run)) {
             match &run.automation {
                 Some(name) => complain(&format!("{name}: {error}")),
-                None => complain(error),
+                None => complain(&error),
             }
         }
     }

@@ -265,7 +265,7 @@ fn a_job_fails_as_its_inputs_say_and_still_reports() {
     );
     assert_eq!(runner.output("changed"), "true");
     runner.machine.bench.write("b.yaml", MARKED.replace("fs:app", "fs:ap"));
-    for (strict, code) in [("false", 0), ("true", 3), ("markers", 3)] {
+    for (strict, code) in [("false", 0), ("true", 3), ("problems", 3), ("markers", 3)] {
         let ran = runner.run(&[("dry-run", "true"), ("strict", strict)]);
         assert_eq!(ran.code, code, "{strict}: {}", ran.out);
         assert!(runner.summary().contains("UnknownPolicy"), "{}", runner.summary());
