@@ -87,7 +87,8 @@ impl Rule {
             Self::Semver(constraint) => {
                 // What has a variant behind it, such as `21.0.2_13-jre-alpine`, is an image's: the order of such tags says nothing.
                 let is_variant = |version: &String| version.rsplit('+').next().is_some_and(|last| last.contains('-'));
-                let chart = version_of_tag(value).filter(|version| of_charts && !is_variant(version));
+                let chart = of_charts.then(|| version_of_tag(value)).flatten();
+                let chart = chart.filter(|version| !is_variant(version));
                 let version = read_version(value).or_else(|error| match chart {
                     Some(version) => read_version(&version),
                     None => Err(error),
