@@ -51,7 +51,7 @@ fn variables_are_checked_against_the_keys_that_operators_are_told() {
         sealed.to_owned(),
         copied.to_owned(),
     ] {
-        assert_eq!(told(&with_variables(&maker)), [typo.clone()], "{maker}");
+        assert_eq!(told(&with_variables(&maker)), std::slice::from_ref(&typo), "{maker}");
     }
     // Where the vault only knows the keys, one note has all variables.
     let open = |maker: &str| {

@@ -21,7 +21,7 @@ pub fn is_signed(bytes: &[u8]) -> bool {
 fn of_document(document: &Value) -> bool {
     let own = document.get("sops");
     let text = |key: &str| own.and_then(|sops| sops.get(key)).and_then(Value::scalar);
-    text("mac").is_some() && !text("mac_only_encrypted").is_some_and(|(text, _)| text == "true")
+    text("mac").is_some() && text("mac_only_encrypted").is_none_or(|(text, _)| text != "true")
 }
 
 /// `.env`: `sops_mac=…`; INI: `mac = …` in the section `[sops]`.

@@ -23,14 +23,12 @@ pub enum ApplyError {
     EncryptedObject(String),
     /// A Secret has a value that SOPS encrypted and nothing has decrypted.
     #[error(
-        "{subject}: {field} holds what SOPS encrypted, and nothing decrypts it: {why}; if another program does, set the \
+        "{field} holds what SOPS encrypted, and nothing decrypts it: {why}; if another program does, set the \
          annotation kustomize.toolkit.fluxcd.io/decrypt: Disabled"
     )]
     Ciphertext {
-        /// The Secret.
-        subject: Box<str>,
-        /// The field, such as `data.password`.
-        field: Box<str>,
+        /// The Secret and its field, such as `Secret/apps/web: data.password`.
+        field: String,
         /// Why nothing has decrypted it.
         why: &'static str,
     },

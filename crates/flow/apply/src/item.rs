@@ -115,8 +115,7 @@ fn refuse_ciphertext(object: &Value) -> Result<(), ApplyError> {
         }
     };
     Err(ApplyError::Ciphertext {
-        subject: subject().into(),
-        field: field.into(),
+        field: format!("{}: {field}", subject()),
         why,
     })
 }
