@@ -99,7 +99,7 @@ pub(crate) fn at_path<'o>(object: &'o Json, path: &str) -> Option<&'o Json> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
     use base64::Engine as _;
