@@ -152,7 +152,7 @@ fn what_is_almost_a_marker_is_told_and_prose_is_not() {
     assert_eq!((code, skips(&run).as_slice()), (3, &told.map(str::to_owned)[..]));
     let list = bench.ok(&["markers"]).out;
     for line in [
-        "a.yaml:4:44  skipped: NotAScalar",
+        "a.yaml:4:37  skipped: NotAScalar",
         "a.yaml:5:11  skipped: MalformedMarker",
         ".bumpwright.yml:1:1  skipped: UnmatchedRule",
     ] {

@@ -501,9 +501,9 @@ fn secrets_of_the_manifests_open_the_registry() {
     let by_account = "  serviceAccountName: puller\n  certSecretRef: {name: certs}\n";
     assert_eq!(run(by_account), (1, String::new()));
     let (code, message) = run("  certSecretRef: {name: certs}\n");
-    assert!(code == 0 && message.contains("UNAUTHORIZED"), "{code} {message}");
+    assert!(code == 2 && message.contains("UNAUTHORIZED"), "{code} {message}");
     let (code, message) = run("  secretRef: {name: pull}\n");
-    assert!(code == 0 && message.contains("TLS"), "{code} {message}");
+    assert!(code == 2 && message.contains("TLS"), "{code} {message}");
     let (code, message) = run("  certSecretRef: {name: nowhere}\n");
     assert!(
         code == 0 && message.contains("secret 'fs/nowhere' not found"),

@@ -253,6 +253,8 @@ const OTHERS: &[&str] = &[
     "KUSTOMIZE_PLUGIN_CONFIG_ROOT",
     "KUSTOMIZE_PLUGIN_CONFIG_STRING",
     "LC_ALL",
+    "NAME_INVALID",
+    "NAME_UNKNOWN",
     "NUM_FLOAT",
     "NUM_INT",
     "NUM_UINT",

@@ -151,7 +151,7 @@ fn more(value: &str) -> Option<&'static str> {
 /// Whether a text has no other special characters than a tag has that is no image's: tags of Git repositories have more.
 fn is_as_odd(value: &str, tag: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
-    let begins = value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let begins = value.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || tag.starts_with(c));
     begins && !tag.is_empty() && value.chars().all(|c| is_plain(c) || tag.contains(c))
 }
 
