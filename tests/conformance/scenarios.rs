@@ -37,7 +37,7 @@ const BY_DECISION: &[(&str, &str)] = &[
     ),
     ("kind-list", "kind: List"),
     ("legacy-v1beta2-updated", "C32"),
-    ("marker-no-digest", ":digest without a digest"),
+    ("marker-no-digest", "tag and digest"),
     ("push-branch-again", "C30"),
     ("push-branch-main-moves", "C30"),
     ("push-branch-unrelated", "C30"),
@@ -101,6 +101,14 @@ const DECISIONS: &[Decision] = &[
         name: "kyaml annotations, kyaml limits",
         parts: &["log", "pushes", "refs", "status", "values", "last push"],
         concerns: |facts| facts.text.contains("config.kubernetes.io/") || facts.text.contains("%YAML"),
+    },
+    Decision {
+        name: "tag and digest",
+        parts: &["values"],
+        concerns: |facts| {
+            let is_marked = |part: &str| facts.text.contains(&format!(":{part}\"}}"));
+            is_marked("tag") && is_marked("digest") && !facts.text.contains("digestReflectionPolicy")
+        },
     },
     Decision {
         name: "push options unsupported",

@@ -134,7 +134,8 @@ fn content(value: &str) -> Content {
 
 /// What is in no image, in words.
 fn more(value: &str) -> Option<&'static str> {
-    let is_known = |c: char| c.is_ascii_alphanumeric() || "._-/:@+".contains(c);
+    // A word with quotes in it stands for an image as any other does: nothing of it is lost.
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "._-/:@+'\"".contains(c);
     Some(match value {
         _ if value.contains("ENC[") => "an encrypted value",
         _ if value.contains("://") => "an address with a scheme",

@@ -170,7 +170,7 @@ fn value(site: &Site, part: Part, image: &LatestRef) -> Result<String, (Reason, 
         digest.ok_or_else(|| (Reason::NoDigest, no_digest(site)))
     };
     Ok(match part {
-        Part::Reference if image.check().is_err() => {
+        Part::Reference if image.digest.is_none() && image.check().is_err() => {
             let policy = &site.setter.policy;
             let message = format!(
                 "{image} is a version that no image has; a field for the version alone is marked with {}:{}:tag",
