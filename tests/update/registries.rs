@@ -506,7 +506,7 @@ fn secrets_of_the_manifests_open_the_registry() {
     assert!(code == 2 && message.contains("TLS"), "{code} {message}");
     let (code, message) = run("  certSecretRef: {name: nowhere}\n");
     assert!(
-        code == 0 && message.contains("secret 'fs/nowhere' not found"),
+        code == 2 && message.contains("secret 'fs/nowhere' not found"),
         "{code} {message}"
     );
 }
