@@ -1,6 +1,8 @@
 //! What a field holds, and whether its marker writes the same kind of thing: what is more than that would be lost, and what was
 //! made of it would be broken.
 
+use std::borrow::Cow;
+
 use super::model::Part;
 use super::site::{Site, Spelling};
 use super::versions;
@@ -46,11 +48,10 @@ fn in_words(part: Part) -> &'static str {
 }
 
 fn misfit(site: &Site, image: &LatestRef) -> Option<(&'static str, String)> {
-    let unescaped = versions::unescaped(&site.value);
     let old = match site.setter.part {
         // A version in an address is escaped.
-        Part::Tag => &unescaped,
-        _ => &site.value,
+        Part::Tag => versions::unescaped(&site.value),
+        _ => Cow::Borrowed(site.value.as_str()),
     };
     let value = old.trim_end_matches(['\n', '\r']);
     let is_null = matches!(site.spelling, Spelling::Plain { .. }) && matches!(value, "~" | "null" | "Null" | "NULL");

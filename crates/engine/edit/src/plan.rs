@@ -151,7 +151,9 @@ fn outcome(site: &Site, images: &dyn Images, refused: &Refused<'_>) -> Outcome {
     if new == site.value {
         return Ok(None);
     }
-    if let Some(message) = mismatch(site, image).filter(|_| !images.overwrites()) {
+    if !images.overwrites()
+        && let Some(message) = mismatch(site, image)
+    {
         return Err((Reason::Mismatch, message));
     }
     if !fits(site, &new) {

@@ -2,6 +2,8 @@
 //! Fields with a version have the one, fields with a tag the other, whichever of them a policy has. In the query of an address a `+` is a
 //! blank, so that it is `%2B` there.
 
+use std::borrow::Cow;
+
 use super::model::DocumentId;
 use super::site::Site;
 use bumpwright_policy::{tag_of_version, version_of_tag};
@@ -38,15 +40,18 @@ const ESCAPES: [(char, &str); 6] = [
     ('@', "%40"),
 ];
 
-/// The version that a field has.
-pub(super) fn unescaped(value: &str) -> String {
+/// The version that a field has. Nearly all have nothing escaped, and each field of each run comes by here.
+pub(super) fn unescaped(value: &str) -> Cow<'_, str> {
+    if !value.contains('%') {
+        return Cow::Borrowed(value);
+    }
     let mut text = value.to_owned();
     for (c, escape) in ESCAPES.iter().rev() {
         text = text
             .replace(escape, &c.to_string())
             .replace(&escape.to_ascii_lowercase(), &c.to_string());
     }
-    text
+    Cow::Owned(text)
 }
 
 /// Whether a place of a text is in the query of an address.
