@@ -39,8 +39,10 @@ impl UnknownGroup {
     /// What is wrong with an extraction, if anything is.
     fn of(spec: &FilterSpec, pattern: &Regexp) -> Option<Self> {
         let named = pattern.groups_of(spec.extract.as_bytes());
-        let what = match named.iter().find(|(_, is_known)| !is_known) {
-            Some((name, _)) => format!(
+        let unknown = named.iter().find(|(_, is_known)| !is_known);
+        let unknown = unknown.map(|(name, _)| name.as_str());
+        let what = match unknown {
+            Some(name) => format!(
                 "extract '{}': the pattern '{}' has no group {name}",
                 spec.extract, spec.pattern
             ),
@@ -50,10 +52,6 @@ impl UnknownGroup {
             ),
             None => return None,
         };
-        let unknown = named
-            .iter()
-            .find(|(_, is_known)| !is_known)
-            .map(|(name, _)| name.as_str());
         let ways = ways(pattern.subexp_names(), unknown.unwrap_or(&spec.extract));
         Some(Self { what, ways })
     }
@@ -70,20 +68,14 @@ fn ways(groups: &[String], name: &str) -> String {
         .map(|(number, group)| of_number(number, group))
         .collect();
     let is_start = |group: &&String| !group.is_empty() && name.starts_with(group.as_str());
-    if let Some(start) = groups.iter().filter(is_start).max_by_key(|group| group.len())
-        && let Some(rest) = name.strip_prefix(start.as_str()).filter(|rest| !rest.is_empty())
-    {
-        return format!(
-            "a name is as long as it can be: write ${{{start}}}{rest} for the group {start} and {rest:?} behind it"
-        );
-    }
+    let named = groups.iter().filter(is_start).max_by_key(|group| group.len());
     let digits = name.chars().take_while(char::is_ascii_digit).count();
-    if let Some((number, rest)) = name
-        .split_at_checked(digits)
-        .filter(|(_, rest)| digits > 0 && !rest.is_empty())
-    {
+    // A group at the beginning, by its name or its number, with more behind it.
+    let ends = [named.map_or(0, |group| group.len()), digits];
+    let mut parts = ends.into_iter().filter_map(|end| name.split_at_checked(end));
+    if let Some((group, rest)) = parts.find(|(group, rest)| !group.is_empty() && !rest.is_empty()) {
         return format!(
-            "a name is as long as it can be: write ${{{number}}}{rest} for the group {number} and {rest:?} behind it"
+            "a name is as long as it can be: write ${{{group}}}{rest} for the group {group} and {rest:?} behind it"
         );
     }
     match known.as_slice() {
