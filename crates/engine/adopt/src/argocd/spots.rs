@@ -38,8 +38,11 @@ impl<'f> Spot<'f> {
 
     /// Fields of a mapping.
     pub(super) fn of(file: usize, fields: Vec<(&'f Node, Part)>) -> Self {
-        let find = |wanted: Part| fields.iter().find(|(_, part)| *part == wanted).map(|(node, _)| *node);
-        let (tag, pin) = (find(Part::Tag), find(Part::Digest));
+        let find = |wanted: fn(Part) -> bool| fields.iter().find(|(_, part)| wanted(*part)).map(|(node, _)| *node);
+        let (tag, pin) = (
+            find(|part| matches!(part, Part::Tag | Part::TagDigest)),
+            find(|part| part == Part::Digest),
+        );
         Self { file, fields, tag, pin }
     }
 
@@ -60,6 +63,11 @@ impl<'f> Spot<'f> {
         !whole && self.tag.and_then(Node::text).is_some_and(|text| text.contains('@'))
     }
 
+    /// Whether the field for the tag gets the digest, too.
+    fn takes_both(&self) -> bool {
+        self.fields.iter().any(|(_, part)| *part == Part::TagDigest)
+    }
+
     /// The fields that get markers, if the image is written there as argocd-image-updater did.
     ///
     /// # Errors
@@ -75,9 +83,10 @@ impl<'f> Spot<'f> {
         }
         let at = self.tag.unwrap_or(first);
         match (digest, self.tag, self.pin) {
+            (true, Some(_), None) if self.takes_both() => Ok(self.fields.clone()),
             (_, Some(tag), _) if self.is_pinned() => Err((
                 tag,
-                "a digest is behind the tag: write it into a field of its own, then run again",
+                "the digest behind the tag would keep the old image: remove it, then run again",
             )),
             (true, _, None) => Err((at, "write digest with the one of now below it, then run again")),
             (false, None, _) => Err((at, "write newTag with the version of now below it, then run again")),

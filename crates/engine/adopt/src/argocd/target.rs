@@ -138,6 +138,14 @@ impl<'n> Target<'_, 'n> {
 
     // -- Helm
 
+    /// What argocd-image-updater writes into a parameter for the tag: with the digest strategy both.
+    fn part_of_tag(&self) -> Part {
+        match self.digest {
+            true => Part::TagDigest,
+            false => Part::Tag,
+        }
+    }
+
     fn helm(&self, draft: &Draft<'n>, source: Source<'n>) -> Result<Found<'n>, String> {
         let told = |told: &Option<Told<String>>| told.as_ref().map(|told| told.value.clone());
         if let Some(spec) = told(&self.image.helm_spec) {
@@ -149,15 +157,7 @@ impl<'n> Target<'_, 'n> {
         let name = told(&self.image.helm_name).unwrap_or_else(|| "image.name".to_owned());
         let found = self.value(draft, source, &tag)?;
         let field = found.ok_or_else(|| self.missing(draft, source, &tag))?;
-        if self.digest {
-            let place = draft.place(field.0, field.1);
-            return Err(format!(
-                "{place}: argocd-image-updater writes TAG@DIGEST into {tag}, and no marker writes both without the image's name; have one \
-                 field for the whole image, or one for the digest with the marker {}:digest beside the tag",
-                marker(self.policy)
-            ));
-        }
-        let mut parts = vec![(field.1, Part::Tag)];
+        let mut parts = vec![(field.1, self.part_of_tag())];
         if let Some(sibling) = tag.rsplit_once('.').map(|(parent, _)| format!("{parent}.digest"))
             && let Some((file, node)) = self.value(draft, source, &sibling)?
             && node.text().is_some_and(|text| !text.is_empty())
@@ -432,9 +432,12 @@ impl<'n> Target<'_, 'n> {
             }
             None => {}
         }
-        parts.extend(item.field("newTag").map(|node| (node, Part::Tag)));
+        parts.extend(
+            item.field("newTag")
+                .map(|node| (node, Part::of_tag(node.text().unwrap_or_default()))),
+        );
         parts.extend(item.field("digest").map(|node| (node, Part::Digest)));
-        match parts.iter().any(|(_, part)| matches!(part, Part::Tag | Part::Digest)) {
+        match parts.iter().any(|(_, part)| *part != Part::Name) {
             true => Ok(Spot::of(file, parts)),
             false if self.digest => Err(format!(
                 "{place}: write digest with the one of now below it, then run again"
@@ -476,9 +479,10 @@ impl<'n> Target<'_, 'n> {
         }
         if let Some(tag) = &image.plugin_tag {
             let (file, node) = find(tag)?;
-            found.spots.push(Spot::of(file, vec![(node, Part::Tag)]));
+            found.spots.push(Spot::of(file, vec![(node, self.part_of_tag())]));
         }
-        match found.spots.is_empty() || self.digest {
+        let has_tag = found.spots.iter().any(|spot| spot.tag.is_some());
+        match found.spots.is_empty() || (self.digest && !has_tag) {
             true => Err("the variables of the plugin have no field that a marker could write it to; name one for the whole image".to_owned()),
             false => Ok(found),
         }

@@ -131,16 +131,6 @@ fn fields_that_cannot_be_marked_are_left() {
             vec![
                 "image-list: web=acme/web:latest",
                 "web.update-strategy: digest",
-                "write-back-target: helmvalues",
-            ],
-            "apps/web/values.yaml",
-            VALUES,
-            "TAG@DIGEST into image.tag",
-        ),
-        (
-            vec![
-                "image-list: web=acme/web:latest",
-                "web.update-strategy: digest",
                 "write-back-target: kustomization",
             ],
             "apps/web/kustomization.yaml",
@@ -219,6 +209,57 @@ fn a_tag_without_its_digest_is_left() {
     ] {
         is_left(&annotations, path, text, why);
     }
+}
+
+/// argocd-image-updater writes `TAG@DIGEST` into the field for a tag with the digest strategy, and so does the marker.
+#[test]
+fn tag_and_digest_in_one_field_get_one_marker() {
+    let digest = "web.update-strategy: digest";
+    let list = "image-list: web=acme/web:latest";
+    let pinned = "latest@sha256:4f8c2b7a";
+    for (annotations, path, text, field) in [
+        // As Helm's parameter, with a digest or before the first one.
+        (
+            vec![list, digest, "write-back-target: helmvalues"],
+            "apps/web/values.yaml",
+            format!("image:\n  tag: {pinned}\n"),
+            format!("  tag: {pinned}"),
+        ),
+        (
+            vec![list, digest, "write-back-target: helmvalues"],
+            "apps/web/values.yaml",
+            "image:\n  tag: latest\n".to_owned(),
+            "  tag: latest".to_owned(),
+        ),
+        (
+            vec![list, digest, "write-back-target: kustomization"],
+            "apps/web/kustomization.yaml",
+            format!("images:\n- name: acme/web\n  newTag: {pinned}\n"),
+            format!("  newTag: {pinned}"),
+        ),
+        (
+            vec![list, digest],
+            "apps/web/pod.yaml",
+            format!("side:\n  repository: acme/web\n  tag: {pinned}\n"),
+            format!("  tag: {pinned}"),
+        ),
+    ] {
+        let files = [
+            file("web.yaml", &application("web", &annotations, SOURCE)),
+            file(path, &text),
+        ];
+        let adoption = adopted(&files);
+        assert_eq!(remarks(&adoption, Weight::Left), [""; 0], "{annotations:?} {text}");
+        let new = new(&adoption, &files, path);
+        let marked = format!("{field} # {{\"$imagepolicy\": \"argocd:web:tag@digest\"}}\n");
+        assert!(new.contains(&marked), "{new}");
+        assert!(adoption.manifests.contains("digestReflectionPolicy: Always"));
+    }
+    // Another strategy writes tags alone, and would lose the digest.
+    let semver = ["image-list: web=acme/web:1.x", "write-back-target: helmvalues"];
+    let why = "apps/web/values.yaml:2:8: the digest behind the tag would keep the old image";
+    let text = "image:\n  tag: 1.0.0@sha256:4f8c2b7a\n";
+    is_left(&semver, "apps/web/values.yaml", text, why);
 }
 
 /// A registry in a field of its own stays as it is: only the tag changes.

@@ -40,6 +40,42 @@ spec:
       useAnnotations: true
 ";
 
+/// The variable of a plugin for a tag gets the digest, too, with the digest strategy.
+#[test]
+fn a_variable_of_a_plugin_gets_tag_and_digest() {
+    let updater = "\
+apiVersion: argocd-image-updater.argoproj.io/v1alpha1
+kind: ImageUpdater
+metadata:
+  name: all
+  namespace: argocd
+spec:
+  writeBackConfig:
+    method: git
+  applicationRefs:
+    - namePattern: web
+      images:
+        - alias: web
+          imageName: acme/web:latest
+          commonUpdateSettings:
+            updateStrategy: digest
+          manifestTargets:
+            plugin: {tag: TAG}
+";
+    let source = format!("{SOURCE}    plugin:\n      env:\n      - name: TAG\n        value: latest\n");
+    let files = [
+        file("updater.yaml", updater),
+        file("web.yaml", &application("web", &[], &source)),
+    ];
+    let adoption = adopted(&files);
+    assert_eq!(remarks(&adoption, Weight::Left), [""; 0]);
+    let new = new(&adoption, &files, "web.yaml");
+    assert!(
+        new.contains("value: latest # {\"$imagepolicy\": \"argocd:web:tag@digest\"}"),
+        "{new}"
+    );
+}
+
 #[test]
 fn image_updaters_say_it_for_the_applications_that_they_fit() {
     let labelled =
