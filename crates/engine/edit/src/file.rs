@@ -200,45 +200,62 @@ pub fn may_be_marked(kind: FileKind, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the bytes may contain a marker: a search for `$imagepolicy` in quotes, and for what is almost that in a comment. A file without it
+/// Whether the bytes may contain a marker: one search, for `$imagepolicy` in quotes and for what is almost that in a comment. A file without it
 /// has neither sites nor skips.
 ///
 /// Single quotes are accepted, too, so that a marker with them is reported.
 pub fn looks_marked(bytes: &[u8]) -> bool {
-    keys(bytes, b"\"'").next().is_some() || almost_keys(bytes).next().is_some()
+    names(bytes).any(|start| key_at(bytes, start, b"\"'").is_some() || is_almost_key(bytes, start))
 }
 
 /// The longest text between the `#` of a comment and a key.
 const NEAR: usize = 16;
 
+/// The length of `imagepolicy`.
+const NAME: usize = "imagepolicy".len();
+
 /// The offsets of keys in comments that are almost `"$imagepolicy"`: in other letters, without `$`, or without quotes.
 pub(super) fn almost_keys(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    let small = memmem::find_iter(bytes, b"magepolicy");
-    let large = memmem::find_iter(bytes, b"magePolicy");
-    small.chain(large).filter_map(|at| {
-        let start = at
-            .checked_sub(1)
-            .filter(|start| matches!(bytes.get(*start), Some(b'i' | b'I')))?;
-        let before = bytes.get(start.saturating_sub(NEAR)..start)?;
-        let hash = before.iter().rposition(|byte| *byte == b'#')?;
-        let opening = before.get(hash + 1..)?;
-        let is_opening = opening.iter().all(|byte| b" \t{\"'$\\".contains(byte));
-        let rest = bytes.get(at + b"magepolicy".len()..)?;
-        let closing = rest.iter().position(|byte| !b"\"'\\ \t".contains(byte))?;
-        // A word and a colon is prose.
-        let is_key = opening.iter().any(|byte| b"{\"'$".contains(byte)) && rest.get(closing) == Some(&b':');
-        (is_opening && is_key).then_some(start)
-    })
+    names(bytes).filter(|start| is_almost_key(bytes, *start))
 }
 
 /// The offsets of `$imagepolicy` in one of the `quotes`, including the opening quote.
 pub(super) fn keys<'a>(bytes: &'a [u8], quotes: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-    const KEY: &[u8] = b"$imagepolicy";
-    memmem::find_iter(bytes, KEY).filter_map(move |at| {
-        let open = at.checked_sub(1)?;
-        let quote = bytes.get(open)?;
-        (quotes.contains(quote) && bytes.get(at + KEY.len()) == Some(quote)).then_some(open)
+    names(bytes).filter_map(move |start| key_at(bytes, start, quotes))
+}
+
+/// The offsets of `imagepolicy`, and of what differs from it in the case of `i` and `p`. The end of it is searched for, which all spellings
+/// share, and which is rarer in manifests than `image`.
+fn names(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    const END: &[u8] = b"olicy";
+    memmem::find_iter(bytes, END).filter_map(|at| {
+        let start = (at + END.len()).checked_sub(NAME)?;
+        matches!(
+            bytes.get(start..at)?,
+            [b'i' | b'I', b'm', b'a', b'g', b'e', b'p' | b'P']
+        )
+        .then_some(start)
     })
+}
+
+fn key_at(bytes: &[u8], start: usize, quotes: &[u8]) -> Option<usize> {
+    let open = start.checked_sub(2)?;
+    let (quote, rest) = bytes.get(open..)?.split_first()?;
+    (rest.starts_with(b"$imagepolicy") && quotes.contains(quote) && bytes.get(start + NAME) == Some(quote))
+        .then_some(open)
+}
+
+fn is_almost_key(bytes: &[u8], start: usize) -> bool {
+    let before = bytes.get(start.saturating_sub(NEAR)..start).unwrap_or_default();
+    let rest = bytes.get(start + NAME..).unwrap_or_default();
+    let Some(hash) = before.iter().rposition(|byte| *byte == b'#') else {
+        return false;
+    };
+    let opening = before.get(hash + 1..).unwrap_or_default();
+    let is_opening = opening.iter().all(|byte| b" \t{\"'$\\".contains(byte));
+    let behind = rest.iter().find(|byte| !b"\"'\\ \t".contains(byte));
+    // A word and a colon is prose.
+    is_opening && opening.iter().any(|byte| b"{\"'$".contains(byte)) && behind == Some(&b':')
 }
 
 #[cfg(test)]
