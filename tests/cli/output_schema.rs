@@ -73,7 +73,15 @@ fn of_folder() -> Vec<Value> {
     let committed = bench.json(&[&commit[..], &AUTHOR].concat()).1;
     let (code, error) = bench.json(&["update", "-f", "p.yaml", "absent", "--offline"]);
     assert_eq!(code, 2, "{error:#}");
-    vec![preview, committed, error]
+    // A digest that a whole image loses is told.
+    let pinned = "image: ghcr.io/o/app:1.0.0@sha256:0a # {\"$imagepolicy\": \"fs:app\"}\n";
+    bench.write("pinned/a.yaml", pinned);
+    let noted = bench
+        .json(&["update", "-f", "p.yaml", "pinned", "--offline", "--dry-run"])
+        .1;
+    let note = noted["runs"][0]["notes"][0].as_str().unwrap_or_default();
+    assert!(note.contains("digest"), "{noted:#}");
+    vec![preview, committed, error, noted]
 }
 
 /// With a pull request at a forge: planned, opened, and unchanged.

@@ -24,6 +24,8 @@ struct RunView<'a> {
     impact: Option<&'a Impact>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request: Option<PullRequestView<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
     error: Option<&'a str>,
 }
 
@@ -98,6 +100,7 @@ fn run(run: &Run) -> RunView<'_> {
         pushes: run.pushes.iter().map(push).collect(),
         impact: run.impact.as_ref(),
         pull_request: run.pull_request.as_ref().map(pull_request),
+        notes: &run.notes,
         error: run.error.as_deref(),
     }
 }
