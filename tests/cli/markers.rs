@@ -312,7 +312,8 @@ fn fleet_check_tells_what_no_marker_is_and_leaves_prose_alone() {
         kustomization("fleet", "./clusters/prod") + &kustomization("apps", "./apps") + source,
     );
     bench.write("clusters/prod/images.yaml", images);
-    bench.write("apps/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata:\n  a: x # {\"$imagePolicy\": \"flux-system:web\"}\n");
+    bench.write("apps/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata:\n  a: x # {\"$imagePolicy\": \"flux-system:web\"}\n  \
+                 b: --image=ghcr.io/acme/web:1 # {\"$imagepolicy\": \"flux-system:web\"}\n");
     bench.write(
         "apps/kustomization.yaml",
         "resources: [config.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: replace\n      path: /data/a\n      value: \
@@ -320,6 +321,9 @@ fn fleet_check_tells_what_no_marker_is_and_leaves_prose_alone() {
     );
     bench.write(".bumpwright.yml", "rules: []\n");
     bench.write("apps/rules/.bumpwright.yaml", "rules: []\n");
+    let list = bench.ok(&["markers"]).out;
+    let mismatch = "apps/config.yaml:6:6  skipped: Mismatch: the field holds a flag, which the whole image of flux-system:web would replace";
+    assert!(list.contains(mismatch), "{list}");
     let (code, document) = bench.json(&["fleet", "check", "--offline", "clusters/prod"]);
     let findings = document["findings"].as_array().unwrap().iter();
     let findings: Vec<String> = findings
@@ -335,6 +339,7 @@ fn fleet_check_tells_what_no_marker_is_and_leaves_prose_alone() {
     for place in [
         ".bumpwright.yml:1 unmatched-rule",
         "apps/config.yaml:5 unknown-policy",
+        "apps/config.yaml:6 unknown-policy",
         "apps/kustomization.yaml:7 unknown-policy",
         "apps/rules/.bumpwright.yaml:1 unmatched-rule",
     ] {

@@ -10,7 +10,7 @@ use crate::cli::console::{cannot_print, complain, print, print_styled};
 use crate::cli::files::find;
 use crate::cli::markers::args::PlaceFlags;
 use crate::cli::words;
-use bumpwright_edit::{FileKind, Formats, Reason, Site, kind_of};
+use bumpwright_edit::{FileKind, Formats, LocalSkip, Reason, Site, kind_of};
 use bumpwright_rules::Rules;
 use bumpwright_update::rules_above;
 
@@ -70,6 +70,7 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
 impl Row {
     fn of(path: &str, site: Site, rules: Option<&Rules>) -> Self {
         let rule = site.rule.as_ref().and_then(|by| rules?.rules().get(by.number));
+        let mismatch = LocalSkip::of_mismatch(&site);
         Self {
             path: path.to_owned(),
             line: site.line,
@@ -79,7 +80,7 @@ impl Row {
             value: site.value,
             rule: rule.map(|rule| format!("{}:{}:{}", rule.source, rule.line, rule.column)),
             image: site.rule.and_then(|by| by.image),
-            skip: None,
+            skip: mismatch.map(|skip| (skip.reason, skip.message)),
         }
     }
 

@@ -29,12 +29,27 @@ enum Content {
 
 /// Why a field does not fit its marker: what it holds, and the way out.
 pub(super) fn mismatch(site: &Site, image: &LatestRef) -> Option<String> {
-    let (found, way) = misfit(site, image)?;
+    misfit(site, image).map(|(found, way)| told(site, found, &way))
+}
+
+/// Why a field does not fit its marker, whatever image its policy chooses.
+pub(super) fn certain_mismatch(site: &Site) -> Option<String> {
+    // No field holds the name of this image, and tags of Git have such characters.
+    let any = LatestRef {
+        name: String::new(),
+        tag: "a/b@1".to_owned(),
+        digest: None,
+    };
+    let (found, way) = misfit(site, &any)?;
+    Some(told(site, found, &way))
+}
+
+fn told(site: &Site, found: &str, way: &str) -> String {
     let (setter, part) = (&site.setter, in_words(site.setter.part));
-    Some(format!(
+    format!(
         "the field holds {found}, which {part} of {setter} would replace; {way}, or have it overwritten as Flux does (--overwrite-mismatches, \
          feature gate OverwriteMismatches)"
-    ))
+    )
 }
 
 fn in_words(part: Part) -> &'static str {
@@ -208,6 +223,34 @@ mod tests {
         let mut site = Site::verbatim(setter, value, 0..value.len(), (1, 1));
         site.key = key.to_owned();
         site
+    }
+
+    #[test]
+    fn what_fits_no_image_is_known_without_one() {
+        use Part::{Digest, Name, Reference, Tag};
+        for (part, key, value) in [
+            (Reference, "image", "1.0.0"),
+            (Reference, "arg", "--image=web:1"),
+            (Reference, "url", "oci://ghcr.io/acme/web"),
+            (Tag, "tag", "ghcr.io/acme/web:1.0.0"),
+            (Tag, "tag", "${TAG:=1.0.0}"),
+            (Tag, "url", "https://example.com/x?ref=v1"),
+            (Name, "name", "1.0.0"),
+            (Digest, "digest", "1.0.0"),
+        ] {
+            assert!(certain_mismatch(&site(part, key, value)).is_some(), "{part:?} {value}");
+        }
+        for (part, key, value) in [
+            (Reference, "image", "web"),
+            (Reference, "image", "ghcr.io/acme/web:1.0.0"),
+            (Tag, "tag", "app/v1.1.0"),
+            (Tag, "tag", "app@1.1.0"),
+            (Tag, "version", "1.0.1+up2.0.1"),
+            (Tag, "tag", "web"),
+            (Name, "name", "web"),
+        ] {
+            assert_eq!(certain_mismatch(&site(part, key, value)), None, "{part:?} {value}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::content::certain_mismatch;
 use super::file::{FileKind, Format, OTHER_LIMIT, RULE_FILE, YAML_LIMIT, keys, may_be_marked};
 use super::formats;
 use super::model::Reason;
@@ -51,6 +52,13 @@ impl LocalSkip {
     pub fn of_rule_file() -> Self {
         let message = format!("rules are followed in {RULE_FILE} at the root of the repository only; move them there");
         Self::new((1, 1), Reason::UnmatchedRule, message)
+    }
+
+    /// That of a field which does not fit its marker, whatever image its policy chooses.
+    #[must_use]
+    pub fn of_mismatch(site: &Site) -> Option<Self> {
+        let message = certain_mismatch(site)?;
+        Some(Self::new((site.line, site.column), Reason::Mismatch, message))
     }
 
     pub(super) fn new((line, column): (usize, usize), reason: Reason, message: String) -> Self {

@@ -125,9 +125,10 @@ fn of_file(tree: &dyn Tree, path: &str) -> Option<MarkedFile> {
     };
     if is_marked {
         let scan = scan(FileKind::Yaml, &bytes);
+        file.skips = scan.skips;
+        file.skips.extend(scan.sites.iter().filter_map(LocalSkip::of_mismatch));
         let setters = scan.sites.into_iter().map(|site| (site.line, site.column, site.setter));
         file.setters = setters.collect();
-        file.skips = scan.skips;
     }
     Some(file)
 }
@@ -195,6 +196,7 @@ pub(super) fn suggestion(policies: &BTreeSet<ObjectName>, name: &ObjectName) -> 
 fn of_skip(file: &MarkedFile, skip: &LocalSkip) -> Option<Finding> {
     let (rule, severity) = match skip.reason {
         Reason::MalformedMarker | Reason::NotAScalar => (Rule::UnknownPolicy, Severity::Error),
+        Reason::Mismatch => (Rule::UnknownPolicy, Severity::Warning),
         Reason::Unparsable => (Rule::InvalidManifest, Severity::Warning),
         _ => return None,
     };
