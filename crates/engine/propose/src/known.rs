@@ -46,6 +46,21 @@ impl Known {
         self.repositories(namespace).find(|one| listing.is_of(one))
     }
 
+    /// Policies of the image that can choose nothing, with the reason.
+    pub(crate) fn faults(&self, listing: &Listing) -> Vec<String> {
+        let repositories: Vec<ObjectName> = self.of_listing(listing).collect();
+        let own =
+            (self.policies.iter()).filter(|policy| policy.repository().is_some_and(|one| repositories.contains(&one)));
+        own.filter_map(|policy| {
+            let error = policy.chooser().err()?;
+            Some(format!(
+                "ImagePolicy {} is passed over, as it chooses nothing: {error}",
+                policy.policy_name()
+            ))
+        })
+        .collect()
+    }
+
     /// A policy of the image that takes the tag in use, and chooses one that is not older; and that one. The namespace is empty where none
     /// is written.
     pub(crate) fn policy(

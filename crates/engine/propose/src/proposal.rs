@@ -155,6 +155,7 @@ impl Draft<'_> {
     }
 
     fn image(&mut self, listing: &Listing, uses: &[Use], tags: &[String]) {
+        self.proposal.notes.extend(self.survey.known.faults(listing));
         let mut streams: Vec<Stream<'_>> = Vec::new();
         let mut by_tag: BTreeMap<(&str, bool), Vec<&Use>> = BTreeMap::new();
         for one in uses {

@@ -353,3 +353,27 @@ fn hostile_values_reach_no_manifest() {
     );
     assert_eq!(proposal.policies.len(), 1);
 }
+
+/// A policy that chooses nothing is no reason to have none, and is told.
+#[test]
+fn a_policy_that_chooses_nothing_is_told() {
+    let objects = "apiVersion: image.toolkit.fluxcd.io/v1\nkind: ImageRepository\nmetadata: {name: web, namespace: flux-system}\nspec: {image: \
+                   ghcr.io/acme/web, interval: 5m}\n---\napiVersion: image.toolkit.fluxcd.io/v1\nkind: ImagePolicy\nmetadata: {name: web, \
+                   namespace: flux-system}\nspec:\n  imageRepositoryRef: {name: web}\n  filterTags: {pattern: '^v(?P<v>.*)$', extract: $vx}\n  \
+                   policy: {semver: {range: '*'}}\n";
+    let sources = [
+        file("images.yaml", objects),
+        file(
+            "pod.yaml",
+            "kind: Pod\nspec:\n  containers:\n  - image: ghcr.io/acme/web:v1.0.0\n",
+        ),
+    ];
+    let (_, proposal) = proposed(&sources, &[("ghcr.io/acme/web", "v1.0.0 v1.1.0")], &options());
+    let note = proposal.notes.iter().find(|note| note.contains("passed over"));
+    let note = note.unwrap_or_else(|| panic!("{:?}", proposal.notes));
+    assert!(
+        note.contains("ImagePolicy flux-system/web") && note.contains("has no group vx"),
+        "{note}"
+    );
+    assert!(proposal.policies.iter().all(|policy| !policy.is_known));
+}
