@@ -25,6 +25,7 @@ mod install;
 mod installed;
 mod key_files;
 mod kustomize;
+mod leases;
 mod load;
 mod man;
 mod markers;

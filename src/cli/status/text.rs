@@ -8,7 +8,7 @@ use crate::cli::explain;
 use crate::cli::view::kinds::word;
 use crate::cli::view::read::Seen;
 use crate::cli::view::table::{Cell, Table, cut};
-use crate::cli::view::text::{BAD, BOLD, DIM, WARN, age, first_line, of_stage};
+use crate::cli::view::text::{BAD, BOLD, DIM, WARN, age, first_line, of_stage, short, wrapped};
 use crate::cli::words;
 use bumpwright_overview::{Attention, Id, Image, Overview, Severity, Stage, Tally};
 
@@ -16,6 +16,9 @@ use bumpwright_overview::{Attention, Id, Image, Overview, Severity, Stage, Tally
 const ATTENTION: usize = 8;
 const IMAGES: usize = 10;
 const CHANGES: usize = 8;
+/// The most lines of a message, and the least columns for them.
+const MESSAGE: usize = 6;
+const NARROW: usize = 20;
 /// The most objects that are named where something blocks them.
 const BLOCKED: usize = 2;
 
@@ -86,7 +89,7 @@ impl Screen<'_> {
     fn one(&mut self, one: &Attention) {
         let colour = match one.severity {
             Severity::Broken => BAD,
-            Severity::Stuck | Severity::Paused => WARN,
+            Severity::Stuck | Severity::InProgress | Severity::Paused => WARN,
             Severity::Notice => DIM,
         };
         let since = match age(self.now, one.since).as_str() {
@@ -105,13 +108,38 @@ impl Screen<'_> {
         let told = cut(&words::inline(&told), room);
         let _ = writeln!(self.out, "{:INDENT$}{BOLD}{id}{BOLD:#} {colour}{told}{colour:#}", "");
         if one.severity != Severity::Paused {
-            self.line(2 * INDENT, Style::new(), &first_line(&one.message));
+            self.message(&one.message);
         }
-        if let Some(blocked) = blocked(&one.blocks) {
+        if let Some(also) = named("so do", &one.also) {
+            self.line(2 * INDENT, Style::new(), &also);
+        }
+        if let Some(blocked) = named("blocks", &one.blocks) {
             self.line(2 * INDENT, Style::new(), &blocked);
         }
         if let Some(hint) = hint(one) {
             self.line(2 * INDENT, DIM, &hint);
+        }
+    }
+
+    /// A message of several lines, each with as many lines of the screen as it takes: the words of a server and the place in a file are
+    /// often the last ones.
+    fn message(&mut self, message: &str) {
+        let room = self
+            .columns
+            .map(|columns| columns.saturating_sub(2 * INDENT).max(NARROW));
+        let text = short(message);
+        let lines: Vec<String> = text
+            .lines()
+            .flat_map(|line| wrapped(&words::inline(line), room))
+            .collect();
+        let (shown, more) = lines.split_at(lines.len().min(MESSAGE));
+        for (n, line) in shown.iter().enumerate() {
+            let cut = if n + 1 == MESSAGE && !more.is_empty() {
+                " …"
+            } else {
+                ""
+            };
+            let _ = writeln!(self.out, "{:1$}{line}{cut}", "", 2 * INDENT);
         }
     }
 
@@ -230,13 +258,14 @@ fn tallied(name: &str, tally: &Tally) -> Vec<Cell> {
     ]
 }
 
-fn blocked(ids: &[Id]) -> Option<String> {
+/// Some of these objects, after a word.
+fn named(word: &str, ids: &[Id]) -> Option<String> {
     let names: Vec<String> = ids.iter().take(BLOCKED).map(Id::to_string).collect();
     let more = match ids.len().saturating_sub(BLOCKED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!ids.is_empty()).then(|| format!("blocks {}{more}", names.join(", ")))
+    (!ids.is_empty()).then(|| format!("{word} {}{more}", names.join(", ")))
 }
 
 /// What to do.

@@ -5,6 +5,7 @@
 //! ```
 
 pub(super) mod args;
+pub(super) mod controllers;
 pub(super) mod document;
 mod error;
 pub(super) mod events;

@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
 use super::error::ViewError;
-use super::{events, kinds};
+use super::{controllers, events, kinds};
 use crate::cli::images::now;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
@@ -52,6 +52,9 @@ pub(in crate::cli) async fn read(cluster: &Cluster, namespace: Option<&str>) -> 
         Err(error) if error.is_forbidden() => seen.notes.push(format!("events are left out: {error}")),
         Err(error) => return Err(error.into()),
     }
+    let (controllers, unread) = controllers::read(cluster, namespace).await;
+    seen.world.controllers = controllers;
+    seen.notes.extend(unread);
     Ok(seen)
 }
 
@@ -231,7 +234,10 @@ impl Seen {
         // What blocks objects here counts, wherever it is.
         overview
             .attention
-            .retain(|one| is_here(&one.id) || one.blocks.iter().any(is_here));
+            .retain(|one| is_here(&one.id) || one.blocks.iter().chain(&one.also).any(is_here));
+        for one in &mut overview.attention {
+            one.blocks.sort_by_key(|id| !is_here(id));
+        }
         overview.images.retain(|one| is_here(&one.policy));
         overview.automations.retain(|one| is_here(&one.id));
         overview.kustomizations.retain(|one| is_here(&one.id));

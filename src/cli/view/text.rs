@@ -80,6 +80,31 @@ pub(in crate::cli) fn first_line(message: &str) -> String {
     }
 }
 
+/// A line in pieces of so many columns at most, broken between words where that is possible.
+pub(in crate::cli) fn wrapped(line: &str, columns: Option<usize>) -> Vec<String> {
+    let Some(columns) = columns else {
+        return vec![line.to_owned()];
+    };
+    let (mut pieces, mut piece) = (Vec::new(), String::new());
+    for word in line.split(' ') {
+        let mut word = word;
+        if !piece.is_empty() && piece.chars().count() + 1 + word.chars().count() > columns {
+            pieces.push(std::mem::take(&mut piece));
+        }
+        if !piece.is_empty() {
+            piece.push(' ');
+        }
+        while let Some((end, _)) = word.char_indices().nth(columns) {
+            let (head, rest) = word.split_at(end);
+            pieces.push(head.to_owned());
+            word = rest;
+        }
+        piece.push_str(word);
+    }
+    pieces.push(piece);
+    pieces
+}
+
 /// The status of Ready.
 pub(in crate::cli) fn ready(readiness: &Readiness) -> Cell {
     match readiness.state {
@@ -129,6 +154,14 @@ mod tests {
         ] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        assert_eq!(wrapped("a bc def", Some(4)), ["a bc", "def"]);
+        assert_eq!(wrapped("abcdefghij k", Some(4)), ["abcd", "efgh", "ij k"]);
+        assert_eq!(wrapped("a b", None), ["a b"]);
+        assert_eq!(wrapped("", Some(4)), [""]);
     }
 
     #[test]

@@ -88,12 +88,16 @@ fn who_may_see_one_namespace_is_shown_that_one() {
     let ran = run_as(&kubeconfig, &["status", "-n", "rights-own"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     let notes: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("note: ")).collect();
-    let [repositories, automations, others, events] = notes.as_slice() else {
+    let [repositories, automations, others, events, leases] = notes.as_slice() else {
         panic!("{}", ran.out)
     };
     assert!(
         repositories.starts_with("note: imagerepositories are left out: "),
         "{repositories}"
+    );
+    assert!(
+        leases.starts_with("note: whether the controllers run is not known: "),
+        "{leases}"
     );
     assert!(
         automations.starts_with("note: imageupdateautomations are left out: "),

@@ -1,9 +1,9 @@
 //! `bumpwright status`.
 
 use super::{json, ok, run};
-use crate::seed::seeded;
+use crate::seed::{add, ago, ready, seeded};
 use bumpwright_testkit::apiserver::Cluster;
-use bumpwright_testkit::world::World;
+use bumpwright_testkit::world::{KUSTOMIZATION, World};
 use serde_json::json;
 
 #[test]
@@ -47,6 +47,58 @@ fn a_pipeline_can_ask_whether_all_is_well() {
     let ran = run(cluster, &["status", "--exit-code", "-n", &empty.namespace]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.ends_with("\nNothing needs attention\n"), "{}", ran.out);
+}
+
+/// Kustomizations that wait for each other, and nothing else is wrong.
+#[test]
+fn a_circle_needs_attention() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    let world = World::new(cluster, "status-circle");
+    for (name, other) in [("one", "two"), ("two", "one")] {
+        let spec = json!({"spec": {"interval": "1h", "prune": false, "path": "./", "dependsOn": [{"name": other}],
+            "sourceRef": {"kind": "GitRepository", "name": "fleet"}}});
+        let status = json!({"conditions": ready("False", "DependencyNotReady", "dependency is not ready", 600)});
+        add(&world, KUSTOMIZATION, name, spec, &status);
+    }
+    let ran = run(cluster, &["status", "--exit-code", "-n", &world.namespace]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let circle = "status-circle/one -> status-circle/two -> status-circle/one";
+    assert!(
+        ran.out.contains("\nNeeds attention: 1\n") && ran.out.contains(circle),
+        "{}",
+        ran.out
+    );
+}
+
+/// Nobody holds the lease: what objects say is of another time.
+#[test]
+fn a_controller_that_does_not_run_needs_attention() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    let world = World::new(cluster, "status-idle");
+    let spec = json!({"spec": {"interval": "1h", "prune": false, "path": "./",
+        "sourceRef": {"kind": "GitRepository", "name": "fleet"}}});
+    let fine = json!({"conditions": ready("True", "ReconciliationSucceeded", "Applied", 600)});
+    add(&world, KUSTOMIZATION, "apps", spec, &fine);
+    let look = || run(cluster, &["status", "--exit-code", "-n", &world.namespace]);
+    assert_eq!(look().code, 0, "{}", look().out);
+    let lease = |holder: &str, renewed: i64| {
+        let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15,
+            "renewTime": ago(renewed).replace('Z', ".000000Z")});
+        world.apply(
+            &json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec,
+            "metadata": {"name": "kustomize-controller-leader-election", "namespace": world.namespace}}),
+        );
+    };
+    lease("kustomize-controller-0_1", 0);
+    assert_eq!(look().code, 0, "{}", look().out);
+    lease("kustomize-controller-0_1", 7200);
+    let ran = look();
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    let told = "kustomize-controller does not run: kustomize-controller-0_1 has not renewed its lease in time";
+    assert!(ran.out.contains(told), "{}", ran.out);
+    assert!(ran.out.contains("blocks Kustomization/status-idle/apps"), "{}", ran.out);
 }
 
 #[test]

@@ -6,11 +6,16 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::automations::Automation;
+use super::causes::missing_secret;
+use super::facts::KustomizationFacts;
 use super::readiness::{Readiness, State};
-use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
+use super::world::{AUTOMATION, EXTERNAL_ARTIFACT, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
 
 /// How long something may be at work, in seconds, before it counts as stuck.
 const PATIENCE: i64 = 1800;
+
+/// How long an object may be there, in seconds, before a controller has said something about it.
+const SILENCE: i64 = 120;
 
 /// How urgent it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -20,6 +25,8 @@ pub enum Severity {
     Broken,
     /// It has been at work for half an hour.
     Stuck,
+    /// It is at work, and others wait for it.
+    InProgress,
     /// It waits for a person: suspended.
     Paused,
     /// It works, but left something out.
@@ -33,6 +40,7 @@ impl Severity {
         match self {
             Self::Broken => "broken",
             Self::Stuck => "stuck",
+            Self::InProgress => "in progress",
             Self::Paused => "paused",
             Self::Notice => "notice",
         }
@@ -56,6 +64,9 @@ pub struct Attention {
     pub since: Option<i64>,
     /// The objects that wait for it, directly or not.
     pub blocks: Vec<Id>,
+    /// Other objects of which the same is to be said: they miss the same Secret, wait for each other, or nobody looks at them either.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Id>,
 }
 
 /// The objects that wait for each object.
@@ -70,33 +81,20 @@ impl World {
 
     pub(crate) fn attention_with(&self, automations: &[Automation]) -> Vec<Attention> {
         let all: BTreeMap<Id, Readiness> = self.all().collect();
-        let waiting = self.waiting();
-        let mut found: Vec<Attention> = all
-            .iter()
-            .filter(|(id, readiness)| !self.is_consequence(id, readiness, &all))
-            .filter_map(|(id, readiness)| {
-                let severity = self.severity(readiness)?;
-                let blocks = match severity {
-                    Severity::Broken | Severity::Stuck => blocked(id, &waiting),
-                    Severity::Paused | Severity::Notice => Vec::new(),
-                };
-                Some(Attention {
-                    id: id.clone(),
-                    severity,
-                    // That of a suspended object is about the time before.
-                    reason: match severity {
-                        Severity::Paused => String::new(),
-                        _ => readiness.reason.clone(),
-                    },
-                    message: match severity {
-                        Severity::Paused => "reconciliation is suspended".to_owned(),
-                        _ => readiness.message.clone(),
-                    },
-                    since: readiness.since.filter(|_| severity != Severity::Paused),
-                    blocks,
-                })
-            })
-            .collect();
+        let (waiting, causes) = (self.waiting(), self.causes(&all));
+        let circles = causes.circles();
+        let in_circles: BTreeSet<&Id> = circles.iter().flatten().collect();
+        let mut found: Vec<Attention> = Vec::new();
+        for (id, readiness) in all.iter().filter(|(id, _)| !in_circles.contains(id)) {
+            let held_up = causes.consequences(id);
+            if readiness.suspended || !causes.is_consequence(id) {
+                found.extend(self.of_object(id, readiness, &waiting, held_up));
+            }
+        }
+        found.extend(circles.iter().filter_map(|circle| of_circle(circle, &all, &waiting)));
+        let mut found = one_for_each_secret(found);
+        found.extend(self.untouched(&all));
+        found.extend(self.unattended());
         found.extend(rollouts(automations));
         found.sort_by(|a, b| {
             let key = |one: &Attention| {
@@ -111,23 +109,86 @@ impl World {
         found
     }
 
-    fn severity(&self, readiness: &Readiness) -> Option<Severity> {
+    /// What is to be said of an object that is no consequence of others; `held_up` are not ready because of it.
+    fn of_object(&self, id: &Id, readiness: &Readiness, waiting: &Waiting, held_up: BTreeSet<Id>) -> Option<Attention> {
+        let severity = self.severity(readiness, !held_up.is_empty())?;
+        Some(Attention {
+            id: id.clone(),
+            severity,
+            // That of a suspended object is about the time before.
+            reason: match severity {
+                Severity::Paused => String::new(),
+                _ => readiness.reason.clone(),
+            },
+            message: match severity {
+                Severity::Paused => "reconciliation is suspended".to_owned(),
+                Severity::Stuck if readiness.is_behind => "its newest spec has not been reconciled yet".to_owned(),
+                _ => readiness.message.clone(),
+            },
+            since: match severity {
+                Severity::Paused => None,
+                _ => self.since(id, readiness),
+            },
+            blocks: match severity {
+                Severity::Broken | Severity::Stuck => blocked(id, waiting),
+                Severity::InProgress | Severity::Paused | Severity::Notice => held_up.into_iter().collect(),
+            },
+            also: Vec::new(),
+        })
+    }
+
+    fn severity(&self, readiness: &Readiness, holds_up: bool) -> Option<Severity> {
         let is_old = readiness.since.is_some_and(|since| self.now - since > PATIENCE);
         match readiness.state {
             _ if readiness.suspended => Some(Severity::Paused),
             state if state.is_broken() => Some(Severity::Broken),
             State::Progressing | State::Deleting if is_old => Some(Severity::Stuck),
+            State::Progressing | State::Deleting if holds_up => Some(Severity::InProgress),
             _ => None,
         }
     }
 
-    /// Whether it fails only because something else does, which is told already.
-    fn is_consequence(&self, id: &Id, readiness: &Readiness, all: &BTreeMap<Id, Readiness>) -> bool {
-        let fails = |other: &Id| all.get(other).is_some_and(|other| other.state.is_broken());
-        let Some(one) = self.kustomizations.get(&id.name).filter(|_| id.kind == KUSTOMIZATION) else {
-            return false;
-        };
-        readiness.reason == "DependencyNotReady" && one.dependencies().any(|dependency| fails(&dependency))
+    /// When what is said of an object began. Ready changes with each attempt, and the records of earlier ones are in the history of a
+    /// Kustomization.
+    fn since(&self, id: &Id, readiness: &Readiness) -> Option<i64> {
+        let one = self.kustomizations.get(&id.name).filter(|_| id.kind == KUSTOMIZATION);
+        let failed = one
+            .filter(|_| readiness.state.is_broken())
+            .and_then(KustomizationFacts::failing_since);
+        match (failed, readiness.since) {
+            (Some(first), Some(last)) => Some(first.min(last)),
+            (first, last) => first.or(last),
+        }
+    }
+
+    /// Objects about which no controller has said anything yet, one entry for each kind.
+    fn untouched(&self, all: &BTreeMap<Id, Readiness>) -> Vec<Attention> {
+        let mut found: BTreeMap<&str, Vec<(&Id, i64)>> = BTreeMap::new();
+        for (id, readiness) in all {
+            let is_silent = readiness.state == State::Unknown && !readiness.suspended;
+            // Those that nobody has to look at say nothing either.
+            let is_looked_at = id.kind != EXTERNAL_ARTIFACT && !self.is_unattended(&id.kind);
+            if let Some(created) = readiness.created.filter(|created| self.now - created > SILENCE)
+                && is_silent
+                && is_looked_at
+            {
+                found.entry(&id.kind).or_default().push((id, created));
+            }
+        }
+        let of_kind = found.into_values().filter_map(|mut of_kind| {
+            of_kind.sort_by_key(|(_, created)| *created);
+            let (first, created) = of_kind.first().copied()?;
+            Some(Attention {
+                id: first.clone(),
+                severity: Severity::Broken,
+                reason: "NotReconciled".to_owned(),
+                message: "no controller has said anything about it since it was created; bumpwright check tells which ones run".to_owned(),
+                since: Some(created),
+                blocks: Vec::new(),
+                also: of_kind.into_iter().skip(1).map(|(id, _)| id.clone()).collect(),
+            })
+        });
+        of_kind.collect()
     }
 
     /// The objects that wait for each object. There may be a hundred thousand pairs of automations and policies.
@@ -170,6 +231,60 @@ fn blocked(id: &Id, waiting: &Waiting) -> Vec<Id> {
     found.into_iter().collect()
 }
 
+/// A circle of objects that wait for each other.
+fn of_circle(circle: &[Id], all: &BTreeMap<Id, Readiness>, waiting: &Waiting) -> Option<Attention> {
+    let (first, others) = circle.split_first()?;
+    let names = circle.iter().chain(circle.first());
+    let names: Vec<String> = names.map(|id| id.name.to_string()).collect();
+    let since = circle.iter().filter_map(|id| all.get(id)?.since).min();
+    let blocks: BTreeSet<Id> = circle.iter().flat_map(|id| blocked(id, waiting)).collect();
+    Some(Attention {
+        id: first.clone(),
+        severity: Severity::Broken,
+        reason: "DependencyNotReady".to_owned(),
+        message: format!(
+            "they wait for each other by dependsOn, and none will be ready: {}",
+            names.join(" -> ")
+        ),
+        since,
+        blocks: blocks.into_iter().filter(|id| !circle.contains(id)).collect(),
+        also: others.to_vec(),
+    })
+}
+
+/// Of the objects that miss one Secret the one that blocks most, with the others.
+fn one_for_each_secret(found: Vec<Attention>) -> Vec<Attention> {
+    let mut of_secrets: BTreeMap<(String, String), Vec<Attention>> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for one in found {
+        let secret = missing_secret(&one.message).filter(|_| one.severity == Severity::Broken);
+        match secret.map(str::to_owned) {
+            Some(secret) => of_secrets
+                .entry((one.id.name.namespace.clone(), secret))
+                .or_default()
+                .push(one),
+            None => kept.push(one),
+        }
+    }
+    for mut same in of_secrets.into_values() {
+        same.sort_by_key(|one| std::cmp::Reverse(one.blocks.len()));
+        let mut same = same.into_iter();
+        let Some(mut first) = same.next() else { continue };
+        let others: Vec<Attention> = same.collect();
+        let blocks: BTreeSet<Id> = [&first]
+            .into_iter()
+            .chain(&others)
+            .flat_map(|one| one.blocks.clone())
+            .collect();
+        first.also = others.iter().map(|one| one.id.clone()).collect();
+        let is_other = |id: &Id| *id != first.id && !first.also.contains(id);
+        first.blocks = blocks.into_iter().filter(is_other).collect();
+        first.since = others.iter().map(|one| one.since).chain([first.since]).flatten().min();
+        kept.push(first);
+    }
+    kept
+}
+
 /// Commits that failed in a cluster, and fields that were left out.
 fn rollouts(automations: &[Automation]) -> impl Iterator<Item = Attention> {
     automations.iter().flat_map(|automation| {
@@ -180,6 +295,7 @@ fn rollouts(automations: &[Automation]) -> impl Iterator<Item = Attention> {
             message,
             since: automation.pushed.as_ref().and_then(|pushed| pushed.at),
             blocks: Vec::new(),
+            also: Vec::new(),
         };
         let failed = automation
             .rollout_failed

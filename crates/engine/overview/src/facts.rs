@@ -33,6 +33,8 @@ pub struct Meta {
     pub labels: BTreeMap<String, String>,
     /// Annotations.
     pub annotations: BTreeMap<String, String>,
+    /// When it was created; unknown in the caches of a controller.
+    pub creation_timestamp: Option<String>,
     /// When it was asked to be deleted.
     pub deletion_timestamp: Option<String>,
 }

@@ -107,6 +107,13 @@ impl KustomizationFacts {
         self.spec.kube_config.is_some()
     }
 
+    /// When the first of the attempts was that failed, one after the other, until now.
+    pub(crate) fn failing_since(&self) -> Option<i64> {
+        let attempts = self.status.history.iter().map(Applied::from);
+        let failed = attempts.take_while(|one| !one.succeeded());
+        failed.filter_map(|one| one.first).min()
+    }
+
     /// What must be ready before.
     pub(crate) fn dependencies(&self) -> impl Iterator<Item = Id> {
         let own = &self.metadata.namespace;

@@ -15,7 +15,9 @@
 
 mod attention;
 mod automations;
+mod causes;
 mod changes;
+mod controllers;
 mod differences;
 mod facts;
 mod forge;
@@ -36,6 +38,7 @@ mod tests;
 pub use attention::{Attention, Severity};
 pub use automations::{Automation, Pushed};
 pub use changes::{Change, ChangeKind};
+pub use controllers::{Controller, Leadership};
 pub use differences::Differences;
 pub use facts::{Entry, EventFacts, Facts, FieldPlace};
 pub use forge::Forge;

@@ -61,6 +61,12 @@ pub struct Readiness {
     /// When that changed last, in seconds since 1970-01-01 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
+    /// Whether it is at work since its spec has changed, and no controller says that it has begun.
+    #[serde(skip)]
+    pub(crate) is_behind: bool,
+    /// When it was created, in seconds since 1970-01-01 UTC.
+    #[serde(skip)]
+    pub(crate) created: Option<i64>,
 }
 
 impl<S: Spec, T: Status> Facts<S, T> {
@@ -94,6 +100,8 @@ impl<S: Spec, T: Status> Facts<S, T> {
             reason: told.map(|told| told.reason.clone()).unwrap_or_default(),
             message: told.map(|told| told.message.clone()).unwrap_or_default(),
             since: told.and_then(since),
+            is_behind: !is_current && !is("Reconciling", "True"),
+            created: self.metadata.creation_timestamp.as_deref().and_then(seconds),
         }
     }
 }

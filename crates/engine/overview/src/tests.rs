@@ -205,6 +205,165 @@ fn attention_is_for_causes_with_what_they_block() {
     assert_eq!((paused.severity, paused.reason.as_str()), (Severity::Paused, ""));
 }
 
+fn fail(world: &mut World, one: &str, reason: &str, message: &str) {
+    let facts = world.kustomizations.get_mut(&name(one)).unwrap();
+    facts.status.conditions = read(ready("False", reason, message));
+}
+
+fn told(world: &World) -> Vec<(String, Severity, Vec<String>, Vec<String>)> {
+    let names = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
+    let all = world.attention().into_iter();
+    all.map(|one| (one.id.to_string(), one.severity, names(&one.blocks), names(&one.also)))
+        .collect()
+}
+
+/// Each of a circle is a consequence of the next one, and the circle itself is the cause.
+#[test]
+fn a_circle_is_told_with_its_way() {
+    let mut world = world();
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.spec.depends_on = vec![read(json!({"name": "apps"}))];
+    let third = world.kustomizations[&name("fs/apps")].clone();
+    world.kustomizations.insert(name("fs/late"), third);
+    let late = world.kustomizations.get_mut(&name("fs/late")).unwrap();
+    late.metadata.name = "late".to_owned();
+    late.spec.depends_on = vec![read(json!({"name": "apps"}))];
+    for one in ["fs/infra", "fs/apps", "fs/late"] {
+        fail(&mut world, one, "DependencyNotReady", "a dependency is not ready");
+    }
+    let apps = "Kustomization/fs/apps".to_owned();
+    let (infra, late) = ("Kustomization/fs/infra".to_owned(), "Kustomization/fs/late".to_owned());
+    assert_eq!(told(&world), [(apps, Severity::Broken, vec![late], vec![infra])]);
+    let message = &world.attention()[0].message;
+    assert!(message.ends_with("fs/apps -> fs/infra -> fs/apps"), "{message}");
+}
+
+/// One cause, one entry: what waits for something that is at work, or for what cannot be fetched.
+#[test]
+fn what_waits_is_told_with_its_cause() {
+    let mut world = world();
+    fail(
+        &mut world,
+        "fs/apps",
+        "DependencyNotReady",
+        "dependency 'fs/infra' is not ready",
+    );
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.status.conditions = read(
+        json!([{"type": "Ready", "status": "Unknown", "reason": "Progressing", "message": "Running",
+        "observedGeneration": 1, "lastTransitionTime": "2026-01-01T11:57:00Z"}]),
+    );
+    let apps = vec!["Kustomization/fs/apps".to_owned()];
+    let infra = "Kustomization/fs/infra".to_owned();
+    assert_eq!(told(&world), [(infra, Severity::InProgress, apps, Vec::new())]);
+
+    let mut world = self::world();
+    let source = world.sources.values_mut().next().unwrap();
+    source.status.conditions = read(ready("False", "GitOperationFailed", "dial tcp: no route"));
+    fail(
+        &mut world,
+        "fs/infra",
+        "ArtifactFailed",
+        "Source artifact not found, retrying in 30s",
+    );
+    fail(
+        &mut world,
+        "fs/apps",
+        "DependencyNotReady",
+        "dependency 'fs/infra' is not ready",
+    );
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    automation.status.conditions = read(ready("False", "GitOperationFailed", "dial tcp: no route"));
+    let all = told(&world);
+    assert_eq!(
+        (all.len(), all[0].0.as_str(), all[0].2.len()),
+        (1, "GitRepository/fs/fleet", 3),
+        "{all:?}"
+    );
+    // A path that is not there is a fault of its own.
+    fail(
+        &mut world,
+        "fs/infra",
+        "ArtifactFailed",
+        "kustomization path not found: ./infra",
+    );
+    assert_eq!(told(&world).len(), 2);
+}
+
+#[test]
+fn a_missing_secret_is_one_entry() {
+    let mut world = world();
+    let missing = "failed to get secret 'fs/auth': secrets \"auth\" not found";
+    let source = world.sources.values_mut().next().unwrap();
+    source.status.conditions = read(ready("False", "AuthenticationFailed", missing));
+    let repository = world.repositories.get_mut(&name("fs/web")).unwrap();
+    repository.status.conditions = read(ready("False", "AuthenticationFailed", "secret 'fs/auth' not found"));
+    fail(
+        &mut world,
+        "fs/infra",
+        "BuildFailed",
+        "decryption: secrets \"auth\" not found",
+    );
+    let all = told(&world);
+    assert_eq!((all.len(), all[0].0.as_str()), (1, "GitRepository/fs/fleet"), "{all:?}");
+    assert_eq!(all[0].3, ["ImageRepository/fs/web", "Kustomization/fs/infra"]);
+}
+
+/// Nothing works, and nobody says so.
+#[test]
+fn what_no_controller_has_touched_is_told() {
+    let mut world = world();
+    for one in world.kustomizations.values_mut() {
+        one.status = read(json!({}));
+        one.metadata.creation_timestamp = Some("2026-01-01T11:00:00Z".to_owned());
+    }
+    let all = told(&world);
+    assert_eq!((all.len(), all[0].0.as_str()), (1, "Kustomization/fs/apps"), "{all:?}");
+    assert_eq!(
+        (world.attention()[0].reason.as_str(), all[0].3.len()),
+        ("NotReconciled", 1)
+    );
+    // The controller that does not run is the cause.
+    world.controllers = vec![Controller {
+        name: "kustomize-controller".to_owned(),
+        lease: Id::new("Lease", name("fs/kustomize-controller-leader-election")),
+        kinds: vec!["Kustomization".to_owned()],
+        leadership: Leadership::Expired {
+            holder: "pod-1".to_owned(),
+            renewed: Some(1_767_260_000),
+        },
+    }];
+    let one = world.attention().remove(0);
+    assert_eq!((world.attention().len(), one.reason.as_str()), (1, "NoController"));
+    assert!(one.message.contains("pod-1"), "{}", one.message);
+    assert_eq!(one.blocks.len(), 2);
+    world.controllers[0].leadership = Leadership::Held("pod-2".to_owned());
+    assert_eq!(world.attention()[0].reason, "NotReconciled");
+    // A new one has some time.
+    for one in world.kustomizations.values_mut() {
+        one.metadata.creation_timestamp = Some("2026-01-01T11:59:00Z".to_owned());
+    }
+    assert!(world.attention().is_empty());
+}
+
+/// Ready changes with each attempt; the failure began with the first of them.
+#[test]
+fn since_is_when_it_began() {
+    let mut world = world();
+    fail(&mut world, "fs/infra", "HealthCheckFailed", "timeout");
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    let entry = |outcome: &str, first: &str| {
+        read(json!({"firstReconciled": first, "lastReconciled": first, "lastReconciledStatus": outcome}))
+    };
+    infra.status.history = vec![
+        entry("HealthCheckFailed", "2026-01-01T09:30:00Z"),
+        entry("BuildFailed", "2026-01-01T09:00:00Z"),
+        entry("ReconciliationSucceeded", "2026-01-01T08:00:00Z"),
+        entry("BuildFailed", "2026-01-01T07:00:00Z"),
+    ];
+    assert_eq!(world.attention()[0].since, Some(1_767_258_000));
+}
+
 #[test]
 fn changes_come_from_statuses_where_no_event_tells_them() {
     let mut world = world();

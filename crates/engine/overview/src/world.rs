@@ -6,6 +6,7 @@ use std::fmt;
 use bumpwright_api::ObjectName;
 use serde::Serialize;
 
+use super::controllers::Controller;
 use super::facts::{
     AutomationFacts, EventFacts, FieldPlace, KustomizationFacts, PolicyFacts, RepositoryFacts, SourceFacts,
 };
@@ -49,6 +50,7 @@ pub(crate) const REPOSITORY: &str = "ImageRepository";
 pub(crate) const AUTOMATION: &str = "ImageUpdateAutomation";
 pub(crate) const KUSTOMIZATION: &str = "Kustomization";
 pub(crate) const GIT_REPOSITORY: &str = "GitRepository";
+pub(crate) const EXTERNAL_ARTIFACT: &str = "ExternalArtifact";
 
 /// All objects that are looked at.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +71,8 @@ pub struct World {
     pub events: Vec<EventFacts>,
     /// The marked fields of each policy, where they are known.
     pub fields: BTreeMap<ObjectName, Vec<FieldPlace>>,
+    /// The controllers, as far as their leases were read.
+    pub controllers: Vec<Controller>,
 }
 
 impl World {

@@ -106,7 +106,7 @@ impl Badge {
             Severity::Broken => "bad",
             Severity::Stuck => "warn",
             Severity::Paused => "mute",
-            Severity::Notice => "busy",
+            Severity::InProgress | Severity::Notice => "busy",
         };
         Self::new(severity.word(), tone)
     }

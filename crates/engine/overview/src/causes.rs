@@ -1,0 +1,220 @@
+//! Why objects are not ready: because of others, which are told in their place, or because they wait for each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::readiness::{Readiness, State};
+use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
+
+/// What the objects that are not ready wait for, as far as that is not ready either.
+#[derive(Debug, Default)]
+pub(crate) struct Causes {
+    because: BTreeMap<Id, Vec<Id>>,
+}
+
+impl Causes {
+    /// Whether it waits for something that is told: each way from it ends at an object that waits for nothing, or in a circle.
+    pub(crate) fn is_consequence(&self, id: &Id) -> bool {
+        self.because.contains_key(id)
+    }
+
+    /// The objects that wait for each object, directly.
+    fn waiting(&self) -> BTreeMap<&Id, Vec<&Id>> {
+        let mut waiting = BTreeMap::<&Id, Vec<&Id>>::new();
+        for (id, causes) in &self.because {
+            causes
+                .iter()
+                .for_each(|cause| waiting.entry(cause).or_default().push(id));
+        }
+        waiting
+    }
+
+    /// The objects that are not ready because of this one, directly or not.
+    pub(crate) fn consequences(&self, id: &Id) -> BTreeSet<Id> {
+        let waiting = self.waiting();
+        let mut found = BTreeSet::new();
+        let mut open = vec![id];
+        while let Some(next) = open.pop() {
+            for one in waiting.get(next).into_iter().flatten() {
+                if *one != id && found.insert((*one).clone()) {
+                    open.push(one);
+                }
+            }
+        }
+        found
+    }
+
+    /// Circles of objects that wait for each other: of each set of objects that lead to each other one, which begins at the first of them.
+    pub(crate) fn circles(&self) -> Vec<Vec<Id>> {
+        let mut known: BTreeSet<&Id> = BTreeSet::new();
+        let mut circles = Vec::new();
+        for id in self.because.keys() {
+            if !known.contains(id)
+                && let Some(circle) = self.circle(id)
+            {
+                let of_circle = self
+                    .reached(id)
+                    .into_iter()
+                    .filter(|other| self.reached(other).contains(id));
+                known.extend(of_circle);
+                circles.push(circle);
+            }
+        }
+        circles
+    }
+
+    fn reached<'c>(&'c self, from: &Id) -> BTreeSet<&'c Id> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<&Id> = self.because.get(from).into_iter().flatten().collect();
+        while let Some(next) = open.pop() {
+            if found.insert(next) {
+                open.extend(self.because.get(next).into_iter().flatten());
+            }
+        }
+        found
+    }
+
+    /// The shortest way from an object back to itself.
+    fn circle(&self, start: &Id) -> Option<Vec<Id>> {
+        let mut from: BTreeMap<&Id, &Id> = BTreeMap::new();
+        let mut open = std::collections::VecDeque::from([start]);
+        while let Some(next) = open.pop_front() {
+            for cause in self.because.get(next).into_iter().flatten() {
+                if cause == start {
+                    let mut way = vec![next.clone()];
+                    let mut at = next;
+                    while let Some(before) = from.get(at) {
+                        way.push((*before).clone());
+                        at = before;
+                    }
+                    way.reverse();
+                    return Some(way);
+                }
+                if !from.contains_key(cause) {
+                    from.insert(cause, next);
+                    open.push_back(cause);
+                }
+            }
+        }
+        None
+    }
+}
+
+impl World {
+    /// What the objects that are not ready wait for.
+    pub(crate) fn causes(&self, all: &BTreeMap<Id, Readiness>) -> Causes {
+        let is_unready = |id: &Id| all.get(id).is_some_and(|one| one.state != State::Ready);
+        let mut causes = Causes::default();
+        for (id, readiness) in all.iter().filter(|(_, readiness)| readiness.state.is_broken()) {
+            let mut of_it = self.waits_for(id, readiness);
+            of_it.retain(|other| is_unready(other) && is_cause(&readiness.reason, other, all));
+            if !of_it.is_empty() {
+                causes.because.insert(id.clone(), of_it);
+            }
+        }
+        causes
+    }
+
+    /// What an object says to wait for.
+    fn waits_for(&self, id: &Id, readiness: &Readiness) -> Vec<Id> {
+        match (id.kind.as_str(), readiness.reason.as_str()) {
+            (KUSTOMIZATION, "DependencyNotReady") => {
+                let one = self.kustomizations.get(&id.name);
+                one.map(|one| one.dependencies().collect()).unwrap_or_default()
+            }
+            // Another error of this reason is about a path that is not in the artifact.
+            (KUSTOMIZATION, "ArtifactFailed") if readiness.message.starts_with("Source ") => {
+                let one = self.kustomizations.get(&id.name);
+                one.map(|one| vec![one.source()]).unwrap_or_default()
+            }
+            (POLICY, "DependencyNotReady") => {
+                let one = self.policies.get(&id.name);
+                let repository = one.map(|one| one.spec.image_repository_ref.from(&one.metadata.namespace));
+                repository
+                    .map(|name| vec![Id::new(REPOSITORY, name)])
+                    .unwrap_or_default()
+            }
+            (AUTOMATION, reason) if is_about_server(reason) => {
+                let one = self.automations.get(&id.name);
+                one.map(|one| vec![self.source_of(one).0]).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether an automation fails as its source does: both reach the same server with the same Secret.
+fn is_cause(reason: &str, other: &Id, all: &BTreeMap<Id, Readiness>) -> bool {
+    !is_about_server(reason) || all.get(other).is_some_and(|other| is_about_server(&other.reason))
+}
+
+/// Reasons about a Git server, and about the Secret for it.
+fn is_about_server(reason: &str) -> bool {
+    matches!(
+        reason,
+        "GitOperationFailed" | "AuthenticationFailed" | "InvalidSourceConfiguration"
+    )
+}
+
+/// The Secret that a message says is missing, without its namespace: the wordings of Flux's controllers and of the API server.
+pub(crate) fn missing_secret(message: &str) -> Option<&str> {
+    let (before, _) = message
+        .split_once("' not found")
+        .or_else(|| message.split_once("\" not found"))?;
+    let (intro, name) = before.rsplit_once(['\'', '"'])?;
+    let word = intro.trim_end().rsplit(' ').next().unwrap_or_default();
+    let is_secret = matches!(word.to_ascii_lowercase().as_str(), "secret" | "secrets");
+    let name = name.rsplit('/').next().unwrap_or_default();
+    (is_secret && !name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bumpwright_api::ObjectName;
+
+    fn causes(edges: &[(&str, &[&str])]) -> Causes {
+        let id = |name: &&str| Id::new(KUSTOMIZATION, ObjectName::new("fs", *name));
+        let because = edges.iter().map(|(from, to)| (id(from), to.iter().map(id).collect()));
+        Causes {
+            because: because.collect(),
+        }
+    }
+
+    fn told(causes: &Causes) -> Vec<String> {
+        let names = |circle: Vec<Id>| circle.into_iter().map(|id| id.name.name).collect::<Vec<_>>().join(" ");
+        causes.circles().into_iter().map(names).collect()
+    }
+
+    #[test]
+    fn circles_are_found_once_each() {
+        assert_eq!(told(&causes(&[("a", &["b"]), ("b", &["a"])])), ["a b"]);
+        assert_eq!(told(&causes(&[("a", &["a"])])), ["a"]);
+        assert!(told(&causes(&[("a", &["b"]), ("b", &["c"])])).is_empty());
+        // Of what leads into a circle the circle alone is told.
+        assert_eq!(told(&causes(&[("a", &["c"]), ("b", &["c"]), ("c", &["b"])])), ["b c"]);
+        let two = causes(&[("a", &["b"]), ("b", &["a"]), ("c", &["d"]), ("d", &["c", "a"])]);
+        assert_eq!(told(&two), ["a b", "c d"]);
+        let eight = causes(&[("a", &["b", "c"]), ("b", &["a"]), ("c", &["a"])]);
+        assert_eq!(told(&eight), ["a b"], "one is enough to begin with");
+    }
+
+    #[test]
+    fn missing_secrets_are_known_in_all_wordings() {
+        for message in [
+            "failed to get secret 'fs/auth': secrets \"auth\" not found",
+            "secret 'fs/auth' not found",
+            "auth secret 'auth' not found",
+            "could not find signing key secret 'fs/auth': secrets \"auth\" not found",
+        ] {
+            assert_eq!(missing_secret(message), Some("auth"), "{message}");
+        }
+        for message in [
+            "'x' not found",
+            "tag \"v1\" not found",
+            "secret not found",
+            "configmaps \"secret\" not found",
+        ] {
+            assert_eq!(missing_secret(message), None, "{message}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The controllers that reconcile the objects, by their leases.
+
+use super::attention::{Attention, Severity};
+use super::world::{Id, World};
+
+/// A controller, or a process in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// The name as of Flux: `kustomize-controller`.
+    pub name: String,
+    /// Its lease.
+    pub lease: Id,
+    /// The kinds that it reconciles.
+    pub kinds: Vec<String>,
+    /// Whether somebody holds the lease.
+    pub leadership: Leadership,
+}
+
+/// Whether somebody holds a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leadership {
+    /// This one does.
+    Held(String),
+    /// This one has not renewed it in time.
+    Expired {
+        /// The last holder.
+        holder: String,
+        /// When it renewed the lease last, in seconds since 1970-01-01 UTC.
+        renewed: Option<i64>,
+    },
+    /// Whoever held it has given it back.
+    Free,
+}
+
+impl World {
+    /// Whether the lease of the controller of a kind is known to be nobody's.
+    pub(crate) fn is_unattended(&self, kind: &str) -> bool {
+        let is_free = |one: &Controller| !matches!(one.leadership, Leadership::Held(_));
+        self.controllers
+            .iter()
+            .any(|one| is_free(one) && one.kinds.iter().any(|known| known == kind))
+    }
+
+    /// Controllers that do not run though there are objects for them.
+    pub(crate) fn unattended(&self) -> Vec<Attention> {
+        let idle = self.controllers.iter().filter_map(|one| {
+            let told = match &one.leadership {
+                Leadership::Held(_) => return None,
+                Leadership::Expired { holder, .. } => format!("{holder} has not renewed its lease in time"),
+                Leadership::Free => "nobody holds its lease".to_owned(),
+            };
+            let blocks = self.objects_of(&one.kinds);
+            (!blocks.is_empty()).then(|| Attention {
+                id: one.lease.clone(),
+                severity: Severity::Broken,
+                reason: "NoController".to_owned(),
+                message: format!("{} does not run: {told}; bumpwright check tells more", one.name),
+                since: match one.leadership {
+                    Leadership::Expired { renewed, .. } => renewed,
+                    _ => None,
+                },
+                blocks,
+                also: Vec::new(),
+            })
+        });
+        idle.collect()
+    }
+
+    /// The objects of some kinds that are not suspended.
+    fn objects_of(&self, kinds: &[String]) -> Vec<Id> {
+        let own = self
+            .all()
+            .filter(|(id, readiness)| kinds.contains(&id.kind) && !readiness.suspended);
+        own.map(|(id, _)| id).collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! The controllers of the objects, by their leases.
+
+use std::collections::BTreeSet;
+
+use futures::future::join_all;
+
+use crate::cli::leases::{Holder, holder};
+use bumpwright_api::ObjectName;
+use bumpwright_kube::{Cluster, ClusterError, lease_name};
+use bumpwright_overview::{Controller, Id, Leadership};
+
+/// Where Flux's controllers and ours are usually.
+const USUAL: &str = "flux-system";
+
+/// Flux's controllers, with what they reconcile. Processes of bumpwright hold the same leases.
+const CONTROLLERS: [(&str, &[&str]); 4] = [
+    ("source-controller", &["GitRepository", "OCIRepository", "Bucket"]),
+    ("kustomize-controller", &["Kustomization"]),
+    ("image-reflector-controller", &["ImageRepository", "ImagePolicy"]),
+    ("image-automation-controller", &["ImageUpdateAutomation"]),
+];
+
+/// The controllers whose leases are in the usual namespace or in this one, and what may not be read.
+pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>) -> (Vec<Controller>, Option<String>) {
+    let namespaces: BTreeSet<&str> = [USUAL].into_iter().chain(namespace).collect();
+    let all = namespaces
+        .into_iter()
+        .flat_map(|namespace| CONTROLLERS.iter().map(move |one| (namespace, one)));
+    let read = all.map(|(namespace, (name, kinds))| async move {
+        let lease = ObjectName::new(namespace, lease_name(name, None));
+        let holder = holder(cluster, &lease).await?;
+        Ok::<_, ClusterError>(holder.map(|holder| Controller {
+            name: (*name).to_owned(),
+            lease: Id::new("Lease", lease),
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            leadership: match holder {
+                Holder::Active(holder) => Leadership::Held(holder),
+                Holder::Expired(holder, renewed) => Leadership::Expired {
+                    holder,
+                    renewed: Some(renewed),
+                },
+                Holder::Nobody => Leadership::Free,
+            },
+        }))
+    });
+    let (mut found, mut unread) = (Vec::new(), None);
+    for one in join_all(read).await {
+        match one {
+            Ok(one) => found.extend(one),
+            Err(error) => {
+                let note = format!("whether the controllers run is not known: their leases may not be read: {error}");
+                unread.get_or_insert(note);
+            }
+        }
+    }
+    (of_those_that_run(found), unread)
+}
+
+/// Without the leases in one namespace of controllers that run in another one.
+fn of_those_that_run(found: Vec<Controller>) -> Vec<Controller> {
+    let is_held = |one: &Controller| matches!(one.leadership, Leadership::Held(_));
+    let held: BTreeSet<String> = found
+        .iter()
+        .filter(|one| is_held(one))
+        .map(|one| one.name.clone())
+        .collect();
+    found
+        .into_iter()
+        .filter(|one| is_held(one) || !held.contains(&one.name))
+        .collect()
+}
