@@ -105,6 +105,7 @@ impl Ui {
             live: Some(&seen),
             attention: view.overview.attention.len(),
             notice: notice.as_deref(),
+            is_partial: !view.left_out.is_empty(),
             ..self.frame(call, Some(person))
         };
         let listing = Listing::parse(&call.query);
@@ -126,6 +127,7 @@ impl Ui {
             path: &call.target,
             attention: 0,
             notice: None,
+            is_partial: false,
             explain: &self.settings.advice,
         }
     }

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _};
 use tokio::time::Instant;
 
-use super::kinds::named;
+use super::kinds::{KINDS, named};
 use bumpwright_kube::{AccessQuestion, Cluster, Kind, User};
 
 /// How long an answer counts.
@@ -35,6 +35,8 @@ pub(super) type Place = (&'static str, String);
 pub(super) struct Sight {
     /// None where everything may be seen.
     pub(super) places: Option<Arc<BTreeSet<Place>>>,
+    /// Kinds that may not be listed in all namespaces, of which nothing is seen.
+    pub(super) unlisted: Vec<&'static Kind>,
     /// Whether all questions were answered.
     pub(super) is_complete: bool,
 }
@@ -42,6 +44,7 @@ pub(super) struct Sight {
 impl Sight {
     pub(super) const ALL: Self = Self {
         places: None,
+        unlisted: Vec::new(),
         is_complete: true,
     };
 
@@ -99,7 +102,13 @@ impl Rights {
             allowed("") || allowed(namespace)
         };
         let seen: BTreeSet<Place> = places.iter().filter(|place| is_allowed(place)).cloned().collect();
+        // It is the same whether there are objects of that kind that may not be seen or none.
+        let is_unlisted = |kind: &Kind| {
+            let is_denied = allowed(&known, &(kind.kind, String::new())) == Some(false);
+            is_denied && seen.iter().all(|(other, _)| *other != kind.kind)
+        };
         Sight {
+            unlisted: KINDS.into_iter().filter(|kind| is_unlisted(kind)).collect(),
             places: (seen.len() < places.len() || !is_complete).then(|| Arc::new(seen)),
             is_complete,
         }
@@ -136,7 +145,8 @@ impl Answers {
     /// Asks what is not known: first about all namespaces.
     async fn ask_all(&self, cluster: &Cluster, user: &User, places: &BTreeSet<Place>) {
         let _asking = self.asking.lock().await;
-        let kinds: BTreeSet<Place> = places.iter().map(|(kind, _)| (*kind, String::new())).collect();
+        let kinds = places.iter().map(|(kind, _)| *kind).chain(KINDS.map(|kind| kind.kind));
+        let kinds: BTreeSet<Place> = kinds.map(|kind| (kind, String::new())).collect();
         self.ask(cluster, user, kinds).await;
         let left = places
             .iter()

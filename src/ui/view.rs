@@ -40,6 +40,14 @@ impl View {
         if !sight.is_complete {
             left_out.push("some rights are not checked yet: load the page again in a moment".to_owned());
         }
+        let unlisted: Vec<&str> = sight.unlisted.iter().map(|kind| kind.plural).collect();
+        if !unlisted.is_empty() {
+            left_out.push(format!(
+                "you may not list {}, so none of them is here: ask for the role view, in which Flux and bumpwright include them, in your namespaces \
+                 or in all",
+                unlisted.join(", ")
+            ));
+        }
         let overview = world.overview();
         let told = serde_json::to_vec(&(&overview, &left_out)).unwrap_or_default();
         Self {

@@ -26,6 +26,8 @@ pub struct Frame<'a> {
     pub attention: usize,
     /// Something to tell once above the page, such as what an action did.
     pub notice: Option<&'a str>,
+    /// Whether this person may not see everything, or not all of it could be read.
+    pub is_partial: bool,
     /// What to do about a reason (`bumpwright explain`), for people; none for one that has no text.
     pub explain: &'a dyn Fn(&str) -> Option<String>,
 }

@@ -80,6 +80,7 @@ pub fn render(frame: &Frame<'_>, page: &Page<'_>) -> Result<String, RenderError>
     context.insert("attention", &frame.attention);
     context.insert("attention_href", &Route::Attention.to_string());
     context.insert("notice", &frame.notice);
+    context.insert("is_partial", &frame.is_partial);
     context.insert("search_href", &Route::Search.to_string());
     context.insert("style", style_path());
     context.insert("script", script_path());

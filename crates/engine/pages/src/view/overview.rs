@@ -27,6 +27,8 @@ struct Trouble {
     since: Option<When>,
     blocks: usize,
     blocked: Vec<Object>,
+    also_all: usize,
+    also: Vec<Object>,
     todo: Option<String>,
 }
 
@@ -40,6 +42,8 @@ impl Trouble {
             since: When::maybe(frame.now, one.since),
             blocks: one.blocks.len(),
             blocked: one.blocks.iter().take(BLOCKED).map(Object::new).collect(),
+            also_all: one.also.len(),
+            also: one.also.iter().take(BLOCKED).map(Object::new).collect(),
             todo: (frame.explain)(&one.reason),
         }
     }
@@ -48,7 +52,9 @@ impl Trouble {
 /// A number on the first page.
 #[derive(Serialize)]
 struct Count {
-    name: &'static str,
+    /// What is counted, of one and of others.
+    one: &'static str,
+    many: &'static str,
     href: String,
     all: usize,
     /// Such as `3 failed`.
@@ -56,7 +62,7 @@ struct Count {
 }
 
 impl Count {
-    fn of_tally(name: &'static str, route: &Route, tally: &Tally) -> Self {
+    fn of_tally((one, many): (&'static str, &'static str), route: &Route, tally: &Tally) -> Self {
         let mut notes = Vec::new();
         let mut note = |count: usize, word: &str, tone| {
             if count > 0 {
@@ -71,7 +77,8 @@ impl Count {
             notes.push(Badge::new("all ready", "good"));
         }
         Self {
-            name,
+            one,
+            many,
             href: route.to_string(),
             all: tally.all,
             notes,
@@ -94,10 +101,14 @@ pub(super) fn overview(frame: &Frame<'_>, overview: &Overview) -> View {
     ];
     let stages: Vec<_> = stages.into_iter().flatten().collect();
     let tallies = [
-        Count::of_tally("Image policies", &Route::Images, &counts.policies),
-        Count::of_tally("Automations", &Route::Automations, &counts.automations),
-        Count::of_tally("Kustomizations", &Route::Kustomizations, &counts.kustomizations),
-        Count::of_tally("Sources", &Route::Sources, &counts.sources),
+        Count::of_tally(("Image policy", "Image policies"), &Route::Images, &counts.policies),
+        Count::of_tally(("Automation", "Automations"), &Route::Automations, &counts.automations),
+        Count::of_tally(
+            ("Kustomization", "Kustomizations"),
+            &Route::Kustomizations,
+            &counts.kustomizations,
+        ),
+        Count::of_tally(("Source", "Sources"), &Route::Sources, &counts.sources),
     ];
     let mut waiting: Vec<&Image> = overview
         .images

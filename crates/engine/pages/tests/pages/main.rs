@@ -43,6 +43,7 @@ fn frame<'a>(path: &'a str) -> Frame<'a> {
         path,
         attention: 3,
         notice: None,
+        is_partial: false,
         explain: &explained,
     }
 }
@@ -243,6 +244,12 @@ fn every_page_is_well_formed() {
         assert_eq!(html::faults(page), Vec::<String>::new(), "{name}");
     }
     assert!(nothing.contains("Nothing: all that is watched works."));
+    let some = Frame {
+        is_partial: true,
+        ..frame("/")
+    };
+    let some = render(&some, &Page::Overview(&empty)).unwrap();
+    assert!(some.contains("Nothing among what you may list") && !some.contains("all that is watched works"));
 }
 
 #[test]
