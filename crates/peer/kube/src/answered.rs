@@ -10,8 +10,8 @@ use bumpwright_budget::{Exceeded, Reservation, Share};
 
 /// Bytes of memory of a map that is not empty, and of an entry in a map or list. Measured: serde_json's
 /// maps are B-trees, whose smallest leaf has eleven entries.
-const MAP: u64 = 700;
-const PLACE: u64 = 100;
+pub(super) const MAP: u64 = 700;
+pub(super) const PLACE: u64 = 100;
 
 /// The factor of memory to text of a typed list: `{"metadata":{"name":""}}` is four texts of 24 bytes, in a
 /// list that has doubled.

@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
-use kube::api::DynamicObject;
-use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
@@ -16,6 +14,7 @@ use super::client::{Cluster, Scope};
 use super::error::full;
 use super::kind::Kind;
 use super::object::Object;
+use super::pages::Pages;
 use super::received::Received;
 use bumpwright_api::ObjectName;
 
@@ -196,6 +195,10 @@ impl Cache {
         let seconds = u32::try_from(cluster.silence().as_secs()).unwrap_or(u32::MAX).max(1);
         let page = self.room.map_or(PAGE, |_| SMALL_PAGE);
         let mut config = watcher::Config::default().timeout(seconds).page_size(page);
+        let pages = Pages {
+            most: page,
+            only_metadata: self.only_metadata,
+        };
         if let Some(labels) = &scope.labels {
             config = config.labels(labels);
         }
@@ -203,15 +206,9 @@ impl Cache {
             config = config.fields(fields);
         }
         loop {
-            if self.only_metadata {
-                let api = cluster.watched_metadata(self.kind, scope);
-                let events = watcher::watcher(api, config.clone()).default_backoff();
-                self.follow(events.map_ok(of_metadata), &failed).await;
-            } else {
-                let api = cluster.watched(self.kind, scope);
-                self.follow(watcher::watcher(api, config.clone()).default_backoff(), &failed)
-                    .await;
-            }
+            let api = cluster.watched(self.kind, scope, pages);
+            let events = watcher::watcher(api, config.clone()).default_backoff();
+            self.follow(events, &failed).await;
             // The token was or will be replaced.
             cluster.renew().await;
             tokio::time::sleep(UNKNOWN_PAUSE).await;
@@ -325,22 +322,6 @@ impl Objects {
         let old = self.by_name.remove(name)?;
         self.bytes -= old.weight();
         Some(old)
-    }
-}
-
-/// Converts an event with only the metadata of an object.
-fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Watched {
-    let object = |partial: PartialObjectMeta<DynamicObject>| Received {
-        metadata: partial.metadata,
-        status: None,
-        fields: serde_json::Map::new(),
-    };
-    match event {
-        Event::Apply(partial) => Event::Apply(object(partial)),
-        Event::Delete(partial) => Event::Delete(object(partial)),
-        Event::InitApply(partial) => Event::InitApply(object(partial)),
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
     }
 }
 

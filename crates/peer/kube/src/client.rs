@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::{DynamicResourceScope, PartialObjectMeta};
+use kube::core::DynamicResourceScope;
 use kube::{Client, Config, Resource};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -21,6 +21,7 @@ use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
 use super::limit::{Limit, Pace};
 use super::lists::Lists;
 use super::object::Object;
+use super::pages::Pages;
 use super::path_segment;
 use super::proxied;
 use super::received::Received;
@@ -284,20 +285,9 @@ impl Cluster {
         self.acting.clone().unwrap_or_else(shared)
     }
 
-    pub(super) fn watched(&self, kind: &Kind, scope: &Scope) -> Api<Received> {
-        api(
-            &self.clients().watching,
-            kind,
-            scope.namespace.as_deref().unwrap_or_default(),
-        )
-    }
-
-    pub(super) fn watched_metadata(&self, kind: &Kind, scope: &Scope) -> Api<PartialObjectMeta<DynamicObject>> {
-        let client = self.clients().watching;
-        match &scope.namespace {
-            None => Api::all_with(client, &kind.resource()),
-            Some(namespace) => Api::namespaced_with(client, namespace, &kind.resource()),
-        }
+    pub(super) fn watched(&self, kind: &Kind, scope: &Scope, pages: Pages) -> Api<Received> {
+        let client = pages.of(&self.clients().watching);
+        api(&client, kind, scope.namespace.as_deref().unwrap_or_default())
     }
 
     /// Waits for the rate limit, and checks the leases.

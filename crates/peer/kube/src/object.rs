@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Map, Value, json};
 
+use super::json_text::JsonText;
 use super::kind::Kind;
 use super::packed::Packed;
 use super::received::Received;
+use super::too_large::{self, TooLarge};
 use bumpwright_api::ObjectName;
 
 /// An object at one resource version, without `managedFields`.
@@ -33,6 +35,7 @@ pub struct Object {
     /// The rest but the status: `spec`, `data` and so on, packed, as each map of a tree takes 640 bytes.
     fields: Packed,
     status: Packed,
+    too_large: Option<TooLarge>,
 }
 
 /// Shows no fields: they may be a Secret's.
@@ -52,6 +55,8 @@ impl Object {
     pub(super) fn of(object: Received) -> Self {
         let name = Self::name_of(&object);
         let metadata = object.metadata;
+        let is_whole = object.too_large.is_none();
+        let status = object.status.as_ref().filter(|one| too_large::status(one).is_none());
         Self {
             name,
             uid: metadata.uid.unwrap_or_default(),
@@ -61,8 +66,9 @@ impl Object {
             annotations: metadata.annotations.unwrap_or_default(),
             finalizers: metadata.finalizers.unwrap_or_default(),
             deleting: metadata.deletion_timestamp.is_some(),
-            fields: Packed::of(Some(&Value::Object(object.fields))),
-            status: Packed::of(object.status.as_ref()),
+            fields: Packed::of(object.fields.text().filter(|_| is_whole)),
+            status: Packed::of(status.and_then(JsonText::text)),
+            too_large: object.too_large,
         }
     }
 
@@ -70,7 +76,14 @@ impl Object {
     pub(super) fn weight(&self) -> usize {
         let entries = self.labels.iter().chain(&self.annotations);
         let entries: usize = entries.map(|(key, value)| 100 + key.len() + value.len()).sum();
-        500 + entries + self.fields.len() + self.status.len()
+        let finalizers: usize = self.finalizers.iter().map(|one| 40 + one.len()).sum();
+        500 + entries + finalizers + self.fields.len() + self.status.len()
+    }
+
+    /// Why nothing but its name, version and status is kept; none for nearly all objects.
+    #[must_use]
+    pub fn too_large(&self) -> Option<TooLarge> {
+        self.too_large
     }
 
     /// A top-level field other than the status; null when missing.
@@ -131,8 +144,19 @@ impl Object {
     /// The object as a type of `bumpwright_api`.
     ///
     /// # Errors
-    /// When it does not match, which the schema of its kind should prevent.
+    /// When it does not match, which the schema of its kind should prevent, or is too large.
     pub fn read<T: DeserializeOwned>(&self, kind: &Kind) -> Result<T, serde_json::Error> {
+        match self.too_large {
+            Some(too_large) => Err(serde_json::Error::custom(too_large)),
+            None => self.read_kept(kind),
+        }
+    }
+
+    /// As [`Object::read`], of what is kept: without spec and perhaps more where the object is too large.
+    ///
+    /// # Errors
+    /// When it does not match.
+    pub fn read_kept<T: DeserializeOwned>(&self, kind: &Kind) -> Result<T, serde_json::Error> {
         let text = self.text(kind)?;
         // Errors of a tree do not have positions in a text that nobody has seen.
         serde_json::from_str(&text).or_else(|_| serde_json::from_value(serde_json::from_str(&text)?))

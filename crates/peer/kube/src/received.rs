@@ -2,25 +2,28 @@
 //!
 //! The status of an automation names hundreds of policies, `managedFields` name them once more, and each write of a status
 //! returns the whole object twice: as the answer and by the watch. `managedFields` are skipped while parsing, and the rest
-//! is read without an intermediate value.
+//! is copied as text, without a tree.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::{Map, Value};
+
+use super::json_text::JsonText;
+use super::too_large::{self, Entries, TooLarge};
 
 /// An object without `managedFields` and other unused metadata.
 #[derive(Clone)]
 pub(super) struct Received {
     pub(super) metadata: ObjectMeta,
-    pub(super) status: Option<Value>,
+    pub(super) status: Option<JsonText>,
     /// The rest but `apiVersion` and `kind`.
-    pub(super) fields: Map<String, Value>,
+    pub(super) fields: JsonText,
+    /// Why it is not read whole.
+    pub(super) too_large: Option<TooLarge>,
 }
 
 /// Shows no fields: they may be a Secret's.
@@ -82,20 +85,28 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Received, A::Error> {
         let mut metadata = Metadata::default();
-        let mut status = None;
-        let mut fields = Map::new();
+        let mut status: Option<JsonText> = None;
+        let mut fields = JsonText::begin();
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "apiVersion" | "kind" => drop(map.next_value::<IgnoredAny>()?),
                 "metadata" => metadata = map.next_value::<Option<Metadata>>()?.unwrap_or_default(),
                 "status" => status = Some(map.next_value()?),
-                _ => drop(fields.insert(key, map.next_value()?)),
+                _ => fields.field(&key, &mut map)?,
             }
         }
+        fields.end();
+        let too_large = [
+            metadata.labels.too_large("labels"),
+            metadata.annotations.too_large("annotations"),
+            too_large::fields(&fields),
+            status.as_ref().and_then(too_large::status),
+        ];
         Ok(Received {
             metadata: metadata.into(),
-            status,
+            status: status.filter(|status| status.text().is_some()),
             fields,
+            too_large: too_large.into_iter().flatten().next(),
         })
     }
 }
@@ -109,9 +120,9 @@ struct Metadata {
     uid: Option<String>,
     resource_version: Option<String>,
     generation: Option<i64>,
-    labels: Option<BTreeMap<String, String>>,
+    labels: Entries,
     /// A watch that lists first ends the list by one (`k8s.io/initial-events-end`).
-    annotations: Option<BTreeMap<String, String>>,
+    annotations: Entries,
     finalizers: Option<Vec<String>>,
     deletion_timestamp: Option<Time>,
 }
@@ -124,8 +135,8 @@ impl From<Metadata> for ObjectMeta {
             uid: metadata.uid,
             resource_version: metadata.resource_version,
             generation: metadata.generation,
-            labels: metadata.labels,
-            annotations: metadata.annotations,
+            labels: metadata.labels.kept(),
+            annotations: metadata.annotations.kept(),
             finalizers: metadata.finalizers,
             deletion_timestamp: metadata.deletion_timestamp,
             ..Self::default()
@@ -140,6 +151,7 @@ mod tests {
     use kube::core::{DynamicObject, ObjectList};
     use serde_json::{Value, json};
 
+    use super::super::json_text::JsonText;
     use super::Received;
     use crate::{IMAGE_POLICY, Object};
 
@@ -172,9 +184,14 @@ mod tests {
         all.metadata.deletion_grace_period_seconds = None;
         all.metadata.self_link = None;
         assert_eq!(seen.metadata, all.metadata);
-        assert_eq!(seen.status.as_ref(), all.data.get("status"));
-        assert_eq!(seen.fields.get("spec"), all.data.get("spec"));
-        assert_eq!(seen.fields.len(), 1);
+        let text = |field: &str| all.data.get(field).map(Value::to_string);
+        let status = seen.status.as_ref().and_then(JsonText::text);
+        assert_eq!(status.map(str::to_owned), text("status"));
+        assert_eq!(
+            seen.fields.text().unwrap(),
+            format!("{{\"spec\":{}}}", text("spec").unwrap())
+        );
+        assert_eq!(seen.too_large, None);
         let object = Object::of(seen);
         let read: bumpwright_api::ImagePolicy = object.read(&IMAGE_POLICY).unwrap();
         assert_eq!(read.latest_ref().unwrap().unwrap().tag, "1.0.0");
@@ -183,9 +200,11 @@ mod tests {
 
     #[test]
     fn what_is_not_there_or_null_is_nothing() {
-        let (_, seen): (DynamicObject, Received) = both(&json!({"metadata": {"name": "a", "labels": null}}));
-        assert_eq!((seen.metadata.labels, seen.status), (None, None));
-        assert!(seen.fields.is_empty());
+        let object = json!({"metadata": {"name": "a", "labels": null}, "status": null});
+        let (_, seen): (DynamicObject, Received) = both(&object);
+        assert_eq!(seen.metadata.labels, None);
+        assert!(seen.status.is_none());
+        assert_eq!(seen.fields.text(), Some("{}"));
     }
 
     #[test]
