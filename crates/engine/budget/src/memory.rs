@@ -137,6 +137,12 @@ pub struct Share {
 }
 
 impl Share {
+    /// The tenant.
+    #[must_use]
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
     /// Takes bytes until the value is dropped.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ impl Cluster {
         let request = request
             .body(Body::from(call.body.to_vec()))
             .map_err(|error| ClusterError::Unreachable(format!("{} {}: {error}", call.method, call.place())))?;
-        self.wait_for_turn().await?;
+        self.wait_for_turn(self.budget.memory.tenant()).await?;
         let client = self.client();
         let mut room = self.budget.memory.nothing();
         let received = within(REQUEST_TIMEOUT, async {

@@ -38,7 +38,7 @@ impl Cluster {
         let request = request.map_err(|error| ClusterError::Unreachable(error.to_string()))?;
         // The server parses YAML itself, so it gets the text that `--export` prints.
         let request = request.map(|_| manifest.as_bytes().to_vec());
-        self.wait_for_turn().await?;
+        self.wait_for_turn(&name.namespace).await?;
         bounded(self.client().request::<DynamicObject>(request)).await.map(drop)
     }
 
@@ -47,7 +47,7 @@ impl Cluster {
     /// # Errors
     /// Any error of the server.
     pub async fn managers(&self, kind: &'static Kind, name: &ObjectName) -> Result<Option<Vec<String>>, ClusterError> {
-        self.wait_for_turn().await?;
+        self.wait_for_turn(&name.namespace).await?;
         let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
         Ok(found.map(|object| {
             let fields = object.metadata.managed_fields.unwrap_or_default();

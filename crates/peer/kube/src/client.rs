@@ -290,12 +290,12 @@ impl Cluster {
         api(&client, kind, scope.namespace.as_deref().unwrap_or_default())
     }
 
-    /// Waits for the rate limit, and checks the leases.
+    /// Waits for the rate limit, by turns of tenants (a namespace, or none), and checks the leases.
     ///
     /// # Errors
     /// [`ClusterError::Deposed`]
-    pub(super) async fn wait_for_turn(&self) -> Result<(), ClusterError> {
-        self.limit.wait().await;
+    pub(super) async fn wait_for_turn(&self, tenant: &str) -> Result<(), ClusterError> {
+        self.limit.wait(tenant).await;
         self.fence.check()
     }
 
@@ -314,7 +314,7 @@ impl Cluster {
         let once = || async {
             // A lease that waits for the rate limit is lost.
             if kind.kind != LEASE.kind {
-                self.wait_for_turn().await?;
+                self.wait_for_turn(namespace).await?;
             }
             bounded(call(api(&self.clients().plain, kind, namespace))).await
         };
@@ -423,7 +423,7 @@ impl Cluster {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": audiences },
         });
         let params = PostParams::default();
-        self.wait_for_turn().await?;
+        self.wait_for_turn(&name.namespace).await?;
         // As untyped JSON: the client logs answers that do not match their type.
         let answer = api.create_subresource("token", &name.name, &params, &request);
         let mut answer: Value = within(timeout.min(REQUEST_TIMEOUT), answer).await?;

@@ -1,12 +1,15 @@
 //! The client-side rate limit: a token bucket as in Go's client (client-go `flowcontrol.NewTokenBucketRateLimiter`,
-//! `golang.org/x/time/rate`). Early requests wait, in order; none is refused.
+//! `golang.org/x/time/rate`). Early requests wait, by turns of tenants (namespaces); none is refused. Whoever waits alone waits as in Go:
+//! turns decide only who is next.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::HeaderMap;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 /// The header of servers with *API Priority and Fairness* (Kubernetes).
@@ -46,7 +49,7 @@ pub(super) struct Limit(Option<Arc<Shared>>);
 
 struct Shared {
     always: bool,
-    bucket: Mutex<Bucket>,
+    line: Mutex<Line>,
     began: Instant,
     /// Whether the server turned out to need no limit.
     is_lifted: AtomicBool,
@@ -59,7 +62,11 @@ impl Limit {
         Self(pace.map(|pace| {
             Arc::new(Shared {
                 always: pace.always,
-                bucket: Mutex::new(Bucket::full(pace)),
+                line: Mutex::new(Line {
+                    bucket: Bucket::full(pace),
+                    turns: Turns::default(),
+                    is_served: false,
+                }),
                 began: Instant::now(),
                 is_lifted: AtomicBool::new(false),
                 lifted: Notify::new(),
@@ -67,24 +74,14 @@ impl Limit {
         }))
     }
 
-    /// Waits until the next request may be sent.
-    pub(super) async fn wait(&self) {
-        let Some(shared) = self
-            .0
-            .as_ref()
-            .filter(|shared| !shared.is_lifted.load(Ordering::Relaxed))
-        else {
+    /// Waits until the next request of a tenant may be sent.
+    pub(super) async fn wait(&self, tenant: &str) {
+        let Some(shared) = self.0.as_ref().filter(|shared| !shared.is_lifted()) else {
             return;
         };
-        let pause = {
-            let mut bucket = shared.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            bucket.take(shared.began.elapsed())
-        };
-        if !pause.is_zero() {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = shared.lifted.notified() => {}
-            }
+        if let Some(turn) = shared.enter(tenant) {
+            // It ends with a turn, or with the runtime.
+            let _ = turn.await;
         }
     }
 
@@ -97,6 +94,99 @@ impl Limit {
         {
             shared.lifted.notify_waiters();
         }
+    }
+}
+
+impl Shared {
+    fn is_lifted(&self) -> bool {
+        self.is_lifted.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a token, or a place in the line.
+    fn enter(self: &Arc<Self>, tenant: &str) -> Option<oneshot::Receiver<()>> {
+        let mut line = self.lock();
+        if !line.is_served && line.bucket.take_ready(self.began.elapsed()) {
+            return None;
+        }
+        let turn = line.turns.join(tenant);
+        if !std::mem::replace(&mut line.is_served, true) {
+            tokio::spawn(Arc::clone(self).serve());
+        }
+        Some(turn)
+    }
+
+    /// Gives each token to the next in the line, until nobody waits.
+    async fn serve(self: Arc<Self>) {
+        loop {
+            let pause = self.lock().bucket.take(self.began.elapsed());
+            if !pause.is_zero() && !self.is_lifted() {
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = self.lifted.notified() => {}
+                }
+            }
+            let mut line = self.lock();
+            if !line.turns.serve_next() {
+                line.bucket.give_back();
+                line.is_served = false;
+                return;
+            }
+        }
+    }
+}
+
+/// Those who wait for tokens.
+struct Line {
+    bucket: Bucket,
+    turns: Turns,
+    /// Whether somebody gives tokens to those who wait.
+    is_served: bool,
+}
+
+/// Tenants in turn, and the requests of each in order.
+#[derive(Default)]
+struct Turns {
+    waiting: BTreeMap<Arc<str>, VecDeque<oneshot::Sender<()>>>,
+    /// The tenant of the last turn.
+    last: Arc<str>,
+}
+
+impl Turns {
+    fn join(&mut self, tenant: &str) -> oneshot::Receiver<()> {
+        let (turn, waits) = oneshot::channel();
+        match self.waiting.get_mut(tenant) {
+            Some(own) => own.push_back(turn),
+            None => drop(self.waiting.insert(tenant.into(), VecDeque::from([turn]))),
+        }
+        waits
+    }
+
+    /// Whether somebody was there who still waits.
+    fn serve_next(&mut self) -> bool {
+        while let Some(turn) = self.next() {
+            if turn.send(()).is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The first request of the tenant after the last one.
+    fn next(&mut self) -> Option<oneshot::Sender<()>> {
+        let after = (Bound::Excluded(Arc::clone(&self.last)), Bound::Unbounded);
+        let next = self.waiting.range(after).next().or_else(|| self.waiting.iter().next());
+        let tenant = Arc::clone(next?.0);
+        let own = self.waiting.get_mut(&tenant)?;
+        let turn = own.pop_front();
+        if own.is_empty() {
+            self.waiting.remove(&tenant);
+        }
+        self.last = tenant;
+        turn
     }
 }
 
@@ -118,6 +208,20 @@ impl Bucket {
             tokens: size,
             at: Duration::ZERO,
         }
+    }
+
+    /// Takes a token if there is one.
+    fn take_ready(&mut self, now: Duration) -> bool {
+        let is_ready = self.take(now).is_zero();
+        if !is_ready {
+            self.give_back();
+        }
+        is_ready
+    }
+
+    /// Nobody needed the last token.
+    fn give_back(&mut self) {
+        self.tokens += 1.0;
     }
 
     /// Takes a token, and returns the time until it is available.
@@ -192,14 +296,14 @@ mod tests {
     fn a_fair_server_has_no_limit_and_those_who_wait_go_on() {
         block_on(async {
             let limit = slow(false);
-            limit.wait().await;
+            limit.wait("").await;
             limit.see(&HeaderMap::new());
             let see = async {
                 tokio::task::yield_now().await;
                 limit.see(&fair());
             };
-            tokio::join!(limit.wait(), limit.wait(), see);
-            limit.wait().await;
+            tokio::join!(limit.wait("a"), limit.wait("b"), see);
+            limit.wait("a").await;
         });
     }
 
@@ -208,12 +312,53 @@ mod tests {
         block_on(async {
             let limit = slow(true);
             limit.see(&fair());
-            limit.wait().await;
-            assert!(limit.wait().now_or_never().is_none());
+            limit.wait("").await;
+            assert!(limit.wait("").now_or_never().is_none());
             let none = Limit::new(None);
             for _ in 0..1000 {
-                none.wait().await;
+                none.wait("").await;
             }
         });
+    }
+
+    /// With one line for all the tenant with one request waits for the 400 of the other, 40 seconds.
+    #[test]
+    fn tenants_are_served_in_turn_however_many_requests_one_has() {
+        block_on(async {
+            let limit = Limit::new(Some(Pace {
+                per_second: 200.0,
+                burst: 1,
+                always: true,
+            }));
+            let greedy: Vec<_> = (0..400)
+                .map(|_| {
+                    let limit = limit.clone();
+                    tokio::spawn(async move { limit.wait("greedy").await })
+                })
+                .collect();
+            tokio::task::yield_now().await;
+            let served = || greedy.iter().filter(|one| one.is_finished()).count();
+            for _ in 0..5 {
+                let before = served();
+                limit.wait("modest").await;
+                tokio::task::yield_now().await;
+                let meanwhile = served() - before;
+                assert!(meanwhile <= 2, "{meanwhile} of the other came first");
+            }
+            assert!(served() < 100);
+            greedy.iter().for_each(tokio::task::JoinHandle::abort);
+        });
+    }
+
+    /// Who gives up has no turn: the token is for the next.
+    #[test]
+    fn those_who_give_up_take_no_token() {
+        let mut turns = Turns::default();
+        let (first, gone, last) = (turns.join("a"), turns.join("b"), turns.join("a"));
+        drop(gone);
+        let served = |turn: oneshot::Receiver<()>| turn.now_or_never().is_some_and(|turn| turn.is_ok());
+        assert!(turns.serve_next() && served(first));
+        assert!(turns.serve_next() && served(last));
+        assert!(!turns.serve_next() && turns.waiting.is_empty());
     }
 }

@@ -61,7 +61,7 @@ where
         let waits = watch.waits;
         let answer = async move {
             if waits {
-                limit.wait().await;
+                limit.wait("").await;
             }
             answer.await
         };
