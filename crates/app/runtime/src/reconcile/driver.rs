@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -82,6 +83,13 @@ pub trait Reconcile: Send + Sync + 'static {
     fn moved(&self, object: &Object) -> impl Future<Output = ()> + Send {
         self.forgotten(&object.name)
     }
+}
+
+/// The field of specs that suspends an object.
+#[derive(Deserialize)]
+struct Suspension {
+    #[serde(default)]
+    suspend: Option<bool>,
 }
 
 /// One reconciliation of one object.
@@ -380,7 +388,10 @@ impl<R: Reconcile> Driver<R> {
             return self.remove_finalizer(object).await.map(|()| None);
         }
         let object = self.add_finalizer(object).await?;
-        if object.field("spec").get("suspend").and_then(Value::as_bool) == Some(true) {
+        if object
+            .spec::<Suspension>()
+            .is_some_and(|spec| spec.suspend == Some(true))
+        {
             log.info("reconciliation is suspended for this object");
             return self.suspend(&object).await.map(|()| None);
         }
@@ -392,9 +403,13 @@ impl<R: Reconcile> Driver<R> {
                 .await
                 .map_err(|error| error.to_string())?;
         }
-        let outcome = match check_annotation_keys(R::KIND.kind, &object.annotations) {
-            Ok(()) => self.reconciler.reconcile(&request, &mut status).await,
-            Err(error) => Outcome::stalled(Reason::InvalidAnnotation, &error),
+        let outcome = match (
+            object.too_large(),
+            check_annotation_keys(R::KIND.kind, &object.annotations),
+        ) {
+            (None, Ok(())) => self.reconciler.reconcile(&request, &mut status).await,
+            (Some(too_large), _) => Outcome::stalled(Reason::InvalidSpec, &too_large),
+            (None, Err(error)) => Outcome::stalled(Reason::InvalidAnnotation, &error),
         };
         let new_event = self.reconciler.conclude(&mut status, &outcome);
         // The outcome of a cancelled reconciliation is not recorded, but its knowledge of the cluster is kept.
