@@ -261,7 +261,8 @@ where
     T: Default,
     Facts<S, T>: DeserializeOwned,
 {
-    let Ok(mut facts) = object.read::<Facts<S, T>>(kind) else {
+    // One that is too large is shown with its status, which says that.
+    let Ok(mut facts) = object.read_kept::<Facts<S, T>>(kind) else {
         objects.remove(&key);
         return false;
     };

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use bumpwright_api::{Condition, HealthExpressions, ObjectName};
 use serde::{Deserialize, Serialize};
 
+use super::capped::Capped;
 use super::readiness::seconds;
+
+/// Conditions of an object: a controller writes a handful.
+pub type Conditions = Capped<Condition, 50>;
 
 /// An object with its spec and status.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -160,7 +164,7 @@ pub struct PolicyStatus {
     /// The choice before in older versions.
     pub observed_previous_image: String,
     /// Conditions.
-    pub conditions: Vec<Condition>,
+    pub conditions: Conditions,
     /// Observed generation.
     pub observed_generation: i64,
 }
@@ -182,7 +186,7 @@ pub struct RepositoryStatus {
     /// The last scan.
     pub last_scan_result: ScanResult,
     /// Conditions.
-    pub conditions: Vec<Condition>,
+    pub conditions: Conditions,
     /// Observed generation.
     pub observed_generation: i64,
 }
@@ -196,7 +200,7 @@ pub struct ScanResult {
     /// When.
     pub scan_time: String,
     /// Some of the tags, the highest in alphabetical order first.
-    pub latest_tags: Vec<String>,
+    pub latest_tags: Capped<String, 50>,
 }
 
 /// The spec of an ImageUpdateAutomation.
@@ -283,7 +287,7 @@ pub struct AutomationStatus {
     /// The images of the last run, by policy: its name, or `namespace/name` of another namespace.
     pub observed_policies: BTreeMap<String, ImageRef>,
     /// Conditions.
-    pub conditions: Vec<Condition>,
+    pub conditions: Conditions,
     /// Observed generation.
     pub observed_generation: i64,
 }
@@ -297,7 +301,7 @@ pub struct KustomizationSpec {
     /// The path in it.
     pub path: String,
     /// What must be ready before.
-    pub depends_on: Vec<Reference>,
+    pub depends_on: Capped<Reference, 100>,
     /// Whether it is suspended.
     pub suspend: bool,
     /// Whether it deletes what is not built any more.
@@ -323,9 +327,9 @@ pub struct KustomizationStatus {
     /// Its objects.
     pub inventory: Inventory,
     /// Its last reconciliations, the latest first.
-    pub history: Vec<HistoryEntry>,
+    pub history: Capped<HistoryEntry, 20>,
     /// Conditions.
-    pub conditions: Vec<Condition>,
+    pub conditions: Conditions,
     /// Observed generation.
     pub observed_generation: i64,
 }
@@ -335,7 +339,7 @@ pub struct KustomizationStatus {
 #[serde(default)]
 pub struct Inventory {
     /// The objects.
-    pub entries: Vec<InventoryEntry>,
+    pub entries: Capped<InventoryEntry, 20_000>,
 }
 
 /// An entry of an inventory.
@@ -444,7 +448,7 @@ pub struct SourceStatus {
     /// The artifact.
     pub artifact: ArtifactFacts,
     /// Conditions.
-    pub conditions: Vec<Condition>,
+    pub conditions: Conditions,
     /// Observed generation.
     pub observed_generation: i64,
 }

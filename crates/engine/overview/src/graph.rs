@@ -8,6 +8,9 @@ use super::facts::KustomizationFacts;
 use super::readiness::State;
 use super::world::{Id, KUSTOMIZATION, World};
 
+/// The most edges for each Kustomization that may be drawn: of more nobody sees where they lead.
+const EDGES: usize = 10;
+
 /// How often rows are put in order.
 const SWEEPS: usize = 4;
 
@@ -29,6 +32,8 @@ pub struct Graph {
     pub left_out: usize,
     /// Number of those that are not ready among them.
     pub left_unready: usize,
+    /// Number of edges that are left out.
+    pub left_edges: usize,
 }
 
 /// What depends on what: the dependency first.
@@ -72,7 +77,7 @@ impl World {
         }
         let all: BTreeSet<Id> = ends(&links).cloned().collect();
         if all.len() <= most {
-            let graph = self.laid_out(&links, &[]);
+            let graph = self.laid_out(&links, &[], most);
             return Graph {
                 all: all.len(),
                 ..graph
@@ -80,7 +85,7 @@ impl World {
         }
         let unready = self.unready();
         let (drawn, links) = self.around(&unready, links, most);
-        let graph = self.laid_out(&links, &drawn);
+        let graph = self.laid_out(&links, &drawn, most);
         let all: BTreeSet<&Id> = all.iter().chain(&unready).collect();
         let is_left = |id: &&Id| !drawn.contains(id);
         Graph {
@@ -130,7 +135,7 @@ impl World {
     }
 
     /// The ends of links, and others without one, at their places.
-    fn laid_out(&self, links: &[Link], others: &[Id]) -> Graph {
+    fn laid_out(&self, links: &[Link], others: &[Id], most: usize) -> Graph {
         let mut places = BTreeMap::<&Id, usize>::new();
         for id in ends(links).chain(others) {
             let next = places.len();
@@ -144,6 +149,8 @@ impl World {
         let mut edges: Vec<Edge> = links.iter().map(edge).collect();
         edges.sort_by_key(|edge| (edge.from, edge.to));
         edges.dedup();
+        let left_edges = edges.len().saturating_sub(EDGES * most);
+        edges.truncate(EDGES * most);
         let columns = columns(places.len(), &edges);
         let rows = rows(&columns, &edges);
         let mut ids: Vec<(&Id, usize)> = places.into_iter().collect();
@@ -164,6 +171,7 @@ impl World {
             columns: columns.iter().max().map_or(0, |last| last + 1),
             rows: rows.iter().max().map_or(0, |last| last + 1),
             edges,
+            left_edges,
             ..Graph::default()
         }
     }

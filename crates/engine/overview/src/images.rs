@@ -211,7 +211,7 @@ impl World {
             image: facts.map(|facts| facts.spec.image.clone()).unwrap_or_default(),
             repository: Id::new(REPOSITORY, repository),
             previous: previous.filter(|previous| !previous.tag.is_empty()),
-            tags: scan.map(|scan| scan.latest_tags.clone()).unwrap_or_default(),
+            tags: scan.map(|scan| scan.latest_tags.to_vec()).unwrap_or_default(),
             tag_count: scan.map(|scan| scan.tag_count).unwrap_or_default(),
             scanned: scan.and_then(|scan| seconds(&scan.scan_time)),
             stage: standing.stage,

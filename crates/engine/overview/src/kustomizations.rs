@@ -31,6 +31,9 @@ pub struct Kustomization {
     pub owner: Option<Id>,
     /// What must be ready before.
     pub depends_on: Vec<Id>,
+    /// Number of those that are left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depends_on_left_out: usize,
     /// The revision that it applied last; empty before the first time.
     pub applied: String,
     /// The revision that it tried last.
@@ -148,10 +151,11 @@ impl World {
             elsewhere: facts.is_elsewhere(),
             owner: facts.owner(),
             depends_on: facts.dependencies().collect(),
+            depends_on_left_out: facts.spec.depends_on.left_out,
             applied: facts.status.last_applied_revision.clone(),
             attempted: facts.status.last_attempted_revision.clone(),
             available: available.unwrap_or_default(),
-            objects: facts.status.inventory.entries.len(),
+            objects: facts.status.inventory.entries.count(),
             history: facts.status.history.iter().map(Applied::from).collect(),
         }
     }
@@ -171,6 +175,11 @@ impl World {
             _ => Some(format!("Kustomization {name} waits for its objects to be healthy")),
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 pub(crate) fn first_line(text: &str) -> &str {

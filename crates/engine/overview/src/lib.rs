@@ -15,6 +15,7 @@
 
 mod attention;
 mod automations;
+mod capped;
 mod causes;
 mod changes;
 mod controllers;

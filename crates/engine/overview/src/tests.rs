@@ -441,7 +441,7 @@ fn dependencies_are_in_columns_also_in_a_cycle() {
     assert_eq!(columns(&graph), [("apps".to_owned(), 1), ("infra".to_owned(), 0)]);
     assert_eq!((graph.columns, graph.rows, graph.edges.len()), (2, 1, 1));
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
-    infra.spec.depends_on = vec![read(json!({"name": "apps"})), read(json!({"name": "gone"}))];
+    infra.spec.depends_on = read(json!([{"name": "apps"}, {"name": "gone"}]));
     let graph = world.graph(9);
     assert_eq!((graph.nodes.len(), graph.edges.len()), (3, 3));
     assert!(graph.columns <= 3 && graph.nodes.iter().any(|node| !node.exists));
@@ -592,8 +592,8 @@ fn of_many_kustomizations_those_around_what_is_not_ready_are_drawn() {
         let mut one = like.clone();
         one.metadata.name = format!("n{n:02}");
         one.spec.depends_on = match n % 10 {
-            0 => Vec::new(),
-            _ => vec![read(json!({"name": format!("n{:02}", n - 1)}))],
+            0 => read(json!([])),
+            _ => read(json!([{"name": format!("n{:02}", n - 1)}])),
         };
         world.kustomizations.insert(one.metadata.id(), one);
     }
@@ -641,7 +641,7 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     };
     assert_eq!(silent(&world), ["ConfigMap/fs/cm", "Deployment/web/apps"]);
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
-    infra.status.inventory.entries.truncate(1);
+    infra.status.inventory.entries.few.truncate(1);
     assert_eq!(silent(&world), ["Deployment/web/apps"]);
     let apps = world.kustomizations.get_mut(&name("fs/apps")).unwrap();
     apps.spec = read(json!({"kubeConfig": {"secretRef": {"name": "other"}}}));
@@ -663,4 +663,31 @@ fn silent_objects_are_the_nearest_first_and_none_of_another_cluster() {
     let mut tree = world.tree(&name("fs/infra")).unwrap();
     tree.note(&[(entry, Health::unread("why"))].into());
     assert!(tree.children[0].health.is_none());
+}
+
+/// A tenant may name the same dependency, or a hundred thousand others: no page shows them.
+#[test]
+fn of_many_dependencies_a_few_are_kept_and_the_rest_is_counted() {
+    let mut world = world();
+    let like = world.kustomizations[&name("fs/apps")].clone();
+    for n in 0..30 {
+        let mut one = like.clone();
+        one.metadata.name = format!("n{n:02}");
+        let many: Vec<Value> = (0..50_000)
+            .map(|other| json!({"name": format!("n{:02}", other % 30)}))
+            .collect();
+        one.spec.depends_on = read(Value::Array(many));
+        world.kustomizations.insert(one.metadata.id(), one);
+    }
+    let one = world.kustomization(&name("fs/n00"), &world.kustomizations[&name("fs/n00")]);
+    assert_eq!((one.depends_on.len(), one.depends_on_left_out), (100, 49_900));
+    assert_eq!(world.kustomizations[&name("fs/n00")].spec.depends_on.count(), 50_000);
+    let graph = world.graph(40);
+    assert_eq!((graph.edges.len(), graph.left_edges), (400, 30 * 30 + 1 - 400));
+    let few = world.kustomization(&name("fs/apps"), &world.kustomizations[&name("fs/apps")]);
+    assert_eq!(few.depends_on_left_out, 0);
+    assert!(
+        !serde_json::to_string(&few).unwrap().contains("LeftOut"),
+        "told only where it is so"
+    );
 }

@@ -27,6 +27,7 @@ pub(super) struct Drawn {
     all: usize,
     left_out: usize,
     left_unready: usize,
+    left_lines: usize,
     /// Where the whole graph is, and where only what is not ready.
     whole_href: String,
     href: String,
@@ -98,6 +99,7 @@ pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
         all: graph.all,
         left_out: graph.left_out,
         left_unready: graph.left_unready,
+        left_lines: graph.left_edges,
         whole_href: format!("{}?graph=all", Route::Kustomizations),
         href: Route::Kustomizations.to_string(),
     })

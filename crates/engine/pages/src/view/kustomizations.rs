@@ -237,6 +237,7 @@ pub(super) fn one(frame: &Frame<'_>, one: &Kustomization, more: &Objects<'_>, li
     .with("attempted", &revision(&one.attempted))
     .with("owner", &one.owner.as_ref().map(Object::new))
     .with("depends_on", &Object::all(&one.depends_on))
+    .with("depends_on_left_out", &one.depends_on_left_out)
     .with("history", &history)
     .with("drift", &drift.map(|change| Difference::drift(now, change)))
     .with(
