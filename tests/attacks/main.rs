@@ -11,6 +11,7 @@
 )]
 
 mod answer_without_end;
+mod ask_without_end;
 mod borrow_a_digest;
 mod burst_a_pack;
 mod claim_a_year;
@@ -38,6 +39,7 @@ mod redirect_inside;
 mod send_a_cloud_token_elsewhere;
 mod siege;
 mod swell_an_artifact;
+mod swell_objects;
 mod take_the_controllers_token;
 mod tarpit;
 mod unfold_a_repository;

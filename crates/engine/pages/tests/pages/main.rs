@@ -19,6 +19,7 @@ use bumpwright_overview::{Change, Differences, Entry, Image, World};
 use bumpwright_pages::{
     Found, Frame, Health, Inventory, Listing, ObjectPage, Page, Route, Run, TagRow, render, search,
 };
+use serde_json::{Value, json};
 use world::{HOSTILE, NOW};
 
 /// What a page of a large cluster may have, in bytes.
@@ -409,6 +410,46 @@ fn of_many_kustomizations_what_is_ready_is_not_drawn() {
     assert!(boxes(&whole) > 300 && !whole.contains("not drawn"), "{}", boxes(&whole));
     assert!(!whole.contains("<table") && whole.contains("as a table"), "{whole}");
     assert_eq!(boxes(&page("graph=all&q=a")), 0);
+}
+
+/// What ten objects of a tenant name, each 85,000 times, is in nobody's page.
+#[test]
+fn objects_with_endless_lists_make_small_pages() {
+    let mut world = world::world(9, 3, 60);
+    let names: Vec<ObjectName> = world.kustomizations.keys().cloned().collect();
+    let many = |name: &dyn Fn(usize) -> String| -> Value {
+        (0..85_000)
+            .map(|n| json!({"name": name(n), "namespace": "flux-system"}))
+            .collect()
+    };
+    let known = many(&|n| names[n % names.len()].name.clone());
+    let unknown = many(&|n| format!("gone-{n}"));
+    for (n, one) in world.kustomizations.values_mut().enumerate() {
+        let list = if n % 2 == 0 { &known } else { &unknown };
+        one.spec.depends_on = serde_json::from_value(list.clone()).unwrap();
+    }
+    let all = world.overview();
+    for query in ["", "graph=all"] {
+        let listing = Listing::parse(query);
+        let page = Page::Kustomizations(&all.kustomizations, &world.graph(listing.boxes()), &listing);
+        let page = rendered("/kustomizations", &page);
+        let most = if query.is_empty() { MOST } else { 4 * MOST };
+        assert!(page.len() < most, "{query}: {} bytes", page.len());
+        assert!(!query.is_empty() || page.contains(" not drawn"), "{page}");
+    }
+    let page = Page::Kustomization {
+        kustomization: &all.kustomizations[0],
+        tree: &world.tree(&names[0]).unwrap(),
+        inventory: &Inventory::default(),
+        differences: &Differences::default(),
+        listing: &Listing::default(),
+    };
+    let page = rendered("/x", &page);
+    assert!(
+        page.len() < MOST && page.contains("and 84900 more"),
+        "{} bytes: {page}",
+        page.len()
+    );
 }
 
 #[test]
