@@ -9,7 +9,7 @@ use super::context::Context;
 use super::images::readers::Readers;
 use super::kinds::{self, Queued};
 use super::settings::Settings;
-use bumpwright_kube::{CONFIG_MAP, Cache, Kind, SECRET, Scope};
+use bumpwright_kube::{CONFIG_MAP, Cache, KeptMemory, Kind, SECRET, Scope};
 
 /// A watch that a kind needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +63,12 @@ impl Watch {
         Self { kind, selection }
     }
 
-    fn cache(self) -> Cache {
-        match self.selection {
+    fn cache(self, memory: &KeptMemory) -> Cache {
+        let cache = match self.selection {
             Selection::Configs => Cache::of_metadata(self.kind),
             Selection::All | Selection::Ours | Selection::OursOrAll | Selection::WhenNeeded => Cache::new(self.kind),
-        }
+        };
+        cache.within(memory)
     }
 }
 
@@ -78,6 +79,8 @@ pub(crate) struct Caches {
     /// Whether a label selector restricts the reconciled objects.
     is_labelled: bool,
     watched: Vec<(Watch, Arc<Cache>)>,
+    /// The memory that they share.
+    memory: KeptMemory,
     /// Whole objects, for reads without requests.
     pub(crate) known: Option<Known>,
     /// The automations that name policies of other namespaces.
@@ -91,13 +94,14 @@ impl Caches {
             reconciled: kinds::enabled(settings.kinds).map(|one| one.kind).collect(),
             is_labelled: settings.scope.labels.is_some(),
             watched: Vec::new(),
+            memory: KeptMemory::default(),
             known: Known::of(settings),
             readers: Arc::default(),
         };
         for watch in kinds::enabled(settings.kinds).flat_map(|one| (one.watches)(settings)) {
             let watch = caches.resolved(watch);
             if caches.find(watch).is_none() {
-                caches.watched.push((watch, Arc::new(watch.cache())));
+                caches.watched.push((watch, Arc::new(watch.cache(&caches.memory))));
             }
         }
         if let Some(known) = &caches.known {
@@ -112,7 +116,7 @@ impl Caches {
     /// The cache of a watch; always empty when no enabled kind has that watch.
     pub(crate) fn of(&self, watch: Watch) -> Arc<Cache> {
         let found = self.find(self.resolved(watch));
-        found.map_or_else(|| Arc::new(watch.cache()), Arc::clone)
+        found.map_or_else(|| Arc::new(watch.cache(&self.memory)), Arc::clone)
     }
 
     /// The caches with all objects of their kinds that this process has anyway.
@@ -205,6 +209,7 @@ mod tests {
             reconciled: vec![&IMAGE_POLICY],
             is_labelled,
             watched: Vec::new(),
+            memory: KeptMemory::default(),
             known: None,
             readers: Arc::default(),
         }

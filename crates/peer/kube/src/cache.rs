@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::client::{Cluster, Scope};
 use super::error::full;
+use super::kept::KeptMemory;
 use super::kind::Kind;
 use super::object::Object;
 use super::pages::Pages;
@@ -49,6 +50,8 @@ pub struct Cache {
     only_metadata: bool,
     /// The most bytes of all objects; further ones are not kept.
     room: Option<usize>,
+    /// The memory of those that are kept whole.
+    memory: KeptMemory,
     objects: RwLock<Objects>,
     listeners: Mutex<Vec<Listener>>,
     listed: watch::Sender<bool>,
@@ -72,6 +75,7 @@ impl Cache {
             kind,
             only_metadata: false,
             room: None,
+            memory: KeptMemory::default(),
             objects: RwLock::default(),
             listeners: Mutex::default(),
             listed: watch::Sender::new(false),
@@ -86,6 +90,15 @@ impl Cache {
         Self {
             only_metadata: true,
             ..Self::new(kind)
+        }
+    }
+
+    /// The same, empty, which shares its memory with others: what there is none for is kept by its name and version.
+    #[must_use]
+    pub fn within(self, memory: &KeptMemory) -> Self {
+        Self {
+            memory: memory.clone(),
+            ..self
         }
     }
 
@@ -141,8 +154,7 @@ impl Cache {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let known = objects.by_name.get(&after.name);
         if known.is_some_and(|known| known.uid == after.uid && known.resource_version == before) {
-            let after = Arc::new(after);
-            let old = objects.insert(Arc::clone(&after));
+            let (old, after) = objects.insert(after, &self.memory);
             drop(objects);
             if let Some(old) = old {
                 self.notify(&Change::Updated(old, after));
@@ -259,19 +271,19 @@ impl Cache {
         if known.is_some_and(|known| !is_newer(&known, SeenVersion::of(&object), source)) {
             return;
         }
-        let object = Arc::new(Object::of(object));
+        let object = Object::of(object);
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let known = objects.by_name.get(&object.name);
-        if known.is_some_and(|known| !is_newer(known, SeenVersion::from(&*object), source)) {
+        if known.is_some_and(|known| !is_newer(known, SeenVersion::from(&object), source)) {
             return;
         }
-        let old = objects.remove(&object.name);
+        let old = objects.remove(&object.name, &self.memory);
         if self.room.is_some_and(|room| objects.bytes + object.weight() > room) {
             drop(objects);
             old.into_iter().for_each(|old| self.notify(&Change::Deleted(old)));
             return;
         }
-        objects.insert(Arc::clone(&object));
+        let (_, object) = objects.insert(object, &self.memory);
         drop(objects);
         match old {
             Some(old) if old.uid == object.uid => self.notify(&Change::Updated(old, object)),
@@ -285,7 +297,7 @@ impl Cache {
 
     fn drop_object(&self, name: &ObjectName) {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        let old = objects.remove(name);
+        let old = objects.remove(name, &self.memory);
         drop(objects);
         if let Some(old) = old {
             self.notify(&Change::Deleted(old));
@@ -310,17 +322,24 @@ struct Objects {
 }
 
 impl Objects {
-    /// Returns the replaced one.
-    fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
-        let old = self.remove(&object.name);
+    /// Returns the replaced one, and what is kept of this one.
+    fn insert(&mut self, object: Object, memory: &KeptMemory) -> (Option<Arc<Object>>, Arc<Object>) {
+        let old = self.remove(&object.name, memory);
+        let object = match memory.take(&object.name.namespace, object.weight()) {
+            true => Arc::new(object),
+            false => Arc::new(object.left_out()),
+        };
         self.bytes += object.weight();
-        self.by_name.insert(object.name.clone(), object);
-        old
+        self.by_name.insert(object.name.clone(), Arc::clone(&object));
+        (old, object)
     }
 
-    fn remove(&mut self, name: &ObjectName) -> Option<Arc<Object>> {
+    fn remove(&mut self, name: &ObjectName, memory: &KeptMemory) -> Option<Arc<Object>> {
         let old = self.by_name.remove(name)?;
         self.bytes -= old.weight();
+        if !old.is_left_out() {
+            memory.release(&name.namespace, old.weight());
+        }
         Some(old)
     }
 }
@@ -378,7 +397,7 @@ fn is_unauthorized(error: &watcher::Error) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use serde_json::json;
 
@@ -412,6 +431,39 @@ mod tests {
         cache.take(Event::Delete(map("two", 1, 900)), &mut BTreeSet::new());
         cache.take(Event::Delete(map("three", 2, 900)), &mut BTreeSet::new());
         assert_eq!(cache.read().bytes, 0);
+    }
+
+    /// What one namespace has too much of is known by its name, keeps nothing of others out, and is whole again when there is room.
+    #[test]
+    fn what_exceeds_the_memory_of_a_namespace_is_known_and_not_kept() {
+        let memory = KeptMemory::of(4000, 2000);
+        let caches = [(); 2].map(|()| Cache::new(&CONFIG_MAP).within(&memory));
+        let see = |cache: &Cache, namespace: &str, name: &str, version: u32| {
+            let mut object = map(name, version, 600);
+            object.metadata.namespace = Some(namespace.to_owned());
+            cache.take(Event::Apply(object), &mut BTreeSet::new());
+            let kept = cache.get(&ObjectName::new(namespace, name)).unwrap();
+            assert_eq!(kept.resource_version, version.to_string());
+            assert_eq!(kept.field("data").is_null(), kept.is_left_out());
+            !kept.is_left_out()
+        };
+        assert!(see(&caches[0], "apps", "one", 1));
+        assert!(!see(&caches[1], "apps", "two", 1), "caches share the memory");
+        assert!(see(&caches[1], "other", "two", 1));
+        assert!(
+            see(&caches[0], "apps", "one", 2),
+            "it has the memory that it had before"
+        );
+        caches[0].drop_object(&ObjectName::new("apps", "one"));
+        assert!(see(&caches[1], "apps", "two", 2));
+        for cache in &caches {
+            let all: Vec<_> = cache.list(|_| true).iter().map(|one| one.name.clone()).collect();
+            all.iter().for_each(|name| cache.drop_object(name));
+        }
+        assert!(
+            memory.take("apps", 2000) && memory.take("other", 2000),
+            "all is given back"
+        );
     }
 
     #[test]

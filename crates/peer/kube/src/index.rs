@@ -28,7 +28,7 @@ impl<K: Eq + Hash + Send + Sync + 'static> Index<K> {
     pub fn of_specs(cache: &Arc<Cache>, keys: impl Fn(&Object) -> Vec<K> + Send + Sync + 'static) -> Arc<Self> {
         // A status is written more often than a spec.
         Self::with(cache, keys, |old, new| {
-            old.generation > 0 && old.generation == new.generation
+            old.generation > 0 && old.generation == new.generation && old.is_left_out() == new.is_left_out()
         })
     }
 

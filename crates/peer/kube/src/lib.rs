@@ -17,6 +17,7 @@ mod fence;
 mod group;
 mod index;
 mod json_text;
+mod kept;
 mod kind;
 pub mod lease;
 mod limit;
@@ -42,6 +43,7 @@ pub use dynamic::{Apply, Deletion, Stamp};
 pub use error::ClusterError;
 pub use group::GroupLease;
 pub use index::Index;
+pub use kept::KeptMemory;
 pub use kind::{
     BUCKET, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DAEMON_SET, DEPLOYMENT, EVENT,
     EXTERNAL_ARTIFACT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind,

@@ -38,6 +38,13 @@ pub struct Object {
     too_large: Option<TooLarge>,
 }
 
+/// The most bytes of labels, and of annotations, of an object that there is no memory to keep.
+const FEW: usize = 2 << 10;
+
+fn weight_of(entries: &BTreeMap<String, String>) -> usize {
+    entries.iter().map(|(key, value)| 100 + key.len() + value.len()).sum()
+}
+
 /// Shows no fields: they may be a Secret's.
 impl std::fmt::Debug for Object {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,10 +79,36 @@ impl Object {
         }
     }
 
+    /// What is kept of it where there is no memory for it: what identifies it, and a few labels and annotations, by which it is asked for.
+    pub(super) fn left_out(&self) -> Self {
+        let few = |entries: &BTreeMap<String, String>| match weight_of(entries) <= FEW {
+            true => entries.clone(),
+            false => BTreeMap::new(),
+        };
+        Self {
+            labels: few(&self.labels),
+            annotations: few(&self.annotations),
+            fields: Packed::Nothing,
+            status: Packed::Nothing,
+            too_large: Some(TooLarge::Namespace),
+            name: self.name.clone(),
+            uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
+            finalizers: self.finalizers.clone(),
+            generation: self.generation,
+            deleting: self.deleting,
+        }
+    }
+
+    /// Whether there is no memory to keep it. It can be read from the server.
+    #[must_use]
+    pub fn is_left_out(&self) -> bool {
+        self.too_large == Some(TooLarge::Namespace)
+    }
+
     /// Its approximate bytes of memory.
     pub(super) fn weight(&self) -> usize {
-        let entries = self.labels.iter().chain(&self.annotations);
-        let entries: usize = entries.map(|(key, value)| 100 + key.len() + value.len()).sum();
+        let entries = weight_of(&self.labels) + weight_of(&self.annotations);
         let finalizers: usize = self.finalizers.iter().map(|one| 40 + one.len()).sum();
         500 + entries + finalizers + self.fields.len() + self.status.len()
     }

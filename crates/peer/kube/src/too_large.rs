@@ -21,13 +21,22 @@ const ENTRIES: usize = 1 << 20;
 /// About the bytes of memory of an entry besides its texts.
 const ENTRY: usize = 100;
 
-/// What of an object is too large.
+/// Why an object is not kept whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {what} of the object would take {} of memory, of {} at most; make it smaller, or several objects of it", Size(*.bytes), Size(*.most))]
-pub struct TooLarge {
-    what: &'static str,
-    bytes: u64,
-    most: u64,
+pub enum TooLarge {
+    /// A part of it is too large, wherever it is read.
+    #[error("the {what} of the object would take {} of memory, of {} at most; make it smaller, or several objects of it", Size(*.bytes), Size(*.most))]
+    Part {
+        /// Spec, status, labels or annotations.
+        what: &'static str,
+        /// The bytes that it would take.
+        bytes: u64,
+        /// The most that it may take.
+        most: u64,
+    },
+    /// The objects of its namespace take all memory that there is for them. By itself it can be read.
+    #[error("the objects of its namespace take too much memory to be kept; delete some, or make them smaller")]
+    Namespace,
 }
 
 struct Size(u64);
@@ -47,7 +56,7 @@ pub(super) fn status(status: &JsonText) -> Option<TooLarge> {
 }
 
 fn of(what: &'static str, bytes: u64, most: u64) -> Option<TooLarge> {
-    (bytes > most).then_some(TooLarge { what, bytes, most })
+    (bytes > most).then_some(TooLarge::Part { what, bytes, most })
 }
 
 /// Labels or annotations; none of them are kept when they are too many.

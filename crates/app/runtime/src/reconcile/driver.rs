@@ -373,6 +373,8 @@ impl<R: Reconcile> Driver<R> {
         permit: &WorkerPermit,
         log: &Log,
     ) -> Result<Option<Duration>, String> {
+        let whole = self.whole(object).await?;
+        let Some(object) = whole.as_ref() else { return Ok(None) };
         let now = clock::spelled(&clock::now());
         let turn_on = |object| ReconcileRequest {
             object,
@@ -432,6 +434,15 @@ impl<R: Reconcile> Driver<R> {
             Outcome::RequeueAfter { after, .. } => Ok(Some(after)),
             Outcome::Backoff { message, .. } => Err(message),
         }
+    }
+
+    /// The object with all its fields: from the server where there is no memory to keep it. None when it is gone.
+    async fn whole(&self, object: &Arc<Object>) -> Result<Option<Arc<Object>>, String> {
+        if !object.is_left_out() {
+            return Ok(Some(Arc::clone(object)));
+        }
+        let now = self.writer().again(object).await;
+        now.map(|now| now.map(Arc::new)).map_err(|error| error.to_string())
     }
 
     async fn suspend(&self, object: &Object) -> Result<(), String> {
