@@ -47,9 +47,13 @@ fn thousands_of_health_checks() {
         greedy.kustomize(&format!("asks-{number}"), spec);
     }
     for number in 0..4 {
-        greedy.ready(KUSTOMIZATION, &format!("asks-{number}"), "Unknown", |_, message| {
-            message.contains("health checks")
-        });
+        greedy.condition(
+            KUSTOMIZATION,
+            &format!("asks-{number}"),
+            "Healthy",
+            "Unknown",
+            |_, message| message.contains("Running health checks"),
+        );
     }
     modest.publish("app", "1", &[("map.yaml", &map("one", "1"))]);
     modest.kustomize("app", json!({}));

@@ -22,17 +22,17 @@ fn create(world: &World<'_>, name: &str, labels: &Json, spec: &Json) {
     assert_eq!(answer.status, 201, "{name}: {}", answer.body);
 }
 
-/// Large objects of every shape, and the part of each that is refused.
+/// Large objects of every shape, no more than the API server itself can bear, and the part of each that is refused.
 fn bombs(world: &World<'_>) -> Vec<(String, &'static str)> {
     let spec = json!({"interval": "1h", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "none"}});
     let patches = json!({ "patches": vec![json!({"patch": ""}); 100_000] });
     let dependencies = json!({ "dependsOn": vec![json!({"name": "a"}); 85_000] });
-    let labels: Json = (0..30_000).map(|number| (format!("l{number}"), json!(""))).collect();
+    let labels: Json = (0..12_000).map(|number| (format!("l{number}"), json!(""))).collect();
     let mut bombs = Vec::new();
     for (shape, part, labels, more, count) in [
-        ("patches", "spec", json!({}), patches, 12),
-        ("dependencies", "spec", json!({}), dependencies, 6),
-        ("labels", "labels", labels, json!({}), 6),
+        ("patches", "spec", json!({}), patches, 8),
+        ("dependencies", "spec", json!({}), dependencies, 1),
+        ("labels", "labels", labels, json!({}), 1),
     ] {
         for number in 0..count {
             let name = format!("{shape}-{number}");
@@ -55,17 +55,15 @@ fn objects_of_a_hundred_thousand_empty_parts() {
             reason == "InvalidSpec" && message.contains(&why)
         });
     }
-    for folder in ["first", "second"] {
-        let controller = world.starter(folder).flags(&["--controllers=kustomize"]).start();
-        until("all are refused at the start", || {
-            assert!(controller.is_running(), "the controller has ended");
-            controller.log().matches("of the object would take").count() >= bombs.len()
-        });
-        let peak = controller.memory("VmHWM");
-        println!("{} objects at the start: peak {peak} KiB", bombs.len());
-        assert!(peak < MOST, "{peak} KiB of memory");
-        controller.stop();
-    }
+    let controller = world.starter("second").flags(&["--controllers=kustomize"]).start();
+    until("all are refused at the start", || {
+        assert!(controller.is_running(), "the controller has ended");
+        controller.log().matches("of the object would take").count() >= bombs.len()
+    });
+    let peak = controller.memory("VmHWM");
+    println!("{} objects at the start: peak {peak} KiB", bombs.len());
+    assert!(peak < MOST, "{peak} KiB of memory");
+    controller.stop();
     for (name, _) in &bombs {
         world.delete(KUSTOMIZATION, name);
         world.gone(KUSTOMIZATION, name);
