@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::kinds::KINDS;
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{Cache, Cluster, EVENT, Kind, Object, Scope};
+use bumpwright_kube::{Cache, Cluster, EVENT, KeptMemory, Kind, Object, Scope};
 use bumpwright_runtime::Log;
 
 /// The pause between two looks at a list that has not come.
@@ -31,6 +31,8 @@ pub(crate) struct Watches {
     /// Caches that are filled anyway.
     lent: Vec<Arc<Cache>>,
     log: Log,
+    /// The memory of the objects of its own caches.
+    memory: KeptMemory,
     /// Counts changes.
     changed: watch::Sender<u64>,
     own: Mutex<Own>,
@@ -57,6 +59,7 @@ impl Watches {
             scopes,
             lent,
             log,
+            memory: KeptMemory::default(),
             changed,
             own: Mutex::default(),
         }
@@ -85,7 +88,7 @@ impl Watches {
 
     fn begin_kind(&self, own: &mut Own, kind: &'static Kind) {
         for scope in &self.scopes {
-            self.watch(own, Cache::new(kind), scope.clone());
+            self.watch(own, Cache::new(kind).within(&self.memory), scope.clone());
         }
     }
 

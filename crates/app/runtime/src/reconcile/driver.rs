@@ -413,7 +413,9 @@ impl<R: Reconcile> Driver<R> {
             (Some(too_large), _) => Outcome::stalled(Reason::InvalidSpec, &too_large),
             (None, Err(error)) => Outcome::stalled(Reason::InvalidAnnotation, &error),
         };
-        let new_event = self.reconciler.conclude(&mut status, &outcome);
+        let concluded = self.reconciler.conclude(&mut status, &outcome);
+        // A reconciler that records its events by itself has not seen this object.
+        let new_event = concluded.or_else(|| object.too_large().map(|_| status.new_event(&outcome)));
         // The outcome of a cancelled reconciliation is not recorded, but its knowledge of the cluster is kept.
         let is_wanted = !permit.job.is_cancelled();
         if let Some(new_event) = new_event.filter(|_| is_wanted) {

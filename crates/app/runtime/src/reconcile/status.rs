@@ -209,7 +209,7 @@ impl Status {
         self.new_event(outcome)
     }
 
-    fn new_event(&self, outcome: &Outcome) -> NewEvent {
+    pub(super) fn new_event(&self, outcome: &Outcome) -> NewEvent {
         let (event_type, reason, message) = match outcome {
             Outcome::Ready {
                 message, news, trace, ..
