@@ -7,11 +7,13 @@
 
 mod bound;
 mod budgeted_writer;
+mod few;
 mod gate;
 mod memory;
 
 pub use bound::{Bound, Counter};
 pub use budgeted_writer::BudgetedWriter;
+pub use few::{Few, FewTexts};
 pub use gate::{Gate, GateGuard};
 pub use memory::{Memory, Reservation, Share};
 

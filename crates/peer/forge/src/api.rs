@@ -238,7 +238,7 @@ impl Forge {
         if self.kind == ForgeApi::Gitea && !exists {
             let parts = std::iter::once("branches").chain(base.split('/'));
             let request = Request::get(self.repository.url(&parts.collect::<Vec<_>>()));
-            let _: (serde_json::Value, _) = self.send_json(&attempt, request)?;
+            let _: (serde::de::IgnoredAny, _) = self.send_json(&attempt, request)?;
         }
         let new = NewPullRequest {
             title: "Update images",

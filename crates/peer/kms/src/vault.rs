@@ -103,6 +103,9 @@ impl KeyRequest<'_> {
     }
 }
 
+/// The largest answer, in bytes: it has one key or one token. Parsed, it may take a hundred times that.
+const LARGEST: usize = 64 << 10;
+
 const NO_TOKEN: &str = "configured Vault token contains non-printable characters and cannot be used";
 
 fn put(url: Url, body: &Secret, settings: &VaultSettings, token: Option<&Secret>) -> Request {
@@ -110,7 +113,8 @@ fn put(url: Url, body: &Secret, settings: &VaultSettings, token: Option<&Secret>
         .method(Method::PUT)
         .header("x-vault-request", "true")
         .repeatable()
-        .without_redirects();
+        .without_redirects()
+        .limit(LARGEST);
     if let Some(token) = token {
         request = request.secret_header("x-vault-token", token.clone());
     }

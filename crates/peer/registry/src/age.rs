@@ -9,6 +9,7 @@ use ureq::http::Method;
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read, sha256};
 use super::session::{Query, Session};
 use super::{RegistryError, digest};
+use bumpwright_budget::Few;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_http::Answer;
 
@@ -69,7 +70,7 @@ fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, Regis
     let mut manifest = read(session, answer)?;
     let mut annotated = None;
     for _ in 0..DEPTH {
-        let Some(images) = &manifest.manifests else { break };
+        let Some(Few(images)) = &manifest.manifests else { break };
         annotated = annotation(&manifest).or(annotated);
         let Some(image) = chosen(images) else {
             return Ok(annotated);
@@ -118,7 +119,7 @@ fn of_config(session: &mut Session<'_>, digest: &str) -> Result<Option<Time>, Re
 }
 
 fn annotation(manifest: &Manifest) -> Option<Time> {
-    time(manifest.annotations.as_ref()?.get(CREATED)?)
+    time(manifest.annotations.as_ref()?.0.get(CREATED)?)
 }
 
 /// Parses a plausible time in RFC 3339.

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::RegistryError;
-use super::manifest::{Descriptor, Manifest, by_digest, check, is_sha256, of_image, read};
+use super::manifest::{Descriptor, Manifest, by_digest, check, is_sha256, of_image, parsed, read};
 use super::session::Session;
 use bumpwright_gostd::quote;
 
@@ -62,7 +62,11 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<Image, RegistryError> {
         if !INDEXES.contains(&kind.as_str()) {
             return made(manifest);
         }
-        let child = manifest.manifests.iter().flatten().find(|child| is_ours(child));
+        let child = manifest
+            .manifests
+            .iter()
+            .flat_map(|list| &list.0)
+            .find(|child| is_ours(child));
         let Some(child) = child.cloned() else {
             let name = session.image.name();
             let message = format!("no child with platform linux/amd64 in index {name}");
@@ -90,7 +94,7 @@ fn child_manifest(session: &mut Session<'_>, child: &Descriptor) -> Result<Manif
         return read(session, &answer);
     };
     check("manifest", &child.digest, &body, session)?;
-    serde_json::from_slice(&body).map_err(|error| RegistryError::Image(format!("a child of the index: {error}")))
+    parsed(&body).map_err(|error| RegistryError::Image(format!("a child of the index: {error}")))
 }
 
 fn made(manifest: Manifest) -> Result<Image, RegistryError> {
@@ -103,9 +107,9 @@ fn made(manifest: Manifest) -> Result<Image, RegistryError> {
             size: descriptor.size,
         })
     };
-    let layers = manifest.layers.into_iter().flatten().map(layer);
+    let layers = manifest.layers.unwrap_or_default().0.into_iter().map(layer);
     Ok(Image {
-        annotations: manifest.annotations.unwrap_or_default(),
+        annotations: manifest.annotations.unwrap_or_default().0,
         layers: layers.collect::<Result<_, RegistryError>>()?,
     })
 }

@@ -1,13 +1,12 @@
 //! Manifests and indexes (image-spec v1.1; "Image Manifest V 2, Schema 2"), with the fields used here.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256, Sha512};
 use ureq::http::Method;
 
 use super::RegistryError;
 use super::session::{Query, Session};
+use bumpwright_budget::{Few, FewTexts};
 use bumpwright_http::Answer;
 use bumpwright_policy::Identifier;
 
@@ -22,14 +21,20 @@ const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
     application/vnd.docker.distribution.manifest.list.v2+json,\
     application/vnd.oci.image.index.v1+json";
 
+/// The most layers of a manifest, images of an index, and annotations: more than any registry has, and little memory.
+pub(super) const MOST: usize = 16_384;
+
+/// The descriptors of a manifest, and one too many.
+pub(super) type Descriptors = Few<Descriptor, { MOST + 1 }>;
+
 /// A manifest or an index.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Manifest {
     pub(super) config: Option<Descriptor>,
-    pub(super) manifests: Option<Vec<Descriptor>>,
-    pub(super) annotations: Option<BTreeMap<String, String>>,
-    pub(super) layers: Option<Vec<Descriptor>>,
+    pub(super) manifests: Option<Descriptors>,
+    pub(super) annotations: Option<FewTexts<MOST>>,
+    pub(super) layers: Option<Descriptors>,
 }
 
 /// A descriptor in a manifest.
@@ -94,10 +99,23 @@ pub(super) fn by_digest(session: &mut Session<'_>, digest: &str) -> Result<Answe
 /// # Errors
 /// [`RegistryError::Malformed`]
 pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, RegistryError> {
-    serde_json::from_slice(&answer.body).map_err(|error| {
+    parsed(&answer.body).map_err(|error| {
         let detail = format!("the answer is not a manifest: {error}");
         session.malformed(&Method::GET, answer, &detail)
     })
+}
+
+/// Parses the bytes of a manifest or an index.
+///
+/// # Errors
+/// In words, also when it has too many parts.
+pub(super) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
+    let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.0.len() > MOST);
+    match too_many(&manifest.layers) || too_many(&manifest.manifests) {
+        true => Err(format!("it has more than {MOST} parts")),
+        false => Ok(manifest),
+    }
 }
 
 /// Checks that bytes match a digest.
@@ -160,7 +178,21 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    /// A descriptor takes forty times the bytes of an empty one.
+    #[test]
+    fn manifests_of_millions_of_parts_are_refused() {
+        let manifest = |field: &str, parts: usize| format!(r#"{{"{field}":[{}{{}}]}}"#, "{},".repeat(parts - 1));
+        for field in ["layers", "manifests"] {
+            assert!(parsed(manifest(field, MOST).as_bytes()).is_ok());
+            let error = parsed(manifest(field, MOST + 1).as_bytes()).unwrap_err();
+            assert_eq!(error, "it has more than 16384 parts");
+        }
+        assert!(parsed(br#"{"layers":null,"annotations":{"a":"b"}}"#).is_ok());
+    }
 
     #[test]
     fn forms_of_digests() {

@@ -2,6 +2,7 @@
 //! sigstore-go v1.2.0 verifies it with a key. Entries of transparency logs are not verified, as in Flux with keys.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::envelope::{Attestation, Envelope, Signed};
 use super::public_key::PublicKey;
@@ -12,14 +13,14 @@ struct Json {
     media_type: String,
     verification_material: Material,
     dsse_envelope: Option<Envelope>,
-    message_signature: Option<serde_json::Value>,
+    message_signature: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Material {
-    public_key: Option<serde_json::Value>,
-    certificate: Option<serde_json::Value>,
+    public_key: Option<IgnoredAny>,
+    certificate: Option<IgnoredAny>,
     #[serde(default)]
     tlog_entries: Vec<LogEntry>,
 }
@@ -27,7 +28,7 @@ struct Material {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LogEntry {
-    inclusion_proof: Option<serde_json::Value>,
+    inclusion_proof: Option<IgnoredAny>,
 }
 
 /// A valid bundle. Invalid ones are ignored.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::CosignError;
+use bumpwright_budget::Few;
 
 /// Greatest number of layers of a manifest, and of referrers: cosign's own bound for layers.
 pub const MAX_LAYERS: usize = 1_000;
@@ -43,16 +44,19 @@ pub struct Notes {
     pub timestamp: Option<String>,
 }
 
+/// As many as may be, and one too many.
+type Descriptors = Few<Descriptor, { MAX_LAYERS + 1 }>;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manifest {
     /// `null` where Go wrote a list without entries.
-    layers: Option<Vec<Descriptor>>,
+    layers: Option<Descriptors>,
 }
 
 #[derive(Deserialize)]
 struct Index {
-    manifests: Option<Vec<Descriptor>>,
+    manifests: Option<Descriptors>,
 }
 
 #[derive(Deserialize)]
@@ -111,7 +115,7 @@ pub fn referrers_tag(digest: &str) -> Option<String> {
 /// # Errors
 /// When it is not a manifest, or has more than [`MAX_LAYERS`] layers.
 pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
-    let layers = read::<Manifest>(manifest)?.layers.unwrap_or_default();
+    let layers = read::<Manifest>(manifest)?.layers.unwrap_or_default().0;
     bounded(layers.len())?;
     Ok(layers.into_iter().map(Layer::from).collect())
 }
@@ -122,7 +126,7 @@ pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
 /// # Errors
 /// When it is not an index, or has more than [`MAX_LAYERS`] entries.
 pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
-    let manifests = read::<Index>(index)?.manifests.unwrap_or_default();
+    let manifests = read::<Index>(index)?.manifests.unwrap_or_default().0;
     bounded(manifests.len())?;
     Ok(manifests.into_iter().map(|manifest| manifest.digest).collect())
 }
@@ -131,7 +135,7 @@ pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
 #[must_use]
 pub fn bundle_layer(manifest: &[u8]) -> Option<Layer> {
     let manifest: Manifest = read(manifest).ok()?;
-    let mut layers = manifest.layers?.into_iter();
+    let mut layers = manifest.layers?.0.into_iter();
     let layer = layers.next().filter(|layer| layer.media_type.starts_with(BUNDLE))?;
     layers.next().is_none().then(|| layer.into())
 }

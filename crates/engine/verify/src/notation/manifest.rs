@@ -3,6 +3,10 @@
 use serde::Deserialize;
 
 use super::ARTIFACT_TYPE;
+use bumpwright_budget::Few;
+
+/// The most referrers that are looked at: more than an index of 4 MiB has of real ones.
+const MOST: usize = 16_384;
 
 /// A layer with an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +21,7 @@ pub struct EnvelopeLayer {
 
 #[derive(Deserialize)]
 struct Index {
-    manifests: Option<Vec<Descriptor>>,
+    manifests: Option<Few<Descriptor, MOST>>,
 }
 
 #[derive(Deserialize)]
@@ -28,7 +32,7 @@ struct Manifest {
     config: Option<Descriptor>,
     /// `blobs` in manifests of artifacts, before OCI 1.1.
     #[serde(alias = "blobs")]
-    layers: Option<Vec<Descriptor>>,
+    layers: Option<Few<Descriptor, 2>>,
 }
 
 #[derive(Deserialize)]
@@ -48,7 +52,11 @@ struct Descriptor {
 #[must_use]
 pub fn signatures(index: &[u8]) -> Vec<String> {
     let index: Option<Index> = serde_json::from_slice(index).ok();
-    let entries = index.and_then(|index| index.manifests).unwrap_or_default().into_iter();
+    let entries = index
+        .and_then(|index| index.manifests)
+        .unwrap_or_default()
+        .0
+        .into_iter();
     let may_be = |entry: &Descriptor| entry.artifact_type.is_empty() || entry.artifact_type == ARTIFACT_TYPE;
     entries.filter(may_be).map(|entry| entry.digest).collect()
 }
@@ -58,7 +66,7 @@ pub fn signatures(index: &[u8]) -> Vec<String> {
 pub fn envelope_layer(manifest: &[u8]) -> Option<EnvelopeLayer> {
     let manifest: Manifest = serde_json::from_slice(manifest).ok()?;
     let by_config = manifest.config.is_some_and(|config| config.media_type == ARTIFACT_TYPE);
-    let mut layers = manifest.layers?.into_iter();
+    let mut layers = manifest.layers?.0.into_iter();
     let layer = layers
         .next()
         .filter(|_| by_config || manifest.artifact_type == ARTIFACT_TYPE)?;

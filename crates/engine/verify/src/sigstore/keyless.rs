@@ -9,6 +9,7 @@ use super::{Evidence, Keyless, SigstoreError, certificate_log, identity::Signer}
 use crate::cosign::{Attestation, Envelope, NotAttested, Signed};
 use crate::digest::Hash;
 use crate::x509::{CODE_SIGNING, Certificate, ChainError, Timestamp, verify_chain};
+use bumpwright_budget::Few;
 
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle";
 
@@ -26,21 +27,21 @@ struct Material {
     certificate: Option<CertificateJson>,
     x509_certificate_chain: Option<Chain>,
     #[serde(default)]
-    tlog_entries: Vec<Entry>,
+    tlog_entries: Few<Entry, { MAX_ENTRIES + 1 }>,
     timestamp_verification_data: Option<Timestamps>,
 }
 
 #[derive(Deserialize)]
 struct Chain {
     #[serde(default)]
-    certificates: Vec<CertificateJson>,
+    certificates: Few<CertificateJson, 1>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Timestamps {
     #[serde(default)]
-    rfc3161_timestamps: Vec<TimestampJson>,
+    rfc3161_timestamps: Few<TimestampJson, { MAX_TIMESTAMPS + 1 }>,
 }
 
 #[derive(Deserialize)]
@@ -83,15 +84,15 @@ pub(super) fn bundle(
         .unwrap_or_default();
     let certificate = material
         .certificate
-        .or(chain.into_iter().next())
+        .or(chain.0.into_iter().next())
         .ok_or(SigstoreError::NoCertificate)?;
     let envelope = json.dsse_envelope.and_then(Envelope::open).flatten();
     let envelope = envelope.ok_or(SigstoreError::Bundle)?;
     let timestamps = material.timestamp_verification_data.map(|data| data.rfc3161_timestamps);
-    let timestamps = timestamps.unwrap_or_default().into_iter();
+    let timestamps = timestamps.unwrap_or_default().0.into_iter();
     let candidate = Candidate {
         certificate: Certificate::read(&certificate.raw_bytes.0).ok_or(SigstoreError::Certificate)?,
-        entries: material.tlog_entries,
+        entries: material.tlog_entries.0,
         timestamps: timestamps.map(|timestamp| timestamp.signed_timestamp.0).collect(),
         wanted: evidence,
         hash: None,

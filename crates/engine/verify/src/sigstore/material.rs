@@ -2,11 +2,15 @@
 
 use super::json::{Bytes, Number};
 use crate::digest::Hash;
+use bumpwright_budget::Few;
 use serde::Deserialize;
 
 /// Greatest number of entries and of timestamps of a signature, as in sigstore-go.
 pub(super) const MAX_ENTRIES: usize = 32;
 pub(super) const MAX_TIMESTAMPS: usize = 32;
+
+/// The most hashes of a way through a log: one for each level of a tree of any size, and one too many.
+const MAX_HASHES: usize = 65;
 
 /// What was signed, as entries of logs name it.
 pub(super) struct Subject<'a> {
@@ -55,7 +59,7 @@ pub(super) struct Proof {
     #[serde(default)]
     pub(super) log_index: Number,
     #[serde(default)]
-    pub(super) hashes: Vec<Bytes>,
+    pub(super) hashes: Few<Bytes, MAX_HASHES>,
     #[serde(default)]
     pub(super) checkpoint: Option<Checkpoint>,
 }

@@ -1,0 +1,101 @@
+//! Lists and maps in answers of servers, of which no more is kept than their reader can use: an entry of three bytes may take fifty times
+//! that in memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A list of which the first `MOST` entries are kept. To tell that there are more, allow one more than that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Few<T, const MOST: usize>(pub Vec<T>);
+
+impl<T, const MOST: usize> Default for Few<T, MOST> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T, const MOST: usize>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Reader<T, MOST> {
+            type Value = Few<T, MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut kept = Vec::new();
+                while kept.len() < MOST
+                    && let Some(item) = items.next_element()?
+                {
+                    kept.push(item);
+                }
+                while items.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Few(kept))
+            }
+        }
+
+        deserializer.deserialize_seq(Reader(PhantomData))
+    }
+}
+
+/// A map of texts of which the first `MOST` are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FewTexts<const MOST: usize>(pub BTreeMap<String, String>);
+
+impl<'de, const MOST: usize> Deserialize<'de> for FewTexts<MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<const MOST: usize>;
+
+        impl<'de, const MOST: usize> Visitor<'de> for Reader<MOST> {
+            type Value = FewTexts<MOST>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+                let mut kept = BTreeMap::new();
+                while kept.len() < MOST
+                    && let Some((name, text)) = entries.next_entry()?
+                {
+                    kept.insert(name, text);
+                }
+                while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(FewTexts(kept))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_bound_is_read_and_not_kept() {
+        let read = |text: &str| serde_json::from_str::<Few<u8, 3>>(text).map(|few| few.0);
+        assert_eq!(read("[]").unwrap(), [0; 0]);
+        assert_eq!(read("[1,2,3]").unwrap(), [1, 2, 3]);
+        assert_eq!(read(r#"[1,2,3,"x",[{}]]"#).unwrap(), [1, 2, 3]);
+        assert!(read("[1,2,3,4").is_err(), "it has to be whole");
+        assert!(read(r#"[1,"x"]"#).is_err());
+    }
+
+    #[test]
+    fn so_are_texts() {
+        let read =
+            |text: &str| serde_json::from_str::<FewTexts<2>>(text).map(|few| few.0.into_keys().collect::<String>());
+        assert_eq!(read(r#"{"b":"","a":"","c":1,"d":[]}"#).unwrap(), "ab");
+        assert!(read(r#"{"a":1}"#).is_err());
+    }
+}
