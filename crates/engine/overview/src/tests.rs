@@ -222,12 +222,12 @@ fn told(world: &World) -> Vec<(String, Severity, Vec<String>, Vec<String>)> {
 fn a_circle_is_told_with_its_way() {
     let mut world = world();
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
-    infra.spec.depends_on = vec![read(json!({"name": "apps"}))];
+    infra.spec.depends_on = read(json!([{"name": "apps"}]));
     let third = world.kustomizations[&name("fs/apps")].clone();
     world.kustomizations.insert(name("fs/late"), third);
     let late = world.kustomizations.get_mut(&name("fs/late")).unwrap();
     late.metadata.name = "late".to_owned();
-    late.spec.depends_on = vec![read(json!({"name": "apps"}))];
+    late.spec.depends_on = read(json!([{"name": "apps"}]));
     for one in ["fs/infra", "fs/apps", "fs/late"] {
         fail(&mut world, one, "DependencyNotReady", "a dependency is not ready");
     }
@@ -355,7 +355,7 @@ fn since_is_when_it_began() {
     let entry = |outcome: &str, first: &str| {
         read(json!({"firstReconciled": first, "lastReconciled": first, "lastReconciledStatus": outcome}))
     };
-    infra.status.history = vec![
+    infra.status.history.few = vec![
         entry("HealthCheckFailed", "2026-01-01T09:30:00Z"),
         entry("BuildFailed", "2026-01-01T09:00:00Z"),
         entry("ReconciliationSucceeded", "2026-01-01T08:00:00Z"),
