@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::cli::byte_size::ByteSize;
 use bumpwright_budget::{self as budget, Budget, Budgets, Memory};
+use bumpwright_http::Job;
 
 /// The default memory limit.
 const MEMORY: u64 = 1 << 30;
@@ -31,6 +32,8 @@ impl FetchBounds {
         let memory = self.fetch_memory.map_or(MEMORY, ByteSize::bytes);
         let entries = self.max_entries.unwrap_or(budget::ENTRIES);
         let bytes = self.max_content_size.map_or(budget::CONTENT_SIZE, ByteSize::bytes);
-        Budgets::new(Memory::single(memory, budget::FETCH_MEMORY), entries, bytes).of("")
+        let budget = Budgets::new(Memory::single(memory, budget::FETCH_MEMORY), entries, bytes).of("");
+        Job::set_account_of_process(&budget.memory);
+        budget
     }
 }

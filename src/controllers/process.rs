@@ -91,6 +91,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         metrics,
         log,
         parked: ParkedRequests::default(),
+        fetch_memory: settings.fetches.memory.clone(),
         workers: settings.concurrent.max(1),
         jitter: settings.jitter,
     });

@@ -115,6 +115,7 @@ mod tests {
             status: StatusCode::BAD_REQUEST,
             headers: HeaderMap::new(),
             body: body.as_bytes().to_vec(),
+            held: None,
         }
     }
 

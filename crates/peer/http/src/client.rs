@@ -1,6 +1,5 @@
 //! Requests to one peer: short ones, and those with streamed answers.
 
-use std::io::Read;
 use std::time::Duration;
 
 use ureq::http::{self, HeaderValue, Method, Response, StatusCode};
@@ -13,6 +12,7 @@ use super::error::shown;
 use super::explain::gone;
 use super::retry_policy::{RetryPolicy, asked, means_later};
 use super::web::leads_inside;
+use super::whole::read_whole;
 use super::{Answer, Deadline, Job, NetError, Opened, Request, Sent, Streamed, bare, location, trusted};
 
 /// How many redirects are followed, as by Go's client.
@@ -274,14 +274,12 @@ struct FollowedResponse {
 impl FollowedResponse {
     fn read(self, limit: usize) -> Result<Answer, NetError> {
         let (head, body) = self.response.into_parts();
-        let mut bytes = Vec::new();
         let most = match head.status.is_client_error() || head.status.is_server_error() {
             true => limit.min(ERROR_BODY),
             false => limit.saturating_add(1),
         };
-        let most = u64::try_from(most).unwrap_or(u64::MAX);
-        let result = body.into_reader().take(most).read_to_end(&mut bytes);
-        result.map_err(|e| NetError::of(e.into(), &self.url, self.deadline))?;
+        let read = read_whole(&mut body.into_reader(), most, &Job::account());
+        let (bytes, held) = read.map_err(|error| error.at(&self.url, self.deadline))?;
         if bytes.len() > limit {
             return Err(NetError::TooLarge {
                 url: shown(&self.url),
@@ -294,6 +292,7 @@ impl FollowedResponse {
             status: head.status,
             headers: head.headers,
             body: bytes,
+            held: Some(held),
         })
     }
 }

@@ -6,6 +6,7 @@ use url::Url;
 
 use super::Deadline;
 use super::explain::{Fault, explain, gone};
+use bumpwright_budget::Exceeded;
 
 /// Why a request got no answer. No variant ever holds a secret: addresses are without user information and query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +46,14 @@ pub enum NetError {
         /// The limit.
         limit: usize,
     },
+    /// There is no memory for the answer on the account of the tenant.
+    #[error("{url}: no memory for the answer: {exceeded}")]
+    NoMemory {
+        /// The address.
+        url: String,
+        /// The exceeded bound.
+        exceeded: Exceeded,
+    },
     /// A redirect that is not followed.
     #[error("{url}: {detail}")]
     Redirect {
@@ -70,6 +79,7 @@ impl NetError {
             | Self::Timeout { url, .. }
             | Self::Broken { url, .. }
             | Self::TooLarge { url, .. }
+            | Self::NoMemory { url, .. }
             | Self::Redirect { url, .. } => url,
         }
     }
@@ -95,10 +105,23 @@ impl NetError {
                 url: words(&url),
                 limit,
             },
+            Self::NoMemory { url, exceeded } => Self::NoMemory {
+                url: words(&url),
+                exceeded,
+            },
             Self::Redirect { url, detail } => {
                 let (url, detail) = both(&url, &detail);
                 Self::Redirect { url, detail }
             }
+        }
+    }
+
+    /// The error of an answer from `url` that the account of the tenant has no memory for.
+    #[must_use]
+    pub fn no_memory(url: &Url, exceeded: Exceeded) -> Self {
+        Self::NoMemory {
+            url: shown(url),
+            exceeded,
         }
     }
 

@@ -1,17 +1,25 @@
-//! Jobs: cancellation and deadlines of the work of threads.
+//! Jobs: cancellation, deadlines and the account of the work of threads.
 //!
-//! Requests are sent deep below the code that starts a job: a thread has a current job, which bounds all of its deadlines.
+//! Requests are sent deep below the code that starts a job: a thread has a current job, which bounds all of its deadlines, and whose
+//! account the memory for what servers send is taken from.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Deadline;
+use bumpwright_budget::{FETCH_MEMORY, Memory, Share};
 
 /// The interval at which a waiting thread checks for cancellation.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
+
+/// The memory of threads without an account, in bytes: that of commands, which have one user.
+const SINGLE: u64 = 1 << 30;
+
+/// The account of threads without one.
+static OF_PROCESS: OnceLock<Share> = OnceLock::new();
 
 thread_local! {
     static CURRENT: RefCell<Option<Job>> = const { RefCell::new(None) };
@@ -22,6 +30,7 @@ thread_local! {
 pub struct Job {
     off: Arc<AtomicBool>,
     end: Option<Deadline>,
+    account: Option<Share>,
 }
 
 impl Job {
@@ -29,6 +38,30 @@ impl Job {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a job on the account of its tenant.
+    #[must_use]
+    pub fn on(account: Share) -> Self {
+        Self {
+            account: Some(account),
+            ..Self::default()
+        }
+    }
+
+    /// The account of this thread's job, or else that of the process. What servers send is taken from it as long as it is kept.
+    #[must_use]
+    pub fn account() -> Share {
+        let own = CURRENT.with_borrow(|current| current.as_ref()?.account.clone());
+        own.unwrap_or_else(|| {
+            let single = || Memory::single(SINGLE, FETCH_MEMORY).of("");
+            OF_PROCESS.get_or_init(single).clone()
+        })
+    }
+
+    /// Sets the account of the threads that have none, unless it is set or in use already.
+    pub fn set_account_of_process(account: &Share) {
+        OF_PROCESS.get_or_init(|| account.clone());
     }
 
     /// Cancels the job: for its threads all deadlines have passed.

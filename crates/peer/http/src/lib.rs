@@ -22,6 +22,7 @@ mod sent;
 mod streamed;
 mod tls;
 mod web;
+mod whole;
 
 pub use agent::{Peer, proxy_of_environment};
 pub use agents::{AgentError, Agents, PrivateAddress};

@@ -35,6 +35,7 @@ impl Opened {
             status: head.status,
             headers: head.headers,
             body: Vec::new(),
+            held: None,
         };
         let body = Some(Incoming {
             reader: body.into_reader(),

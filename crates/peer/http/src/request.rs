@@ -4,6 +4,7 @@ use ureq::http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
 use super::explain::{WORDS, server_text};
+use bumpwright_budget::Reservation;
 use bumpwright_secret::Secret;
 
 /// The default limit of an answer, in bytes.
@@ -138,7 +139,7 @@ impl Request {
 }
 
 /// An answer of any status, read to its end.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Answer {
     /// Its address, after redirects.
     pub url: Url,
@@ -150,6 +151,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body; empty for `HEAD`.
     pub body: Vec<u8>,
+    /// The memory of the body on the account of the tenant ([`super::Job::account`]). Who keeps the body for longer keeps this, too.
+    pub held: Option<Reservation>,
 }
 
 impl Answer {

@@ -161,6 +161,7 @@ mod tests {
             status: StatusCode::from_u16(status).unwrap(),
             headers: ureq::http::HeaderMap::new(),
             body: body.as_bytes().to_vec(),
+            held: None,
         }
     }
 

@@ -102,6 +102,7 @@ mod tests {
             status: StatusCode::OK,
             headers: HeaderMap::new(),
             body: body.as_bytes().to_vec(),
+            held: None,
         };
         TokenAnswer::read(&Method::GET, answer, &[]).map_err(|error| error.to_string())
     }

@@ -270,7 +270,8 @@ impl<R: Reconcile> Driver<R> {
         {
             while turns.try_join_next().is_some() {}
             let (driver, log) = (Arc::clone(&self), log.clone());
-            let permit = WorkerPermit::new(worker, &self.services.parked, &self.queue, &name.namespace);
+            let (parked, memory) = (&self.services.parked, &self.services.fetch_memory);
+            let permit = WorkerPermit::new(worker, parked, &self.queue, (&name.namespace, memory));
             turns.spawn(async move { driver.take(&name, working, Arc::new(permit), &log).await });
         }
         while turns.join_next().await.is_some() {}

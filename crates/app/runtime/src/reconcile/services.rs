@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::dealt::Dealt;
 use crate::observe::{Log, Metrics, Recorder};
 use crate::work::permits::ParkedRequests;
+use bumpwright_budget::Memory;
 use bumpwright_http::pause_between;
 use bumpwright_kube::Cluster;
 
@@ -22,6 +23,8 @@ pub struct Services {
     pub log: Log,
     /// The limit of parked reconciliations.
     pub parked: ParkedRequests,
+    /// The memory of fetches, which what servers send is taken from, too.
+    pub fetch_memory: Memory,
     /// How many objects of a kind are reconciled at once.
     pub workers: usize,
     /// Which objects are this process' own, where several share them; all without.

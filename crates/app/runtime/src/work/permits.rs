@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::queue::Queue;
+use bumpwright_budget::Memory;
 use bumpwright_http::Job;
 
 /// A reconciliation that takes longer is parked.
@@ -91,8 +92,13 @@ impl Drop for HeldPermit {
 }
 
 impl WorkerPermit {
-    /// A worker's permit for an object of the namespace.
-    pub fn new(worker: OwnedSemaphorePermit, parked: &ParkedRequests, queue: &Arc<Queue>, namespace: &str) -> Self {
+    /// A worker's permit for an object of the namespace, whose share of `memory` is the account of its threads.
+    pub fn new(
+        worker: OwnedSemaphorePermit,
+        parked: &ParkedRequests,
+        queue: &Arc<Queue>,
+        (namespace, memory): (&str, &Memory),
+    ) -> Self {
         let held = HeldPermit {
             is_working: true,
             queue: Arc::clone(queue),
@@ -100,7 +106,7 @@ impl WorkerPermit {
             permit: worker,
         };
         Self {
-            job: Job::new(),
+            job: Job::on(memory.of(namespace)),
             is_cancelled: watch::Sender::new(false),
             is_moved: watch::Sender::new(false),
             parked: parked.clone(),
@@ -207,10 +213,14 @@ mod tests {
     use crate::Metrics;
     use bumpwright_api::ObjectName;
 
+    fn memory() -> Memory {
+        Memory::shared(1 << 20, "--fetch-memory")
+    }
+
     async fn permit(queue: &Arc<Queue>, workers: &Arc<Semaphore>, room: &ParkedRequests) -> Arc<WorkerPermit> {
         let worker = Arc::clone(workers).acquire_owned().await.unwrap();
         let (name, _) = queue.next().await.unwrap();
-        Arc::new(WorkerPermit::new(worker, room, queue, &name.namespace))
+        Arc::new(WorkerPermit::new(worker, room, queue, (&name.namespace, &memory())))
     }
 
     #[tokio::test]
@@ -245,6 +255,28 @@ mod tests {
         drop(thread);
         assert_eq!(room.0.available_permits(), MAX_PARKED);
         permit(&queue, &workers, &room).await;
+    }
+
+    #[tokio::test]
+    async fn threads_are_on_the_account_of_the_namespace() {
+        let queue = Arc::new(Queue::new(
+            Backoff {
+                least: RETRY,
+                most: RETRY,
+            },
+            Share::default(),
+            Metrics::new().controller("test", 1),
+        ));
+        let memory = memory();
+        let worker = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+        let permit = WorkerPermit::new(worker, &ParkedRequests::default(), &queue, ("apps", &memory));
+        let held = permit
+            .job
+            .run(|| Job::within(RETRY, || Job::account().reserve(10).unwrap()));
+        assert_eq!(memory.held(), 10);
+        assert!(memory.of("apps").reserve((1 << 19) - 9).is_err());
+        drop(held);
+        assert_eq!(memory.held(), 0);
     }
 
     #[tokio::test]
