@@ -1,6 +1,6 @@
 //! Pages of a list of blobs (Blob service REST API, *List Blobs*).
 
-use super::object::{Object, Page};
+use super::object::{Object, PAGE_OBJECTS, Page};
 use bumpwright_cloud::xml::{Event, Events};
 use bumpwright_http::decoded;
 
@@ -27,6 +27,9 @@ pub(super) fn page(document: &str) -> Result<Page, &'static str> {
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Etag"]) => object.etag = quoted(text),
             (Event::End(text), [ROOT, "Blobs", "Blob", "Properties", "Content-Length"]) => {
                 object.size = Some(text.trim().parse().map_err(|_| "a Content-Length is not a number")?);
+            }
+            (Event::End(_), [ROOT, "Blobs", "Blob"]) if objects.len() >= PAGE_OBJECTS => {
+                return Err("it has too many blobs for one page");
             }
             (Event::End(_), [ROOT, "Blobs", "Blob"]) => objects.push(std::mem::take(&mut object)),
             (Event::End(text), [ROOT, "NextMarker"]) => next = Some(text).filter(|text| !text.is_empty()),

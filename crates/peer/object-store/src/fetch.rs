@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::place::places;
+use super::store::no_memory;
 use super::{Bucket, BucketError, Index, Limits, Object, ObjectError};
 use bumpwright_http::{Deadline, Job, server_text};
 
@@ -36,6 +37,11 @@ pub fn fetch(
     limits: Limits,
     deadline: Deadline,
 ) -> Result<Vec<String>, BucketError> {
+    // Objects to be fetched, their paths, and the store's own list of them.
+    let _copies = index.copies(2).map_err(|exceeded| BucketError::TooMuch {
+        bucket: bucket.name().to_owned(),
+        detail: no_memory(&exceeded),
+    })?;
     let work = work(bucket, index, limits)?;
     let fetching = FetchJob {
         bucket,

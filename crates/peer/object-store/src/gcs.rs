@@ -1,11 +1,13 @@
 //! Google Cloud Storage (Cloud Storage, *JSON API*: `buckets.get`, `objects.list`, `objects.get`).
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use url::Url;
 
-use super::object::{Object, Page};
+use super::object::{Object, PAGE_OBJECTS, Page};
 use super::{BucketError, Contents, Keys, ObjectError, Settings};
 use bumpwright_cloud::aws_sigv4::escaped;
 use bumpwright_cloud::{Cloud, WorkloadIdentity};
@@ -44,10 +46,34 @@ enum GcsLogin {
 
 #[derive(Deserialize)]
 struct Listed {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "items_of_page")]
     items: Vec<Item>,
     #[serde(default, rename = "nextPageToken")]
     next: String,
+}
+
+/// Reads the items of a page, not more than there may be: small ones take many times the size of their text.
+fn items_of_page<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
+    struct Items;
+    impl<'de> Visitor<'de> for Items {
+        type Value = Vec<Item>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Vec<Item>, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = access.next_element()? {
+                if items.len() >= PAGE_OBJECTS {
+                    return Err(A::Error::custom("it has too many items for one page"));
+                }
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+    deserializer.deserialize_seq(Items)
 }
 
 #[derive(Deserialize)]

@@ -1,20 +1,27 @@
 //! The index of a bucket: keys and etags, whose digest is the revision (source-controller, `internal/index`, *Digester*;
 //! `bucket_controller.go`, *fetchEtagIndex*).
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Read;
 
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
+use super::store::no_memory;
 use super::{Bucket, BucketError, Object, ObjectError};
-use bumpwright_http::Deadline;
+use bumpwright_budget::{Exceeded, Reservation};
+use bumpwright_http::{Deadline, Job};
 
 /// The file of ignore rules, at the root of the bucket.
 const IGNORE_FILE: &str = ".sourceignore";
 
 /// The largest file of ignore rules, in bytes.
 const RULES: usize = 1 << 20;
+
+/// Memory is taken in steps of this many bytes.
+const STEP: u64 = 64 << 10;
 
 /// Limits on a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +45,53 @@ impl Default for Limits {
     }
 }
 
-/// Objects by their keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Objects by their keys. Their memory is on the account of the job as long as the index lives.
+#[derive(Debug)]
 pub struct Index {
-    objects: BTreeMap<String, Object>,
+    objects: BTreeSet<ByKey>,
+    used: u64,
+    held: Reservation,
+}
+
+/// An object that is ordered and found by its key, of which there is no copy.
+#[derive(Debug)]
+struct ByKey(Object);
+
+impl Borrow<str> for ByKey {
+    fn borrow(&self) -> &str {
+        &self.0.key
+    }
+}
+
+impl PartialEq for ByKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for ByKey {}
+
+impl PartialOrd for ByKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key.cmp(&other.0.key)
+    }
+}
+
+/// An index without objects.
+impl Default for Index {
+    fn default() -> Self {
+        Self {
+            objects: BTreeSet::new(),
+            used: 0,
+            held: Job::account().nothing(),
+        }
+    }
 }
 
 impl Index {
@@ -102,7 +152,8 @@ impl Index {
             if object.key.ends_with('/') || object.key == IGNORE_FILE || ignored(&object.key) {
                 continue;
             }
-            index.objects.insert(object.key.clone(), object);
+            index.take(&object).map_err(|exceeded| too_much(no_memory(&exceeded)))?;
+            index.insert(object);
             if index.len() > limits.objects {
                 return Err(too_much(format!(
                     "more than {} objects are to be fetched",
@@ -111,6 +162,16 @@ impl Index {
             }
         }
         Ok(index)
+    }
+
+    fn take(&mut self, object: &Object) -> Result<(), Exceeded> {
+        self.used = self.used.saturating_add(object.memory());
+        self.held.reach(self.used, STEP)
+    }
+
+    /// Takes memory for as many copies of all objects.
+    pub(super) fn copies(&self, count: u64) -> Result<Reservation, Exceeded> {
+        Job::account().reserve(self.used.saturating_mul(count))
     }
 
     /// The number of objects.
@@ -127,16 +188,16 @@ impl Index {
 
     /// The objects in order of their keys.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values()
+        self.objects.iter().map(|object| &object.0)
     }
 
     /// Adds an object, or replaces its etag.
     pub fn insert(&mut self, object: Object) {
-        self.objects.insert(object.key.clone(), object);
+        self.objects.replace(ByKey(object));
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Object> {
-        self.objects.get(key)
+        self.objects.get(key).map(|object| &object.0)
     }
 
     pub(super) fn remove(&mut self, key: &str) {
@@ -163,8 +224,8 @@ impl Index {
     /// Each line is a key, a blank and its etag.
     fn hashed<D: Digest>(&self) -> String {
         let mut digest = D::new();
-        for (key, object) in &self.objects {
-            digest.update(key);
+        for ByKey(object) in &self.objects {
+            digest.update(&object.key);
             digest.update(" ");
             digest.update(&object.etag);
             digest.update("\n");
@@ -180,6 +241,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bumpwright_budget::Memory;
 
     fn index(entries: &[(&str, &str)]) -> Index {
         let mut index = Index::default();
@@ -202,5 +264,50 @@ mod tests {
             some.revision(),
             "sha256:a261322706782c1e1a170a605c12835c0e2e7fd8ae44639c0d4f9308085bc19f"
         );
+    }
+
+    #[test]
+    fn objects_are_on_the_account_as_long_as_the_index_lives() {
+        let memory = Memory::shared(1 << 20, "--fetch-memory");
+        Job::on(memory.of("apps")).run(|| {
+            let mut index = Index::default();
+            let refused = (0..).find_map(|n| {
+                let object = Object::named(format!("{n:0500}"));
+                let taken = index.take(&object);
+                index.insert(object);
+                taken.err()
+            });
+            assert!(
+                refused.is_some() && (500..900).contains(&index.len()),
+                "{}",
+                index.len()
+            );
+            assert!(index.copies(1).is_err());
+            let fresh = Object {
+                etag: "new".to_owned(),
+                ..Object::named(format!("{:0500}", 0))
+            };
+            let count = index.len();
+            index.insert(fresh.clone());
+            assert_eq!((index.get(&fresh.key), index.len()), (Some(&fresh), count));
+        });
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn keys_are_as_long_as_a_provider_has_them() {
+        let checked = |key: String, etag: usize| {
+            let etag = "e".repeat(etag);
+            Object {
+                etag,
+                ..Object::named(key)
+            }
+            .checked()
+        };
+        for key in ["k".repeat(1024), "\u{1f511}".repeat(1024)] {
+            assert_eq!(checked(key, 1024), Ok(()));
+        }
+        assert!(checked("k".repeat(1025), 0).is_err_and(|detail| detail.contains("1025 characters, 1024 at most")));
+        assert!(checked(String::new(), 1025).is_err_and(|detail| detail.contains("1025 bytes, 1024 at most")));
     }
 }

@@ -28,6 +28,46 @@ impl Object {
     }
 }
 
+/// The longest key, in characters, at all providers: 1,024 bytes at AWS and Google, as many characters at Azure.
+pub(super) const LONGEST_KEY: usize = 1024;
+
+/// The longest etag and generation, in bytes.
+const LONGEST_ETAG: usize = 1024;
+
+/// The most objects of a page; providers send 5,000 at most.
+pub(super) const PAGE_OBJECTS: usize = 100_000;
+
+impl Object {
+    /// The memory that it takes in a list, in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        // An allocated text and a place in a tree take some more.
+        const BESIDE: usize = 64;
+        let texts = self.key.len() + self.etag.len() + self.generation.as_ref().map_or(0, String::len);
+        (size_of::<Self>() + BESIDE + texts) as u64
+    }
+
+    /// Checks what a server listed.
+    ///
+    /// # Errors
+    /// What is too long.
+    pub(super) fn checked(&self) -> Result<(), String> {
+        let (key, etag) = (self.key.chars().count(), self.etag.len());
+        if key > LONGEST_KEY {
+            let shown: String = self.key.chars().take(40).collect();
+            return Err(format!(
+                "the key of an object has {key} characters, {LONGEST_KEY} at most: {}…",
+                shown.escape_debug()
+            ));
+        }
+        match etag.max(self.generation.as_ref().map_or(0, String::len)) {
+            0..=LONGEST_ETAG => Ok(()),
+            longer => Err(format!(
+                "the etag of an object has {longer} bytes, {LONGEST_ETAG} at most"
+            )),
+        }
+    }
+}
+
 /// One page of a list.
 pub(super) struct Page {
     pub(super) objects: Vec<Object>,

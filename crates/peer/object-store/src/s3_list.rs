@@ -1,6 +1,6 @@
 //! Pages of a list of objects at S3 (S3 API Reference, *ListObjectsV2*, *ListObjects*).
 
-use super::object::{Object, Page};
+use super::object::{Object, PAGE_OBJECTS, Page};
 use bumpwright_cloud::xml::{Event, Events};
 use bumpwright_http::decoded;
 
@@ -95,6 +95,7 @@ fn take(found: &mut ListParser, path: &[&str], text: String) -> Result<(), &'sta
         ["Contents", "Key"] => found.object.key = text,
         ["Contents", "ETag"] => unquoted(&text).clone_into(&mut found.object.etag),
         ["Contents", "Size"] => found.object.size = Some(text.trim().parse().map_err(|_| "a Size is not a number")?),
+        ["Contents"] if found.objects.len() >= PAGE_OBJECTS => return Err("it has too many objects for one page"),
         ["Contents"] => found.objects.push(std::mem::take(&mut found.object)),
         ["IsTruncated"] => found.truncated = text.trim() == "true",
         ["EncodingType"] => found.escaped = text.trim() == "url",

@@ -7,7 +7,8 @@ use super::gcs::Gcs;
 use super::object::Page;
 use super::s3::S3;
 use super::{BucketError, BucketProvider, Contents, Object, ObjectError, Settings};
-use bumpwright_http::Deadline;
+use bumpwright_budget::{Exceeded, Reservation};
+use bumpwright_http::{Deadline, Job};
 
 /// A bucket. Its calls block; it can be shared by threads.
 #[derive(Debug)]
@@ -66,6 +67,7 @@ impl Bucket {
             prefix: prefix.to_owned(),
             deadline,
             page: Vec::new().into_iter(),
+            held: Job::account().nothing(),
             next: NextPage::First,
         }
     }
@@ -98,6 +100,8 @@ pub struct Objects<'b> {
     prefix: String,
     deadline: Deadline,
     page: vec::IntoIter<Object>,
+    /// The memory of the page.
+    held: Reservation,
     next: NextPage,
 }
 
@@ -106,6 +110,25 @@ enum NextPage {
     First,
     From(String),
     Nothing,
+}
+
+impl Objects<'_> {
+    /// Checks the objects of a page, and takes its memory instead of that of the page before.
+    fn hold(&mut self, page: &Page) -> Result<(), String> {
+        page.objects.iter().try_for_each(Object::checked)?;
+        self.held.shrink(u64::MAX);
+        let bytes = page.objects.iter().map(Object::memory).sum();
+        self.held.grow(bytes).map_err(|exceeded| no_memory(&exceeded))
+    }
+
+    fn unusable(&self, detail: &str) -> ObjectError {
+        ObjectError::answer(format!("bucket {:?}", self.bucket.name), detail)
+    }
+}
+
+/// Why a list is not read.
+pub(super) fn no_memory(exceeded: &Exceeded) -> String {
+    format!("no memory for the list of its objects: {exceeded}")
 }
 
 impl Iterator for Objects<'_> {
@@ -125,14 +148,13 @@ impl Iterator for Objects<'_> {
                 Ok(page) => page,
                 Err(error) => return Some(Err(error)),
             };
+            if let Err(detail) = self.hold(&page) {
+                return Some(Err(self.unusable(&detail)));
+            }
             match page.next {
                 // It would loop for ever.
                 Some(token) if from.as_ref() == Some(&token) => {
-                    let detail = "its next page is itself";
-                    return Some(Err(ObjectError::answer(
-                        format!("bucket {:?}", self.bucket.name),
-                        detail,
-                    )));
+                    return Some(Err(self.unusable("its next page is itself")));
                 }
                 Some(token) => self.next = NextPage::From(token),
                 None => {}
