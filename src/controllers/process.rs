@@ -74,7 +74,8 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let metrics = Metrics::new();
     let cluster = Cluster::connect(connect, request_metrics::of_cluster(&metrics)).await?;
     let storage = log.named("storage");
-    let tags = TagStore::open(&settings.storage, move |what| storage.error(&what, "tags are lost"))?;
+    let tags = TagStore::open(&settings.storage, move |what| storage.error(&what, "tags are lost"))?
+        .within(settings.tags_size);
     let (recorder, sink, told) = recorder(&settings, &log, &metrics)?;
     let mut background = JoinSet::new();
     let caches = Caches::new(&settings);

@@ -51,6 +51,8 @@ pub struct Settings {
     pub fetches: Budgets,
     /// Limit on the disk space of mirrors, in bytes.
     pub mirrors_size: u64,
+    /// Limit on the disk space of scanned tags, in bytes.
+    pub tags_size: u64,
     /// Budgets of builds.
     pub builds: Budgets,
     /// Webhooks, if enabled.

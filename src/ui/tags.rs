@@ -54,7 +54,7 @@ impl TagReader {
         let ObjectName { namespace, name } = &repository.name;
         let scanned = Scanned::new(namespace, name, &repository.uid, &canonical);
         let tags = self.scans.as_ref()?.0.tags(&scanned).ok()?;
-        (!tags.is_empty()).then_some(tags)
+        (!tags.is_empty()).then(|| tags.into_parts().0)
     }
 
     /// What choices of the policy have come to know of tags; without them what its status says.

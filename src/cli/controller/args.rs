@@ -233,6 +233,10 @@ pub struct Bounds {
     /// Disk space for mirrors of Git repositories; beyond it, the least recently used ones are removed
     #[arg(long, value_name = "SIZE", default_value = "4Gi")]
     pub mirrors_size: ByteSize,
+
+    /// Disk space for scanned tags of images; a namespace may use half of it
+    #[arg(long, value_name = "SIZE", default_value = "256Mi")]
+    pub tags_size: ByteSize,
 }
 
 /// Settings of Kustomizations.

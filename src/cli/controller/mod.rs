@@ -122,6 +122,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         fetches: budgets(&args.bounds, args.bounds.fetch_memory, budget::FETCH_MEMORY)
             .spooling(Memory::on_disk(args.bounds.spool_size.bytes())),
         mirrors_size: args.bounds.mirrors_size.bytes(),
+        tags_size: args.bounds.tags_size.bytes(),
         builds: budgets(&args.bounds, args.bounds.build_memory, budget::BUILD_MEMORY),
         webhooks: webhooks(args)?,
         ui: ui::settings(&args.ui)?,

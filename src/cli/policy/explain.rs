@@ -247,6 +247,7 @@ mod tests {
             tags,
             excluded: 0,
             notes: Vec::new(),
+            held: None,
         };
         let asked = Asked {
             policy: &policy,

@@ -138,13 +138,14 @@ const BEHAVIOUR: [[&str; 5]; 16] = [
 ];
 
 /// Bounds that Flux does not have, by flag.
-const BOUNDS: [&str; 7] = [
+const BOUNDS: [&str; 8] = [
     "fetch-memory",
     "build-memory",
     "max-entries",
     "max-content-size",
     "spool-size",
     "mirrors-size",
+    "tags-size",
     "artifacts-size",
 ];
 

@@ -7,10 +7,11 @@ use granit_parser::{Event, Parser};
 use url::Url;
 
 use super::error::ScanError;
+use bumpwright_budget::Exceeded;
 use bumpwright_git::{Auth, Remote, RemoteUrl, remote_tags};
-use bumpwright_http::{Client, Deadline, Peer, Request, RetryPolicy, Sent, basic_header};
+use bumpwright_http::{Client, Deadline, Job, Peer, Request, RetryPolicy, Sent, basic_header};
 use bumpwright_policy::{Reference, registry_scheme};
-use bumpwright_registry::Login;
+use bumpwright_registry::{Login, TagList};
 
 /// The largest index, in bytes. Those of thousands of charts have 20 MB.
 const LARGEST: usize = 64 << 20;
@@ -46,7 +47,7 @@ impl Asked<'_> {
 }
 
 /// The versions of a chart: `spec.image` is the repository's address without its scheme, and the chart's name behind it.
-pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
+pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<TagList, ScanError> {
     let path = asked.reference.path();
     let (folder, chart) = path.rsplit_once('/').unwrap_or(("", path));
     let slash = if folder.is_empty() { "" } else { "/" };
@@ -78,7 +79,7 @@ pub(super) fn chart_versions(asked: &Asked<'_>) -> Result<Vec<String>, ScanError
 }
 
 /// The tags of a Git repository: `spec.image` is its address without the scheme.
-pub(super) fn git_tags(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
+pub(super) fn git_tags(asked: &Asked<'_>) -> Result<TagList, ScanError> {
     let text = asked.address(asked.reference.path())?;
     let url = RemoteUrl::parse(&text).map_err(|error| ScanError::List(error.to_string()))?;
     let auth = match asked.login {
@@ -95,9 +96,9 @@ pub(super) fn git_tags(asked: &Asked<'_>) -> Result<Vec<String>, ScanError> {
         timeout: in_seconds(asked.deadline.left().min(asked.peer.timeout)),
         ..Remote::new(url)
     };
-    let tags = remote_tags(&remote).map_err(|error| ScanError::List(format!("{text}: {error}")))?;
+    let (tags, held) = remote_tags(&remote).map_err(|error| ScanError::List(format!("{text}: {error}")))?;
     match tags.len() {
-        0..=MOST => Ok(tags),
+        0..=MOST => Ok(TagList::of(tags, held)),
         _ => Err(ScanError::List(format!("{text}: more than {MOST} tags"))),
     }
 }
@@ -109,15 +110,15 @@ fn in_seconds(limit: Duration) -> Duration {
 
 /// The versions of a chart in an index: the values of `version` in the list `entries.CHART`. The rest of an index, which may be
 /// large, is passed over.
-fn versions(index: &str, chart: &str) -> Result<Vec<String>, String> {
+fn versions(index: &str, chart: &str) -> Result<TagList, String> {
     let mut reader = Index {
         chart,
         open: Vec::new(),
-        found: Vec::new(),
+        found: TagList::new(&Job::account()),
     };
     for next in Parser::new_from_str(index) {
         let (event, _) = next.map_err(|error| format!("the index is no YAML: {error}"))?;
-        reader.event(&event);
+        reader.event(&event).map_err(|exceeded| exceeded.to_string())?;
         if reader.found.len() > MOST {
             return Err(format!("more than {MOST} versions"));
         }
@@ -134,11 +135,11 @@ enum Frame {
 struct Index<'a> {
     chart: &'a str,
     open: Vec<Frame>,
-    found: Vec<String>,
+    found: TagList,
 }
 
 impl Index<'_> {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Exceeded> {
         match event {
             Event::MappingStart(..) => self.open.push(Frame::Map(None)),
             Event::SequenceStart(..) => self.open.push(Frame::List),
@@ -147,9 +148,10 @@ impl Index<'_> {
                 self.passed();
             }
             Event::Alias(_) => self.passed(),
-            Event::Scalar(value, ..) => self.scalar(value),
+            Event::Scalar(value, ..) => self.scalar(value)?,
             _ => {}
         }
+        Ok(())
     }
 
     /// A value has ended.
@@ -163,15 +165,16 @@ impl Index<'_> {
         }
     }
 
-    fn scalar(&mut self, value: &str) {
+    fn scalar(&mut self, value: &str) -> Result<(), Exceeded> {
         if let Some(Frame::Map(key @ None)) = self.open.last_mut() {
             *key = Some(value.to_owned());
-            return;
+            return Ok(());
         }
         if self.is_version() {
-            self.found.push(value.to_owned());
+            self.found.push(value)?;
         }
         self.passed();
+        Ok(())
     }
 
     fn is_version(&self) -> bool {
@@ -198,10 +201,10 @@ mod tests {
         let index = "apiVersion: v1\nentries:\n  other:\n  - version: 9.0.0\n  web:\n  - name: web\n    version: 1.2.3\n    \
                      dependencies: [{name: x, version: 7.0.0}]\n    annotations: {version: 8.0.0}\n    keywords: &k [version]\n  \
                      - {version: '1.10', keywords: *k, urls: [a]}\nversion: 6.0.0\ngenerated: 2026-11-26\n";
-        assert_eq!(versions(index, "web").unwrap(), ["1.2.3", "1.10"]);
-        assert_eq!(versions(index, "none").unwrap(), [""; 0]);
+        assert_eq!(*versions(index, "web").unwrap(), ["1.2.3", "1.10"]);
+        assert!(versions(index, "none").unwrap().is_empty());
         let json = r#"{"entries": {"web": [{"version": "1.0.0"}]}}"#;
-        assert_eq!(versions(json, "web").unwrap(), ["1.0.0"]);
+        assert_eq!(*versions(json, "web").unwrap(), ["1.0.0"]);
         assert!(versions("entries: [", "web").is_err());
     }
 }

@@ -10,13 +10,14 @@ use super::known::{Book, Known};
 use super::lists::{Asked, chart_versions, git_tags};
 use super::verification::{Settings, Verified};
 use bumpwright_api::{ImagePolicy, ImageRepository, ObjectName, Objects, RepositoryKind};
+use bumpwright_budget::Reservation;
 use bumpwright_cloud::{Requester, ServiceAccounts, TokenCache};
 use bumpwright_connect::registry::{ImageRegistry, LoginSource, Registries};
 use bumpwright_connect::requester;
 use bumpwright_gostd::Time;
 use bumpwright_http::{Deadline, Sent};
 use bumpwright_policy::{Exclusions, Reference, Validation};
-use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, UserKeychain};
+use bumpwright_registry::{Login, LoginError, LoginLocations, Registry, TagList, UserKeychain};
 use bumpwright_source::OciRemote;
 
 /// The most that one request may take where the manifest sets no `timeout` and someone waits for the answer: the
@@ -36,7 +37,7 @@ pub enum Missing {
 }
 
 /// The tags of an image repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Tags {
     /// `spec.image`, the image name in policies' choices.
     pub image: String,
@@ -48,6 +49,8 @@ pub struct Tags {
     pub excluded: usize,
     /// Notes.
     pub notes: Vec<String>,
+    /// The memory of the tags on the account of the job.
+    pub held: Option<Reservation>,
 }
 
 /// The scanner. Calls block, and may be made from several threads.
@@ -120,13 +123,23 @@ impl Scanner {
             kind => self.list(kind, &access, repository, &requester)?,
         };
         let count = found.len();
+        let mut notes = access.registry.notes;
+        if found.too_long() > 0 {
+            notes.push(format!(
+                "ImageRepository {}: {} names are left out, since they are longer than a tag may be",
+                repository.name(),
+                found.too_long()
+            ));
+        }
+        let (found, held) = found.into_parts();
         let tags = exclusions.keep(found)?;
         Ok(Tags {
             image: repository.spec.image.clone(),
             canonical: access.reference.context(),
             excluded: count - tags.len(),
             tags,
-            notes: access.registry.notes,
+            notes,
+            held: Some(held),
         })
     }
 
@@ -137,7 +150,7 @@ impl Scanner {
         access: &Access,
         repository: &ImageRepository,
         requester: &Requester,
-    ) -> Result<Vec<String>, ScanError> {
+    ) -> Result<TagList, ScanError> {
         let deadline = Deadline::after(repository.timeout());
         let login = self.login(access, requester, deadline)?;
         let ImageRegistry { peer, insecure, .. } = &access.registry;

@@ -236,7 +236,7 @@ impl Clone<'_> {
     fn listed(&self, name: &str) -> Result<Option<RemoteRef>, CheckoutError> {
         let listed = self.mirror.remote_refs(&[name.to_owned()]);
         let listed = listed.map_err(|error| CheckoutError::list(self.wanted.url, &error))?;
-        Ok(listed.into_iter().find(|one| one.reference == name))
+        Ok(listed.iter().find(|one| one.reference == name).cloned())
     }
 
     fn seen(

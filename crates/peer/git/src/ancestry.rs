@@ -45,7 +45,7 @@ impl Mirror {
     /// Requests `old` and claims to have `new`: the pack is empty when `old` is part of the history of `new`.
     /// Any other pack is refused.
     fn server_sees(&self, old: ObjectId, new: ObjectId) -> Result<bool, GitError> {
-        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known, &[])?;
         let request = Request {
             want: BTreeSet::from([old]),
             have: vec![new],

@@ -1,8 +1,9 @@
 //! One conversation with `git-upload-pack`: greeting, listing, transfer.
 
 use std::io::{BufRead, Write};
+use std::mem::take;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::listing::{Capabilities, Greeting, Listing, ls_refs, read_greeting, read_ls_refs};
 use super::{Connection, GitError, Protocol, Service, Transport, TransportError};
@@ -75,13 +76,19 @@ pub(super) struct Conversation<'a> {
     connection: Box<dyn Connection>,
     speaks: ServerProtocol,
     /// The references of a server that advertises them.
-    advertised: Option<Listing>,
+    advertised: Option<Arc<Listing>>,
+    /// What references of an advertisement have to begin with to be kept.
+    prefixes: Vec<String>,
     remembered: bool,
 }
 
 impl<'a> Conversation<'a> {
-    /// Connects, and reads the greeting unless the server is known.
-    pub(super) fn start(transport: &'a dyn Transport, known: &'a KnownServer) -> Result<Self, GitError> {
+    /// Connects, and reads the greeting unless the server is known. Only references that begin with one of `prefixes` can be listed.
+    pub(super) fn start(
+        transport: &'a dyn Transport,
+        known: &'a KnownServer,
+        prefixes: &[String],
+    ) -> Result<Self, GitError> {
         let connection = transport.connect(Service::UploadPack, Protocol::V2)?;
         if connection.stateless()
             && let Some(capabilities) = known.get()
@@ -93,18 +100,20 @@ impl<'a> Conversation<'a> {
                 connection,
                 speaks,
                 advertised: None,
+                prefixes: prefixes.to_vec(),
                 remembered: true,
             });
         }
-        Self::greet(transport, known, connection)
+        Self::greet(transport, known, connection, prefixes.to_vec())
     }
 
     fn greet(
         transport: &'a dyn Transport,
         known: &'a KnownServer,
         mut connection: Box<dyn Connection>,
+        prefixes: Vec<String>,
     ) -> Result<Self, GitError> {
-        let (speaks, advertised) = match read_greeting(connection.advertisement()?)? {
+        let (speaks, advertised) = match read_greeting(connection.advertisement()?, &prefixes)? {
             Greeting::V2(capabilities) => {
                 known.set(Some(capabilities.clone()));
                 (ServerProtocol::V2(capabilities), None)
@@ -115,7 +124,7 @@ impl<'a> Conversation<'a> {
                 hash,
             } => {
                 known.set(None);
-                (ServerProtocol::V0(capabilities, hash), Some(listing))
+                (ServerProtocol::V0(capabilities, hash), Some(Arc::new(listing)))
             }
         };
         Ok(Self {
@@ -124,6 +133,7 @@ impl<'a> Conversation<'a> {
             connection,
             speaks,
             advertised,
+            prefixes,
             remembered: false,
         })
     }
@@ -132,7 +142,7 @@ impl<'a> Conversation<'a> {
     fn restart(&mut self) -> Result<(), GitError> {
         self.known.set(None);
         let connection = self.transport.connect(Service::UploadPack, Protocol::V2)?;
-        *self = Self::greet(self.transport, self.known, connection)?;
+        *self = Self::greet(self.transport, self.known, connection, take(&mut self.prefixes))?;
         Ok(())
     }
 
@@ -142,7 +152,7 @@ impl<'a> Conversation<'a> {
         if connection.stateless() {
             self.connection = connection;
         } else {
-            *self = Self::greet(self.transport, self.known, connection)?;
+            *self = Self::greet(self.transport, self.known, connection, take(&mut self.prefixes))?;
         }
         Ok(())
     }
@@ -158,30 +168,39 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Lists the references that start with one of `prefixes`; an older server sends all of them. Repeated once when the
-    /// remembered capabilities turn out to be wrong.
-    pub(super) fn list(&mut self, prefixes: &[String]) -> Result<Listing, GitError> {
-        match self.list_once(prefixes) {
+    /// Lists the references that the conversation is about. Repeated once when the remembered capabilities turn out to be wrong.
+    pub(super) fn list(&mut self) -> Result<Arc<Listing>, GitError> {
+        let asked = self.prefixes.clone();
+        self.list_again(&asked, &asked)
+    }
+
+    /// Whether the remote has no references with a value.
+    pub(super) fn is_empty(&mut self) -> Result<bool, GitError> {
+        Ok(!self.list_again(&["refs/".to_owned()], &[])?.has_any)
+    }
+
+    fn list_again(&mut self, prefixes: &[String], kept: &[String]) -> Result<Arc<Listing>, GitError> {
+        match self.list_once(prefixes, kept) {
             Err(
                 GitError::Protocol(_)
                 | GitError::Transport(TransportError::Status { .. } | TransportError::Connect { .. }),
             ) if self.remembered => {
                 self.restart()?;
-                self.list_once(prefixes)
+                self.list_once(prefixes, kept)
             }
             other => other,
         }
     }
 
-    fn list_once(&mut self, prefixes: &[String]) -> Result<Listing, GitError> {
+    fn list_once(&mut self, prefixes: &[String], kept: &[String]) -> Result<Arc<Listing>, GitError> {
         if let Some(listing) = &self.advertised {
-            return Ok(listing.clone());
+            return Ok(Arc::clone(listing));
         }
         let ServerProtocol::V2(capabilities) = &self.speaks else {
-            return Ok(Listing::default());
+            return Ok(Arc::default());
         };
         let body = ls_refs(capabilities, prefixes);
-        read_ls_refs(self.connection.request(&body)?, capabilities.hash)
+        read_ls_refs(self.connection.request(&body)?, capabilities.hash, kept).map(Arc::new)
     }
 
     pub(super) fn request(&mut self, body: &[u8]) -> Result<Box<dyn BufRead + Send + '_>, GitError> {

@@ -51,10 +51,10 @@ impl Mirror {
         let prefixes = prefixes(checkout, also)?;
         let deadline = self.until().unwrap_or_else(|| Deadline::after(self.timeout()));
         self.state.consolidate_if_due(&self.budget);
-        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
-        let listing = talk.list(&prefixes)?;
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known, &prefixes)?;
+        let listing = talk.list()?;
         let resolved = match checkout.resolve(&listing) {
-            Err(GitError::RefNotFound { .. }) if is_empty(&mut talk)? => Err(GitError::EmptyRepository),
+            Err(GitError::RefNotFound { .. }) if talk.is_empty()? => Err(GitError::EmptyRepository),
             other => other,
         }?;
         let objects = self.state.objects(talk.hash())?.within(&self.budget, self.until());
@@ -237,7 +237,7 @@ impl Mirror {
     /// Fetches the history of `tip`, which is there, up to `depth` commits on each line of it.
     pub(super) fn deepen(&self, objects: &Objects, tip: ObjectId, depth: u32) -> Result<(), GitError> {
         let deadline = self.until().unwrap_or_else(|| Deadline::after(self.timeout()));
-        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known, &[])?;
         let _one = self.transfer_alone(deadline)?;
         let refs = self.state.layout.refs(objects.hash());
         let shallow = self.state.layout.shallow(objects.hash());
@@ -416,14 +416,6 @@ fn common_ground(refs: &Refs, shallow: &BTreeSet<ObjectId>, objects: &Objects) -
         }
     }
     Ok(have)
-}
-
-fn is_empty(talk: &mut Conversation<'_>) -> Result<bool, GitError> {
-    Ok(talk
-        .list(&["refs/".to_owned()])?
-        .refs
-        .iter()
-        .all(|listed| listed.id.is_none()))
 }
 
 /// True when the server has no such object or does not send it by its id (git, JGit).

@@ -299,8 +299,8 @@ proptest! {
     #[test]
     fn answers(bytes in packets(), limit in proptest::option::of(0_u64..100)) {
         // Any result is fine: the property is that they return.
-        drop(read_greeting(&bytes[..]));
-        drop(read_ls_refs(&bytes[..], Hash::Sha1));
+        drop(read_greeting(&bytes[..], &[String::new()]));
+        drop(read_ls_refs(&bytes[..], Hash::Sha1, &[String::new()]));
         for capabilities in [&["report-status"][..], &["report-status", "side-band-64k"]] {
             let capabilities: Vec<String> = capabilities.iter().map(|c| (*c).to_owned()).collect();
             drop(Report::read(&bytes[..], &Receiver::new(&capabilities, Hash::Sha1)));

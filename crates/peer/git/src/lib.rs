@@ -75,7 +75,7 @@ pub use pack::Pack;
 pub use private::private_folder;
 pub use push::{Push, PushStatus, RefUpdate};
 pub use remote::{Auth, KnownHosts, Remote, Ssh, open};
-pub use remote_refs::remote_tags;
+pub use remote_refs::{RemoteRefs, remote_tags};
 pub use remote_url::{RemoteUrl, Scheme};
 pub use report::HookOutcome;
 pub use revision::revision;

@@ -6,7 +6,9 @@ use gix::hash::Kind as Hash;
 
 use super::layout::parse_id;
 use super::pktline::{Packet, PacketReader, PacketWriter, broken, text};
-use super::{GitError, ObjectId};
+use super::{GitError, ObjectId, RemoteRef};
+use bumpwright_budget::{Reservation, Share};
+use bumpwright_http::Job;
 
 /// The user agent of this program.
 pub(super) const AGENT: &str = concat!("bumpwright/", env!("CARGO_PKG_VERSION"));
@@ -14,8 +16,14 @@ pub(super) const AGENT: &str = concat!("bumpwright/", env!("CARGO_PKG_VERSION"))
 /// The longest allowed name of a reference.
 pub(super) const MAX_NAME: usize = 4096;
 
-/// More references than this are an attack, not a repository.
+/// More references than this are an attack, not a repository. Those that nobody asked for count, too.
 const MAX_REFS: usize = 5_000_000;
+
+/// Symbolic references of an advertisement that count; git has one.
+const MAX_SYMREFS: usize = 64;
+
+/// Memory for references is taken in steps of this many bytes.
+const STEP: u64 = 64 << 10;
 
 /// Capabilities of a server that speaks version 2 (gitprotocol-v2, *Capability Advertisement*).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,16 +73,74 @@ pub(super) struct Listed {
     pub(super) target: Option<String>,
 }
 
-/// The requested references, or all of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The requested references. Others are dropped as they are read: older servers, and hostile ones, list all of them. The memory of those
+/// that stay is on the account of the job as long as the listing lives.
+#[derive(Debug, Default)]
 pub(super) struct Listing {
     pub(super) refs: Vec<Listed>,
+    /// Whether there are references with a value, requested or not.
+    pub(super) has_any: bool,
+    /// How many were read.
+    seen: usize,
+    used: u64,
+    held: Option<Reservation>,
 }
 
 impl Listing {
+    fn on(account: &Share) -> Self {
+        Self {
+            held: Some(account.nothing()),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<&Listed> {
         self.refs.iter().find(|listed| listed.name == name)
     }
+
+    /// The references, and their memory, which is to be kept as long as they or their names are.
+    pub(super) fn into_parts(self) -> (Vec<Listed>, Option<Reservation>) {
+        (self.refs, self.held)
+    }
+
+    /// Counts a reference. Returns whether it is to be kept.
+    fn counts(&mut self, name: &str, has_value: bool, prefixes: &[String]) -> Result<bool, GitError> {
+        if self.seen >= MAX_REFS {
+            return Err(GitError::protocol("the server lists too many references"));
+        }
+        self.seen += 1;
+        self.has_any |= has_value;
+        Ok(is_wanted(name, prefixes))
+    }
+
+    fn push(&mut self, listed: Listed) -> Result<(), GitError> {
+        let target = listed.target.as_deref().unwrap_or_default();
+        // Names are written to files of lines, and to messages.
+        let is_forbidden = |name: &str| name.len() > MAX_NAME || name.contains(|c: char| c.is_control() || c == ' ');
+        if is_forbidden(&listed.name) || is_forbidden(target) {
+            let shown = short(listed.name.as_bytes());
+            return Err(GitError::protocol(format!(
+                "the server lists a reference with a forbidden name: \"{shown}\""
+            )));
+        }
+        let (length, room) = (self.refs.len(), self.refs.capacity());
+        let more = if length == room { (length / 2).max(16) } else { 0 };
+        // Who asked copies the name.
+        let copied = 2 * listed.name.len() + size_of::<RemoteRef>();
+        let bytes = copied + target.len() + more * size_of::<Listed>();
+        self.used = self.used.saturating_add(bytes as u64);
+        if let Some(held) = &mut self.held {
+            held.reach(self.used, STEP)
+                .map_err(|bound| GitError::exceeded("the list of references", bound))?;
+        }
+        self.refs.reserve_exact(more);
+        self.refs.push(listed);
+        Ok(())
+    }
+}
+
+fn is_wanted(name: &str, prefixes: &[String]) -> bool {
+    prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
 }
 
 /// The greeting of a server.
@@ -89,8 +155,8 @@ pub(super) enum Greeting {
     },
 }
 
-/// Reads the greeting.
-pub(super) fn read_greeting(reader: impl BufRead) -> Result<Greeting, GitError> {
+/// Reads the greeting. Of the references in it those stay that begin with one of `prefixes`.
+pub(super) fn read_greeting(reader: impl BufRead, prefixes: &[String]) -> Result<Greeting, GitError> {
     let mut packets = PacketReader::new(reader);
     let Some(first) = packets.line()?.map(<[u8]>::to_vec) else {
         return Ok(no_references());
@@ -99,9 +165,9 @@ pub(super) fn read_greeting(reader: impl BufRead) -> Result<Greeting, GitError> 
         b"version 2" => read_capabilities(&mut packets).map(Greeting::V2),
         b"version 1" => {
             let first = packets.line()?.map(<[u8]>::to_vec);
-            read_advertisement(first, &mut packets)
+            read_advertisement(first, &mut packets, prefixes)
         }
-        _ => read_advertisement(Some(first), &mut packets),
+        _ => read_advertisement(Some(first), &mut packets, prefixes),
     }
 }
 
@@ -151,8 +217,12 @@ fn object_format(value: &str) -> Result<Hash, GitError> {
 }
 
 /// gitprotocol-pack, *Reference Discovery*. The capabilities follow a NUL in the first line.
-fn read_advertisement(first: Option<Vec<u8>>, packets: &mut PacketReader<impl BufRead>) -> Result<Greeting, GitError> {
-    let mut listing = Listing::default();
+fn read_advertisement(
+    first: Option<Vec<u8>>,
+    packets: &mut PacketReader<impl BufRead>,
+    prefixes: &[String],
+) -> Result<Greeting, GitError> {
+    let mut listing = Listing::on(&Job::account());
     let Some(first) = first else { return Ok(no_references()) };
     let nul = memchr::memchr(0, &first).unwrap_or(first.len());
     let (head, rest) = first.split_at(nul);
@@ -160,12 +230,14 @@ fn read_advertisement(first: Option<Vec<u8>>, packets: &mut PacketReader<impl Bu
     let capabilities: Vec<String> = rest.split_ascii_whitespace().map(str::to_owned).collect();
     let value = |key: &str| capabilities.iter().find_map(|c| c.strip_prefix(key)?.strip_prefix('='));
     let hash = value("object-format").map_or(Ok(Hash::Sha1), object_format)?;
-    add_advertised(&mut listing, head, hash)?;
+    add_advertised(&mut listing, head, hash, prefixes)?;
     while let Some(line) = packets.line()? {
-        add_advertised(&mut listing, line, hash)?;
+        add_advertised(&mut listing, line, hash, prefixes)?;
     }
-    for symref in capabilities.iter().filter_map(|c| c.strip_prefix("symref=")) {
+    let symrefs = capabilities.iter().filter_map(|c| c.strip_prefix("symref="));
+    for symref in symrefs.take(MAX_SYMREFS) {
         if let Some((name, target)) = symref.split_once(':')
+            && is_wanted(name, prefixes)
             && let Some(listed) = listing.refs.iter_mut().find(|listed| listed.name == name)
         {
             listed.target = Some(target.to_owned());
@@ -178,7 +250,7 @@ fn read_advertisement(first: Option<Vec<u8>>, packets: &mut PacketReader<impl Bu
     })
 }
 
-fn add_advertised(listing: &mut Listing, line: &[u8], hash: Hash) -> Result<(), GitError> {
+fn add_advertised(listing: &mut Listing, line: &[u8], hash: Hash, prefixes: &[String]) -> Result<(), GitError> {
     if line.is_empty() || line.starts_with(b"shallow ") {
         return Ok(());
     }
@@ -188,38 +260,22 @@ fn add_advertised(listing: &mut Listing, line: &[u8], hash: Hash) -> Result<(), 
         .get(..space)
         .and_then(|hex| parse_id(hex, hash))
         .ok_or_else(shown)?;
-    let name = String::from_utf8_lossy(line.get(space + 1..).unwrap_or_default()).into_owned();
+    let name = String::from_utf8_lossy(line.get(space + 1..).unwrap_or_default());
     if let Some(tag) = name.strip_suffix("^{}") {
         if let Some(last) = listing.refs.last_mut().filter(|last| last.name == tag) {
             last.peeled = Some(id);
         }
         return Ok(());
     }
-    push(
-        listing,
-        Listed {
-            name,
-            id: Some(id),
-            peeled: None,
-            target: None,
-        },
-    )
-}
-
-fn push(listing: &mut Listing, listed: Listed) -> Result<(), GitError> {
-    if listing.refs.len() >= MAX_REFS {
-        return Err(GitError::protocol("the server lists too many references"));
+    if !listing.counts(&name, true, prefixes)? {
+        return Ok(());
     }
-    // Names are written to files of lines, and to messages.
-    let has_control = |name: &str| name.contains(|c: char| c.is_control() || c == ' ');
-    if has_control(&listed.name) || listed.target.as_deref().is_some_and(has_control) {
-        let shown = short(listed.name.as_bytes());
-        return Err(GitError::protocol(format!(
-            "the server lists a reference with a forbidden name: \"{shown}\""
-        )));
-    }
-    listing.refs.push(listed);
-    Ok(())
+    listing.push(Listed {
+        name: name.into_owned(),
+        id: Some(id),
+        peeled: None,
+        target: None,
+    })
 }
 
 /// The body of an `ls-refs` request; references are listed whose name starts with one of `prefixes`.
@@ -238,10 +294,10 @@ pub(super) fn ls_refs(capabilities: &Capabilities, prefixes: &[String]) -> Vec<u
     body.into_bytes()
 }
 
-/// Reads the answer to `ls-refs`.
-pub(super) fn read_ls_refs(reader: impl BufRead, hash: Hash) -> Result<Listing, GitError> {
+/// Reads the answer to `ls-refs`. References stay that begin with one of `prefixes`.
+pub(super) fn read_ls_refs(reader: impl BufRead, hash: Hash, prefixes: &[String]) -> Result<Listing, GitError> {
     let mut packets = PacketReader::new(reader);
-    let mut listing = Listing::default();
+    let mut listing = Listing::on(&Job::account());
     loop {
         match packets.expect().map_err(broken)? {
             Packet::Flush => return Ok(listing),
@@ -249,7 +305,9 @@ pub(super) fn read_ls_refs(reader: impl BufRead, hash: Hash) -> Result<Listing, 
                 let line = text(line)?;
                 let listed = listed(&String::from_utf8_lossy(line), hash)
                     .ok_or_else(|| GitError::protocol(format!("not an answer to ls-refs: \"{}\"", short(line))))?;
-                push(&mut listing, listed)?;
+                if listing.counts(&listed.name, listed.id.is_some(), prefixes)? {
+                    listing.push(listed)?;
+                }
             }
             other => return Err(GitError::protocol(format!("not an answer to ls-refs: {other:?}"))),
         }
@@ -288,6 +346,7 @@ pub(super) fn short(line: &[u8]) -> String {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
+    use bumpwright_budget::Memory;
 
     const ONE: &str = "1111111111111111111111111111111111111111";
     const TWO: &str = "2222222222222222222222222222222222222222";
@@ -301,8 +360,12 @@ mod tests {
         body.into_bytes()
     }
 
+    fn all() -> Vec<String> {
+        vec![String::new()]
+    }
+
     fn greeting(lines: &[&str]) -> Result<Greeting, GitError> {
-        read_greeting(&body(lines)[..])
+        read_greeting(&body(lines)[..], &all())
     }
 
     #[test]
@@ -379,9 +442,9 @@ mod tests {
         for line in ["<html>", "no id here", &format!("{} refs/heads/x", "z".repeat(40))] {
             assert!(matches!(greeting(&[line]), Err(GitError::Protocol(_))), "{line}");
         }
-        let error = read_ls_refs(&body(&["what? \u{1b}[31m"])[..], Hash::Sha1).unwrap_err();
+        let error = read_ls_refs(&body(&["what? \u{1b}[31m"])[..], Hash::Sha1, &all()).unwrap_err();
         assert!(!error.to_string().contains('\u{1b}'), "{error}");
-        assert!(read_ls_refs(&b"0001"[..], Hash::Sha1).is_err());
+        assert!(read_ls_refs(&b"0001"[..], Hash::Sha1, &all()).is_err());
     }
 
     #[test]
@@ -391,8 +454,68 @@ mod tests {
             "unborn HEAD symref-target:refs/heads/main\n".to_owned(),
         ];
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let listing = read_ls_refs(&body(&lines)[..], Hash::Sha1).unwrap();
+        let listing = read_ls_refs(&body(&lines)[..], Hash::Sha1, &all()).unwrap();
         assert_eq!(listing.find("refs/tags/t").unwrap().peeled.unwrap().to_string(), TWO);
         assert_eq!(listing.find("HEAD").unwrap().id, None);
+    }
+    /// Names of references in both protocols: those of an advertisement, and those that a server sends although others are asked for.
+    fn both(names: &[String], prefixes: &[String]) -> [Result<Listing, GitError>; 2] {
+        let lines: Vec<String> = names.iter().map(|name| format!("{ONE} {name}\n")).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let advertised = read_greeting(&body(&lines)[..], prefixes).map(|greeting| match greeting {
+            Greeting::V0 { listing, .. } => listing,
+            Greeting::V2(_) => panic!(),
+        });
+        [advertised, read_ls_refs(&body(&lines)[..], Hash::Sha1, prefixes)]
+    }
+
+    #[test]
+    fn references_that_nobody_asked_for_are_not_kept() {
+        let long = format!("refs/pull/{}", "x".repeat(60_000));
+        let names = ["HEAD", "refs/heads/x", &long, "refs/tags/t", &long].map(str::to_owned);
+        for listing in both(&names, &["refs/tags/".to_owned(), "HEAD".to_owned()]) {
+            let listing = listing.unwrap();
+            let kept: Vec<&str> = listing.refs.iter().map(|listed| listed.name.as_str()).collect();
+            assert_eq!(kept, ["HEAD", "refs/tags/t"]);
+            assert_eq!((listing.seen, listing.has_any), (5, true));
+        }
+        for listing in both(&names, &[]) {
+            let listing = listing.unwrap();
+            assert!(listing.refs.is_empty() && listing.has_any);
+        }
+        for listing in both(&names, &["refs/pull/".to_owned()]) {
+            let error = listing.unwrap_err().to_string();
+            assert!(error.contains("a forbidden name"), "{error}");
+        }
+    }
+
+    #[test]
+    fn references_are_on_the_account_as_long_as_the_listing_lives() {
+        let memory = Memory::shared(4 << 20, "--fetch-memory");
+        let names: Vec<String> = (0..2_000).map(|n| format!("refs/tags/{n:0100}")).collect();
+        Job::on(memory.of("apps")).run(|| {
+            for is_first in [true, false] {
+                let [advertised, listed] = both(&names, &["refs/".to_owned()]);
+                let listing = match is_first {
+                    true => advertised.ok(),
+                    false => advertised.err().map(|_| Listing::default()),
+                };
+                let listing = listing.or_else(|| listed.ok()).unwrap();
+                assert!(memory.held() > 2_000 * 200, "{} bytes", memory.held());
+                assert_eq!(listing.refs.len(), 2_000);
+                let (refs, held) = listing.into_parts();
+                drop(refs);
+                assert!(memory.held() > 0);
+                drop(held);
+                assert_eq!(memory.held(), 0);
+            }
+            let names: Vec<String> = (0..10_000).map(|n| format!("refs/tags/{n:0100}")).collect();
+            for listing in both(&names, &["refs/".to_owned()]) {
+                let error = listing.unwrap_err().to_string();
+                assert!(error.contains("--fetch-memory raises the bound"), "{error}");
+                assert_eq!(memory.held(), 0);
+            }
+            assert!(both(&names, &["refs/heads/".to_owned()]).iter().all(Result::is_ok));
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Pushes: updates of references, and their results.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::conversation::Conversation;
 use super::layout::bound;
@@ -96,7 +96,8 @@ impl Mirror {
             return Ok(statuses);
         }
         let mut connection = self.transport.connect(Service::ReceivePack, Protocol::V0)?;
-        let (receiver, listing) = self.receiver(connection.as_mut(), !push.options.is_empty())?;
+        let names: Vec<String> = pending.iter().map(|(update, _)| update.reference.clone()).collect();
+        let (receiver, listing) = self.receiver(connection.as_mut(), !push.options.is_empty(), &names)?;
         if !push.options.is_empty() && !receiver.push_options && !push.allow_dropped_push_options {
             goodbye(connection);
             return Err(GitError::PushOptionsUnsupported);
@@ -125,12 +126,13 @@ impl Mirror {
         Ok(statuses)
     }
 
-    /// The server's capabilities, and its references where they had to be read anyway. A remembered lack of push options
+    /// The server's capabilities, and its references of these names where they had to be read anyway. A remembered lack of push options
     /// is checked again.
     fn receiver(
         &self,
         connection: &mut dyn Connection,
         options: bool,
+        names: &[String],
     ) -> Result<(Receiver, Option<Listing>), GitError> {
         if connection.stateless()
             && let Some(receiver) = lock(&self.state.receiver)
@@ -143,7 +145,7 @@ impl Mirror {
             listing,
             capabilities,
             hash,
-        } = read_greeting(connection.advertisement()?)?
+        } = read_greeting(connection.advertisement()?, names)?
         else {
             return Err(GitError::protocol(
                 "the server answers a push with protocol version 2, which does not exist",
@@ -247,21 +249,18 @@ impl Mirror {
     /// # Errors
     /// [`GitError::Transport`] and [`GitError::Protocol`] when the remote cannot be listed.
     pub fn holders(&self, prefix: &str, id: ObjectId) -> Result<Vec<String>, GitError> {
-        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
-        let listing = talk.list(&[prefix.to_owned()])?;
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known, &[prefix.to_owned()])?;
+        let listing = talk.list()?;
         talk.finish();
-        let held = listing.refs.into_iter().filter(|listed| listed.id == Some(id));
-        Ok(held
-            .map(|listed| listed.name)
-            .filter(|name| name.starts_with(prefix))
-            .collect())
+        let held = listing.refs.iter().filter(|listed| listed.id == Some(id));
+        Ok(held.map(|listed| listed.name.clone()).collect())
     }
 
     /// Lists the remote's current references.
-    fn look(&self, updates: &[&RefUpdate]) -> Result<Listing, GitError> {
-        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known)?;
+    fn look(&self, updates: &[&RefUpdate]) -> Result<Arc<Listing>, GitError> {
         let names: Vec<String> = updates.iter().map(|update| update.reference.clone()).collect();
-        let listing = talk.list(&names)?;
+        let mut talk = Conversation::start(self.transport.as_ref(), &self.state.known, &names)?;
+        let listing = talk.list()?;
         talk.finish();
         Ok(listing)
     }

@@ -165,7 +165,9 @@ mod tests {
     }
 
     fn listing(refs: &[Listed]) -> Listing {
-        Listing { refs: refs.to_vec() }
+        let mut listing = Listing::default();
+        listing.refs = refs.to_vec();
+        listing
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::cache::Cache;
 use super::ping::{Access, ping};
 use super::session::Session;
 use super::token::Tokens;
-use super::{Blob, Image, Layer, Login, RegistryError, blob, digest, image, manifest, referrers, tags};
+use super::{Blob, Image, Layer, Login, RegistryError, TagList, blob, digest, image, manifest, referrers, tags};
 use bumpwright_gostd::Time;
 use bumpwright_http::{Client, Deadline, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
@@ -55,16 +55,11 @@ impl Registry {
     }
 
     /// All tags of a repository, in the registry's order and each once (distribution-spec v1.1, *Listing Tags*). The tag
-    /// or digest of `repository` is ignored.
+    /// or digest of `repository` is ignored. The list is on the account of the job, and leaves out names that are too long for tags.
     ///
     /// # Errors
-    /// When the registry does not answer, refuses, or lists too many tags.
-    pub fn tags(
-        &self,
-        repository: &Reference,
-        login: &Login,
-        deadline: Deadline,
-    ) -> Result<Vec<String>, RegistryError> {
+    /// When the registry does not answer, refuses, or lists too many tags, or more than there is memory for.
+    pub fn tags(&self, repository: &Reference, login: &Login, deadline: Deadline) -> Result<TagList, RegistryError> {
         tags::list(&mut Session::open(self, repository, login, deadline)?)
     }
 

@@ -9,6 +9,7 @@ use super::realm::Realm;
 use super::refusal::{request, unanswered};
 use super::token::{Token, TokenRequest, secrets};
 use super::{ErrorResponse, Login, Registry, RegistryError};
+use bumpwright_budget::Exceeded;
 use bumpwright_http::{Answer, Client, Deadline, Incoming, NetError, Opened, Request, basic_header, scrubbed};
 use bumpwright_policy::Reference;
 use bumpwright_secret::Secret;
@@ -249,6 +250,13 @@ impl<'a> Session<'a> {
             request: self.request(method, answer),
             detail: self.scrubbed(detail),
         }
+    }
+
+    /// The error of what the account of the job has no memory for.
+    pub(super) fn no_memory(&self, url: &Url, exceeded: Exceeded) -> RegistryError {
+        NetError::no_memory(url, exceeded)
+            .reworded(|text| self.scrubbed(text))
+            .into()
     }
 
     /// Method and address of a request.

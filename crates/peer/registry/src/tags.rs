@@ -1,9 +1,6 @@
 //! The tags of a repository, page by page.
 
 use std::collections::HashSet;
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use ureq::http::Method;
 use url::Url;
 
@@ -11,7 +8,9 @@ use super::RegistryError;
 use super::address::query;
 use super::link;
 use super::session::{Query, Session};
-use bumpwright_http::Answer;
+use super::tag_list::{GrowingList, TagList};
+use super::tag_page::{End, TagPage};
+use bumpwright_http::{Answer, Job};
 
 /// The requested size of a page: no registry returns more, and Amazon's refuses larger numbers.
 const PAGE: usize = 1000;
@@ -27,7 +26,7 @@ const PAGES: usize = 5_000;
 const TAGS: usize = 1_000_000;
 const BYTES: usize = 256 << 20;
 
-/// All tags, each once, in their order.
+/// All tags, each once, in their order. Pages and list are on the account of the job.
 ///
 /// The next page is the one of `Link`. A full page without a `Link` may be that of a registry that supports only `n` and
 /// `last`, so the tags after the last one are requested, until there are no new ones. A page is never requested twice: one that
@@ -35,18 +34,16 @@ const BYTES: usize = 256 << 20;
 ///
 /// # Errors
 /// When a page cannot be fetched, links to another host or to a page that has been read, or there are too many.
-pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryError> {
+pub(super) fn list(session: &mut Session<'_>) -> Result<TagList, RegistryError> {
     let first = session.endpoint("tags/list")?;
-    let mut list = List::default();
+    let mut list = List::new();
     let mut listed = HashSet::new();
     let (mut page, mut answer) = first_page(session, &first)?;
     loop {
-        listed.insert(page.url.to_string());
-        let tags = read(session, &answer)?;
-        let (count, last) = (tags.len(), tags.last().cloned());
-        let grown = list
-            .add(tags, &answer)
-            .map_err(|what| too_much(session, &answer, what))?;
+        list.note(session, &page, &mut listed)?;
+        let count = list.add(session, &answer)?;
+        // The next page needs the memory.
+        (answer.body, answer.held) = (Vec::new(), None);
         page = match link::next(session, &answer)? {
             Some(url) if listed.contains(url.as_str()) => return Err(link::circular(session, &answer, &url)),
             Some(url) => Page {
@@ -54,8 +51,8 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
                 size: page.size,
                 guessed: false,
             },
-            None if page.size == Some(count) && grown => Page::after(&first, page.size, last),
-            None => return Ok(list.tags),
+            None if page.size == Some(count.tags) && count.has_new => Page::after(&first, page.size, count.last),
+            None => return Ok(list.growing.list),
         };
         if listed.len() >= PAGES {
             let what = format!("the list of tags has more than {PAGES} pages");
@@ -68,7 +65,7 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<Vec<String>, RegistryErr
         };
         answer = match next {
             Some(answer) => answer,
-            None => return Ok(list.tags),
+            None => return Ok(list.growing.list),
         };
     }
 }
@@ -139,34 +136,70 @@ impl Page {
     }
 }
 
-#[derive(Default)]
+/// The list so far.
 struct List {
-    tags: Vec<String>,
-    known: HashSet<String>,
+    growing: GrowingList,
+    /// The bytes of the pages.
     bytes: usize,
 }
 
+/// What a page has.
+struct Count {
+    /// Its tags, known ones and too long ones among them.
+    tags: usize,
+    /// The last of them.
+    last: Option<String>,
+    /// Whether there are new ones.
+    has_new: bool,
+}
+
 impl List {
-    /// Adds the tags of a page. Returns whether there were new ones.
-    ///
-    /// # Errors
-    /// The exceeded limit.
-    fn add(&mut self, tags: Vec<String>, answer: &Answer) -> Result<bool, String> {
-        let before = self.tags.len();
-        let crowded = tags.len() > TAGS;
-        self.bytes = self.bytes.saturating_add(answer.body.len());
-        for tag in tags {
-            if self.known.insert(tag.clone()) {
-                self.tags.push(tag);
-            }
+    fn new() -> Self {
+        Self {
+            growing: GrowingList::new(&Job::account()),
+            bytes: 0,
         }
-        if crowded || self.tags.len() > TAGS {
-            return Err(format!("the repository has more than {TAGS} tags"));
+    }
+
+    /// Remembers the address of a page.
+    fn note(&mut self, session: &Session<'_>, page: &Page, listed: &mut HashSet<String>) -> Result<(), RegistryError> {
+        let address = page.url.to_string();
+        let taken = self.growing.list.take(address.len() + 64);
+        listed.insert(address);
+        taken.map_err(|exceeded| session.no_memory(&page.url, exceeded))
+    }
+
+    /// Adds the tags of a page.
+    fn add(&mut self, session: &Session<'_>, answer: &Answer) -> Result<Count, RegistryError> {
+        let before = self.growing.list.len();
+        self.bytes = self.bytes.saturating_add(answer.body.len());
+        let mut page = TagPage::new(&mut self.growing, TAGS);
+        let result = page.read(&answer.body);
+        let TagPage { count, last, ended, .. } = page;
+        match (ended, result) {
+            (Some(End::NoMemory(exceeded)), _) => return Err(session.no_memory(&answer.url, exceeded)),
+            (Some(End::TooMany), _) => {
+                return Err(too_much(
+                    session,
+                    answer,
+                    format!("the repository has more than {TAGS} tags"),
+                ));
+            }
+            (None, Err(error)) => {
+                let detail = format!("the answer is not a list of tags: {error}");
+                return Err(session.malformed(&Method::GET, answer, &detail));
+            }
+            (None, Ok(())) => {}
         }
         if self.bytes > BYTES {
-            return Err(format!("the list of tags has more than {BYTES} bytes"));
+            let what = format!("the list of tags has more than {BYTES} bytes");
+            return Err(too_much(session, answer, what));
         }
-        Ok(self.tags.len() > before)
+        Ok(Count {
+            tags: count,
+            last: (count > 0).then_some(last),
+            has_new: self.growing.list.len() > before,
+        })
     }
 }
 
@@ -174,51 +207,5 @@ fn too_much(session: &Session<'_>, answer: &Answer, detail: String) -> RegistryE
     RegistryError::TooMuch {
         request: session.request(&Method::GET, answer),
         detail,
-    }
-}
-
-/// Parses a page. Go reads only the first JSON value; no tags may be `null`.
-fn read(session: &Session<'_>, answer: &Answer) -> Result<Vec<String>, RegistryError> {
-    #[derive(serde::Deserialize)]
-    struct Tags {
-        #[serde(default)]
-        tags: Option<Bounded>,
-    }
-    let mut json = serde_json::Deserializer::from_slice(&answer.body);
-    let read = Tags::deserialize(&mut json).map_err(|error| {
-        let detail = format!("the answer is not a list of tags: {error}");
-        session.malformed(&Method::GET, answer, &detail)
-    })?;
-    Ok(read.tags.map(|tags| tags.0).unwrap_or_default())
-}
-
-/// The tags of a page, with at most one above the limit: a page may have millions of empty texts, which as
-/// strings would take ten times its size.
-struct Bounded(Vec<String>);
-
-impl<'de> Deserialize<'de> for Bounded {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Reader)
-    }
-}
-
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
-    type Value = Bounded;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Bounded, A::Error> {
-        let mut tags = Vec::new();
-        while tags.len() <= TAGS
-            && let Some(tag) = items.next_element()?
-        {
-            tags.push(tag);
-        }
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Bounded(tags))
     }
 }

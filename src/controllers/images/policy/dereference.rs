@@ -8,6 +8,7 @@ use super::error::Error;
 use crate::controllers::images::context::ImagesContext;
 use bumpwright_api::{ImagePolicy, ImageRepository};
 use bumpwright_kube::{IMAGE_REPOSITORY, Object};
+use bumpwright_runtime::blocking;
 use bumpwright_scan::{Scanned, Tags, checksum};
 use serde_json::Value;
 
@@ -63,17 +64,23 @@ pub(super) async fn tags(
     let mut pause = Duration::from_secs(1);
     let mut is_empty = true;
     for attempt in 1..=ATTEMPTS {
-        let tags = context.tags.tags(scanned);
-        let tags = tags.map_err(|error| Error::Failure(format!("failed to read tags from database: {error}")))?;
+        let (store, scanned) = (Arc::clone(&context.tags), scanned.clone());
+        // On a thread of the reconciliation, whose account the list is on.
+        let tags = blocking::ask(move || store.tags(&scanned).map_err(|error| error.to_string())).await;
+        let tags = tags
+            .flatten()
+            .map_err(|error| Error::Failure(format!("failed to read tags from database: {error}")))?;
         let now = context.repositories.get(&object.name);
         is_empty = tags.is_empty();
         if !is_empty && is_last_scan(now.as_ref().unwrap_or(object), &tags) {
+            let (tags, held) = tags.into_parts();
             return Ok(Tags {
                 image: repository.spec.image.clone(),
                 canonical,
                 tags,
                 excluded: 0,
                 notes: Vec::new(),
+                held: Some(held),
             });
         }
         if attempt < ATTEMPTS {
@@ -92,5 +99,5 @@ pub(super) async fn tags(
 fn is_last_scan(repository: &Object, tags: &[String]) -> bool {
     let status = repository.status();
     let revision = status.pointer("/lastScanResult/revision").and_then(Value::as_str);
-    revision.is_none_or(|revision| revision == checksum(tags))
+    revision.is_none_or(|revision| revision == checksum(tags.iter().map(String::as_str)))
 }

@@ -19,7 +19,7 @@ use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
-use bumpwright_scan::{Scanned, reference_of};
+use bumpwright_scan::{Scanned, Tags, reference_of};
 use error::Error;
 use schedule::Schedule;
 
@@ -62,7 +62,7 @@ struct Plan {
 
 /// The result of a scan.
 struct Scan {
-    tags: Vec<String>,
+    tags: Tags,
     /// The checksum of the tags.
     revision: String,
 }
@@ -141,7 +141,6 @@ impl ImageRepositories {
                 .tags
                 .set(&scanned, &tags.tags)
                 .map_err(|error| error.to_string());
-            let tags = tags.tags;
             Ok(stored.map(|revision| Scan { tags, revision }))
         };
         let stored = match bumpwright_runtime::blocking::ask(work).await {

@@ -8,10 +8,13 @@ use super::status::exclusions;
 use bumpwright_api::{ConditionStatus, ImageRepository, READY};
 use bumpwright_runtime::Status;
 use bumpwright_runtime::clock::seconds_between;
-use bumpwright_scan::{Scanned, TagStore, TagsError, checksum};
+use bumpwright_scan::{Scanned, TagStore, TagsError};
 
 /// No scan of this repository is stored, or the stored one is lost.
 pub(super) const NO_TAGS: &str = "no tags in database";
+
+/// The stored scan was removed, since all of them took too much.
+pub(super) const MADE_ROOM: &str = "its tags made room in the database for those of other namespaces (--tags-size)";
 
 /// The stored scan is not the last one: another process has scanned since, with a database of its own.
 const OLDER_TAGS: &str = "tags of another scan in database";
@@ -61,11 +64,13 @@ impl Schedule {
         if !same_content(&exclusions(repository), status.fields.get("observedExclusionList")) {
             return at_once("updated exclusion list");
         }
-        let stored = tags.tags(scanned)?;
-        if stored.is_empty() {
-            return at_once(NO_TAGS);
-        }
-        if checksum(&stored) != status.text_at("lastScanResult", "revision") {
+        let Some(stored) = tags.stored(scanned)? else {
+            return at_once(match tags.made_room(scanned)? {
+                true => MADE_ROOM,
+                false => NO_TAGS,
+            });
+        };
+        if stored != status.text_at("lastScanResult", "revision") {
             return at_once(OLDER_TAGS);
         }
         let left = seconds_between(at, now).map(|ago| interval.saturating_sub(Duration::from_secs(ago)));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::schedule::NO_TAGS;
+use super::schedule::{MADE_ROOM, NO_TAGS};
 use super::{Plan, Scan};
 use bumpwright_api::ImageRepository;
 use bumpwright_runtime::clock::duration;
@@ -14,7 +14,7 @@ const SHOWN_TAGS: usize = 10;
 /// Marks the beginning of a scan.
 pub(super) async fn scanning(request: &ReconcileRequest<'_>, status: &mut Status, why: &str) {
     status.progress(&format!("scanning: {why}"));
-    if why == NO_TAGS {
+    if [NO_TAGS, MADE_ROOM].contains(&why) {
         // Policies wait for a change of state before they read the tags again.
         status.unsettle(&format!("scanning: {why}"));
         request.try_write_status(status).await;
@@ -23,6 +23,7 @@ pub(super) async fn scanning(request: &ReconcileRequest<'_>, status: &mut Status
 
 /// Records the result of a scan at the time `now`. Returns whether it differs from the previous one.
 fn scanned(status: &mut Status, Scan { tags, revision }: &Scan, now: &str) -> bool {
+    let tags = &tags.tags;
     let changed = status.text_at("lastScanResult", "revision") != revision;
     let mut result = json!({ "revision": revision, "scanTime": now, "tagCount": tags.len() });
     if let (false, Some(fields)) = (tags.is_empty(), result.as_object_mut()) {

@@ -12,9 +12,14 @@ use redb::{
 };
 
 use super::checksum::checksum;
+use super::room::{REMOVED, make_room, space};
+use super::stored::{Stored, of_image, split};
+use bumpwright_budget::Exceeded;
+use bumpwright_http::Job;
+use bumpwright_registry::TagList;
 
 /// From the scan's owner to its result: the canonical image name, then the tags, one per line.
-const TAGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags of objects");
+pub(super) const TAGS: TableDefinition<'static, &'static str, &'static [u8]> = TableDefinition::new("tags of objects");
 
 /// The table of older versions: tags by image without the scanning object, so that access cannot be decided.
 const SHARED: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags");
@@ -22,16 +27,42 @@ const SHARED: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("tags");
 /// Page cache, in bytes: policies read each list once.
 const CACHE: usize = 1 << 20;
 
-const FILE: &str = "tags.redb";
+pub(super) const FILE: &str = "tags.redb";
 
-/// The database is unusable.
+/// From the scan's owner to the disk space of its tags; [`REMOVED`] when they made room for those of others.
+const SIZES: TableDefinition<'static, &'static str, u64> = TableDefinition::new("sizes of tags");
+
+/// The disk space of all tags by default, in bytes.
+const MOST: u64 = 256 << 20;
+
+/// Why tags are not stored, or not read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", path.display())]
-pub struct TagsError {
-    /// Its file.
-    pub path: PathBuf,
-    /// Why not.
-    pub error: String,
+pub enum TagsError {
+    /// The database is unusable.
+    #[error("{}: {error}", path.display())]
+    Unusable {
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        error: String,
+    },
+    /// There is no room in it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// There is no memory for them.
+    #[error("no memory for the tags: {0}")]
+    Memory(#[from] Exceeded),
+}
+
+/// Why there is no room for tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The namespace has its share.
+    #[error("the tags of the namespace take more than {0} bytes of disk space; --tags-size raises the bound")]
+    Namespace(u64),
+    /// The other namespaces take all, and none takes more than this one.
+    #[error("no room now: all tags take more than {0} bytes of disk space; --tags-size raises the bound")]
+    Full(u64),
 }
 
 /// Callback for incidents with the file, such as a damaged one set aside.
@@ -70,6 +101,8 @@ pub struct TagStore {
     path: PathBuf,
     /// None after an error: redb refuses further work until the file is opened again.
     database: RwLock<Option<Database>>,
+    /// The bound on the disk space of all tags, in bytes. The file takes more, since redb writes anew before it frees.
+    most: u64,
     notice: Box<Notice>,
 }
 
@@ -89,21 +122,66 @@ impl TagStore {
         let store = Self {
             path: folder.join(FILE),
             database: RwLock::new(None),
+            most: MOST,
             notice: Box::new(notice),
         };
         store.with(|_| Ok(()))?;
         Ok(store)
     }
 
-    /// The last stored tags, if any.
+    /// The same with a bound on the disk space of all tags, in bytes; a namespace gets half of it.
+    #[must_use]
+    pub fn within(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// The last stored tags, if any, on the account of the job.
     ///
     /// # Errors
     /// The file cannot be read. The next call opens it again.
-    pub fn tags(&self, scanned: &Scanned) -> Result<Vec<String>, TagsError> {
+    pub fn tags(&self, scanned: &Scanned) -> Result<TagList, TagsError> {
+        let read = |tags: &[u8]| {
+            let mut list = TagList::new(&Job::account());
+            for tag in split(&String::from_utf8_lossy(tags)) {
+                list.push(tag)?;
+            }
+            Ok(list)
+        };
+        let empty = || Ok(TagList::new(&Job::account()));
+        let list: Result<TagList, Exceeded> = self.read(scanned, read)?.unwrap_or_else(empty);
+        Ok(list?)
+    }
+
+    /// The checksum of the last stored tags, if there are any.
+    ///
+    /// # Errors
+    /// As [`TagStore::tags`].
+    pub fn stored(&self, scanned: &Scanned) -> Result<Option<String>, TagsError> {
+        let read = |tags: &[u8]| {
+            let text = String::from_utf8_lossy(tags);
+            split(&text).next().map(|_| checksum(split(&text)))
+        };
+        Ok(self.read(scanned, read)?.flatten())
+    }
+
+    /// Whether the tags of a scan were removed to make room for those of other namespaces.
+    ///
+    /// # Errors
+    /// As [`TagStore::tags`].
+    pub fn made_room(&self, scanned: &Scanned) -> Result<bool, TagsError> {
+        self.with(|database| {
+            let table = database.begin_read()?.open_table(SIZES)?;
+            Ok(table
+                .get(scanned.owner.as_str())?
+                .is_some_and(|size| size.value() == REMOVED))
+        })
+    }
+
+    fn read<T>(&self, scanned: &Scanned, read: impl Fn(&[u8]) -> T) -> Result<Option<T>, TagsError> {
         self.with(|database| {
             let table = match database.begin_read()?.open_table(TAGS) {
                 Ok(table) => table,
-                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
             let found = table.get(scanned.owner.as_str())?;
@@ -111,39 +189,65 @@ impl TagStore {
             let tags = found
                 .as_ref()
                 .and_then(|found| of_image(found.value(), &scanned.canonical));
-            Ok(tags.map(split).unwrap_or_default())
+            Ok(tags.map(&read))
         })
     }
 
     /// Replaces the stored tags of a scan, and returns their checksum. An equal list is not written again. A missing file is
-    /// recreated.
+    /// recreated. Tags of other namespaces may have to make room, which is told.
     ///
     /// # Errors
-    /// The file cannot be written; stored tags stay. The next call opens it again.
+    /// The file cannot be written, or there is no room; stored tags stay. The next call opens it again.
     pub fn set(&self, scanned: &Scanned, tags: &[String]) -> Result<String, TagsError> {
         if !self.path.exists() {
             self.close();
         }
-        let joined = format!("{}\n{}", scanned.canonical, tags.join("\n"));
-        self.with(|database| {
-            let transaction = database.begin_write()?;
-            let same = {
-                let mut table = transaction.open_table(TAGS)?;
-                let owner = scanned.owner.as_str();
-                let same = table.get(owner)?.is_some_and(|old| old.value() == joined.as_bytes());
-                if !same {
-                    table.insert(owner, joined.as_bytes())?;
+        let stored = Stored {
+            canonical: &scanned.canonical,
+            tags,
+        };
+        // The page in which the database writes it.
+        let _page = Job::account().reserve(stored.len() as u64)?;
+        let removed = self.with(|database| self.write(database, scanned.owner.as_str(), &stored))??;
+        for owner in removed {
+            let name = owner.rsplit_once('/').map_or(owner.as_str(), |(name, _)| name);
+            (self.notice)(&format!(
+                "the tags of ImageRepository {name} made room for those of other namespaces, and are scanned again; --tags-size raises the bound"
+            ));
+        }
+        Ok(checksum(tags.iter().map(String::as_str)))
+    }
+
+    /// Writes a scan, unless it is there. Returns the owners of scans that made room.
+    fn write(
+        &self,
+        database: &Database,
+        owner: &str,
+        stored: &Stored<'_>,
+    ) -> Result<Result<Vec<String>, Refused>, redb::Error> {
+        let transaction = database.begin_write()?;
+        let made = {
+            let mut table = transaction.open_table(TAGS)?;
+            let mut sizes = transaction.open_table(SIZES)?;
+            let is_there = table.get(owner)?.is_some_and(|old| stored.is(old.value()));
+            match is_there {
+                true => None,
+                false => {
+                    let size = space(owner, stored.len());
+                    let made = make_room(&mut table, &mut sizes, (owner, size), self.most)?;
+                    if made.is_ok() {
+                        stored.copy_to(table.insert_reserve(owner, stored.len())?.as_mut());
+                        sizes.insert(owner, size)?;
+                    }
+                    Some(made)
                 }
-                same
-            };
-            if same {
-                transaction.abort()?;
-            } else {
-                transaction.commit()?;
             }
-            Ok(())
-        })?;
-        Ok(checksum(tags))
+        };
+        match made {
+            Some(Ok(_)) => transaction.commit()?,
+            _ => transaction.abort()?,
+        }
+        Ok(made.unwrap_or_else(|| Ok(Vec::new())))
     }
 
     /// Removes the tags of all other owners: their objects are deleted.
@@ -155,9 +259,11 @@ impl TagStore {
             let transaction = database.begin_write()?;
             let gone = {
                 let mut table = transaction.open_table(TAGS)?;
-                let before = table.len()?;
+                let mut sizes = transaction.open_table(SIZES)?;
+                let before = table.len()? + sizes.len()?;
                 table.retain(|owner, _| owners.contains(owner))?;
-                before - table.len()?
+                sizes.retain(|owner, _| owners.contains(owner))?;
+                before - table.len()? - sizes.len()?
             };
             match gone {
                 0 => transaction.abort()?,
@@ -217,6 +323,7 @@ impl TagStore {
         // Private, even if an older version created it otherwise.
         std::fs::set_permissions(&self.path, Permissions::from_mode(0o600)).map_err(|e| self.failed(&e))?;
         forget_shared(&opened).map_err(|e| self.failed(&e))?;
+        measure(&opened).map_err(|e| self.failed(&e))?;
         *database = Some(opened);
         Ok(())
     }
@@ -233,16 +340,32 @@ impl TagStore {
     }
 
     fn failed(&self, error: &dyn std::fmt::Display) -> TagsError {
-        TagsError {
+        TagsError::Unusable {
             path: self.path.clone(),
             error: error.to_string(),
         }
     }
 }
 
-/// The tags of a scan of this image; none for another one.
-fn of_image<'a>(bytes: &'a [u8], canonical: &str) -> Option<&'a [u8]> {
-    bytes.strip_prefix(canonical.as_bytes())?.strip_prefix(b"\n")
+/// Notes the sizes of tags that an older version stored.
+fn measure(database: &Database) -> Result<(), redb::Error> {
+    let has_sizes = database
+        .begin_read()?
+        .list_tables()?
+        .any(|table| table.name() == SIZES.name());
+    if has_sizes {
+        return Ok(());
+    }
+    let transaction = database.begin_write()?;
+    {
+        let table = transaction.open_table(TAGS)?;
+        let mut sizes = transaction.open_table(SIZES)?;
+        for entry in table.iter()? {
+            let (owner, tags) = entry?;
+            sizes.insert(owner.value(), space(owner.value(), tags.value().len()))?;
+        }
+    }
+    Ok(transaction.commit()?)
 }
 
 /// Drops the table of older versions.
@@ -279,18 +402,11 @@ fn is_unreadable(error: &redb::DatabaseError) -> bool {
     }
 }
 
-fn split(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
-    text.split('\n')
-        .filter(|tag| !tag.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use bumpwright_budget::Memory;
 
     fn open(folder: &Path) -> Result<TagStore, TagsError> {
         TagStore::open(folder, |_| {})
@@ -314,7 +430,7 @@ mod tests {
         store.set(&none, &[]).unwrap();
         drop(store);
         let store = open(folder.path()).unwrap();
-        assert_eq!(store.tags(&of("ghcr.io/o/app")).unwrap(), ["2", "1"]);
+        assert_eq!(*store.tags(&of("ghcr.io/o/app")).unwrap(), ["2", "1"]);
         assert!(store.tags(&none).unwrap().is_empty());
     }
 
@@ -334,7 +450,7 @@ mod tests {
         ] {
             assert!(store.tags(&other).unwrap().is_empty(), "{other:?}");
         }
-        assert_eq!(store.tags(&of("ghcr.io/o/app")).unwrap(), ["1"]);
+        assert_eq!(*store.tags(&of("ghcr.io/o/app")).unwrap(), ["1"]);
     }
 
     #[test]
@@ -346,7 +462,7 @@ mod tests {
         store.set(&other, &list(&["1"])).unwrap();
         store.keep(&BTreeSet::from(["apps/other/uid".to_owned()])).unwrap();
         assert!(store.tags(&of("app")).unwrap().is_empty());
-        assert_eq!(store.tags(&other).unwrap(), ["1"]);
+        assert_eq!(*store.tags(&other).unwrap(), ["1"]);
     }
 
     /// As 0.1 wrote it, without owners.
@@ -368,8 +484,11 @@ mod tests {
         store.set(&of("app"), &list(&["3"])).unwrap();
         drop(store);
         let database = Database::create(folder.path().join(FILE)).unwrap();
-        let tables: Vec<_> = database.begin_read().unwrap().list_tables().unwrap().collect();
-        assert_eq!(tables.len(), 1);
+        let reading = database.begin_read().unwrap();
+        let tables = reading.list_tables().unwrap();
+        let mut names: Vec<String> = tables.map(|table| table.name().to_owned()).collect();
+        names.sort();
+        assert_eq!(names, [SIZES.name(), TAGS.name()]);
     }
 
     #[test]
@@ -378,7 +497,7 @@ mod tests {
         std::fs::write(folder.path().join(FILE), b"not a database, but somebody's file").unwrap();
         let store = open(folder.path()).unwrap();
         store.set(&of("app"), &list(&["1"])).unwrap();
-        assert_eq!(store.tags(&of("app")).unwrap(), ["1"]);
+        assert_eq!(*store.tags(&of("app")).unwrap(), ["1"]);
         assert!(folder.path().join("tags.redb.unreadable").exists());
     }
 
@@ -396,7 +515,7 @@ mod tests {
             std::fs::write(torn.path().join(FILE), whole.get(..cut).unwrap()).unwrap();
             let store = open(torn.path()).unwrap();
             store.set(&of("app"), &list(&["2"])).unwrap();
-            assert_eq!(store.tags(&of("app")).unwrap(), ["2"]);
+            assert_eq!(*store.tags(&of("app")).unwrap(), ["2"]);
         }
     }
 
@@ -409,7 +528,7 @@ mod tests {
         std::fs::remove_dir_all(&inner).unwrap();
         store.set(&of("app"), &list(&["2"])).unwrap();
         drop(store);
-        assert_eq!(open(&inner).unwrap().tags(&of("app")).unwrap(), ["2"]);
+        assert_eq!(*open(&inner).unwrap().tags(&of("app")).unwrap(), ["2"]);
     }
 
     /// After an error of the disk the library refuses all further work on an open database.
@@ -426,7 +545,7 @@ mod tests {
         std::fs::remove_file(&inner).unwrap();
         assert!(store.tags(&of("app")).unwrap().is_empty());
         store.set(&of("app"), &list(&["2"])).unwrap();
-        assert_eq!(store.tags(&of("app")).unwrap(), ["2"]);
+        assert_eq!(*store.tags(&of("app")).unwrap(), ["2"]);
     }
 
     #[test]
@@ -458,7 +577,31 @@ mod tests {
             let _ = store.tags(&of("app"));
             let _ = store.set(&of("app"), &list(&["2"]));
             store.set(&of("app"), &list(&["2"])).unwrap();
-            assert_eq!(store.tags(&of("app")).unwrap(), ["2"], "damaged at {at}");
+            assert_eq!(*store.tags(&of("app")).unwrap(), ["2"], "damaged at {at}");
         }
+    }
+
+    /// A list of about so many bytes, with other tags for each number.
+    fn of_size(bytes: usize, number: usize) -> Vec<String> {
+        (0..bytes / 20).map(|n| format!("{number:09}-{n:09}")).collect()
+    }
+
+    #[test]
+    fn stored_tags_are_read_on_the_account_of_the_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path()).unwrap();
+        let tags = of_size(100_000, 1);
+        let stored = store.set(&of("app"), &tags).unwrap();
+        assert_eq!(store.stored(&of("app")).unwrap(), Some(stored));
+        let memory = Memory::shared(200_000, "--fetch-memory");
+        Job::on(memory.of("apps")).run(|| {
+            assert!(matches!(store.tags(&of("app")), Err(TagsError::Memory(_))));
+            assert!(matches!(
+                store.set(&of("app"), &of_size(110_000, 2)),
+                Err(TagsError::Memory(_))
+            ));
+            assert!(store.stored(&of("app")).unwrap().is_some());
+        });
+        assert_eq!((memory.held(), &*store.tags(&of("app")).unwrap()), (0, &*tags));
     }
 }
