@@ -1,10 +1,11 @@
 //! Connected registries, and logins at those of clouds, shared by all users with the same settings.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clouds::Clouds;
 use bumpwright_cloud::{CloudError, Provider, Requester, TokenCache, WorkloadIdentity};
-use bumpwright_http::{Deadline, Peer, Proxy, Sent};
+use bumpwright_http::{Deadline, Job, Peer, Proxy, Sent};
 use bumpwright_policy::Reference;
 use bumpwright_registry::{Login, Registry};
 
@@ -15,7 +16,7 @@ const MOST: usize = 256;
 #[derive(Debug)]
 pub struct Registries {
     sent: Sent,
-    known: Mutex<Vec<(Key, Arc<Registry>)>>,
+    known: Mutex<Vec<Known>>,
     clouds: Clouds,
 }
 
@@ -25,6 +26,15 @@ struct Key {
     registry: String,
     insecure: bool,
     peer: Peer,
+}
+
+/// A registry, in the order of their first use.
+#[derive(Debug)]
+struct Known {
+    key: Key,
+    /// The namespace that used it first.
+    tenant: Arc<str>,
+    registry: Arc<Registry>,
 }
 
 impl Registries {
@@ -38,7 +48,8 @@ impl Registries {
         }
     }
 
-    /// The registry of a repository, which shares connections and tokens with others that have the same settings.
+    /// The registry of a repository, which shares connections and tokens with others that have the same settings. When there are too many,
+    /// the oldest one of the namespace that has most makes room: no tenant can take the connections of others away.
     #[must_use]
     pub fn of(&self, reference: &Reference, peer: &Peer, insecure: bool) -> Arc<Registry> {
         let key = Key {
@@ -47,15 +58,20 @@ impl Registries {
             peer: peer.clone(),
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, registry)) = known.iter().find(|(other, _)| *other == key) {
-            return Arc::clone(registry);
+        if let Some(known) = known.iter().find(|known| known.key == key) {
+            return Arc::clone(&known.registry);
         }
         let registry = Arc::new(Registry::telling(peer.clone(), insecure, self.sent.clone()));
         if known.len() >= MOST {
             // Clients of changed certificates and proxies are not used any more.
-            known.remove(0);
+            let oldest = oldest_of_most(&known);
+            known.remove(oldest);
         }
-        known.push((key, Arc::clone(&registry)));
+        known.push(Known {
+            key,
+            tenant: Job::account().tenant().into(),
+            registry: Arc::clone(&registry),
+        });
         registry
     }
 
@@ -78,5 +94,44 @@ impl Registries {
             username: login.username,
             password: login.password,
         })
+    }
+}
+
+/// The place of the oldest registry of the tenant that has most.
+fn oldest_of_most(known: &[Known]) -> usize {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for one in known {
+        *counts.entry(&one.tenant).or_default() += 1;
+    }
+    let most = counts.values().copied().max().unwrap_or_default();
+    let has_most = |one: &Known| counts.get(&*one.tenant) == Some(&most);
+    known.iter().position(has_most).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use bumpwright_budget::Memory;
+    use bumpwright_policy::Validation;
+
+    #[test]
+    fn a_tenant_with_many_registries_takes_none_of_others_away() {
+        let memory = Memory::shared(1 << 20, "--fetch-memory");
+        let registries = Registries::new(TokenCache::default(), Sent::default());
+        let of = |tenant: &str, host: &str| {
+            let reference = Reference::parse(&format!("{host}/app"), Validation::Weak).unwrap();
+            Job::on(memory.of(tenant)).run(|| registries.of(&reference, &Peer::default(), false))
+        };
+        let own: Vec<_> = (0..3).map(|n| of("apps", &format!("own-{n}.example"))).collect();
+        let shared = of("mallory", "shared.example");
+        for n in 0..2 * MOST {
+            of("mallory", &format!("other-{n}.example"));
+        }
+        for (n, registry) in own.iter().enumerate() {
+            assert!(Arc::ptr_eq(registry, &of("apps", &format!("own-{n}.example"))), "{n}");
+        }
+        assert!(!Arc::ptr_eq(&shared, &of("apps", "shared.example")));
+        assert_eq!(registries.known.lock().unwrap().len(), MOST);
     }
 }
