@@ -26,6 +26,7 @@ mod garble_webhooks;
 mod git_objects;
 mod hold_all_workers;
 mod leave_a_core;
+mod list_without_end;
 mod mislead_a_promotion;
 mod name_a_file;
 mod nest_submodules;
