@@ -21,6 +21,7 @@ use bumpwright_api::UnknownFields;
 use bumpwright_edit::{FileKind, file_kind};
 use bumpwright_policy::{PolicyName, Reference, Validation};
 use bumpwright_propose::{Options, propose, repositories, survey};
+use bumpwright_rules::Rules;
 use bumpwright_update::rules_above;
 use output::Outcome;
 
@@ -135,7 +136,10 @@ fn marked(args: &Init, sources: &[SourceFile]) -> Result<Vec<Vec<Range<usize>>>,
         let scan = bumpwright_update::fields(path, file_kind(path), rules.as_ref(), &source.bytes);
         scan.sites.into_iter().map(|site| site.span).collect()
     };
-    Ok(sources.iter().map(fields).collect())
+    let marked = sources.iter().map(fields).collect();
+    let checked = rules.as_ref().map_or(Ok(()), Rules::check);
+    checked.map_err(|error| error.to_string())?;
+    Ok(marked)
 }
 
 /// Images that were asked for and are not there.

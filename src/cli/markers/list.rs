@@ -54,6 +54,10 @@ pub(super) fn list(place: &PlaceFlags, output: Format) -> Result<(), String> {
     for (path, bytes) in &found.files {
         rows.extend(of_file(&path.display().to_string(), bytes, rules.as_ref()));
     }
+    rules
+        .as_ref()
+        .map_or(Ok(()), Rules::check)
+        .map_err(|error| error.to_string())?;
     match output {
         Format::Json => {
             let text = serde_json::to_string_pretty(&rows).map_err(|error| error.to_string())?;

@@ -31,6 +31,7 @@ mod path;
 mod pattern;
 mod read;
 mod scan;
+mod work;
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ use pattern::Pattern;
 pub use read::of_config_map;
 pub use scan::Found;
 use sha2::{Digest, Sha256};
+pub use work::{Overrun, Work};
 
 /// A longer file is refused. In bytes.
 pub const LONGEST: usize = 256 * 1024;
@@ -59,6 +61,7 @@ pub struct Rules {
     /// What is before all paths: the folder, where only that of a repository is looked at, with a slash at its end.
     base: Arc<str>,
     digest: [u8; 32],
+    work: Work,
 }
 
 impl Rules {
@@ -83,6 +86,7 @@ impl Rules {
             accepted: self.accepted,
             base: self.base,
             digest: Sha256::digest([self.digest, others.digest].concat()).into(),
+            work: self.work,
         }
     }
 
@@ -94,6 +98,20 @@ impl Rules {
             folder => format!("{folder}/").into(),
         };
         Self { base, ..self }
+    }
+
+    /// The same rules on another account.
+    #[must_use]
+    pub fn on_account_of(self, work: Work) -> Self {
+        Self { work, ..self }
+    }
+
+    /// Whether all that was asked was answered.
+    ///
+    /// # Errors
+    /// It would have been too much work: what has been found is not all, so nothing may be made of it.
+    pub fn check(&self) -> Result<(), Overrun> {
+        self.work.check()
     }
 
     /// The SHA-256 digest of the file: what is found by the same rules in the same content is the same.
@@ -117,6 +135,8 @@ pub struct Rule {
     /// The part of it that is set, unless the fields say so themselves.
     pub part: Part,
     files: IgnoreRules,
+    /// How many patterns `files` are.
+    globs: u64,
     fields: Fields,
 }
 

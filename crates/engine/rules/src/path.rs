@@ -9,7 +9,11 @@ const LONGEST: usize = 1_000;
 
 /// A path.
 #[derive(Clone, Debug)]
-pub(crate) struct Path(JsonPath);
+pub(crate) struct Path {
+    path: JsonPath,
+    /// Steps for each value of a document; none where it goes straight to its field.
+    weight: u64,
+}
 
 impl Path {
     /// Reads a path.
@@ -21,15 +25,23 @@ impl Path {
             return Err(format!("the path is longer than {LONGEST} bytes"));
         }
         check(text)?;
-        JsonPath::parse(text).map(Self).map_err(|error| {
+        let path = JsonPath::parse(text).map_err(|error| {
             let at = error.position() + 1;
             format!("the path is no JSONPath at its character {at}: {}", error.message())
-        })
+        })?;
+        let looks_around = text.contains(['*', '?', ':', ',']) || text.contains("..");
+        let weight = u64::from(looks_around) * (1 + text.len() as u64 / 8);
+        Ok(Self { path, weight })
+    }
+
+    /// About how many steps it takes in a document of so many values.
+    pub(crate) fn steps(&self, size: u64) -> u64 {
+        size.saturating_mul(self.weight)
     }
 
     /// The numbers of the scalars that it names in a document, and whether it names anything else.
     pub(crate) fn numbers(&self, document: &Value, json: &Json) -> Vec<usize> {
-        let found = self.0.query_located(json);
+        let found = self.path.query_located(json);
         let numbers = found.iter().filter_map(|node| {
             let mut value = document;
             for element in node.location().iter() {
@@ -45,10 +57,17 @@ impl Path {
     }
 }
 
-/// Refuses what costs more than a walk over the document for each of its values: a second `..`, `$` and functions within a filter.
+/// How many times a path may find the same field: each list of selectors multiplies what those before it have found.
+const MOST_SELECTED: usize = 64;
+
+/// Refuses what costs more than a walk over the document for each of its values: a second `..`, `$` and functions within a filter, and
+/// selectors upon selectors.
 fn check(text: &str) -> Result<(), String> {
     let mut quote: Option<char> = None;
     let mut descents = 0;
+    let mut selected: usize = 1;
+    // The selectors of the brackets that are open.
+    let mut open_lists: Vec<usize> = Vec::new();
     let mut before = ' ';
     let mut chars = text.chars().enumerate();
     while let Some((n, c)) = chars.next() {
@@ -62,6 +81,13 @@ fn check(text: &str) -> Result<(), String> {
         }
         match c {
             '\'' | '"' => quote = Some(c),
+            '[' => open_lists.push(1),
+            ',' => open_lists
+                .iter_mut()
+                .next_back()
+                .into_iter()
+                .for_each(|list| *list += 1),
+            ']' => selected = selected.saturating_mul(open_lists.pop().unwrap_or(1)),
             '.' if before == '.' => descents += 1,
             '$' if n > 0 => return Err("the path has a second `$`; a filter may look at `@` only".to_owned()),
             '(' if before.is_ascii_alphanumeric() || before == '_' => {
@@ -73,6 +99,9 @@ fn check(text: &str) -> Result<(), String> {
             _ => {}
         }
         before = c;
+    }
+    if selected > MOST_SELECTED {
+        return Err("the path has lists of selectors that multiply each other; write several rules".to_owned());
     }
     match descents {
         0 | 1 => Ok(()),
@@ -110,6 +139,7 @@ mod tests {
             "$..a[?@.b == 'c'][?@.d == 'e']",
             "$.a[",
             "a",
+            "$[*,*][*,*][*,*][*,*][*,*][*,*][*,*]",
         ] {
             assert!(Path::read(path).is_err(), "{path}");
         }
@@ -122,6 +152,7 @@ mod tests {
             "$.a[?(@.b == 'c' || @.d)]..e",
             "$[*][0]",
             "$[1:3]",
+            "$['a','b','c']['d','e'].f",
         ] {
             assert!(Path::read(path).is_ok(), "{path}: {:?}", Path::read(path));
         }

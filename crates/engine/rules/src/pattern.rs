@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bumpwright_re2::{Budget, Regexp};
+use bumpwright_re2::{Budget, Captures, Exhausted, Regexp};
 
 /// A longer pattern is refused. In bytes.
 const LONGEST: usize = 1_000;
@@ -15,6 +15,18 @@ const MOST: usize = 10_000;
 
 /// Steps of a search through a file, each of some nanoseconds.
 const STEPS: u64 = 200_000_000;
+
+/// What is skipped in no step of a search costs a little, too.
+const BYTES_A_STEP: u64 = 16;
+
+/// Why a search has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// It is too much for one search.
+    TooMuch(Exhausted),
+    /// The searches before it have left too little.
+    NothingLeft,
+}
 
 /// A pattern.
 #[derive(Clone, Debug)]
@@ -47,16 +59,20 @@ impl Pattern {
         }
     }
 
-    /// The values in a text.
-    ///
-    /// # Errors
-    /// Why there is no answer.
-    pub(crate) fn find(&self, text: &str) -> Result<Vec<Range<usize>>, String> {
-        let mut budget = Budget::new(STEPS, MOST * 64);
+    /// The values in a text, and the steps that it took. `left` steps may be taken at most.
+    pub(crate) fn find(&self, text: &str, left: u64) -> (Result<Vec<Range<usize>>, Stopped>, u64) {
+        let mut budget = Budget::new(STEPS.min(left), MOST * 64);
         let limit = i64::try_from(MOST).unwrap_or(i64::MAX);
         let found = self.regexp.find_all_submatches(text.as_bytes(), limit, &mut budget);
-        let found = found.map_err(|error| error.to_string())?;
-        let values = found.iter().filter_map(|captures| captures.get(self.group));
-        Ok(values.filter(|value| text.get(value.clone()).is_some()).collect())
+        let steps = budget.steps_used().max(text.len() as u64 / BYTES_A_STEP);
+        let found = found.map_err(|error| match error {
+            Exhausted::Steps if left < STEPS => Stopped::NothingLeft,
+            _ => Stopped::TooMuch(error),
+        });
+        let in_text = |found: Vec<Captures>| {
+            let values = found.iter().filter_map(|captures| captures.get(self.group));
+            values.filter(|value| text.get(value.clone()).is_some()).collect()
+        };
+        (found.map(in_text), steps)
     }
 }

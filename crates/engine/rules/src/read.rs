@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::path::Path;
 use crate::pattern::Pattern;
-use crate::{Accepted, FILE, Fields, LONGEST, MOST, Rule, Rules, RulesError};
+use crate::{Accepted, FILE, Fields, LONGEST, MOST, Rule, Rules, RulesError, Work};
 
 /// The fields of a rule.
 const KEYS: [&str; 7] = ["files", "images", "part", "path", "pattern", "policy", "values"];
@@ -52,6 +52,7 @@ impl Rules {
             accepted: accepted.into(),
             base: "".into(),
             digest: Sha256::digest(bytes).into(),
+            work: Work::default(),
         })
     }
 }
@@ -180,13 +181,15 @@ fn rule(node: &Node, source: &Arc<str>) -> Result<Rule, Fault> {
         }
         Some(node) => part(node)?,
     };
+    let named = required(node, mapping, "files")?;
     Ok(Rule {
         source: Arc::clone(source),
         line: node.place.line.max(1) as usize,
         column: node.place.column.max(1) as usize,
         policy: name,
         part,
-        files: files(required(node, mapping, "files")?)?,
+        files: files(named)?,
+        globs: named.as_items().map_or(1, <[Node]>::len) as u64,
         fields,
     })
 }

@@ -8,7 +8,8 @@ use bumpwright_edit::{
 
 use crate::conventions::{of_images, of_values};
 use crate::path::json;
-use crate::{Fields, Rule, Rules};
+use crate::pattern::Stopped;
+use crate::{Fields, Rule, Rules, Work};
 
 /// The most fields of a file.
 const MOST: usize = 10_000;
@@ -36,8 +37,9 @@ impl Rules {
 
     fn of(&self, path: &str) -> impl Iterator<Item = (usize, &Rule)> {
         let path = format!("{}{path}", self.base);
+        let parts = path.bytes().filter(|byte| *byte == b'/').count() as u64 + 1;
         let rules = self.rules.iter().enumerate();
-        rules.filter(move |(_, rule)| rule.is_for(&path))
+        rules.filter(move |(_, rule)| self.work.take(rule.globs * parts, rule, &path) && rule.is_for(&path))
     }
 
     /// What is found in a file that cannot be read.
@@ -49,7 +51,7 @@ impl Rules {
         }
     }
 
-    /// Finds the fields of a file that rules name.
+    /// Finds the fields of a file that rules name. [`Rules::check`] says whether these are all.
     #[must_use]
     pub fn scan(&self, path: &str, kind: FileKind, bytes: &[u8]) -> Found {
         let rules: Vec<(usize, &Rule)> = self.of(path).collect();
@@ -64,13 +66,13 @@ impl Rules {
             .into_iter()
             .partition(|(_, rule)| matches!(rule.fields, Fields::Pattern(_)));
         if !others.is_empty() {
-            match edit::choose(kind, bytes, &|documents| chosen(&others, documents)) {
+            match edit::choose(kind, bytes, &|documents| chosen(&others, documents, (&self.work, path))) {
                 Ok(scan) => found.scan = scan,
                 Err(skip) => found.scan.skips.push(skip),
             }
         }
         if !patterns.is_empty() {
-            matched(&patterns, bytes, &mut found.scan);
+            matched(&patterns, bytes, (&self.work, path), &mut found.scan);
         }
         if found.scan.sites.len() > MOST {
             let message = format!("the rules name more than {MOST} fields of this file; name fewer");
@@ -88,6 +90,17 @@ impl Rules {
     }
 }
 
+impl Fields {
+    /// About how many steps they take in a document of a size; patterns are counted while they search.
+    fn steps(&self, size: u64) -> u64 {
+        match self {
+            Self::Path(path) => path.steps(size),
+            Self::Images | Self::Values(_) => size,
+            Self::Pattern(_) => 0,
+        }
+    }
+}
+
 impl Rule {
     fn is_for(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
@@ -95,11 +108,23 @@ impl Rule {
     }
 }
 
-fn chosen(rules: &[(usize, &Rule)], documents: &[Value]) -> Choice {
+/// How many values are in one, with itself.
+fn size(value: &Value) -> u64 {
+    1 + match value {
+        Value::List(items) => items.iter().map(size).sum::<u64>(),
+        Value::Map(entries) => entries.iter().map(|(_, value)| size(value)).sum(),
+        Value::Scalar { .. } | Value::Other => 0,
+    }
+}
+
+fn chosen(rules: &[(usize, &Rule)], documents: &[Value], (work, path): (&Work, &str)) -> Choice {
     let mut choice = Choice::new();
     for document in documents {
-        let json = json(document);
+        let (json, size) = (json(document), size(document));
         for (number, rule) in rules {
+            if !work.take(rule.fields.steps(size), rule, path) {
+                return Choice::new();
+            }
             let mut fields: Vec<ImageField> = Vec::new();
             match &rule.fields {
                 Fields::Path(path) => {
@@ -151,7 +176,7 @@ fn setter(rule: &Rule, part: Part) -> Setter {
     }
 }
 
-fn matched(rules: &[(usize, &Rule)], bytes: &[u8], scan: &mut Scan) {
+fn matched(rules: &[(usize, &Rule)], bytes: &[u8], (work, path): (&Work, &str), scan: &mut Scan) {
     let text = match edit::text(bytes) {
         Ok(text) => text,
         Err(skip) => {
@@ -164,7 +189,14 @@ fn matched(rules: &[(usize, &Rule)], bytes: &[u8], scan: &mut Scan) {
         let Fields::Pattern(pattern) = &rule.fields else {
             continue;
         };
-        match pattern.find(text) {
+        let (found, steps) = pattern.find(text, work.left());
+        if found == Err(Stopped::NothingLeft) {
+            work.end(rule, path);
+        }
+        if !work.take(steps, rule, path) {
+            return;
+        }
+        match found {
             Ok(found) => fields.extend(found.into_iter().map(|span| {
                 let rule_of = ByRule {
                     number: *number,
@@ -173,11 +205,16 @@ fn matched(rules: &[(usize, &Rule)], bytes: &[u8], scan: &mut Scan) {
                 };
                 (span, setter(rule, rule.part), rule_of)
             })),
-            Err(why) => scan.skips.push(LocalSkip {
+            // Nothing is left: it was told above.
+            Err(Stopped::NothingLeft) => return,
+            Err(Stopped::TooMuch(why)) => scan.skips.push(LocalSkip {
                 line: 1,
                 column: 1,
                 reason: Reason::Unparsable,
-                message: format!("the pattern of a rule for {} finds no end: {why}", rule.policy),
+                message: format!(
+                    "the pattern of the rule at {}:{}:{} for {} finds no end: {why}",
+                    rule.source, rule.line, rule.column, rule.policy
+                ),
             }),
         }
     }

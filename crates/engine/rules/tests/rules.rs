@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use bumpwright_edit::{Edit, FileKind, Formats, Part, Plan, Scan, kind_of, splice};
-use bumpwright_rules::{Found, Rules};
+use bumpwright_rules::{Found, Rules, Work};
 
 fn rules(text: &str) -> Rules {
     Rules::read(".bumpwright.yaml", text.as_bytes()).unwrap()
@@ -308,5 +308,46 @@ fn a_rule_file_says_what_is_wrong_with_it() {
     }
     for text in ["", "# none yet\n", "rules:\n", "rules: []\n"] {
         assert_eq!(rules(text).rules().len(), 0, "{text:?}");
+    }
+}
+
+/// Patterns that take many steps for each byte: an alternation of texts that all go on.
+const SLOW: &str = r"'(?:(?:a?){100}){9}(?P<version>b)'";
+
+#[test]
+fn all_searches_of_a_run_are_on_one_account_and_the_end_names_rule_and_file() {
+    let text = "a".repeat(20_000);
+    let rules = rule("'*.txt'", &format!("pattern: {SLOW}")).on_account_of(Work::new(50_000_000));
+    let mut asked = 0;
+    while rules.check().is_ok() && asked < 100 {
+        scan(&rules, &format!("{asked}.txt"), &text);
+        asked += 1;
+    }
+    assert!(asked < 100, "a hundred files at the most of each");
+    let overrun = rules.check().unwrap_err();
+    assert_eq!(
+        (overrun.path, overrun.source_name.as_str(), overrun.line),
+        (format!("{}.txt", asked - 1), ".bumpwright.yaml", 2)
+    );
+    // Nothing is looked at any more, and nobody takes that for an answer.
+    let found = scan(&rules, "other.txt", "b");
+    assert!(found.scan.sites.is_empty() && rules.check().is_err());
+}
+
+#[test]
+fn paths_conventions_and_names_of_files_are_on_the_account_too() {
+    let many: Vec<String> = (0..1_000).map(|n| format!("k{n}: v")).collect();
+    for (files, rest, path) in [
+        ("'*.yaml'", "path: \"$..[?@.a == 'b']\"", "a.yaml"),
+        ("'*.yaml'", "values: auto", "a.yaml"),
+        ("[a, b, c, d, e, f]", "path: $.a", "x/y/z"),
+    ] {
+        let rules = rule(files, rest).on_account_of(Work::new(10_000));
+        for _ in 0..1_000 {
+            scan(&rules, path, &many.join("\n"));
+        }
+        assert!(rules.check().is_err(), "{rest}");
+        // The account of a run alone.
+        assert!(rules.on_account_of(Work::default()).check().is_ok());
     }
 }

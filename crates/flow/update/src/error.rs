@@ -8,6 +8,7 @@ use bumpwright_forge::ForgeError;
 use bumpwright_git::GitError;
 use bumpwright_message::MessageError;
 use bumpwright_policy::{InvalidImage, PolicyName};
+use bumpwright_rules::Overrun;
 use bumpwright_signing::SigningError;
 
 /// Why a run failed.
@@ -124,6 +125,9 @@ pub enum RunError {
         /// The image.
         source: InvalidImage,
     },
+    /// Rules were too much work; nothing is edited then.
+    #[error("{0}; nothing was changed")]
+    Rules(#[from] Overrun),
     /// A file differs from what was scanned.
     #[error("{path}: {source}")]
     Splice {
@@ -223,12 +227,15 @@ impl RunError {
                     "failed to apply policies: walking path for files: lstat {path}: no such file or directory"
                 ),
             },
-            Self::Path(_) | Self::Selector(_) | Self::Image { .. } | Self::Splice { .. } | Self::File { .. } => {
-                Failure {
-                    reason: Reason::UpdateFailed,
-                    message: format!("failed to apply policies: {self}"),
-                }
-            }
+            Self::Path(_)
+            | Self::Selector(_)
+            | Self::Image { .. }
+            | Self::Rules(_)
+            | Self::Splice { .. }
+            | Self::File { .. } => Failure {
+                reason: Reason::UpdateFailed,
+                message: format!("failed to apply policies: {self}"),
+            },
         }
     }
 }

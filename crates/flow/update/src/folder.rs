@@ -23,7 +23,7 @@ use super::survey::{Marked, facts, kept, unreadable};
 use super::verify;
 use super::worktree::{self, WorktreeCommit};
 use bumpwright_edit::{self as edit, Formats, LocalSkip, Plan, Reason, Skip};
-use bumpwright_rules::Rules;
+use bumpwright_rules::{Rules, Work};
 
 /// One run in a folder.
 #[derive(Clone, Debug)]
@@ -43,24 +43,28 @@ pub struct FolderJob {
 /// The results of earlier jobs' previews, so that a preview of several automations shows them one after the other, as the real
 /// run applies them.
 #[derive(Debug, Default)]
-pub struct Ahead(BTreeMap<PathBuf, Vec<u8>>);
+pub struct Ahead {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    /// The work of the rules of all jobs, by the folder: they follow the same rules.
+    work: BTreeMap<PathBuf, Work>,
+}
 
 impl Ahead {
     fn remember(&mut self, root: &Path, files: &[FileChange]) {
         let content = |file: &FileChange| (root.join(native(&file.path)), file.new.clone());
-        self.0.extend(files.iter().map(content));
+        self.files.extend(files.iter().map(content));
     }
 
     /// The files that earlier jobs would have changed: absolute path and content.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
-        self.0
+        self.files
             .iter()
             .map(|(path, content)| (path.as_path(), content.as_slice()))
     }
 
     /// The first `limit` bytes of a file, as earlier jobs would have left it.
     fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-        if let Some(content) = self.0.get(path) {
+        if let Some(content) = self.files.get(path) {
             return Ok(content.clone());
         }
         let mut bytes = Vec::new();
@@ -75,7 +79,7 @@ pub fn run(job: &FolderJob, ahead: &mut Ahead) -> Run {
     let mut report = Run::begin(&job.edits, &job.shown);
     if !job.edits.dry_run {
         // What is written is what is in the folder; previews after it start from there.
-        ahead.0.clear();
+        ahead.files.clear();
     }
     if let Err(error) = attempt(job, &mut report, ahead) {
         report.fail(&error);
@@ -96,8 +100,10 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
         }
     }
     let root = fs::canonicalize(&job.root).map_err(failed("open", &job.root))?;
-    let set = rules_of(job, &root, ahead);
+    let work = ahead.work.entry(root.clone()).or_default().clone();
+    let set = rules_of(job, &root, ahead).on_account_of(work);
     let (below, marked) = find_marked(job, &root, Reading::of(job, &set, ahead))?;
+    set.check()?;
     let (policies, notes) = all_policies(job, &root, &marked, ahead)?;
     report.notes.extend(notes);
     let policies = preview::resolved(policies, &marked, &job.edits);
@@ -106,6 +112,7 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.notes.extend(note);
     let is_all = job.edits.path.is_none() && job.only.is_none();
     set.tell(&mut preview, &named(&marked), is_all);
+    set.check()?;
     report.remark(remarks::of_edits(&marked, &preview));
     report.changes = preview.changes;
     report.skips = preview.skips;

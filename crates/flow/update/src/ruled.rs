@@ -8,7 +8,7 @@ use super::preview::Preview;
 use super::survey::{MAX_DEPTH, Marked, kept, size_limit};
 use bumpwright_edit::{self as edit, FileKind, Formats, LocalSkip, Reason, Scan, Skip};
 use bumpwright_git::{EntryKind, GitError, ObjectId, Objects, Walk};
-use bumpwright_rules::{FILE, LONGEST, Rules};
+use bumpwright_rules::{FILE, LONGEST, Overrun, Rules, Work};
 
 /// What is remembered for a mirror, in bytes; when it is more, all is forgotten at once.
 const MOST_REMEMBERED: u64 = 8 << 20;
@@ -141,7 +141,7 @@ impl RuleSet {
 
     fn read(file: Option<Result<Vec<u8>, LocalSkip>>, source: &str, given: Option<&Rules>) -> Self {
         let mut set = Self {
-            rules: given.cloned(),
+            rules: given.map(|rules| rules.clone().on_account_of(Work::default())),
             fault: None,
         };
         let read = file.map(|file| {
@@ -173,6 +173,20 @@ impl RuleSet {
             rules: given.cloned(),
             fault: Some(misnamed(path)),
         }
+    }
+
+    /// The same rules on the account of a command.
+    pub(crate) fn on_account_of(self, work: Work) -> Self {
+        Self {
+            rules: self.rules.map(|rules| rules.on_account_of(work)),
+            ..self
+        }
+    }
+
+    /// # Errors
+    /// The rules were too much work: what has been found is not all.
+    pub(crate) fn check(&self) -> Result<(), Overrun> {
+        self.rules.as_ref().map_or(Ok(()), Rules::check)
     }
 
     /// The rules, or why those of the repository are not followed.
@@ -380,7 +394,9 @@ impl Search<'_> {
 
     fn file(&self, id: ObjectId, path: &[u8], walk: &mut Walk) -> Result<Option<RuledFile>, GitError> {
         let text = String::from_utf8_lossy(path);
-        if !self.rules.are_for(&text) {
+        let is_for = self.rules.are_for(&text);
+        answered(Some(self.rules))?;
+        if !is_for {
             return Ok(None);
         }
         walk.check_time()?;
@@ -390,7 +406,9 @@ impl Search<'_> {
                 let exceeded = |bound| GitError::exceeded(format!("reading blob {id} by rules"), bound);
                 held.grow(WHILE_READING * size).map_err(exceeded)?;
                 walk.read(size)?;
-                self.rules.scan(&text, kind_by_rule(&text), &bytes)
+                let found = self.rules.scan(&text, kind_by_rule(&text), &bytes);
+                answered(Some(self.rules))?;
+                found
             }
             Err(GitError::TooLarge { size, .. }) => self.rules.refused(&text, too_large(size)),
             Err(error) => return Err(error),
@@ -404,6 +422,15 @@ impl Search<'_> {
         walk.keep(file.cost())?;
         Ok(Some(file))
     }
+}
+
+/// Whether rules have answered all that was asked, where objects of Git are read.
+///
+/// # Errors
+/// It was too much work.
+pub(crate) fn answered(rules: Option<&Rules>) -> Result<(), GitError> {
+    let checked = rules.map_or(Ok(()), Rules::check);
+    checked.map_err(|overrun| GitError::Invalid(overrun.to_string()))
 }
 
 /// The skip of a rule file by another name.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::ruled::Reading;
+use super::ruled::{Reading, answered};
 use super::survey;
 use bumpwright_edit::{Change, DocumentId, Setter, Site};
 use bumpwright_git::{CommitInfo, GitError, ObjectId, Objects, Walk};
@@ -138,6 +138,7 @@ pub(super) fn fields_of(
     };
     walk.read(bytes.len() as u64)?;
     let sites = reading.scan(&bytes).sites;
+    answered(reading.rules)?;
     let fields = sites.into_iter().map(|site| Held {
         setter: site.setter,
         object: site.object,

@@ -60,9 +60,10 @@ impl Tree<'_> {
         let set = rules_of_tree(objects, root, self.job.edits.rules.as_ref()).map_err(reading)?;
         if let Some(found) = found {
             let place = (found.id, path.as_bytes());
-            surveyed
-                .add_ruled(objects, self.index, (place, found.kind == EntryKind::Tree), set)
-                .map_err(reading)?;
+            let rules = set.rules.clone();
+            let added = surveyed.add_ruled(objects, self.index, (place, found.kind == EntryKind::Tree), set);
+            rules.map_or(Ok(()), |rules| rules.check())?;
+            added.map_err(reading)?;
         }
         Ok((path, surveyed))
     }

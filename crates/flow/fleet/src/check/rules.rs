@@ -38,6 +38,11 @@ pub(super) fn check(
         }
     };
     let named = named(&*tree, &rules);
+    if let Err(overrun) = rules.check() {
+        let finding = Finding::new(Check::UnmatchedRule, overrun.to_string()).severity(Severity::Error);
+        found.push(finding.at(FILE.to_owned(), overrun.line, overrun.column));
+        return;
+    }
     let is_whole = clusters.iter().all(Cluster::is_whole);
     for (number, rule) in rules.rules().iter().enumerate() {
         let at = |check, message| Finding::new(check, message).at(FILE.to_owned(), rule.line, rule.column);

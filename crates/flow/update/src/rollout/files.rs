@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::index::Index;
 use crate::paths::{ChangedFile, Changes, MOST_CHANGED, changed_files};
-use crate::ruled::{rules_of_tree, with_rules};
+use crate::ruled::{answered, rules_of_tree, with_rules};
 use crate::survey::{self, Marked};
 use bumpwright_edit::{Content, Formats, Plan, Scan, Site, carried, kind_of, restored, splice};
 use bumpwright_git::{GitError, ObjectId, Objects, Walk};
@@ -203,6 +203,7 @@ impl<'a> Ours<'a> {
             Some(rules) => with_rules(facts, &name, rules, &bytes),
             None => facts,
         };
+        answered(self.rules.as_ref())?;
         let scan = facts.scan;
         let file = Rc::new(File { blob, bytes, scan });
         self.read.borrow_mut().of(path).file = Some(Rc::clone(&file));
