@@ -6,6 +6,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${RUNNER_TEMP:=/tmp}"
 work=$(mktemp -d "$RUNNER_TEMP/bumpwright.XXXXXX")
+repository=${ACTION_REPOSITORY:-bumpwright/bumpwright}
+ACTION_REF=${ACTION_REF:-}
 report=$work/report.md
 document=$work/report.json
 comment=$work/comment.json
@@ -29,19 +31,43 @@ is_true() { # name of the input, its value
     esac
 }
 
+# The release that this action is of. Nothing for a branch, which may be another program tomorrow.
+own_version() {
+    case $ACTION_REF in
+        v[0-9]*.[0-9]*.[0-9]*) echo "$ACTION_REF" ;;
+        *) ! is_fixed || echo "$pinned" ;;
+    esac
+}
+# Whether the action is a commit, or files of the repository that uses it.
+is_fixed() {
+    case $ACTION_REF in
+        *[!0-9a-f]*) false ;;
+        *) [ "${#ACTION_REF}" -eq 40 ] || [ -z "$ACTION_REF" ] ;;
+    esac
+}
+
+why_no_version() {
+    if is_fixed; then
+        echo "this commit of the action has no release with digests"
+    else
+        echo "$repository@$ACTION_REF may be another program tomorrow"
+    fi
+}
+
 find_program() {
     if [ -n "$INPUT_BINARY" ]; then
         program=$(command -v "$INPUT_BINARY") || fail "binary: there is no program '$INPUT_BINARY'"
         return
     fi
-    # The release that the action itself is of, unless another one is named.
+    # The release of the action's own tree, with its digests: who pins a commit has pinned the program.
+    pinned=$(sed -n 's/^version //p' "$here/../release")
     version=$INPUT_VERSION
-    [ -n "$version" ] || case ${ACTION_REF:-} in
-        v[0-9]*.[0-9]*.[0-9]*) version=$ACTION_REF ;;
-        *) version=latest ;;
-    esac
-    BUMPWRIGHT_RELEASES="$GITHUB_SERVER_URL/${ACTION_REPOSITORY:-bumpwright/bumpwright}/releases" \
-        sh "$here/../download" "$version" "$work/bin" || fail "bumpwright $version was not downloaded"
+    [ -n "$version" ] || version=$(own_version)
+    [ -n "$version" ] || fail "$(why_no_version): pin the commit of a release (uses: $repository@COMMIT # v0.1.0) or its tag, or name a release (version)"
+    sums=''
+    [ "$version" != "$pinned" ] || sums=$here/../release
+    BUMPWRIGHT_RELEASES="$GITHUB_SERVER_URL/$repository/releases" \
+        sh "$here/../download" "$version" "$work/bin" "$sums" || fail "bumpwright $version was not downloaded"
     program=$work/bin/bumpwright
     echo "$work/bin" >>"${GITHUB_PATH:-/dev/null}"
 }
@@ -54,6 +80,8 @@ give_credentials() { # target
     if [ -n "$INPUT_GIT_TOKEN" ]; then
         export BUMPWRIGHT_GIT_USERNAME="$INPUT_GIT_USERNAME" BUMPWRIGHT_GIT_TOKEN="$INPUT_GIT_TOKEN"
     fi
+    # Manifests do not choose who gets them.
+    export BUMPWRIGHT_GIT_SERVER="${INPUT_GIT_SERVER:-$GITHUB_SERVER_URL}"
     if [ -n "$INPUT_PULL_REQUEST_TOKEN" ]; then
         export BUMPWRIGHT_PULL_REQUEST_TOKEN="$INPUT_PULL_REQUEST_TOKEN"
     fi

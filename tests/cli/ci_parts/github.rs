@@ -1,13 +1,17 @@
 //! `action.yml`, its steps run as a runner runs them, at a forge of the testkit.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use bumpwright_testkit::cli::Ran;
+use bumpwright_testkit::cli::{Ran, ran};
 use bumpwright_testkit::forge::{Forge, ForgeKind, refused, said};
 use bumpwright_testkit::http_server::Request;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Repo;
+use bumpwright_testkit::stub_http::StubHttp;
 use serde_json::{Value, json};
 
 use super::{Comment, MARKED, Machine, TOKEN, equipped, releases, root, text, yaml};
@@ -19,6 +23,9 @@ pub(super) struct Runner {
     comments: Arc<Mutex<Vec<Comment>>>,
     /// `pull_request` in the event, if it was one.
     event: Value,
+    /// What the action is checked out as, and where.
+    reference: String,
+    action: PathBuf,
 }
 
 impl Runner {
@@ -36,6 +43,8 @@ impl Runner {
             repo,
             comments,
             event: json!({"pull_request": {"number": 7}}),
+            reference: "v0.1.0".to_owned(),
+            action: root().to_owned(),
         }
     }
 
@@ -47,8 +56,8 @@ impl Runner {
     fn evaluate(&self, expression: &str, inputs: &BTreeMap<String, String>) -> String {
         let known = match expression {
             "github.token" => TOKEN,
-            "github.action_path" => root().to_str().unwrap(),
-            "github.action_ref" => "v0.1.0",
+            "github.action_path" => self.action.to_str().unwrap(),
+            "github.action_ref" => &self.reference,
             "github.action_repository" => "bumpwright/bumpwright",
             "github.job" => "images",
             _ => {
@@ -73,6 +82,11 @@ impl Runner {
 
     /// Runs the action with these inputs. Those that it does not have are an error.
     pub fn run(&self, with: &[(&str, &str)]) -> Ran {
+        self.step("update", with)
+    }
+
+    /// Runs a step of the action.
+    fn step(&self, id: &str, with: &[(&str, &str)]) -> Ran {
         let action = yaml(&text("action.yml"));
         let mut inputs = BTreeMap::new();
         for (name, input) in action["inputs"].as_object().unwrap() {
@@ -85,7 +99,7 @@ impl Runner {
             assert!(known.is_some(), "action.yml has no input {name}");
         }
         let steps = action["runs"]["steps"].as_array().unwrap();
-        let step = steps.iter().find(|step| step["id"] == "update").unwrap();
+        let step = steps.iter().find(|step| step["id"] == id).unwrap();
         let mut environment = self.environment();
         for (name, value) in step["env"].as_object().unwrap() {
             environment.insert(name.clone(), self.interpolate(value.as_str().unwrap(), &inputs));
@@ -437,4 +451,169 @@ fn what_a_fork_may_not_write_is_a_warning() {
     let ran = runner.run(&check);
     assert!(ran.code == 0 && ran.out.contains("No comment: "), "{}", ran.out);
     assert!(runner.forge.asked().is_empty());
+}
+
+/// A cache of a public repository is read by the jobs of pull requests from forks.
+#[test]
+fn mirrors_of_other_repositories_are_not_kept() {
+    let runner = Runner::new();
+    let own = format!("{}/o/app", runner.server());
+    let git = format!("{own}.git");
+    let other = format!("{}/o/fleet.git", runner.server());
+    let push = ("push-branch", "bump/images");
+    for (with, keep) in [
+        (vec![], "false"),
+        (vec![("target", ".")], "false"),
+        (vec![push], "true"),
+        (vec![("pull-request", "true")], "true"),
+        (vec![("target", own.as_str())], "true"),
+        (vec![("target", git.as_str()), push], "true"),
+        (vec![("target", other.as_str()), push], "false"),
+        (vec![("target", "git@github.com:o/app.git"), push], "false"),
+        (vec![("filenames", "fleet/"), push], "false"),
+        (vec![("arguments", "--no-color\n-f\nfleet/"), push], "false"),
+        (vec![("arguments", "--no-color"), push], "true"),
+        (vec![("cache", "false"), push], "false"),
+        (vec![("cache", "true"), ("target", other.as_str())], "true"),
+        (vec![("cache", "true")], "false"),
+    ] {
+        let ran = runner.step("mirrors", &with);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        assert_eq!(runner.output("keep"), keep, "{with:?}");
+        let is_told = with.contains(&("cache", "true")) && keep == "true";
+        assert_eq!(ran.out.contains("::notice "), is_told, "{}", ran.out);
+    }
+    assert_eq!(runner.step("mirrors", &[("cache", "yes")]).code, 2);
+    // What is kept for one is not given to the other.
+    let action = yaml(&text("action.yml"));
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    let cache = steps.iter().find(|step| step["with"]["path"].is_string()).unwrap();
+    assert_eq!(cache["if"], "steps.mirrors.outputs.keep == 'true'");
+    let keys = format!("{}", cache["with"]);
+    assert_eq!(
+        keys.matches("bumpwright-of-${{ steps.mirrors.outputs.of }}-").count(),
+        2,
+        "{keys}"
+    );
+}
+
+/// The action in a folder, with the digests of what a release has.
+fn pinned_to(runner: &Runner, served: &StubHttp) -> PathBuf {
+    let action = runner.machine.outside("action");
+    let made = runner.machine.outside("made");
+    std::fs::create_dir_all(&action).unwrap();
+    std::fs::create_dir_all(&made).unwrap();
+    let name = format!("bumpwright-0.1.0-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH);
+    let address = served.url(&format!("bumpwright/bumpwright/releases/download/v0.1.0/{name}"));
+    let run = |program: &str, arguments: &[&OsStr]| {
+        let ran = ran(Command::new(program).args(arguments).output().unwrap());
+        assert_eq!(ran.code, 0, "{program}: {}{}", ran.out, ran.err);
+    };
+    run("cp", &["-R".as_ref(), root().join("ci").as_ref(), action.as_ref()]);
+    run("curl", &["-fsSo".as_ref(), made.join(&name).as_ref(), address.as_ref()]);
+    let (pin, file) = (root().join("packaging/pin"), action.join("ci/release"));
+    run(pin.to_str().unwrap(), &[made.as_ref(), file.as_ref()]);
+    run(
+        pin.to_str().unwrap(),
+        &["--check".as_ref(), made.as_ref(), file.as_ref()],
+    );
+    std::fs::write(made.join(&name), "another").unwrap();
+    let compared = Command::new(&pin)
+        .args(["--check".as_ref(), made.as_os_str(), file.as_os_str()])
+        .output();
+    assert!(
+        !compared.unwrap().status.success(),
+        "another program is not what is pinned"
+    );
+    action
+}
+
+/// What is at the address of a release is not what says whether it is right.
+#[test]
+fn an_action_pinned_by_a_commit_runs_the_program_of_that_commit() {
+    if !equipped() {
+        return;
+    }
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let wrong = "0".repeat(64);
+    let (right, sums_replaced) = (releases(None), releases(Some(&wrong)));
+    for (reference, of, served, with, code, words) in [
+        (commit, Some(&right), &right, "", 0, "2.0.0"),
+        // The sums beside the release are not asked.
+        (commit, Some(&sums_replaced), &sums_replaced, "", 0, "2.0.0"),
+        ("v0.1.0", Some(&sums_replaced), &sums_replaced, "", 0, "2.0.0"),
+        // Program and sums were replaced together: each of these servers packs another tarball.
+        (
+            commit,
+            Some(&right),
+            &replaced(),
+            "",
+            2,
+            "bumpwright v0.1.0 was not downloaded",
+        ),
+        (
+            commit,
+            None,
+            &right,
+            "",
+            2,
+            "this commit of the action has no release with digests: pin the commit of a release",
+        ),
+        (commit, None, &right, "v0.1.0", 0, "2.0.0"),
+        (
+            "main",
+            Some(&right),
+            &right,
+            "",
+            2,
+            "bumpwright/bumpwright@main may be another program tomorrow: pin the commit",
+        ),
+        (
+            "v0",
+            Some(&right),
+            &right,
+            "",
+            2,
+            "bumpwright/bumpwright@v0 may be another program tomorrow",
+        ),
+        (
+            "0123abc",
+            Some(&right),
+            &right,
+            "",
+            2,
+            "bumpwright/bumpwright@0123abc may be",
+        ),
+    ] {
+        let mut runner = Runner::new();
+        reference.clone_into(&mut runner.reference);
+        if let Some(of) = of {
+            runner.action = pinned_to(&runner, of);
+        }
+        let address = served.address();
+        let config = format!(
+            "connect-to = \"{}:127.0.0.1:{}\"\n",
+            runner.forge.server.host(),
+            address.port()
+        );
+        std::fs::write(runner.machine.outside(".curlrc"), config).unwrap();
+        let ran = runner.run(&[("dry-run", "true"), ("binary", ""), ("version", with)]);
+        assert_eq!(ran.code, code, "{reference} {words}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains(words), "{reference} {words}: {}{}", ran.out, ran.err);
+    }
+}
+
+/// A release whose program was replaced, with sums that fit.
+fn replaced() -> StubHttp {
+    StubHttp::start(|request: &Request| match request.path.rsplit('/').next() {
+        Some("SHA256SUMS") => {
+            let name = format!("bumpwright-0.1.0-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH);
+            // sha256 of `replaced`
+            Reply::text(
+                200,
+                &format!("6c1aa50442a93e42c0eb2907cf4e017cd19547891fa190f3ea473582b0479290  {name}\n"),
+            )
+        }
+        _ => Reply::text(200, "replaced"),
+    })
 }
