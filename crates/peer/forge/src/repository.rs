@@ -101,13 +101,18 @@ impl Repository {
         url
     }
 
-    /// Whether the API belongs to the Git server: the same host, or `api.` before it.
+    /// Whether the API belongs to the Git server: the same host, or `api.` before it, at the same port. One of SSH may have its API at any.
     #[must_use]
     pub fn is_served_by(&self, git: GitAddress<'_>) -> bool {
         let host = match git {
             GitAddress::Web(url) => url.host_str().unwrap_or_default(),
             GitAddress::Ssh { host, .. } => host,
         };
+        if let GitAddress::Web(url) = git
+            && !is_same_port(&self.api, url)
+        {
+            return false;
+        }
         let api = self.api.host_str().unwrap_or_default();
         let bare = host
             .strip_prefix("ssh.")
@@ -119,6 +124,11 @@ impl Repository {
                 .strip_prefix("api.")
                 .is_some_and(|api| api.eq_ignore_ascii_case(bare))
     }
+}
+
+/// The same port, or the standard ones of both schemes.
+fn is_same_port(api: &Url, git: &Url) -> bool {
+    api.port() == git.port() || api.port_or_known_default() == git.port_or_known_default()
 }
 
 /// `OWNER/NAME at API`.
@@ -275,6 +285,25 @@ mod tests {
             path: "o/f",
         };
         assert!(!found.is_served_by(other));
+    }
+
+    /// Another port is another server: whoever listens there must not get Git's login.
+    #[test]
+    fn an_api_at_another_port_is_of_another_server() {
+        for (git, api, is_same) in [
+            ("https://git.example/o/f", "https://git.example/api/v1", true),
+            ("https://git.example/o/f", "https://git.example:443/api/v1", true),
+            ("https://git.example/o/f", "http://git.example/api/v1", true),
+            ("http://git.example:3000/o/f", "http://git.example:3000/api/v1", true),
+            ("https://git.example/o/f", "https://git.example:8443/api/v1", false),
+            ("https://git.example:8443/o/f", "https://git.example/api/v1", false),
+            ("https://github.com/o/f", "https://api.github.com:8443/", false),
+        ] {
+            let (git, api) = (Url::parse(git).unwrap(), Url::parse(api).unwrap());
+            let git = GitAddress::Web(&git);
+            let found = Repository::locate(ForgeApi::Gitea, git, Some(&api)).unwrap();
+            assert_eq!(found.is_served_by(git), is_same, "{api}");
+        }
     }
 
     #[test]
