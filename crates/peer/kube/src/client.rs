@@ -194,10 +194,10 @@ impl Cluster {
         })
     }
 
-    /// The same server, impersonating a user with the groups. Connections are shared.
+    /// The same server, impersonating a user with groups, uid and extra. Connections are shared.
     ///
     /// # Errors
-    /// [`ClusterError::Connect`] when the name or a group is not valid.
+    /// [`ClusterError::Connect`] when one of them is not valid.
     pub fn as_user(&self, user: &User) -> Result<Self, ClusterError> {
         let acting = impersonating(&self.clients, user)?;
         Ok(Self {
@@ -206,16 +206,6 @@ impl Cluster {
             lists: Arc::default(),
             ..self.clone()
         })
-    }
-
-    /// The same server, with the identity of the connection: nobody is impersonated.
-    #[must_use]
-    pub fn as_itself(&self) -> Self {
-        Self {
-            acting: None,
-            account: None,
-            ..self.clone()
-        }
     }
 
     /// The same server, with requests only as long as the leases held at another one are valid.
