@@ -476,7 +476,7 @@ fn references_to_other_namespaces_are_blocked_as_everywhere() {
     );
 }
 
-/// The rights are those of the account of the Kustomization, or else of the controller.
+/// The rights are those of the account of the Kustomization, and of the controller without one.
 #[test]
 fn rights_that_are_missing_are_told() {
     let Some(staging) = Staging::start("promote-rights", "promote-rights") else {
@@ -517,6 +517,17 @@ fn rights_that_are_missing_are_told() {
     std::fs::write(&kubeconfig, cluster.kubeconfig_with(token.as_str().unwrap())).unwrap();
     let flags = [REFLECTOR, "--requeue-dependency=1s"];
     let _controller = world.controller_at(&kubeconfig, "limited", &flags);
+    // It may not act as the account, and does not look with its own rights instead.
+    let told = staging.refused("web", "ImageRefused", "let the controller impersonate it");
+    assert!(
+        told.contains("cannot impersonate resource \"serviceaccounts\"") && told.contains("promote-rights/deployer"),
+        "{told}"
+    );
+    let none = json!({"spec": {"serviceAccountName": null}});
+    world.patch(KUSTOMIZATION, "staging", &none);
+    let mut object = world.get(KUSTOMIZATION, "staging");
+    object["status"]["observedGeneration"] = object["metadata"]["generation"].clone();
+    cluster.put_status(&object).unwrap();
     let told = staging.refused("web", "ImageRefused", "deploy/promotion");
     assert!(
         told.contains("User \"system:serviceaccount:promote-rights:bumpwright\" cannot get resource \"deployments\""),

@@ -84,13 +84,11 @@ async fn here(context: &ImagesContext, own: &str, name: &ObjectName) -> Result<(
     let shared = &context.shared;
     target::check_login(shared, &kustomization)?;
     let cluster = target::of(shared, &kustomization).await?.cluster;
-    let mut reader = Reader {
+    let reader = Reader {
         cluster: cluster.within(shared.settings.builds.of(own)),
+        account: target::account(shared, &kustomization).map(|account| account.to_string()),
         is_own: kustomization.spec.kube_config.is_none(),
     };
-    if target::account(shared, &kustomization).is_some() {
-        reader.settle(&inventory).await;
-    }
     Ok((inventory, reader))
 }
 
@@ -118,8 +116,12 @@ async fn elsewhere(
     let generation = object.pointer("/metadata/generation").and_then(Value::as_i64);
     let status = object.get("status").unwrap_or(&Value::Null);
     let inventory = Inventory::of(status, generation.unwrap_or_default()).map_err(|why| why.to_string())?;
-    let is_own = false;
-    Ok((inventory, Reader { cluster, is_own }))
+    let reader = Reader {
+        cluster,
+        account: None,
+        is_own: false,
+    };
+    Ok((inventory, reader))
 }
 
 const ABSENT: &str = "there is no such Kustomization";
@@ -130,23 +132,13 @@ type Seen = (ObjectId, Answered<Value>, Answered<Vec<Value>>);
 /// Reads workloads and pods.
 struct Reader {
     cluster: Cluster,
-    /// Whether it reads with the rights of the controller, once nobody is impersonated.
+    /// The account that is impersonated. The controller's own rights never take its place: who names an account would read with more.
+    account: Option<String>,
+    /// Whether it reads with the rights of the controller, if nobody is impersonated.
     is_own: bool,
 }
 
 impl Reader {
-    /// Stays with the account of the Kustomization if it may be impersonated.
-    async fn settle(&mut self, inventory: &Inventory) {
-        let first = inventory.workloads.first();
-        let Some((resource, id)) = first.and_then(|id| Some((resource(id)?, id))) else {
-            return;
-        };
-        match self.cluster.fetch_metadata(&resource, &id.name).await {
-            Err(error) if error.is_not_impersonated() => self.cluster = self.cluster.as_itself(),
-            _ => self.is_own = false,
-        }
-    }
-
     /// The workloads that run an image of `repository`, with their pods.
     async fn workloads(&self, inventory: &Inventory, repository: &str) -> Result<Vec<Seen>, String> {
         let ids = inventory.workloads.iter();
@@ -180,9 +172,15 @@ impl Reader {
     }
 
     fn told(&self, error: &ClusterError) -> String {
-        match self.is_own && error.is_forbidden() {
-            true => format!("{error}; the rights for it come with deploy/promotion (install --promotion)"),
-            false => error.to_string(),
+        match &self.account {
+            Some(account) if error.is_not_impersonated() => format!(
+                "{error}; the workloads are looked at as the Kustomization's ServiceAccount {account}: let the controller impersonate it \
+                 (docs/guides/promotion.md, Rights)"
+            ),
+            None if self.is_own && error.is_forbidden() => {
+                format!("{error}; the rights for it come with deploy/promotion (install --promotion)")
+            }
+            _ => error.to_string(),
         }
     }
 }
