@@ -170,6 +170,25 @@ struct Given {
     token: Option<Secret>,
 }
 
+/// Whether flags or the environment have a user name's secret, or a token.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn has_login(access: &Access) -> Result<bool, String> {
+    given(access).map(|given| given.password.is_some() || given.token.is_some())
+}
+
+/// The same settings without what is sent to a server as a proof: it is not the one that this is for.
+pub(super) fn without_login(access: &Access) -> Access {
+    Access {
+        username: None,
+        password_file: None,
+        token_file: None,
+        without_environment: true,
+        ..access.clone()
+    }
+}
+
 /// A flag takes precedence over environment variables.
 fn given(access: &Access) -> Result<Given, String> {
     let file = |file: &Option<PathBuf>| file.as_deref().map(secret_file).transpose();

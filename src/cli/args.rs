@@ -105,7 +105,7 @@ pub enum Command {
 }
 
 /// Credentials. A secret is never an argument itself: it comes from a file or the environment.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Access")]
 pub struct Access {
     /// User name for basic authentication
@@ -119,6 +119,11 @@ pub struct Access {
     /// File with a bearer token (or BUMPWRIGHT_GIT_TOKEN)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["password_file"])]
     pub token_file: Option<PathBuf>,
+
+    /// Server that the credentials are for where only manifests name repositories, such as https://git.example.com; file:// for folders of
+    /// this machine [default: those of the clone's remotes]
+    #[arg(long, value_name = "URL", env = "BUMPWRIGHT_GIT_SERVER", value_delimiter = ',')]
+    pub git_server: Vec<String>,
 
     /// Private key for SSH [default: ssh-agent, then ~/.ssh]
     #[arg(long, value_name = "FILE")]

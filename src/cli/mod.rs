@@ -31,6 +31,7 @@ mod man;
 mod markers;
 mod message;
 mod migrate;
+mod own_servers;
 mod places;
 mod policy;
 mod progress;

@@ -10,6 +10,7 @@
     missing_docs
 )]
 
+mod act_with_more_rights;
 mod answer_without_end;
 mod ask_without_end;
 mod borrow_a_digest;
@@ -37,10 +38,12 @@ mod read_anothers_tags;
 mod read_drift_of_secrets;
 mod read_the_cache;
 mod redirect_inside;
+mod search_without_end;
 mod send_a_cloud_token_elsewhere;
 mod siege;
 mod swell_an_artifact;
 mod swell_objects;
 mod take_the_controllers_token;
+mod take_the_jobs_token;
 mod tarpit;
 mod unfold_a_repository;

@@ -714,7 +714,12 @@ fn flags_win_over_the_provider_and_nobody_is_asked_for_a_token() {
     let fleet = Fleet::new();
     fleet.takes(|seen| seen.header("authorization") == Some("Bearer t0ken"));
     let spec = "  provider: azure\n  serviceAccountName: sync\n";
-    fleet.lands(&fleet.manifests(spec, ""), &[("BUMPWRIGHT_GIT_TOKEN", "t0ken")]);
+    let server = fleet.git.url("");
+    let given = [
+        ("BUMPWRIGHT_GIT_TOKEN", "t0ken"),
+        ("BUMPWRIGHT_GIT_SERVER", server.as_str()),
+    ];
+    fleet.lands(&fleet.manifests(spec, ""), &given);
 }
 
 /// What a controller does: the token of a ServiceAccount is exchanged, and nothing of it shows.

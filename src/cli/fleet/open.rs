@@ -10,12 +10,12 @@ use super::network::Network;
 use super::outside::UserOutside;
 use crate::cli::build::building;
 use crate::cli::key_files;
+use crate::cli::own_servers::remotes;
 use bumpwright_build::FolderTree;
 use bumpwright_fleet::{self as fleet, Fleet, GivenSource, Identity, Memo, Repository, Settings, SourceFiles};
 use bumpwright_kustomize::tree::{RepoUrl, TreeError, path, public_url};
 use bumpwright_sops::{KeyService, LocalKeys};
 use bumpwright_source::Resolved;
-use bumpwright_update::git_without_fetches;
 
 /// The time limit for the repository itself.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -329,16 +329,7 @@ pub(super) fn below(root: &Path, entry: &str) -> Result<String, String> {
 
 /// The addresses of a clone's remotes.
 pub(super) fn identity(root: &Path) -> Identity {
-    let output = git_without_fetches(root)
-        .args(["config", "--get-regexp", r"^remote\..*\.url$"])
-        .output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let text = text.unwrap_or_default();
-    let urls = text
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(_, url)| url.to_owned());
-    Identity { urls: urls.collect() }
+    Identity { urls: remotes(root) }
 }
 
 fn keys(reading: &Reading) -> Result<Option<Arc<dyn KeyService + Send + Sync>>, String> {

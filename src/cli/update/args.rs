@@ -243,6 +243,7 @@ Exit codes:
 Environment:
   BUMPWRIGHT_CACHE         mirrors and caches (default: the user's cache folder)
   BUMPWRIGHT_GIT_USERNAME, BUMPWRIGHT_GIT_PASSWORD, BUMPWRIGHT_GIT_TOKEN
+  BUMPWRIGHT_GIT_SERVER    whom they are for where only manifests name repositories
   BUMPWRIGHT_PULL_REQUEST_TOKEN
   NO_COLOR                 no colours
 

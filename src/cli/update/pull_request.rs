@@ -62,7 +62,7 @@ impl Typed<'_> {
             None => said.base.clone(),
         };
         let repository = Repository::locate(kind, git, api.as_ref()).map_err(|e| format!("pull request: {e}"))?;
-        let login = match self.named_login(automation, &said, remote, notes)? {
+        let login = match self.named_login(automation, &said, (remote, &repository), notes)? {
             Some(login) => login,
             None if self.is_dry(automation) => Login::Nobody,
             None => connect::own_login(remote, &repository).ok_or_else(|| no_token(&repository))?,
@@ -112,10 +112,11 @@ impl Typed<'_> {
         &self,
         automation: Option<&ImageUpdateAutomation>,
         said: &PullRequestAnnotations,
-        remote: &Remote,
+        (remote, repository): (&Remote, &Repository),
         notes: &mut Vec<String>,
     ) -> Result<Option<Login>, String> {
-        if let Some(file) = &self.args.pull_request_token_file {
+        let is_own = self.is_own_forge(automation, repository);
+        if let Some(file) = self.args.pull_request_token_file.as_ref().filter(|_| is_own) {
             return access::secret_file(file).map(|token| Some(Login::Token(token)));
         }
         if let (Some(automation), Some(name)) = (automation, &said.secret) {
@@ -136,7 +137,24 @@ impl Typed<'_> {
                 )),
             }
         }
-        Ok(access::variable(TOKEN)?.map(Login::Token))
+        let token = access::variable(TOKEN)?;
+        if !is_own && (token.is_some() || self.args.pull_request_token_file.is_some()) {
+            let why = format!(
+                "the token of flags or {TOKEN} is not sent to {repository}, which only a manifest names: name the API with --pull-request-api, or \
+                 its server with --git-server (BUMPWRIGHT_GIT_SERVER)"
+            );
+            if !self.is_dry(automation) {
+                return Err(why);
+            }
+            notes.push(why);
+            return Ok(None);
+        }
+        Ok(token.map(Login::Token))
+    }
+
+    /// Whether the user has named the forge, or its server: not only a manifest.
+    fn is_own_forge(&self, automation: Option<&ImageUpdateAutomation>, repository: &Repository) -> bool {
+        automation.is_none() || self.args.pull_request_api.is_some() || self.own_servers.serve(repository)
     }
 
     /// Returns whether the remote is the server of the automation's GitRepository.

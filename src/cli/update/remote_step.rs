@@ -6,11 +6,13 @@ use std::sync::Arc;
 use super::plan::{Step, failed, suspended};
 use super::typed::Typed;
 use crate::cli::access::{self, Known};
+use crate::cli::args::Access;
+use crate::cli::own_servers::OwnServers;
 use crate::cli::places::Places;
 use crate::cli::words;
 use bumpwright_api::{GitRef, GitRepository, ImageUpdateAutomation};
 use bumpwright_connect as connect;
-use bumpwright_git::Remote;
+use bumpwright_git::{Remote, RemoteUrl};
 use bumpwright_update::{DestinationError, OtherBranch, PushSettings, RemoteJob, Start, settings};
 
 impl Typed<'_> {
@@ -118,18 +120,47 @@ impl Typed<'_> {
         notes: &mut Vec<String>,
     ) -> Result<Remote, String> {
         match (repository, url) {
-            (Some(repository), url) => {
-                let url = url.unwrap_or(&repository.spec.url);
-                let known = Known {
-                    objects: &self.objects,
-                    access: &self.args.access,
-                    identities: &self.identities,
-                };
+            (Some(repository), Some(url)) => {
+                let known = self.known(&self.args.access);
                 access::of_repository(url, repository, known, notes)
+            }
+            (Some(repository), None) => {
+                let access = self.bound(repository, notes)?;
+                access::of_repository(&repository.spec.url, repository, self.known(&access), notes)
             }
             (None, Some(url)) => access::plain(url, &self.args.access),
             (None, None) => Err("referenced git repository does not exist".to_owned()),
         }
+    }
+
+    fn known<'k>(&'k self, access: &'k Access) -> Known<'k> {
+        Known {
+            objects: &self.objects,
+            access,
+            identities: &self.identities,
+        }
+    }
+
+    /// The settings for a server that only a manifest names: without credentials that are not for it, and no folder of this machine.
+    fn bound(&self, repository: &GitRepository, notes: &mut Vec<String>) -> Result<Access, String> {
+        let access = &self.args.access;
+        let url = RemoteUrl::parse(&repository.spec.url).map_err(|error| error.to_string())?;
+        if !self.own_servers.have_folder(&url) {
+            return Err(format!(
+                "url '{url}' of GitRepository {} is none of http://, https:// and ssh://: manifests name no folders of this machine; give it as \
+                 TARGET, or allow all with --git-server=file://",
+                repository.metadata.object_name()
+            ));
+        }
+        if self.own_servers.have(&url) || !access::has_login(access)? {
+            return Ok(access.clone());
+        }
+        notes.push(format!(
+            "the credentials of flags or the environment are not sent to {}, which only a manifest names: {}; or give the repository as TARGET",
+            url.web().map(|web| web.origin().ascii_serialization()).unwrap_or_default(),
+            OwnServers::way_out(&url)
+        ));
+        Ok(access::without_login(access))
     }
 
     /// Commit before name before range before tag before branch (GitRepository v1, *Reference*); `--branch` before all.

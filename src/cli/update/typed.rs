@@ -11,6 +11,7 @@ use super::signing::Signers;
 use crate::cli::access;
 use crate::cli::images::{Images, now};
 use crate::cli::load;
+use crate::cli::own_servers::OwnServers;
 use crate::cli::places::Places;
 use crate::cli::words;
 use bumpwright_api::{ImageUpdateAutomation, ObjectName, Objects};
@@ -31,6 +32,8 @@ pub(super) struct Typed<'a> {
     pub(super) author: Option<Author>,
     pub(super) signers: Signers,
     pub(super) identities: GitIdentities,
+    /// Whom credentials of the user are for.
+    pub(super) own_servers: OwnServers,
     /// Verifies edits against the clusters of `--fleet`.
     pub(super) verify: Option<Arc<dyn Verify>>,
     /// What is to be said about those clusters.
@@ -82,6 +85,7 @@ impl<'a> Typed<'a> {
             author: args.author.as_deref().map(author::parse).transpose()?,
             signers: Signers::read(args)?,
             identities: GitIdentities::default(),
+            own_servers: OwnServers::of(&args.access.git_server, args.target.as_deref())?,
             verify: clusters.verify,
             notes: clusters.notes,
         })

@@ -118,6 +118,8 @@ impl Bench {
             .env("HOME", self.home.path())
             .env("REPOSITORY", env!("CARGO_MANIFEST_DIR"))
             .envs([("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C.UTF-8"), ("NO_COLOR", "1")])
+            // The servers of the pages are folders.
+            .env("BUMPWRIGHT_GIT_SERVER", "file://")
             .output()
             .unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();

@@ -32,6 +32,10 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
                 "a bearer token for Git servers; as `--token-file`.",
             ),
             (
+                "BUMPWRIGHT_GIT_SERVER",
+                "the servers that these are for where only manifests name repositories; as `--git-server`.",
+            ),
+            (
                 "BUMPWRIGHT_PULL_REQUEST_TOKEN",
                 "a token for the API of a forge; as `--pull-request-token-file`.",
             ),

@@ -60,6 +60,8 @@ impl Bench {
             .current_dir(&self.dir)
             .env("HOME", self.home.path())
             .env("BUMPWRIGHT_CACHE", self.home.path().join("cache"))
+            // The servers of tests are folders, mostly.
+            .env("BUMPWRIGHT_GIT_SERVER", "file://")
             .env("NO_COLOR", "1");
         command
     }
