@@ -64,9 +64,10 @@ impl Fleet {
 
     fn update(&self, account: Account, more: &[&str]) -> (i32, Value) {
         let login = ["--username", account.user, "--password-file", account.user, "--offline"];
+        let server = format!("--git-server={}", self.project.url());
         let (code, mut document) = self
             .bench
-            .json(&[&["update", "-f", "p.yaml"], login.as_slice(), more].concat());
+            .json(&[&["update", "-f", "p.yaml", &server], login.as_slice(), more].concat());
         (code, document["runs"][0].take())
     }
 
