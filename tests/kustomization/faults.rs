@@ -6,6 +6,7 @@ mod hold;
 mod leaders;
 mod nameless;
 mod refusals;
+mod waiting;
 mod weather;
 
 use bumpwright_testkit::api_proxy::ApiProxy;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::SOURCES;
 use super::artifact_trees::ArtifactTrees;
 use super::build::slots::BuildSlots;
+use super::grace::Grace;
 use crate::controllers::context::{Context, Parts};
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
@@ -18,6 +19,7 @@ pub(crate) struct KustomizationsContext {
     pub(crate) sources: [Arc<Cache>; SOURCES.len()],
     pub(crate) trees: Arc<ArtifactTrees>,
     pub(crate) build_slots: BuildSlots,
+    pub(crate) grace: Grace,
 }
 
 impl KustomizationsContext {
@@ -34,6 +36,7 @@ impl KustomizationsContext {
                 settings.builds.clone(),
             )),
             build_slots: BuildSlots::default(),
+            grace: Grace::default(),
         })
     }
 }

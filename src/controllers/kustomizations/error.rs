@@ -28,6 +28,9 @@ pub(crate) enum Error {
     /// The source has no artifact yet.
     #[error("{what}, retrying in {}", clock::duration(*.after))]
     SourceNotReady { what: &'static str, after: Duration },
+    /// The artifact cannot be downloaded.
+    #[error("{message}")]
+    Unfetched { message: String, after: Duration },
     #[error("{0}")]
     ArtifactFailed(String),
     #[error("{message}")]
@@ -65,6 +68,7 @@ impl Error {
             Self::SourceUnreadable(_)
             | Self::SourceNotFound(_)
             | Self::SourceNotReady { .. }
+            | Self::Unfetched { .. }
             | Self::ArtifactFailed(_) => Reason::ArtifactFailed,
             Self::DependencyNotReady { .. } => Reason::DependencyNotReady,
             Self::BuildFailed(_) => Reason::BuildFailed,
@@ -88,6 +92,7 @@ impl Error {
             | Self::FeatureGateDisabled(_) => return Outcome::Stalled { reason, message },
             Self::SourceUnreadable(_) => return Outcome::Backoff { reason, message },
             Self::SourceNotReady { after, .. } | Self::DependencyNotReady { after, .. } => *after,
+            Self::Unfetched { after, .. } => retry_interval.min(*after),
             Self::HealthCheckCanceled(_) => Duration::ZERO,
             Self::SourceNotFound(_)
             | Self::ArtifactFailed(_)
@@ -123,6 +128,11 @@ impl Error {
             Self::NoClient(error) => Some((EventType::Warning, format!("failed to build kube client: {error}"))),
             _ => Some((EventType::Warning, self.to_string())),
         }
+    }
+
+    /// Whether the artifact is out of reach, which may pass.
+    pub(crate) fn is_about_reach(&self) -> bool {
+        matches!(self, Self::SourceNotReady { .. } | Self::Unfetched { .. })
     }
 
     /// Returns whether it gets an entry in the history of the status: only after a build.

@@ -13,6 +13,7 @@ mod deploy;
 mod dereference;
 mod error;
 mod finalize;
+mod grace;
 pub(crate) mod health;
 pub(crate) mod memories;
 mod report;
@@ -31,7 +32,7 @@ use crate::controllers::settings::{Kinds, Settings};
 use crate::controllers::watching::{Caches, Watch};
 use artifact_trees::{FetchError, Unpacked};
 use build::{BuildFailure, Built};
-use bumpwright_api::{Kustomization, KustomizationAnnotations, ObjectName, Reason};
+use bumpwright_api::{Conditions, Kustomization, KustomizationAnnotations, ObjectName, READY, Reason};
 use bumpwright_apply::Inventory;
 use bumpwright_diff::SecretMask;
 use bumpwright_kube::{
@@ -121,11 +122,15 @@ impl Reconcile for Kustomizations {
             kustomization: &kustomization,
             annotations,
             began: Instant::now(),
+            resting: resting(request, status),
             progress: Progress::new(request, kustomization.spec.timeout(), status),
         };
         match reconciliation.run().await {
             Ok(outcome) => outcome,
-            Err(error) => reconciliation.failed(&error),
+            Err(error) => match reconciliation.within_grace(&error) {
+                Some(outcome) => outcome,
+                None => reconciliation.failed(&error),
+            },
         }
     }
 
@@ -154,6 +159,7 @@ impl Reconcile for Kustomizations {
     }
 
     async fn forgotten(&self, name: &ObjectName) {
+        self.context.grace.end(name);
         self.context.mirrors.forget(Self::KIND.kind, name).await;
     }
 
@@ -172,7 +178,22 @@ struct Reconciliation<'a> {
     kustomization: &'a Kustomization,
     annotations: KustomizationAnnotations,
     began: Instant,
+    /// The conditions at the beginning, if nothing is open.
+    resting: Option<Conditions>,
     progress: Progress<'a>,
+}
+
+/// The conditions of a Kustomization that is ready by its newest spec, and that nobody has asked to be reconciled.
+fn resting(request: &ReconcileRequest<'_>, status: &Status) -> Option<Conditions> {
+    let observed = request
+        .object
+        .status()
+        .get("observedGeneration")
+        .and_then(serde_json::Value::as_i64);
+    let is_observed = observed == Some(request.object.generation);
+    let ready = status.conditions.get(READY).filter(|_| status.conditions.ready())?;
+    let is_applied = ready.reason == Reason::ReconciliationSucceeded.as_str();
+    (is_observed && is_applied && !status.is_requested()).then(|| status.conditions.clone())
 }
 
 impl Reconciliation<'_> {
@@ -185,6 +206,7 @@ impl Reconciliation<'_> {
         self.request.set_revision(&source.revision.revision);
         dependencies::check(shared, self.request.object, kustomization, &source).await?;
         let files = self.fetch(&source).await?;
+        context.grace.end(&self.request.object.name);
         let built = self.build(files).await;
         let target = target::of(shared, kustomization).await;
         let (built, target) = built_for_target(built, target)?;
@@ -217,7 +239,11 @@ impl Reconciliation<'_> {
         let fetched = self.progress.shown(fetching).await;
         fetched.map_err(|error| match error {
             FetchError::Absent => dereference::not_ready(self.shared, "Source is not ready, artifact not found"),
-            FetchError::Failed(message) | FetchError::NoRoom(message) => Error::ArtifactFailed(message),
+            FetchError::Failed(message) => Error::Unfetched {
+                message,
+                after: self.shared.settings.requeue_dependency,
+            },
+            FetchError::NoRoom(message) => Error::ArtifactFailed(message),
         })
     }
 
@@ -270,6 +296,22 @@ impl Reconciliation<'_> {
             trace: String::new(),
             after: Some(interval),
         }
+    }
+
+    /// The outcome for a Kustomization that stays as it is, since its artifact is out of reach for a moment only.
+    fn within_grace(&mut self, error: &Error) -> Option<Outcome> {
+        let resting = self.resting.take().filter(|_| error.is_about_reach())?;
+        let (grace, name) = (self.shared.settings.requeue_dependency, &self.request.object.name);
+        let pause = self.context.grace.pause(name, grace)?;
+        let message = resting.get(READY)?.message.clone();
+        self.request.log.info(&format!("ready as before, though {error}"));
+        self.progress.restore(resting);
+        Some(Outcome::Ready {
+            message,
+            news: None,
+            trace: String::new(),
+            after: Some(pause),
+        })
     }
 
     /// The outcome of a failed step. Most failures get an event and a log line.

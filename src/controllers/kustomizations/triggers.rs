@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::controllers::sources::artifacts;
 use bumpwright_api::{
-    ConditionStatus, Conditions, Decryption, Dependency, KubeConfigRef, KustomizationSource, ObjectName, PostBuild,
-    RECONCILING,
+    Artifact, ConditionStatus, Conditions, Decryption, Dependency, KubeConfigRef, KustomizationSource, ObjectName,
+    PostBuild, RECONCILING,
 };
 use bumpwright_kube::{Cache, Change, Index, KUSTOMIZATION, Object};
 use bumpwright_runtime::{Queue, triggers};
@@ -66,11 +66,15 @@ pub(crate) fn own(kustomizations: &Cache, referring: &Arc<Referring>, queue: &Ar
 /// Dependents are reconciled at once and not after their pause.
 fn wake(all: &Referring, name: &ObjectName, queue: &Queue) {
     let dependents = all.get(&(KUSTOMIZATION.kind.to_owned(), name.clone()));
-    let waiting = dependents.iter().filter(|other| waits_for(other, name));
+    // One in work may have found this one not ready, and have said so to nobody yet.
+    let may_wait = |other: &Object| !is_ready(other) || queue.is_in_work(&other.name);
+    let waiting = dependents
+        .iter()
+        .filter(|other| depends_on(other, name) && may_wait(other));
     waiting.for_each(|other| queue.add(other.name.clone()));
 }
 
-/// Sources: new revisions of their artifacts.
+/// Sources: new revisions of their artifacts, and for those that could not fetch one, another place of it.
 pub(crate) fn of_source(sources: &Arc<Cache>, referring: &Arc<Referring>, queue: &Arc<Queue>) {
     let (referring, queue) = (Arc::clone(referring), Arc::clone(queue));
     let kind = sources.kind().kind;
@@ -78,16 +82,26 @@ pub(crate) fn of_source(sources: &Arc<Cache>, referring: &Arc<Referring>, queue:
         let (Change::Added(source) | Change::Updated(_, source)) = change else {
             return;
         };
-        let Some(revision) = revision(source) else { return };
-        if let Change::Updated(old, _) = change
-            && self::revision(old).as_ref() == Some(&revision)
-        {
+        let Some(artifact) = artifact(source) else { return };
+        let before = match change {
+            Change::Updated(old, _) => self::artifact(old),
+            _ => None,
+        };
+        if before.as_ref() == Some(&artifact) {
             return;
         }
+        let has_moved = before.is_some_and(|before| before.revision == artifact.revision);
+        let revision = artifact.revision;
         let users = referring.get(&(kind.to_owned(), source.name.clone()));
-        let is_due = |one: &&Arc<Object>| uses(one, kind, &source.name) && !is_settled(one, &revision);
-        for user in users.iter().filter(is_due) {
-            queue.add_for_revision(user.name.clone(), &revision, || format!("{kind}/{}", source.name));
+        for user in users.iter().filter(|one| uses(one, kind, &source.name)) {
+            let name = user.name.clone();
+            match has_moved {
+                // What was built of it is the same.
+                true if is_ready(user) && !queue.is_in_work(&name) => {}
+                true => queue.add(name),
+                false if is_settled(user, &revision) => {}
+                false => queue.add_for_revision(name, &revision, || format!("{kind}/{}", source.name)),
+            }
         }
     });
 }
@@ -105,9 +119,8 @@ pub(crate) fn of_config(configs: &Arc<Cache>, referring: &Arc<Referring>, queue:
     });
 }
 
-fn revision(source: &Object) -> Option<String> {
-    let artifact = artifacts::read(source.status().get("artifact")?)?;
-    Some(artifact.revision)
+fn artifact(source: &Object) -> Option<Artifact> {
+    artifacts::read(source.status().get("artifact")?)
 }
 
 /// The references of a Kustomization's spec.
@@ -175,11 +188,10 @@ fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
     References::of(one).configs(kind).contains(&config.name)
 }
 
-/// Returns whether a Kustomization may be waiting for another one.
-fn waits_for(one: &Object, other: &ObjectName) -> bool {
+/// Returns whether a Kustomization depends on another one.
+fn depends_on(one: &Object, other: &ObjectName) -> bool {
     let mut dependencies = References::of(one).depends_on.into_iter();
-    let names_it = dependencies.any(|dependency| means(one, dependency.namespace.as_deref(), &dependency.name, other));
-    names_it && !is_ready(one)
+    dependencies.any(|dependency| means(one, dependency.namespace.as_deref(), &dependency.name, other))
 }
 
 fn is_ready(one: &Object) -> bool {

@@ -21,17 +21,18 @@ struct Fleet {
 }
 
 fn deployment(world: &ImageWorld<'_>, tag: &str) -> String {
+    let namespace = &world.namespace;
     format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: {{matchLabels: {{app: web}}}}\n  \
          template:\n    metadata: {{labels: {{app: web}}}}\n    spec:\n      containers:\n      - name: web\n        \
-         image: {}:{tag} # {{\"$imagepolicy\": \"{NAMESPACE}:app\"}}\n",
+         image: {}:{tag} # {{\"$imagepolicy\": \"{namespace}:app\"}}\n",
         world.image("app")
     )
 }
 
-fn fleet() -> Option<Fleet> {
+fn fleet(namespace: &'static str) -> Option<Fleet> {
     let cluster = Cluster::shared()?;
-    let world = ImageWorld::new(cluster, NAMESPACE, "1h");
+    let world = ImageWorld::new(cluster, namespace, "1h");
     let file = deployment(&world, "1.0.0");
     let changes = [
         Change::File("apps/web.yaml", file.as_bytes()),
@@ -39,7 +40,7 @@ fn fleet() -> Option<Fleet> {
     ];
     world.repo.commit("main", "apps", &changes);
     let spec = json!({
-        "interval": "1h", "retryInterval": "1h", "timeout": "2s", "prune": true, "wait": true, "path": "./apps", "targetNamespace": NAMESPACE,
+        "interval": "1h", "retryInterval": "1h", "timeout": "2s", "prune": true, "wait": true, "path": "./apps", "targetNamespace": namespace,
         "sourceRef": {"kind": "GitRepository", "name": "app"},
     });
     world.add(KUSTOMIZATION, "apps", spec);
@@ -50,7 +51,7 @@ fn fleet() -> Option<Fleet> {
         .flags(&["--controllers=image-reflector,image-automation,source,kustomize"])
         .flags(&flags)
         .start();
-    let nodes = Nodes::start(cluster, NAMESPACE);
+    let nodes = Nodes::start(cluster, namespace);
     Some(Fleet {
         _controller: controller,
         nodes,
@@ -70,9 +71,33 @@ impl Fleet {
     }
 }
 
+/// All intervals are an hour: from the scan on each step follows from the one before.
+#[test]
+fn a_release_is_applied_without_an_interval() {
+    let Some(fleet) = fleet("story-release") else { return };
+    let world = &fleet.world;
+    world.ready(KUSTOMIZATION, "apps", "True", |_, _| true);
+    world.publish("app", "1.1.0");
+    let scan = [
+        "reconcile",
+        "image",
+        "repository",
+        "app",
+        "--timeout=30s",
+        "-n",
+        &world.namespace,
+    ];
+    assert_eq!(run(world.cluster, &scan).code, 0);
+    until("the release is applied", || {
+        let tip = world.repo.rev("main").unwrap();
+        let applied = world.get(KUSTOMIZATION, "apps")["status"]["lastAppliedRevision"].clone();
+        world.repo.log("main").len() == 3 && applied == format!("main@sha1:{tip}")
+    });
+}
+
 #[test]
 fn from_a_release_to_a_failure() {
-    let Some(fleet) = fleet() else { return };
+    let Some(fleet) = fleet(NAMESPACE) else { return };
     let world = &fleet.world;
     world.ready(KUSTOMIZATION, "apps", "True", |_, _| true);
     until("all is current", || {

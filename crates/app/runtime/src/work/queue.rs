@@ -325,6 +325,12 @@ impl Queue {
         self.lock().working.iter().cloned().collect()
     }
 
+    /// Whether an object is in work.
+    #[must_use]
+    pub fn is_in_work(&self, name: &ObjectName) -> bool {
+        self.lock().working.contains(name)
+    }
+
     /// Asks the running reconciliation of an object that another process owns by now to wait for nothing any more.
     pub fn move_away(&self, name: &ObjectName) {
         let permit = self.lock().permits.get(name).and_then(Weak::upgrade);

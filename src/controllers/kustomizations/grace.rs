@@ -1,0 +1,53 @@
+//! Artifacts that cannot be fetched for a moment: a controller of sources that begins anew serves none until it has fetched again.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use bumpwright_api::ObjectName;
+
+/// How often an artifact is tried within the grace.
+const TRIES: u32 = 6;
+
+/// Since when the artifacts of Kustomizations cannot be fetched.
+#[derive(Debug, Default)]
+pub(crate) struct Grace(Mutex<HashMap<ObjectName, Instant>>);
+
+impl Grace {
+    /// Its artifact was fetched, or it is gone.
+    pub(crate) fn end(&self, name: &ObjectName) {
+        self.since().remove(name);
+    }
+
+    /// The time until the next attempt for a Kustomization that stays as it is; none once its artifact could not be fetched for longer than
+    /// the grace.
+    pub(crate) fn pause(&self, name: &ObjectName, grace: Duration) -> Option<Duration> {
+        let mut since = self.since();
+        let first = since.entry(name.clone()).or_insert_with(Instant::now);
+        (first.elapsed() < grace).then_some(grace / TRIES)
+    }
+
+    fn since(&self) -> MutexGuard<'_, HashMap<ObjectName, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_grace_begins_with_the_first_failure_and_ends() {
+        let (grace, name, long) = (Grace::default(), ObjectName::new("fs", "apps"), Duration::from_secs(30));
+        assert_eq!(grace.pause(&name, long), Some(Duration::from_secs(5)));
+        tokio::time::advance(Duration::from_secs(29)).await;
+        assert!(grace.pause(&name, long).is_some());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(grace.pause(&name, long).is_none() && grace.pause(&name, long).is_none());
+        grace.end(&name);
+        assert!(grace.pause(&name, long).is_some());
+        assert!(grace.pause(&ObjectName::new("fs", "b"), Duration::ZERO).is_none());
+    }
+}

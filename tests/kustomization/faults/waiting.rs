@@ -1,0 +1,74 @@
+//! Kustomizations that wait for others, and for artifacts: whoever waits is woken. All pauses are an hour, so that nothing else wakes them.
+
+use serde_json::json;
+
+use bumpwright_testkit::apiserver::Cluster;
+use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::kustomize_world::{KustomizeWorld, map};
+use bumpwright_testkit::waiting::wait_for;
+use bumpwright_testkit::world::{GIT_REPOSITORY, KUSTOMIZATION, condition_of};
+
+fn controller(world: &KustomizeWorld<'_>, flags: &[&str]) -> Controller {
+    let starter = world
+        .starter("controller")
+        .flags(&["--controllers=kustomize", "--requeue-dependency=1h"]);
+    starter.flags(flags).start()
+}
+
+/// Each revision comes to both at once: now the one is found not ready, and now its readiness comes while the other is in work.
+#[test]
+fn a_dependent_is_woken_by_whatever_it_waits_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "woken");
+    let _controller = controller(&world, &[]);
+    world.publish("app", "0", &[("a.yaml", &map("a", "0"))]);
+    let source = json!({"kind": "GitRepository", "name": "app"});
+    world.kustomize("early", json!({"namePrefix": "early-", "sourceRef": source}));
+    let names: Vec<String> = (0..6).map(|n| format!("late{n}")).collect();
+    for name in &names {
+        let spec = json!({"namePrefix": format!("{name}-"), "dependsOn": [{"name": "early"}],
+            "sourceRef": source});
+        world.kustomize(name, spec);
+    }
+    for revision in 1..12 {
+        let revision = revision.to_string();
+        world.publish("app", &revision, &[("a.yaml", &map("a", &revision))]);
+        world.applied("early", &revision);
+        names.iter().for_each(|name| world.applied(name, &revision));
+    }
+}
+
+/// The artifact is out of reach for a moment: who is ready stays so, and who is not gets it as soon as it is back.
+#[test]
+fn an_artifact_that_is_gone_for_a_moment_is_waited_for() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "moment");
+    let controller = controller(&world, &["--http-retry=1"]);
+    world.publish("app", "1", &[("a.yaml", &map("a", "1"))]);
+    world.kustomize("app", json!({"interval": "1s"}));
+    world.applied("app", "1");
+    let artifact = world.get(GIT_REPOSITORY, "app")["status"]["artifact"].clone();
+    let mut gone = artifact.clone();
+    gone["url"] = json!(format!("{}.gone", artifact["url"].as_str().unwrap()));
+    gone["digest"] = json!(format!("sha256:{}", "0".repeat(64)));
+    world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": gone}));
+    told(
+        &controller,
+        "ready as before, though Source is not ready, artifact not found",
+    );
+    let app = world.get(KUSTOMIZATION, "app");
+    assert_eq!(condition_of(&app, "Ready").unwrap()["status"], "True", "{app:#}");
+    world.kustomize(
+        "new",
+        json!({"namePrefix": "new-", "sourceRef": {"kind": "GitRepository", "name": "app"}}),
+    );
+    let why = world.refused("new", "ArtifactFailed");
+    assert!(why.starts_with("Source is not ready, artifact not found"), "{why}");
+    // Of the same revision, at another place.
+    world.patch_status(GIT_REPOSITORY, "app", &json!({"artifact": artifact}));
+    world.applied("new", "1");
+}
+
+fn told(controller: &Controller, words: &str) {
+    wait_for(|| controller.log().contains(words), || controller.log());
+}
