@@ -58,11 +58,11 @@ fn two_and_a_half_thousand_tags_take_three_pages_and_one_ping() {
     registry.images().tags("other", &["1"]);
     let client = client();
     let found = client.tags(&image(&registry, APP), &Login::Anonymous, soon()).unwrap();
-    assert_eq!(found, tags);
+    assert_eq!(*found, tags);
     let other = client
         .tags(&image(&registry, "other"), &Login::Anonymous, soon())
         .unwrap();
-    assert_eq!(other, ["1"]);
+    assert_eq!(*other, ["1"]);
     assert_eq!(
         asked(&registry),
         [
@@ -110,7 +110,7 @@ fn a_password() {
     };
     registry.images().tags(APP, &["1.0.0"]);
     let (client, app) = (client(), image(&registry, APP));
-    assert_eq!(client.tags(&app, &basic("ann", "hunter2"), soon()).unwrap(), ["1.0.0"]);
+    assert_eq!(*client.tags(&app, &basic("ann", "hunter2"), soon()).unwrap(), ["1.0.0"]);
     for login in [Login::Anonymous, basic("ann", "hunter3")] {
         let error = text(client.tags(&app, &login, soon()));
         let start = format!(
@@ -138,7 +138,7 @@ fn threads_share_one_ping_and_one_token_for_each_repository() {
     let (client, login) = (client(), basic("ann", "hunter2"));
     let read = |repository: &str| {
         let image = image(&registry, &format!("{repository}:1.0.0"));
-        assert_eq!(client.tags(&image, &login, soon()).unwrap(), ["1.0.0"]);
+        assert_eq!(*client.tags(&image, &login, soon()).unwrap(), ["1.0.0"]);
         assert!(client.digest(&image, &login, soon()).unwrap().starts_with("sha256:"));
         assert!(client.created(&image, &login, soon()).unwrap().is_some());
     };
@@ -231,8 +231,8 @@ fn a_token_that_has_expired_is_renewed() {
     assert_eq!(tokens.count(), 2, "one renewal for one question");
     tokens.change(|rules| rules.lifetime = 300);
     tokens.clear();
-    assert_eq!(client.tags(&app, &login, soon()).unwrap(), ["1.0.0"]);
-    assert_eq!(client.tags(&app, &login, soon()).unwrap(), ["1.0.0"]);
+    assert_eq!(*client.tags(&app, &login, soon()).unwrap(), ["1.0.0"]);
+    assert_eq!(*client.tags(&app, &login, soon()).unwrap(), ["1.0.0"]);
     assert_eq!(tokens.count(), 1);
     // Used until shortly before it expires: for one and a half of two seconds.
     tokens.change(|rules| rules.expires_in = Some(2));
@@ -279,7 +279,7 @@ fn an_own_authority_and_client_certificates() {
         let client = Client::with_patience(peer, false, retry_policy);
         client.tags(&image(&registry, APP), &Login::Anonymous, soon())
     };
-    assert_eq!(tags(peer(true, true)).unwrap(), ["1.0.0"]);
+    assert_eq!(*tags(peer(true, true)).unwrap(), ["1.0.0"]);
     let start = Instant::now();
     let untrusted = text(tags(peer(false, true)));
     assert!(
@@ -308,7 +308,7 @@ fn through_a_proxy() {
         ..Peer::default()
     };
     let tags = |password| Client::new(peer(password), false).tags(&image(&registry, APP), &Login::Anonymous, soon());
-    assert_eq!(tags("hunter2").unwrap(), ["1.0.0"]);
+    assert_eq!(*tags("hunter2").unwrap(), ["1.0.0"]);
     assert!(proxy.targets().contains(&registry.host()), "{:?}", proxy.targets());
     assert!(!text(tags("hunter3")).contains("hunter"));
 }

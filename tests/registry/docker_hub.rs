@@ -88,7 +88,7 @@ fn tags_digests_and_known_ages_are_no_pulls() {
     let image = Reference::parse(&format!("{}/team/app:1", hub.host()), Validation::Weak).unwrap();
     let (client, soon) = (client(), Deadline::after(Duration::from_secs(60)));
     for _ in 0..10 {
-        assert_eq!(client.tags(&image, &Login::Anonymous, soon).unwrap(), ["1"]);
+        assert_eq!(*client.tags(&image, &Login::Anonymous, soon).unwrap(), ["1"]);
         assert!(
             client
                 .digest(&image, &Login::Anonymous, soon)

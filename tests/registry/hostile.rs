@@ -44,7 +44,7 @@ fn ann() -> Login {
 }
 
 fn tags(server: &StubHttp) -> Result<Vec<String>, RegistryError> {
-    client().tags(&image(server), &ann(), soon())
+    client().tags(&image(server), &ann(), soon()).map(|tags| tags.to_vec())
 }
 
 fn text<T: Debug>(result: Result<T, RegistryError>) -> String {

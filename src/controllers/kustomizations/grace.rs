@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use bumpwright_api::ObjectName;
 
@@ -23,10 +21,10 @@ impl Grace {
 
     /// The time until the next attempt for a Kustomization that stays as it is; none once its artifact could not be fetched for longer than
     /// the grace.
-    pub(crate) fn pause(&self, name: &ObjectName, grace: Duration) -> Option<Duration> {
+    pub(crate) fn pause(&self, name: &ObjectName, grace: Duration, now: Instant) -> Option<Duration> {
         let mut since = self.since();
-        let first = since.entry(name.clone()).or_insert_with(Instant::now);
-        (first.elapsed() < grace).then_some(grace / TRIES)
+        let first = since.entry(name.clone()).or_insert(now);
+        (now.saturating_duration_since(*first) < grace).then_some(grace / TRIES)
     }
 
     fn since(&self) -> MutexGuard<'_, HashMap<ObjectName, Instant>> {
@@ -38,16 +36,16 @@ impl Grace {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn the_grace_begins_with_the_first_failure_and_ends() {
+    #[test]
+    fn the_grace_begins_with_the_first_failure_and_ends() {
         let (grace, name, long) = (Grace::default(), ObjectName::new("fs", "apps"), Duration::from_secs(30));
-        assert_eq!(grace.pause(&name, long), Some(Duration::from_secs(5)));
-        tokio::time::advance(Duration::from_secs(29)).await;
-        assert!(grace.pause(&name, long).is_some());
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(grace.pause(&name, long).is_none() && grace.pause(&name, long).is_none());
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!(grace.pause(&name, long, now), Some(Duration::from_secs(5)));
+        assert!(grace.pause(&name, long, at(29)).is_some());
+        assert!(grace.pause(&name, long, at(30)).is_none() && grace.pause(&name, long, at(31)).is_none());
         grace.end(&name);
-        assert!(grace.pause(&name, long).is_some());
-        assert!(grace.pause(&ObjectName::new("fs", "b"), Duration::ZERO).is_none());
+        assert!(grace.pause(&name, long, at(31)).is_some());
+        assert!(grace.pause(&ObjectName::new("fs", "b"), Duration::ZERO, now).is_none());
     }
 }

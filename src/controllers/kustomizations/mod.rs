@@ -302,7 +302,7 @@ impl Reconciliation<'_> {
     fn within_grace(&mut self, error: &Error) -> Option<Outcome> {
         let resting = self.resting.take().filter(|_| error.is_about_reach())?;
         let (grace, name) = (self.shared.settings.requeue_dependency, &self.request.object.name);
-        let pause = self.context.grace.pause(name, grace)?;
+        let pause = self.context.grace.pause(name, grace, Instant::now())?;
         let message = resting.get(READY)?.message.clone();
         self.request.log.info(&format!("ready as before, though {error}"));
         self.progress.restore(resting);

@@ -83,10 +83,10 @@ fn a_container_is_indexed_and_fetched_with_the_accounts_key() {
     // source-controller's list has another spelling than what it fetches, and the latter makes the revision.
     let expected = [("a/b & c", "\"0x1\""), ("z", "\"0x2\"")].map(|(key, etag)| (key.to_owned(), etag.to_owned()));
     assert_eq!(etags(&index), expected);
-    let before = index.clone();
+    let before = etags(&index);
     let (files, gone) = fetched(&bucket, &mut index, Limits::default()).unwrap();
     let expected = [("a/b & c", b"x"), ("z", b"y")].map(|(place, bytes)| (place.to_owned(), bytes.to_vec()));
-    assert_eq!((files, gone, index), (expected.into(), Vec::new(), before));
+    assert_eq!((files, gone, etags(&index)), (expected.into(), Vec::new(), before));
 
     let nowhere = open(&Settings {
         bucket: "nowhere".to_owned(),

@@ -81,14 +81,14 @@ fn a_bucket_is_indexed_and_fetched() {
     );
     assert!(index.is_at(&index.revision()) && !index.is_at("sha256:x") && !index.is_at("main/abc"));
 
-    let before = index.clone();
+    let before = etags(&index);
     let (files, gone) = fetched(&bucket, &mut index, Limits::default()).unwrap();
     let files: Vec<(&str, &[u8])> = files
         .iter()
         .map(|(place, bytes)| (place.as_str(), bytes.as_slice()))
         .collect();
     assert_eq!(files, expected.map(|(place, body)| (place, body.as_bytes())));
-    assert_eq!((gone, &index), (Vec::new(), &before));
+    assert_eq!((gone, etags(&index)), (Vec::new(), before));
 
     let below = Index::of(&bucket, "apps/", |_| false, Limits::default(), soon()).unwrap();
     // What source-controller's minio client and Digester make of the same bucket.
