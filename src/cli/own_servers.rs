@@ -103,6 +103,13 @@ fn server(text: &str) -> Result<RemoteUrl, String> {
         true => text.to_owned(),
         false => format!("https://{text}/"),
     };
+    // A repository has a path, by SSH at least; of a server any will do.
+    let url = match Url::parse(&url) {
+        Ok(bare) if bare.scheme() == "ssh" && matches!(bare.path(), "" | "/") => {
+            format!("{}/any", url.trim_end_matches('/'))
+        }
+        _ => url,
+    };
     let parsed = RemoteUrl::parse(&url).map_err(|error| format!("--git-server {text:?}: {error}"))?;
     match parsed.scheme() {
         Scheme::Local => Err(format!(
