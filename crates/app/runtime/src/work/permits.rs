@@ -217,6 +217,14 @@ mod tests {
         Memory::shared(1 << 20, "--fetch-memory")
     }
 
+    fn queue(share: Share) -> Arc<Queue> {
+        let backoff = Backoff {
+            least: RETRY,
+            most: RETRY,
+        };
+        Arc::new(Queue::new(backoff, share, Metrics::new().controller("test", 1)))
+    }
+
     async fn permit(queue: &Arc<Queue>, workers: &Arc<Semaphore>, room: &ParkedRequests) -> Arc<WorkerPermit> {
         let worker = Arc::clone(workers).acquire_owned().await.unwrap();
         let (name, _) = queue.next().await.unwrap();
@@ -230,11 +238,7 @@ mod tests {
             most: 1,
             room: room.clone(),
         };
-        let backoff = Backoff {
-            least: RETRY,
-            most: RETRY,
-        };
-        let queue = Arc::new(Queue::new(backoff, share, Metrics::new().controller("test", 1)));
+        let queue = queue(share);
         let workers = Arc::new(Semaphore::new(1));
         for (namespace, name) in [("slow", "a"), ("slow", "b"), ("tenant", "c")] {
             queue.add(ObjectName::new(namespace, name));
@@ -259,14 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn threads_are_on_the_account_of_the_namespace() {
-        let queue = Arc::new(Queue::new(
-            Backoff {
-                least: RETRY,
-                most: RETRY,
-            },
-            Share::default(),
-            Metrics::new().controller("test", 1),
-        ));
+        let queue = queue(Share::default());
         let memory = memory();
         let worker = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
         let permit = WorkerPermit::new(worker, &ParkedRequests::default(), &queue, ("apps", &memory));
@@ -282,15 +279,11 @@ mod tests {
     #[tokio::test]
     async fn what_moves_away_is_finished() {
         let room = ParkedRequests::default();
-        let backoff = Backoff {
-            least: RETRY,
-            most: RETRY,
-        };
         let share = Share {
             most: 1,
             room: room.clone(),
         };
-        let queue = Arc::new(Queue::new(backoff, share, Metrics::new().controller("test", 1)));
+        let queue = queue(share);
         let name = ObjectName::new("apps", "a");
         queue.add(name.clone());
         let permit = permit(&queue, &Arc::new(Semaphore::new(1)), &room).await;
@@ -314,14 +307,7 @@ mod tests {
         assert!(!room.is_crowded());
         let all = Arc::clone(&room.0).acquire_many_owned(512).await.unwrap();
         assert!(room.is_crowded());
-        let queue = Arc::new(Queue::new(
-            Backoff {
-                least: RETRY,
-                most: RETRY,
-            },
-            Share::default(),
-            Metrics::new().controller("test", 1),
-        ));
+        let queue = queue(Share::default());
         queue.add(ObjectName::new("a", "a"));
         let workers = Arc::new(Semaphore::new(1));
         let permit = permit(&queue, &workers, &room).await;

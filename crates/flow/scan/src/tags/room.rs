@@ -112,12 +112,8 @@ mod tests {
     use redb::Database;
 
     use super::super::store::{FILE, Scanned, TAGS, TagStore, TagsError};
+    use super::super::stored::of_size;
     use super::*;
-
-    /// A list of about so many bytes, with other tags for each number.
-    fn of_size(bytes: usize, number: usize) -> Vec<String> {
-        (0..bytes / 20).map(|n| format!("{number:09}-{n:09}")).collect()
-    }
 
     fn scan(namespace: &str, name: &str) -> Scanned {
         Scanned::new(namespace, name, "uid", "ghcr.io/o/app")

@@ -405,6 +405,7 @@ fn is_unreadable(error: &redb::DatabaseError) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
+    use super::super::stored::of_size;
     use super::*;
     use bumpwright_budget::Memory;
 
@@ -579,11 +580,6 @@ mod tests {
             store.set(&of("app"), &list(&["2"])).unwrap();
             assert_eq!(*store.tags(&of("app")).unwrap(), ["2"], "damaged at {at}");
         }
-    }
-
-    /// A list of about so many bytes, with other tags for each number.
-    fn of_size(bytes: usize, number: usize) -> Vec<String> {
-        (0..bytes / 20).map(|n| format!("{number:09}-{n:09}")).collect()
     }
 
     #[test]

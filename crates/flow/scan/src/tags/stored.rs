@@ -51,3 +51,9 @@ pub(super) fn of_image<'a>(bytes: &'a [u8], canonical: &str) -> Option<&'a [u8]>
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n').filter(|tag| !tag.is_empty())
 }
+
+/// A list of about so many bytes, with other tags for each number.
+#[cfg(test)]
+pub(super) fn of_size(bytes: usize, number: usize) -> Vec<String> {
+    (0..bytes / 20).map(|n| format!("{number:09}-{n:09}")).collect()
+}
