@@ -56,6 +56,12 @@ impl Memory {
         Self::new(all, all, MEMORY, flag)
     }
 
+    /// Memory of `all` bytes for what is kept of many tenants, each of which gets `each` at most. No flag sets it.
+    #[must_use]
+    pub fn for_objects(all: u64, each: u64) -> Self {
+        Self::new(all, each, MEMORY, "no flag")
+    }
+
     fn new(all: u64, each: u64, what: &'static str, flag: &'static str) -> Self {
         Self(Arc::new(Pool {
             all,

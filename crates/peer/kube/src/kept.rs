@@ -3,20 +3,18 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bumpwright_budget::{Memory, Reservation};
+
 /// The most bytes of the objects of all caches that share this, and of a namespace. An ordinary object takes one or two kilobytes.
-const ALL: usize = 192 << 20;
-const EACH: usize = 64 << 20;
+const ALL: u64 = 192 << 20;
+const EACH: u64 = 64 << 20;
 
 /// Memory for objects. Copies share it.
 #[derive(Clone, Debug)]
-pub struct KeptMemory(Arc<Mutex<Held>>);
-
-#[derive(Debug)]
-struct Held {
-    all: usize,
-    each: usize,
-    total: usize,
-    namespaces: HashMap<String, usize>,
+pub struct KeptMemory {
+    memory: Memory,
+    /// What each namespace has, all objects together: one reservation for each object would take a tenth of them.
+    held: Arc<Mutex<HashMap<String, Reservation>>>,
 }
 
 impl Default for KeptMemory {
@@ -27,42 +25,36 @@ impl Default for KeptMemory {
 
 impl KeptMemory {
     /// So many bytes for all objects, and for those of a namespace.
-    pub(super) fn of(all: usize, each: usize) -> Self {
-        Self(Arc::new(Mutex::new(Held {
-            all,
-            each,
-            total: 0,
-            namespaces: HashMap::new(),
-        })))
+    pub(super) fn of(all: u64, each: u64) -> Self {
+        Self {
+            memory: Memory::for_objects(all, each),
+            held: Arc::default(),
+        }
     }
 
     /// Takes bytes; false, and nothing is taken, where there are not so many left.
     pub(super) fn take(&self, namespace: &str, bytes: usize) -> bool {
         let mut held = self.lock();
-        let own = held.namespaces.get(namespace).copied().unwrap_or_default();
-        if own + bytes > held.each || held.total + bytes > held.all {
-            return false;
-        }
-        held.total += bytes;
-        match held.namespaces.get_mut(namespace) {
-            Some(own) => *own += bytes,
-            None => drop(held.namespaces.insert(namespace.to_owned(), bytes)),
-        }
-        true
-    }
-
-    pub(super) fn release(&self, namespace: &str, bytes: usize) {
-        let mut held = self.lock();
-        held.total = held.total.saturating_sub(bytes);
-        if let Some(own) = held.namespaces.get_mut(namespace) {
-            *own = own.saturating_sub(bytes);
-            if *own == 0 {
-                held.namespaces.remove(namespace);
+        match held.get_mut(namespace) {
+            Some(own) => own.grow(bytes as u64).is_ok(),
+            None => {
+                let own = self.memory.of(namespace).reserve(bytes as u64);
+                own.map(|own| held.insert(namespace.to_owned(), own)).is_ok()
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn release(&self, namespace: &str, bytes: usize) {
+        let mut held = self.lock();
+        if let Some(own) = held.get_mut(namespace) {
+            own.shrink(bytes as u64);
+            if own.bytes() == 0 {
+                held.remove(namespace);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Reservation>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
