@@ -1,5 +1,5 @@
-//! Lists and maps in answers of servers, of which no more is kept than their reader can use: an entry of three bytes may take fifty times
-//! that in memory.
+//! Lists and maps of others, of which no more is kept than their reader can use: an entry of three bytes may take fifty times that in memory,
+//! and objects of tenants may have a hundred thousand of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,13 +7,37 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A list of which the first `MOST` entries are kept. To tell that there are more, allow one more than that.
+/// A list of which the first `MOST` entries are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Few<T, const MOST: usize>(pub Vec<T>);
+pub struct Few<T, const MOST: usize> {
+    /// The first entries.
+    pub few: Vec<T>,
+    /// Number of entries that are left out.
+    pub left_out: usize,
+}
 
 impl<T, const MOST: usize> Default for Few<T, MOST> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self {
+            few: Vec::new(),
+            left_out: 0,
+        }
+    }
+}
+
+impl<T, const MOST: usize> Few<T, MOST> {
+    /// Number of all entries.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.few.len() + self.left_out
+    }
+}
+
+impl<T, const MOST: usize> std::ops::Deref for Few<T, MOST> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.few
     }
 }
 
@@ -29,14 +53,18 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Few<T, MO
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-                let mut kept = Vec::new();
-                while kept.len() < MOST
-                    && let Some(item) = items.next_element()?
-                {
-                    kept.push(item);
+                let mut list = Few::default();
+                while list.few.len() < MOST {
+                    match items.next_element()? {
+                        Some(item) => list.few.push(item),
+                        None => return Ok(list),
+                    }
                 }
-                while items.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Few(kept))
+                while items.next_element::<IgnoredAny>()?.is_some() {
+                    list.left_out += 1;
+                }
+                list.few.shrink_to_fit();
+                Ok(list)
             }
         }
 
@@ -83,10 +111,12 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_bound_is_read_and_not_kept() {
-        let read = |text: &str| serde_json::from_str::<Few<u8, 3>>(text).map(|few| few.0);
+        let read = |text: &str| serde_json::from_str::<Few<u8, 3>>(text).map(|list| list.few);
         assert_eq!(read("[]").unwrap(), [0; 0]);
         assert_eq!(read("[1,2,3]").unwrap(), [1, 2, 3]);
         assert_eq!(read(r#"[1,2,3,"x",[{}]]"#).unwrap(), [1, 2, 3]);
+        let list: Few<u8, 3> = serde_json::from_str("[1,2,3,4,5]").unwrap();
+        assert_eq!((list.left_out, list.count()), (2, 5));
         assert!(read("[1,2,3,4").is_err(), "it has to be whole");
         assert!(read(r#"[1,"x"]"#).is_err());
     }

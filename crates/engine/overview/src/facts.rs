@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bumpwright_api::{Condition, HealthExpressions, ObjectName};
+use bumpwright_budget::Few;
 use serde::{Deserialize, Serialize};
 
-use super::capped::Capped;
 use super::readiness::seconds;
 
 /// Conditions of an object: a controller writes a handful.
-pub type Conditions = Capped<Condition, 50>;
+pub type Conditions = Few<Condition, 50>;
 
 /// An object with its spec and status.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -200,7 +200,7 @@ pub struct ScanResult {
     /// When.
     pub scan_time: String,
     /// Some of the tags, the highest in alphabetical order first.
-    pub latest_tags: Capped<String, 50>,
+    pub latest_tags: Few<String, 50>,
 }
 
 /// The spec of an ImageUpdateAutomation.
@@ -301,7 +301,7 @@ pub struct KustomizationSpec {
     /// The path in it.
     pub path: String,
     /// What must be ready before.
-    pub depends_on: Capped<Reference, 100>,
+    pub depends_on: Few<Reference, 100>,
     /// Whether it is suspended.
     pub suspend: bool,
     /// Whether it deletes what is not built any more.
@@ -327,7 +327,7 @@ pub struct KustomizationStatus {
     /// Its objects.
     pub inventory: Inventory,
     /// Its last reconciliations, the latest first.
-    pub history: Capped<HistoryEntry, 20>,
+    pub history: Few<HistoryEntry, 20>,
     /// Conditions.
     pub conditions: Conditions,
     /// Observed generation.
@@ -339,7 +339,7 @@ pub struct KustomizationStatus {
 #[serde(default)]
 pub struct Inventory {
     /// The objects.
-    pub entries: Capped<InventoryEntry, 20_000>,
+    pub entries: Few<InventoryEntry, 20_000>,
 }
 
 /// An entry of an inventory.

@@ -15,7 +15,6 @@
 
 mod attention;
 mod automations;
-mod capped;
 mod causes;
 mod changes;
 mod controllers;

@@ -9,7 +9,6 @@ use ureq::http::Method;
 use super::manifest::{Descriptor, Manifest, by_digest, check, is_checkable, of_image, read, sha256};
 use super::session::{Query, Session};
 use super::{RegistryError, digest};
-use bumpwright_budget::Few;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_http::Answer;
 
@@ -70,7 +69,7 @@ fn age(session: &mut Session<'_>, answer: &Answer) -> Result<Option<Time>, Regis
     let mut manifest = read(session, answer)?;
     let mut annotated = None;
     for _ in 0..DEPTH {
-        let Some(Few(images)) = &manifest.manifests else { break };
+        let Some(images) = &manifest.manifests else { break };
         annotated = annotation(&manifest).or(annotated);
         let Some(image) = chosen(images) else {
             return Ok(annotated);

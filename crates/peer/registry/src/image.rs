@@ -65,7 +65,7 @@ pub(super) fn of(session: &mut Session<'_>) -> Result<Image, RegistryError> {
         let child = manifest
             .manifests
             .iter()
-            .flat_map(|list| &list.0)
+            .flat_map(|list| &list.few)
             .find(|child| is_ours(child));
         let Some(child) = child.cloned() else {
             let name = session.image.name();
@@ -107,7 +107,7 @@ fn made(manifest: Manifest) -> Result<Image, RegistryError> {
             size: descriptor.size,
         })
     };
-    let layers = manifest.layers.unwrap_or_default().0.into_iter().map(layer);
+    let layers = manifest.layers.unwrap_or_default().few.into_iter().map(layer);
     Ok(Image {
         annotations: manifest.annotations.unwrap_or_default().0,
         layers: layers.collect::<Result<_, RegistryError>>()?,

@@ -24,8 +24,8 @@ const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v1+json,\
 /// The most layers of a manifest, images of an index, and annotations: more than any registry has, and little memory.
 pub(super) const MOST: usize = 16_384;
 
-/// The descriptors of a manifest, and one too many.
-pub(super) type Descriptors = Few<Descriptor, { MOST + 1 }>;
+/// The descriptors of a manifest.
+pub(super) type Descriptors = Few<Descriptor, MOST>;
 
 /// A manifest or an index.
 #[derive(Debug, Default, Deserialize)]
@@ -111,7 +111,7 @@ pub(super) fn read(session: &Session<'_>, answer: &Answer) -> Result<Manifest, R
 /// In words, also when it has too many parts.
 pub(super) fn parsed(bytes: &[u8]) -> Result<Manifest, String> {
     let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.0.len() > MOST);
+    let too_many = |list: &Option<Descriptors>| list.as_ref().is_some_and(|list| list.left_out > 0);
     match too_many(&manifest.layers) || too_many(&manifest.manifests) {
         true => Err(format!("it has more than {MOST} parts")),
         false => Ok(manifest),

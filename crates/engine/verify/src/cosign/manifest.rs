@@ -44,8 +44,7 @@ pub struct Notes {
     pub timestamp: Option<String>,
 }
 
-/// As many as may be, and one too many.
-type Descriptors = Few<Descriptor, { MAX_LAYERS + 1 }>;
+type Descriptors = Few<Descriptor, MAX_LAYERS>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -115,9 +114,9 @@ pub fn referrers_tag(digest: &str) -> Option<String> {
 /// # Errors
 /// When it is not a manifest, or has more than [`MAX_LAYERS`] layers.
 pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
-    let layers = read::<Manifest>(manifest)?.layers.unwrap_or_default().0;
-    bounded(layers.len())?;
-    Ok(layers.into_iter().map(Layer::from).collect())
+    let layers = read::<Manifest>(manifest)?.layers.unwrap_or_default();
+    bounded(layers.count())?;
+    Ok(layers.few.into_iter().map(Layer::from).collect())
 }
 
 /// The digests of an image's referrers (from the index of the referrers API or of [`referrers_tag`]). A referrer is the
@@ -126,16 +125,16 @@ pub fn signature_layers(manifest: &[u8]) -> Result<Vec<Layer>, CosignError> {
 /// # Errors
 /// When it is not an index, or has more than [`MAX_LAYERS`] entries.
 pub fn referrers(index: &[u8]) -> Result<Vec<String>, CosignError> {
-    let manifests = read::<Index>(index)?.manifests.unwrap_or_default().0;
-    bounded(manifests.len())?;
-    Ok(manifests.into_iter().map(|manifest| manifest.digest).collect())
+    let manifests = read::<Index>(index)?.manifests.unwrap_or_default();
+    bounded(manifests.count())?;
+    Ok(manifests.few.into_iter().map(|manifest| manifest.digest).collect())
 }
 
 /// The only layer of a manifest, if it is a bundle of sigstore. `None` for other referrers.
 #[must_use]
 pub fn bundle_layer(manifest: &[u8]) -> Option<Layer> {
     let manifest: Manifest = read(manifest).ok()?;
-    let mut layers = manifest.layers?.0.into_iter();
+    let mut layers = manifest.layers?.few.into_iter();
     let layer = layers.next().filter(|layer| layer.media_type.starts_with(BUNDLE))?;
     layers.next().is_none().then(|| layer.into())
 }

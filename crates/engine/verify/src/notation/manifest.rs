@@ -55,7 +55,7 @@ pub fn signatures(index: &[u8]) -> Vec<String> {
     let entries = index
         .and_then(|index| index.manifests)
         .unwrap_or_default()
-        .0
+        .few
         .into_iter();
     let may_be = |entry: &Descriptor| entry.artifact_type.is_empty() || entry.artifact_type == ARTIFACT_TYPE;
     entries.filter(may_be).map(|entry| entry.digest).collect()
@@ -66,7 +66,7 @@ pub fn signatures(index: &[u8]) -> Vec<String> {
 pub fn envelope_layer(manifest: &[u8]) -> Option<EnvelopeLayer> {
     let manifest: Manifest = serde_json::from_slice(manifest).ok()?;
     let by_config = manifest.config.is_some_and(|config| config.media_type == ARTIFACT_TYPE);
-    let mut layers = manifest.layers?.0.into_iter();
+    let mut layers = manifest.layers?.few.into_iter();
     let layer = layers
         .next()
         .filter(|_| by_config || manifest.artifact_type == ARTIFACT_TYPE)?;

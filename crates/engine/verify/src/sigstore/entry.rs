@@ -69,7 +69,7 @@ impl Entry {
         let checkpoint = proof.checkpoint.as_ref().ok_or(SigstoreError::NoProof)?;
         let tree = Tree::read(&checkpoint.envelope, log).ok_or(SigstoreError::Checkpoint)?;
         let index = u64::try_from(proof.log_index.0).map_err(|_| SigstoreError::Proof)?;
-        let path: Vec<Vec<u8>> = proof.hashes.0.iter().map(|hash| hash.0.clone()).collect();
+        let path: Vec<Vec<u8>> = proof.hashes.iter().map(|hash| hash.0.clone()).collect();
         match tree.has(&self.canonicalized_body.0, index, &path) {
             true => Ok(()),
             false => Err(SigstoreError::Proof),

@@ -84,15 +84,15 @@ pub(super) fn bundle(
         .unwrap_or_default();
     let certificate = material
         .certificate
-        .or(chain.0.into_iter().next())
+        .or(chain.few.into_iter().next())
         .ok_or(SigstoreError::NoCertificate)?;
     let envelope = json.dsse_envelope.and_then(Envelope::open).flatten();
     let envelope = envelope.ok_or(SigstoreError::Bundle)?;
     let timestamps = material.timestamp_verification_data.map(|data| data.rfc3161_timestamps);
-    let timestamps = timestamps.unwrap_or_default().0.into_iter();
+    let timestamps = timestamps.unwrap_or_default().few.into_iter();
     let candidate = Candidate {
         certificate: Certificate::read(&certificate.raw_bytes.0).ok_or(SigstoreError::Certificate)?,
-        entries: material.tlog_entries.0,
+        entries: material.tlog_entries.few,
         timestamps: timestamps.map(|timestamp| timestamp.signed_timestamp.0).collect(),
         wanted: evidence,
         hash: None,
