@@ -8,31 +8,24 @@ use super::installed::at;
 use bumpwright_api::ObjectName;
 use bumpwright_gostd::{RFC_3339, Time};
 use bumpwright_kube::{Cluster, ClusterError, LEASE, Resource};
+use bumpwright_overview::Leadership;
 
-/// The holder of a lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Holder {
-    /// The lease is there, and nobody holds it.
-    Nobody,
-    /// This one has not renewed it in time, since then (in seconds since 1970-01-01 UTC).
-    Expired(String, i64),
-    /// This one.
-    Active(String),
-}
-
-/// The holder of a lease; none where there is no such lease.
+/// Who holds a lease; none where there is no such lease.
 ///
 /// # Errors
 /// The lease cannot be read.
-pub(super) async fn holder(cluster: &Cluster, name: &ObjectName) -> Result<Option<Holder>, ClusterError> {
+pub(super) async fn holder(cluster: &Cluster, name: &ObjectName) -> Result<Option<Leadership>, ClusterError> {
     let lease = match cluster.fetch(&Resource::of(&LEASE, true), name).await {
         Err(error) if error.is_not_found() => return Ok(None),
         lease => lease?,
     };
     Ok(Some(match (at(&lease, "/spec/holderIdentity"), expired(&lease)) {
-        ("", _) => Holder::Nobody,
-        (holder, Some(renewed)) => Holder::Expired(holder.to_owned(), renewed),
-        (holder, None) => Holder::Active(holder.to_owned()),
+        ("", _) => Leadership::Free,
+        (holder, Some(renewed)) => Leadership::Expired {
+            holder: holder.to_owned(),
+            renewed,
+        },
+        (holder, None) => Leadership::Held(holder.to_owned()),
     }))
 }
 

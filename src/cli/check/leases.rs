@@ -2,9 +2,10 @@
 
 use super::findings::Findings;
 use crate::cli::install::components::Components;
-use crate::cli::leases::{Holder, holder};
+use crate::cli::leases::holder;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, lease_name};
+use bumpwright_overview::Leadership;
 
 /// What the identity of processes with `--shards` begins with.
 const GROUP: &str = "bumpwright-shards-";
@@ -14,8 +15,8 @@ pub(super) async fn before(cluster: &Cluster, namespace: &str, components: Compo
     for controller in components.controllers() {
         let lease = lease_name(controller, None);
         match holder(cluster, &ObjectName::new(namespace, lease.as_str())).await {
-            Ok(None | Some(Holder::Nobody | Holder::Expired(..))) => {}
-            Ok(Some(Holder::Active(holder))) => {
+            Ok(None | Some(Leadership::Free | Leadership::Expired { .. })) => {}
+            Ok(Some(Leadership::Held(holder))) => {
                 findings.warn("leases", format!("the lease {lease} is held by {holder}"))
             }
             Err(error) => findings.unknown("leases", format!("cannot read the lease {lease}: {error}")),
@@ -34,20 +35,20 @@ pub(super) async fn after(
     for controller in components.controllers() {
         let lease = lease_name(controller, None);
         match holder(cluster, &ObjectName::new(namespace, lease.as_str())).await {
-            Ok(None | Some(Holder::Nobody)) => findings.fail(
+            Ok(None | Some(Leadership::Free)) => findings.fail(
                 "leases",
                 format!("the lease {lease} has no holder: the kinds of {controller} are not reconciled"),
             ),
-            Ok(Some(Holder::Expired(holder, _))) => findings.fail(
+            Ok(Some(Leadership::Expired { holder, .. })) => findings.fail(
                 "leases",
                 format!(
                     "{holder} holds the lease {lease} and has not renewed it in time: the kinds of {controller} are not reconciled"
                 ),
             ),
-            Ok(Some(Holder::Active(holder))) if holder.starts_with(GROUP) => {
+            Ok(Some(Leadership::Held(holder))) if holder.starts_with(GROUP) => {
                 findings.ok("leases", format!("processes with --shards hold the lease {lease} together"));
             }
-            Ok(Some(Holder::Active(holder))) => {
+            Ok(Some(Leadership::Held(holder))) => {
                 let pod = holder.split('_').next().unwrap_or_default();
                 match pods.iter().any(|one| one == pod) {
                     true => findings.ok("leases", format!("{pod} holds the lease {lease}")),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::future::join_all;
 
-use crate::cli::leases::{Holder, holder};
+use crate::cli::leases::holder;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, lease_name};
 use bumpwright_overview::{Controller, Id, Leadership};
@@ -28,19 +28,12 @@ pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>) -> (Vec<Con
         .flat_map(|namespace| CONTROLLERS.iter().map(move |one| (namespace, one)));
     let read = all.map(|(namespace, (name, kinds))| async move {
         let lease = ObjectName::new(namespace, lease_name(name, None));
-        let holder = holder(cluster, &lease).await?;
-        Ok::<_, ClusterError>(holder.map(|holder| Controller {
+        let leadership = holder(cluster, &lease).await?;
+        Ok::<_, ClusterError>(leadership.map(|leadership| Controller {
             name: (*name).to_owned(),
             lease: Id::new("Lease", lease),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
-            leadership: match holder {
-                Holder::Active(holder) => Leadership::Held(holder),
-                Holder::Expired(holder, renewed) => Leadership::Expired {
-                    holder,
-                    renewed: Some(renewed),
-                },
-                Holder::Nobody => Leadership::Free,
-            },
+            leadership,
         }))
     });
     let (mut found, mut unread) = (Vec::new(), None);

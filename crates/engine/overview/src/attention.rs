@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::automations::Automation;
-use super::causes::missing_secret;
+use super::causes::{missing_secret, reached};
 use super::facts::KustomizationFacts;
 use super::readiness::{Readiness, State};
 use super::world::{AUTOMATION, EXTERNAL_ARTIFACT, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
@@ -94,7 +94,7 @@ impl World {
         found.extend(circles.iter().filter_map(|circle| of_circle(circle, &all, &waiting)));
         let mut found = one_for_each_secret(found);
         found.extend(self.untouched(&all));
-        found.extend(self.unattended());
+        found.extend(self.unattended(&all));
         found.extend(rollouts(automations));
         found.sort_by(|a, b| {
             let key = |one: &Attention| {
@@ -110,7 +110,7 @@ impl World {
     }
 
     /// What is to be said of an object that is no consequence of others; `held_up` are not ready because of it.
-    fn of_object(&self, id: &Id, readiness: &Readiness, waiting: &Waiting, held_up: BTreeSet<Id>) -> Option<Attention> {
+    fn of_object(&self, id: &Id, readiness: &Readiness, waiting: &Waiting, held_up: Vec<Id>) -> Option<Attention> {
         let severity = self.severity(readiness, !held_up.is_empty())?;
         Some(Attention {
             id: id.clone(),
@@ -131,7 +131,7 @@ impl World {
             },
             blocks: match severity {
                 Severity::Broken | Severity::Stuck => blocked(id, waiting),
-                Severity::InProgress | Severity::Paused | Severity::Notice => held_up.into_iter().collect(),
+                Severity::InProgress | Severity::Paused | Severity::Notice => held_up,
             },
             also: Vec::new(),
         })
@@ -165,12 +165,12 @@ impl World {
     fn untouched(&self, all: &BTreeMap<Id, Readiness>) -> Vec<Attention> {
         let mut found: BTreeMap<&str, Vec<(&Id, i64)>> = BTreeMap::new();
         for (id, readiness) in all {
-            let is_silent = readiness.state == State::Unknown && !readiness.suspended;
             // Those that nobody has to look at say nothing either.
-            let is_looked_at = id.kind != EXTERNAL_ARTIFACT && !self.is_unattended(&id.kind);
-            if let Some(created) = readiness.created.filter(|created| self.now - created > SILENCE)
-                && is_silent
-                && is_looked_at
+            if readiness.state == State::Unknown
+                && !readiness.suspended
+                && let Some(created) = readiness.created.filter(|created| self.now - created > SILENCE)
+                && id.kind != EXTERNAL_ARTIFACT
+                && !self.is_unattended(&id.kind)
             {
                 found.entry(&id.kind).or_default().push((id, created));
             }
@@ -219,16 +219,8 @@ impl World {
 
 /// The objects that wait for one, directly or not.
 fn blocked(id: &Id, waiting: &Waiting) -> Vec<Id> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![id];
-    while let Some(next) = open.pop() {
-        for one in waiting.get(next).into_iter().flatten() {
-            if **one != *id && found.insert(Id::clone(one)) {
-                open.push(one);
-            }
-        }
-    }
-    found.into_iter().collect()
+    let all = reached(id, |one| waiting.get(one).into_iter().flatten().map(|one| &**one));
+    all.into_iter().filter(|one| *one != id).cloned().collect()
 }
 
 /// A circle of objects that wait for each other.

@@ -9,68 +9,86 @@ use super::world::{AUTOMATION, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
     because: BTreeMap<Id, Vec<Id>>,
+    /// The same the other way round: the objects that wait for each object.
+    waiting: BTreeMap<Id, Vec<Id>>,
+}
+
+/// All that a way leads to from an object; itself only where one leads back.
+pub(crate) fn reached<'g, I: Iterator<Item = &'g Id>>(from: &Id, next: impl Fn(&Id) -> I) -> BTreeSet<&'g Id> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&'g Id> = next(from).collect();
+    while let Some(one) = open.pop() {
+        if found.insert(one) {
+            open.extend(next(one));
+        }
+    }
+    found
 }
 
 impl Causes {
+    fn new(because: BTreeMap<Id, Vec<Id>>) -> Self {
+        let mut waiting = BTreeMap::<Id, Vec<Id>>::new();
+        for (id, causes) in &because {
+            for cause in causes {
+                waiting.entry(cause.clone()).or_default().push(id.clone());
+            }
+        }
+        Self { because, waiting }
+    }
+
     /// Whether it waits for something that is told: each way from it ends at an object that waits for nothing, or in a circle.
     pub(crate) fn is_consequence(&self, id: &Id) -> bool {
         self.because.contains_key(id)
     }
 
-    /// The objects that wait for each object, directly.
-    fn waiting(&self) -> BTreeMap<&Id, Vec<&Id>> {
-        let mut waiting = BTreeMap::<&Id, Vec<&Id>>::new();
-        for (id, causes) in &self.because {
-            causes
-                .iter()
-                .for_each(|cause| waiting.entry(cause).or_default().push(id));
-        }
-        waiting
-    }
-
     /// The objects that are not ready because of this one, directly or not.
-    pub(crate) fn consequences(&self, id: &Id) -> BTreeSet<Id> {
-        let waiting = self.waiting();
-        let mut found = BTreeSet::new();
-        let mut open = vec![id];
-        while let Some(next) = open.pop() {
-            for one in waiting.get(next).into_iter().flatten() {
-                if *one != id && found.insert((*one).clone()) {
-                    open.push(one);
-                }
-            }
-        }
-        found
+    pub(crate) fn consequences(&self, id: &Id) -> Vec<Id> {
+        let waiting = reached(id, |one| self.waiting.get(one).into_iter().flatten());
+        waiting.into_iter().filter(|one| *one != id).cloned().collect()
     }
 
     /// Circles of objects that wait for each other: of each set of objects that lead to each other one, which begins at the first of them.
     pub(crate) fn circles(&self) -> Vec<Vec<Id>> {
         let mut known: BTreeSet<&Id> = BTreeSet::new();
         let mut circles = Vec::new();
-        for id in self.because.keys() {
+        for id in self.endless() {
             if !known.contains(id)
                 && let Some(circle) = self.circle(id)
             {
-                let of_circle = self
-                    .reached(id)
-                    .into_iter()
-                    .filter(|other| self.reached(other).contains(id));
-                known.extend(of_circle);
+                let to = reached(id, |one| self.because.get(one).into_iter().flatten());
+                let from = reached(id, |one| self.waiting.get(one).into_iter().flatten());
+                known.extend(to.intersection(&from));
                 circles.push(circle);
             }
         }
         circles
     }
 
-    fn reached<'c>(&'c self, from: &Id) -> BTreeSet<&'c Id> {
-        let mut found = BTreeSet::new();
-        let mut open: Vec<&Id> = self.because.get(from).into_iter().flatten().collect();
-        while let Some(next) = open.pop() {
-            if found.insert(next) {
-                open.extend(self.because.get(next).into_iter().flatten());
+    /// The objects from which a way leads into a circle: what is left when those go that wait for nothing, again and again. Long chains, which
+    /// are usual, are left in one walk.
+    fn endless(&self) -> Vec<&Id> {
+        let unready = |id: &&Id| self.because.contains_key(*id);
+        let causes = self.because.iter();
+        let mut left: BTreeMap<&Id, usize> = causes
+            .map(|(id, of_it)| (id, of_it.iter().filter(unready).count()))
+            .collect();
+        let mut free: Vec<&Id> = left
+            .iter()
+            .filter(|(_, count)| **count == 0)
+            .map(|(id, _)| *id)
+            .collect();
+        while let Some(id) = free.pop() {
+            left.remove(id);
+            for one in self.waiting.get(id).into_iter().flatten() {
+                if let Some(count) = left.get_mut(one) {
+                    *count = count.saturating_sub(1);
+                    if *count == 0 {
+                        free.push(one);
+                    }
+                }
             }
         }
-        found
+        left.into_keys().collect()
     }
 
     /// The shortest way from an object back to itself.
@@ -103,15 +121,15 @@ impl World {
     /// What the objects that are not ready wait for.
     pub(crate) fn causes(&self, all: &BTreeMap<Id, Readiness>) -> Causes {
         let is_unready = |id: &Id| all.get(id).is_some_and(|one| one.state != State::Ready);
-        let mut causes = Causes::default();
+        let mut because = BTreeMap::new();
         for (id, readiness) in all.iter().filter(|(_, readiness)| readiness.state.is_broken()) {
             let mut of_it = self.waits_for(id, readiness);
             of_it.retain(|other| is_unready(other) && is_cause(&readiness.reason, other, all));
             if !of_it.is_empty() {
-                causes.because.insert(id.clone(), of_it);
+                because.insert(id.clone(), of_it);
             }
         }
-        causes
+        Causes::new(because)
     }
 
     /// What an object says to wait for.
@@ -175,9 +193,7 @@ mod tests {
     fn causes(edges: &[(&str, &[&str])]) -> Causes {
         let id = |name: &&str| Id::new(KUSTOMIZATION, ObjectName::new("fs", *name));
         let because = edges.iter().map(|(from, to)| (id(from), to.iter().map(id).collect()));
-        Causes {
-            because: because.collect(),
-        }
+        Causes::new(because.collect())
     }
 
     fn told(causes: &Causes) -> Vec<String> {

@@ -1,6 +1,9 @@
 //! The controllers that reconcile the objects, by their leases.
 
+use std::collections::BTreeMap;
+
 use super::attention::{Attention, Severity};
+use super::readiness::Readiness;
 use super::world::{Id, World};
 
 /// A controller, or a process in its place.
@@ -26,7 +29,7 @@ pub enum Leadership {
         /// The last holder.
         holder: String,
         /// When it renewed the lease last, in seconds since 1970-01-01 UTC.
-        renewed: Option<i64>,
+        renewed: i64,
     },
     /// Whoever held it has given it back.
     Free,
@@ -42,21 +45,23 @@ impl World {
     }
 
     /// Controllers that do not run though there are objects for them.
-    pub(crate) fn unattended(&self) -> Vec<Attention> {
+    pub(crate) fn unattended(&self, all: &BTreeMap<Id, Readiness>) -> Vec<Attention> {
         let idle = self.controllers.iter().filter_map(|one| {
             let told = match &one.leadership {
                 Leadership::Held(_) => return None,
                 Leadership::Expired { holder, .. } => format!("{holder} has not renewed its lease in time"),
                 Leadership::Free => "nobody holds its lease".to_owned(),
             };
-            let blocks = self.objects_of(&one.kinds);
+            // Those that are suspended wait for nobody.
+            let waits = |(id, readiness): &(&Id, &Readiness)| one.kinds.contains(&id.kind) && !readiness.suspended;
+            let blocks: Vec<Id> = all.iter().filter(waits).map(|(id, _)| id.clone()).collect();
             (!blocks.is_empty()).then(|| Attention {
                 id: one.lease.clone(),
                 severity: Severity::Broken,
                 reason: "NoController".to_owned(),
                 message: format!("{} does not run: {told}; bumpwright check tells more", one.name),
                 since: match one.leadership {
-                    Leadership::Expired { renewed, .. } => renewed,
+                    Leadership::Expired { renewed, .. } => Some(renewed),
                     _ => None,
                 },
                 blocks,
@@ -64,13 +69,5 @@ impl World {
             })
         });
         idle.collect()
-    }
-
-    /// The objects of some kinds that are not suspended.
-    fn objects_of(&self, kinds: &[String]) -> Vec<Id> {
-        let own = self
-            .all()
-            .filter(|(id, readiness)| kinds.contains(&id.kind) && !readiness.suspended);
-        own.map(|(id, _)| id).collect()
     }
 }

@@ -330,7 +330,7 @@ fn what_no_controller_has_touched_is_told() {
         kinds: vec!["Kustomization".to_owned()],
         leadership: Leadership::Expired {
             holder: "pod-1".to_owned(),
-            renewed: Some(1_767_260_000),
+            renewed: 1_767_260_000,
         },
     }];
     let one = world.attention().remove(0);
