@@ -17,11 +17,16 @@ impl Fleet {
         self.bench.write("a.yaml", text);
     }
 
-    /// The run, which must succeed, with the status of its only push.
-    fn proposed(&self) -> (Value, String) {
+    /// A run over the manifests alone: whom the password is for is said beside it.
+    fn run<T>(&self, run: impl FnOnce(&[&str]) -> T) -> T {
         let login = ["--username", "bot", "--password-file", "password"];
         let flags = ["update", "-f", "p.yaml", "-f", "a.yaml", "--offline"];
-        let (code, mut document) = self.bench.json(&[&flags[..], &login].concat());
+        run(&[&flags[..], &login, &["--git-server", &self.hosted.url()]].concat())
+    }
+
+    /// The run, which must succeed, with the status of its only push.
+    fn proposed(&self) -> (Value, String) {
+        let (code, mut document) = self.run(|flags| self.bench.json(flags));
         let run = document["runs"][0].take();
         assert_eq!((code, run["pushes"].as_array().map(Vec::len)), (0, Some(1)), "{run:#}");
         let status = run["pushes"][0]["status"].as_str().unwrap().to_owned();
@@ -30,9 +35,7 @@ impl Fleet {
 
     /// What people are told beside the result.
     fn notes(&self) -> String {
-        let login = ["--username", "bot", "--password-file", "password"];
-        let flags = ["update", "-f", "p.yaml", "-f", "a.yaml", "--offline"];
-        let told = self.bench.ok(&[&flags[..], &login].concat());
+        let told = self.run(|flags| self.bench.ok(flags));
         let notes = told.out.lines().filter(|line| line.starts_with("note: "));
         notes.collect::<Vec<_>>().join("\n")
     }
