@@ -606,7 +606,7 @@ impl Played {
             applied: self.applied.clone(),
             is_current: true,
             suspended: false,
-            was_ready: !is_broken,
+            succeeded: !is_broken,
         };
         let seen = Seen {
             now: self.now,

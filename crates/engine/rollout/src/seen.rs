@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::step::FAILURES;
+
 /// The state of a Kustomization, Flux's or ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KustomizationState {
@@ -19,8 +21,21 @@ pub struct KustomizationState {
     pub is_current: bool,
     /// Whether it is suspended.
     pub suspended: bool,
-    /// Whether the last reconciliation that came to an end did well; that may be an earlier one than `ready` is of.
-    pub was_ready: bool,
+    /// Whether the newest build in its history was applied and became healthy; without a history, whether what was attempted is applied.
+    pub succeeded: bool,
+}
+
+impl KustomizationState {
+    /// Whether it did well with what is applied. In the middle of a reconciliation the one before counts, and so where the cause of a
+    /// failure is no object: an artifact that cannot be fetched for a moment, a dependency that is not ready.
+    #[must_use]
+    pub fn was_ready(&self) -> bool {
+        match self.ready {
+            Some(true) => true,
+            Some(false) if FAILURES.contains(&self.reason.as_str()) => false,
+            _ => self.succeeded && !self.applied.is_empty(),
+        }
+    }
 }
 
 /// What a look at the cluster and at Git shows.

@@ -79,7 +79,7 @@ pub struct Step {
 }
 
 /// Reasons of a Ready condition that tell of a failed build, apply or health check, in the words of kustomize-controller.
-const FAILURES: [&str; 6] = [
+pub(crate) const FAILURES: [&str; 6] = [
     "BuildFailed",
     "ReconciliationFailed",
     "PruneFailed",

@@ -44,7 +44,7 @@ fn state(ready: Option<bool>, attempted: &str, applied: &str) -> KustomizationSt
         applied: applied.to_owned(),
         is_current: true,
         suspended: false,
-        was_ready: ready == Some(true),
+        succeeded: ready == Some(true),
     }
 }
 
@@ -186,6 +186,31 @@ fn what_failed_before_is_not_blamed_on_the_images() {
     record.step(&seen(1100, "c", "c", &failing), &git, LIMITS);
     let due = record.step(&seen(1700, "c", "c", &failing), &git, LIMITS);
     assert_eq!(due.failures[0].not_ours.as_deref(), Some("it was not ready before"));
+}
+
+/// An artifact that cannot be fetched for a moment says nothing about what is applied.
+#[test]
+fn what_is_applied_was_ready_unless_its_objects_failed() {
+    for (ready, reason, succeeded, applied, expected) in [
+        (Some(true), "ReconciliationSucceeded", true, "b", true),
+        (Some(false), "ArtifactFailed", true, "b", true),
+        (Some(false), "DependencyNotReady", true, "b", true),
+        (Some(false), "ArtifactFailed", false, "b", false),
+        (Some(false), "ArtifactFailed", true, "", false),
+        (Some(false), "HealthCheckFailed", true, "b", false),
+        (Some(false), "BuildFailed", true, "b", false),
+        (None, "Progressing", true, "b", true),
+        (None, "Progressing", false, "b", false),
+    ] {
+        let state = KustomizationState {
+            ready,
+            reason: reason.to_owned(),
+            succeeded,
+            applied: applied.to_owned(),
+            ..KustomizationState::default()
+        };
+        assert_eq!(state.was_ready(), expected, "{state:?}");
+    }
 }
 
 #[test]

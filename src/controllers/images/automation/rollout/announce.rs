@@ -130,7 +130,7 @@ fn followers(
         let Some(state) = all.get(name).filter(|_| is_followed) else {
             continue;
         };
-        let good = match state.was_ready {
+        let good = match state.was_ready() {
             true => state.applied.clone(),
             false => String::new(),
         };

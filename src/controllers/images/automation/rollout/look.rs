@@ -90,8 +90,10 @@ fn state(object: &Object) -> KustomizationState {
             .get("suspend")
             .and_then(Value::as_bool)
             .unwrap_or_default(),
-        // In the middle of a reconciliation it is not known, but the one before is.
-        was_ready: ready.unwrap_or(latest == Some("ReconciliationSucceeded")),
+        succeeded: match latest {
+            Some(latest) => latest == "ReconciliationSucceeded",
+            None => status.get("lastAppliedRevision") == status.get("lastAttemptedRevision"),
+        },
     }
 }
 
