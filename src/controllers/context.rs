@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use tokio::sync::SetOnce;
+
 use super::configs::Configs;
 use super::images::fields::FieldBook;
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
+use super::sources::server as artifact_server;
 use super::watching::Caches;
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;
@@ -28,6 +31,8 @@ pub(crate) struct Context {
     pub(crate) clouds: Clouds,
     /// Other clusters that Kustomizations are applied to.
     pub(crate) remotes: Remotes,
+    /// Set from the time when this process serves sources, which ends with it: by itself, or with the other members of its group.
+    pub(crate) serves_sources: Arc<SetOnce<()>>,
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
 }
@@ -46,6 +51,13 @@ pub(crate) struct Parts {
 }
 
 impl Context {
+    /// This process leads for a controller from now on.
+    pub(crate) fn leads(&self, controller: &str) {
+        if controller == artifact_server::CONTROLLER {
+            let _ = self.serves_sources.set(());
+        }
+    }
+
     /// An object of a watched kind. The API server is asked only for objects that the watch does not have (yet): they may be
     /// outside of its scope.
     ///

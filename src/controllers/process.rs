@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{SetOnce, mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::browser::browser;
@@ -82,7 +82,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let storage = artifact_storage(&settings)?;
     serve(&settings, &metrics, caches.readiness(), &mut background).await?;
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
-    let elected = Arc::new(Notify::new());
+    let elected = Arc::new(SetOnce::new());
     artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
     let shards = settings.shards.map(|_| Arc::new(Shards::new()));
     let services = Arc::new(Services {
@@ -96,7 +96,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         workers: settings.concurrent.max(1),
         jitter: settings.jitter,
     });
-    let parts = parts(settings, &services, caches, tags, storage);
+    let parts = parts((settings, elected), &services, caches, tags, storage);
     let context = &parts.shared;
     webhooks(&parts, &mut background).await?;
     browser(&parts, connect, &services.recorder, &mut background).await?;
@@ -112,7 +112,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     parts.caches.wire(&queued);
     parts.caches.watch(context, &mut background);
     let (end, ended) = watch::channel(End::NotYet);
-    let mut groups = lead_all((context, dealt), controllers, &elected, &ended);
+    let mut groups = lead_all((context, dealt), controllers, &ended);
     warn(&context.settings, &setup);
     setup.info("starting manager");
     let mut stop = std::pin::pin!(stop);
@@ -140,7 +140,13 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
 }
 
 /// Creates the shared parts of the kinds.
-fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore, storage: Option<Storage>) -> Parts {
+fn parts(
+    (settings, serves_sources): (Settings, Arc<SetOnce<()>>),
+    services: &Services,
+    caches: Caches,
+    tags: TagStore,
+    storage: Option<Storage>,
+) -> Parts {
     let (cluster, metrics) = (services.cluster.clone(), services.metrics.clone());
     let token_cache = request_metrics::token_cache(settings.tokens, &metrics);
     let accounts = tokens::accounts(&cluster, settings.default_account.clone());
@@ -169,6 +175,7 @@ fn parts(settings: Settings, services: &Services, caches: Caches, tags: TagStore
             identities: GitIdentities::sharing(token_cache.clone()),
             clouds: Clouds::new(token_cache),
             remotes: Remotes::default(),
+            serves_sources,
             log: services.log.clone(),
             metrics,
             settings,
@@ -268,31 +275,21 @@ fn warn(settings: &Settings, setup: &Log) {
 type Shared = (Arc<Shards>, Vec<DealtKind>);
 
 /// Each controller waits for its lease and works, or all of them as a member of a group; one that ends with a name has lost it.
-/// `elected` is notified when the sources' controller has its lease.
 fn lead_all(
     (context, dealt): (&Arc<Context>, Option<Shared>),
     controllers: Vec<(&'static str, Vec<Workers>)>,
-    elected: &Arc<Notify>,
     ended: &watch::Receiver<End>,
 ) -> JoinSet<Option<String>> {
     let mut groups = JoinSet::new();
     let settings = &context.settings;
     if let Some((dealt, (election, shards))) = dealt.zip(settings.election.clone().zip(settings.shards)) {
         let expected = shards.expected;
-        let (context, elected, ended) = (Arc::clone(context), Arc::clone(elected), ended.clone());
-        groups.spawn(shards::lead(
-            context,
-            dealt,
-            (election, expected),
-            controllers,
-            elected,
-            ended,
-        ));
+        let (context, ended) = (Arc::clone(context), ended.clone());
+        groups.spawn(shards::lead(context, dealt, (election, expected), controllers, ended));
         return groups;
     }
     for (controller, workers) in controllers {
-        let elected = (controller == artifact_server::CONTROLLER).then(|| Arc::clone(elected));
-        groups.spawn(lead(Arc::clone(context), controller, workers, elected, ended.clone()));
+        groups.spawn(lead(Arc::clone(context), controller, workers, ended.clone()));
     }
     groups
 }
@@ -332,12 +329,11 @@ async fn serve(
     Ok(())
 }
 
-/// Runs the workers of a controller while it has its lease, and notifies `elected`; returns the lease's name if it was lost.
+/// Runs the workers of a controller while it has its lease; returns the lease's name if it was lost.
 async fn lead(
     context: Arc<Context>,
     controller: &'static str,
     workers: Vec<Workers>,
-    elected: Option<Arc<Notify>>,
     mut ended: watch::Receiver<End>,
 ) -> Option<String> {
     let election = context.settings.election.as_ref();
@@ -362,9 +358,7 @@ async fn lead(
         queues.push(one.queue);
         (one.start)(&mut running);
     }
-    if let Some(elected) = elected {
-        elected.notify_one();
-    }
+    context.leads(controller);
     // The lease is kept until work in progress is finished.
     let lost = async {
         match &lease {

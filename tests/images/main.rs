@@ -18,6 +18,7 @@ mod leader_election;
 mod memory;
 mod objects;
 mod observe;
+mod on_its_way;
 mod promotion;
 mod reverts;
 mod rollouts;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::member::{Lost, Process};
@@ -11,7 +11,6 @@ use crate::controllers::context::Context;
 use crate::controllers::kinds::Workers;
 use crate::controllers::process::{End, finish};
 use crate::controllers::settings::Election;
-use crate::controllers::sources::server as artifact_server;
 
 /// Runs the workers of all controllers while the process is a member; returns the name of a lease that was lost.
 pub(crate) async fn lead(
@@ -19,7 +18,6 @@ pub(crate) async fn lead(
     dealt: (Arc<Shards>, Vec<DealtKind>),
     settings: (Election, usize),
     controllers: Vec<(&'static str, Vec<Workers>)>,
-    elected: Arc<Notify>,
     ended: watch::Receiver<End>,
 ) -> Option<String> {
     let names: Vec<&'static str> = controllers.iter().map(|(name, _)| *name).collect();
@@ -27,8 +25,7 @@ pub(crate) async fn lead(
     let (mut process, held) = Process::new(&context, (&shards, kinds), (&settings.0, settings.1), &names);
     let mut working = JoinSet::new();
     for ((name, workers), held) in controllers.into_iter().zip(held) {
-        let elected = (name == artifact_server::CONTROLLER).then(|| Arc::clone(&elected));
-        working.spawn(work(workers, held, elected, ended.clone()));
+        working.spawn(work(Arc::clone(&context), (name, workers), held, ended.clone()));
     }
     let mut at_once = ended.clone();
     let lost = tokio::select! {
@@ -45,9 +42,9 @@ pub(crate) async fn lead(
 
 /// Runs the workers of a controller from the time when the group has its lease.
 async fn work(
-    workers: Vec<Workers>,
+    context: Arc<Context>,
+    (controller, workers): (&'static str, Vec<Workers>),
     mut held: watch::Receiver<bool>,
-    elected: Option<Arc<Notify>>,
     mut ended: watch::Receiver<End>,
 ) {
     tokio::select! {
@@ -60,8 +57,6 @@ async fn work(
         queues.push(one.queue);
         (one.start)(&mut running);
     }
-    if let Some(elected) = elected {
-        elected.notify_one();
-    }
+    context.leads(controller);
     finish(&mut ended, &queues, &mut running).await;
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::SetOnce;
 use tokio::task::JoinSet;
 
 use crate::controllers::process::StartError;
@@ -18,7 +18,7 @@ pub(crate) const CONTROLLER: &str = "source-controller";
 /// The pause before another attempt at an address in use.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Serves the storage once `elected` is notified. Without leader election it listens at once.
+/// Serves the storage once `elected` is set. Without leader election it listens at once.
 ///
 /// # Errors
 /// [`StartError::Listen`]
@@ -26,7 +26,7 @@ pub(crate) async fn serve(
     settings: &Settings,
     storage: Option<&Storage>,
     log: &Log,
-    elected: Arc<Notify>,
+    elected: Arc<SetOnce<()>>,
     background: &mut JoinSet<()>,
 ) -> Result<(), StartError> {
     let (Some(artifacts), Some(storage)) = (&settings.artifacts, storage) else {
@@ -41,7 +41,7 @@ pub(crate) async fn serve(
         }
     };
     background.spawn(async move {
-        elected.notified().await;
+        elected.wait().await;
         let mut listener = listener;
         let listener = loop {
             match listener.take() {

@@ -314,7 +314,7 @@ fn the_rights_are_not_more() {
         ("list", "", "namespaces"),
         ("delete", image, "imagepolicies"),
         ("create", image, "imageupdateautomations"),
-        ("patch", "source.toolkit.fluxcd.io", "gitrepositories"),
+        ("delete", "source.toolkit.fluxcd.io", "gitrepositories"),
         ("patch", "source.toolkit.fluxcd.io", "gitrepositories/status"),
         ("get", "kustomize.toolkit.fluxcd.io", "kustomizations"),
         ("impersonate", "", "serviceaccounts"),

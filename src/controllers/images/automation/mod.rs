@@ -5,6 +5,7 @@ mod context;
 mod dereference;
 mod dry_runs;
 mod error;
+mod fetch;
 mod job;
 mod others;
 mod preview;
@@ -35,6 +36,7 @@ use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status, bl
 use bumpwright_update::{Place, Policies, RemoteJob, Run, run_remote};
 use context::AutomationContext;
 use error::Error;
+use fetch::Fetched;
 pub(super) use rollout::RECORD;
 use rollout::{Following, Ran};
 use validate::{Valid, validate};
@@ -151,7 +153,7 @@ impl ImageUpdateAutomations {
         let others = policies.others().cloned();
         let repository = dereference::repository(context, &automation).await?;
         let objects = dereference::objects(context, &automation, &repository).await?;
-        let limit = limit(&repository);
+        let (limit, source) = (limit(&repository), Fetched::of(&repository));
         let verifier = verify::verifier(context, &automation, &annotations).await?;
         let following = self.following(&automation, &repository, &annotations, request).await;
         let (mut job, place) = self.job(&automation, repository, objects, policies).await?;
@@ -162,7 +164,7 @@ impl ImageUpdateAutomations {
         let run = run(job.clone(), place.clone(), limit).await.map_err(Error::Failed)?;
         others::record(context, request, &run, others.as_ref());
         others::observe(&mut observed, &run);
-        self.tell(request, &run, status.message_before());
+        self.tell((request, &source), &run, status.message_before()).await;
         let ran = Ran { run, job, place };
         let looked = rollout::look(context, following, &annotations, request, &ran).await;
         let again = looked.as_ref().and_then(|looked| looked.again);
@@ -179,8 +181,12 @@ impl ImageUpdateAutomations {
         }
     }
 
-    /// Counts a run and its skips, and tells of those that the previous message `before` of Ready does not have.
-    fn tell(&self, request: &ReconcileRequest<'_>, run: &Run, before: &str) {
+    /// Has the source fetch what was pushed. Counts a run and its skips, and tells of those that the previous message `before` of Ready does
+    /// not have.
+    async fn tell(&self, (request, source): (&ReconcileRequest<'_>, &Fetched), run: &Run, before: &str) {
+        if !self.0.serves(&source.name) {
+            fetch::request(&self.0, request, source, run).await;
+        }
         let metrics = &self.0.shared.metrics;
         request_metrics::run(metrics, run);
         skips::count(metrics, request, run);

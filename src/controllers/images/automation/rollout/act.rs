@@ -7,6 +7,7 @@ use super::announce::{Announcer, PutBackAnnouncer};
 use super::aside::aside;
 use super::outcome::Outcome;
 use super::{Following, Ran, hold, look, told};
+use crate::controllers::images::automation::fetch::{self, Fetched};
 use crate::controllers::request_metrics;
 use bumpwright_api::OnFailure;
 use bumpwright_git::ObjectId;
@@ -60,7 +61,7 @@ impl Following {
         let before = handled(record);
         for failure in &step.failures {
             let name = failure.kustomization.as_str();
-            if let Err(delay) = self.one(record, failure, ran).await {
+            if let Err(delay) = self.one(request, record, failure, ran).await {
                 request.log.error(&delay.why, "unable to act upon a failed rollout");
                 let retry = delay.retry(request, record.tries(name));
                 record.delayed(name, &delay.why, retry);
@@ -72,7 +73,13 @@ impl Following {
         }
     }
 
-    async fn one(&self, record: &mut Record, failure: &Failure, ran: &Ran) -> Result<(), Delay> {
+    async fn one(
+        &self,
+        request: &ReconcileRequest<'_>,
+        record: &mut Record,
+        failure: &Failure,
+        ran: &Ran,
+    ) -> Result<(), Delay> {
         let name = failure.kustomization.as_str();
         let wanted = self.follow.on_failure;
         let Some(failing) = record.failing().get(name).map(|failing| (*failing).clone()) else {
@@ -117,7 +124,7 @@ impl Following {
                 return Ok(());
             }
         };
-        let outcome = self.put_back(record, job, (name, &images), ran).await?;
+        let outcome = self.put_back(request, record, job, (name, &images), ran).await?;
         if outcome == Outcome::Nothing && !failing.is_proposed() {
             record.handled(name, Handled::Held, "no field on the branch has these images any more");
             return Ok(());
@@ -247,6 +254,7 @@ impl Following {
     /// Puts fields back. One that is interrupted before the record says so finds nothing left to do the next time, or its proposal.
     async fn put_back(
         &self,
+        request: &ReconcileRequest<'_>,
         record: &mut Record,
         mut job: RemoteJob,
         (kustomization, images): (&str, &BTreeMap<String, String>),
@@ -265,6 +273,7 @@ impl Following {
             *record = announced;
         }
         request_metrics::run(&self.context.shared.metrics, &run);
+        fetch::request(&self.context, request, &Fetched::of(&self.source), &run).await;
         match (&run.error, &run.outside) {
             (Some(error), _) => Err(error.clone().into()),
             (None, Some(closed)) => Err(closed.clone().into()),
