@@ -229,7 +229,7 @@ fn trusted_root(value: &str) -> Result<TrustedRootRef, InvalidAnnotation> {
 fn identities(value: &str) -> Result<Vec<Identity>, InvalidAnnotation> {
     let wrong = || InvalidAnnotation::value("verify-identity", value, IDENTITY);
     let lines = value.lines().map(str::trim).filter(|line| !line.is_empty());
-    let found: Option<Vec<Identity>> = lines.map(identity).collect();
+    let found: Option<Vec<Identity>> = lines.take(MAX_IDENTITIES + 1).map(identity).collect();
     let few = |found: &Vec<Identity>| (1..=MAX_IDENTITIES).contains(&found.len());
     found.filter(few).ok_or_else(wrong)
 }

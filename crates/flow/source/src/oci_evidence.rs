@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::oci_pull::OciRemote;
-use bumpwright_verify::cosign::{self, CosignError, MAX_BLOB, SimpleSignature, Verifier};
+use super::oci_pull::{Kept, OciRemote};
+use bumpwright_verify::cosign::{self, CosignError, MAX_BLOB, MAX_LAYERS, SimpleSignature, Verifier};
 
 /// Verifies the content of a digest: by the bundles of cosign 3 and the signatures of cosign 2 among the referrers, then by those
 /// below the tag for signatures. One that counts is enough.
@@ -25,7 +25,7 @@ pub fn verify_cosign(remote: &OciRemote, digest: &str, verifier: &Verifier) -> R
     }
     referring?;
     match gathering.why.into_inner() {
-        Some(why @ CosignError::Unproven { .. }) => Err(why),
+        Some(why @ (CosignError::Unproven { .. } | CosignError::NoMemory(_))) => Err(why),
         _ => Err(verifier.unsigned(&name)),
     }
 }
@@ -44,30 +44,35 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     /// Whether a signature among the manifests that refer to an image matches.
     fn referring(&self) -> Result<bool, CosignError> {
+        let mut count = 0;
         for page in self.remote.referrers(self.digest) {
-            if self.listed(&page)? {
+            let referrers = match cosign::referrers(&page) {
+                Err(CosignError::Manifest(_)) => continue,
+                referrers => referrers?,
+            };
+            count += referrers.len();
+            if count > MAX_LAYERS {
+                return Err(CosignError::TooMany(count));
+            }
+            if self.listed(&referrers) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Whether a signature that an index lists matches.
-    fn listed(&self, index: &[u8]) -> Result<bool, CosignError> {
-        let referrers = match cosign::referrers(index) {
-            Err(CosignError::Manifest(_)) => return Ok(false),
-            referrers => referrers?,
-        };
+    /// Whether one of these referrers is a signature that matches.
+    fn listed(&self, referrers: &[String]) -> bool {
         // Those that are unavailable are skipped; they may not be signatures at all.
         let mut manifests = referrers
             .iter()
             .filter_map(|referrer| self.remote.manifest(&format!("@{referrer}")));
-        Ok(manifests.any(|manifest| match cosign::bundle_layer(&manifest) {
+        manifests.any(|manifest| match cosign::bundle_layer(&manifest) {
             Some(layer) => self
                 .blob(&layer)
-                .is_some_and(|blob| self.counts(self.verifier.bundle(&blob, self.digest, self.name))),
+                .is_some_and(|blob| self.counts(self.verifier.bundle(&blob.bytes, self.digest, self.name))),
             None => cosign::signature_layers(&manifest).is_ok_and(|layers| self.simple(&layers)),
-        }))
+        })
     }
 
     /// Whether a signature below the signature tag matches.
@@ -85,7 +90,7 @@ impl Gathering<'_> {
         let mut signed = layers.iter().filter(|layer| self.verifier.wants(layer));
         signed.any(|layer| {
             self.blob(layer).is_some_and(|payload| {
-                let payload = &payload;
+                let payload = &payload.bytes;
                 let signature = SimpleSignature { layer, payload };
                 self.counts(self.verifier.layer(signature, self.digest, self.name))
             })
@@ -103,7 +108,12 @@ impl Gathering<'_> {
         }
     }
 
-    fn blob(&self, layer: &cosign::Layer) -> Option<Vec<u8>> {
-        self.remote.blob(&layer.digest, layer.size, MAX_BLOB as u64)
+    /// The blob of a layer. That there is no memory for it is said rather than what is wrong with others.
+    fn blob(&self, layer: &cosign::Layer) -> Option<Kept> {
+        let blob = self.remote.blob(&layer.digest, layer.size, MAX_BLOB as u64);
+        blob.unwrap_or_else(|exceeded| {
+            *self.why.borrow_mut() = Some(exceeded.into());
+            None
+        })
     }
 }

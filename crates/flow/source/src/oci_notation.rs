@@ -2,7 +2,8 @@
 
 use super::oci_pull::OciRemote;
 use bumpwright_verify::notation::{
-    MAX_ENVELOPE, MAX_SIGNATURES, NotationError, NotationTrust, Signature, Verdict, envelope_layer, signatures,
+    MAX_ENVELOPE, MAX_REFERRERS, MAX_SIGNATURES, NotationError, NotationTrust, Signature, Verdict, envelope_layer,
+    signatures,
 };
 
 /// Verifies the content of a digest by the signatures among its referrers; one that counts is enough. `now` is the time in seconds
@@ -21,16 +22,16 @@ pub fn verify_notation(
         return Ok(Verdict::Ignored);
     }
     let pages = remote.referrers(digest);
-    let manifests = pages.iter().flat_map(|index| signatures(index));
+    let manifests = pages.iter().flat_map(|index| signatures(index)).take(MAX_REFERRERS);
     let layers = manifests.filter_map(|manifest| envelope_layer(&remote.manifest(&format!("@{manifest}"))?));
     let mut why = None;
     for layer in layers.take(MAX_SIGNATURES) {
-        let Some(envelope) = remote.blob(&layer.digest, layer.size, MAX_ENVELOPE as u64) else {
+        let Some(envelope) = remote.blob(&layer.digest, layer.size, MAX_ENVELOPE as u64)? else {
             continue;
         };
         let signature = Signature {
             media_type: &layer.media_type,
-            envelope: &envelope,
+            envelope: &envelope.bytes,
         };
         match trust.verify(&repository, digest, signature, now) {
             Ok(verdict) => return Ok(verdict),

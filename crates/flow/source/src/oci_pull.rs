@@ -4,9 +4,19 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use super::oci_reference::{OciPick, checked_digest, newest_tag};
-use bumpwright_http::Deadline;
+use bumpwright_budget::{Exceeded, Reservation};
+use bumpwright_http::{Deadline, Job};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Blob, Image, Layer, Login, Registry, RegistryError};
+
+/// What a signature takes of memory while it is verified, by its own size: itself, its parts, those decoded, and what was signed.
+const COPIES: u64 = 4;
+
+/// A blob, on the account of the job.
+pub(super) struct Kept {
+    pub(super) bytes: Vec<u8>,
+    _held: Reservation,
+}
 
 /// A repository and the client for it. Calls block, and share one deadline: answers of a registry cannot extend it.
 #[derive(Clone, Debug)]
@@ -81,17 +91,27 @@ impl OciRemote {
         self.registry.manifest(&image, &self.login, self.deadline).ok()
     }
 
-    /// A blob of at most so many bytes; none when it cannot be had, or is larger.
-    pub(super) fn blob(&self, digest: &str, size: u64, most: u64) -> Option<Vec<u8>> {
+    /// A blob of at most so many bytes; none when it cannot be had, or is larger. It is on the account of the job, with the copies that are
+    /// made of it while it is verified.
+    ///
+    /// # Errors
+    /// [`Exceeded`]: there is no memory for it.
+    pub(super) fn blob(&self, digest: &str, size: u64, most: u64) -> Result<Option<Kept>, Exceeded> {
         if size > most || checked_digest(digest).is_err() {
-            return None;
+            return Ok(None);
         }
+        let held = Job::account().reserve(size * COPIES)?;
+        let kept = |bytes| Kept { bytes, _held: held };
+        Ok(self.bytes_of(digest, size).map(kept))
+    }
+
+    fn bytes_of(&self, digest: &str, size: u64) -> Option<Vec<u8>> {
         let layer = Layer {
             digest: digest.to_owned(),
             size,
             ..Layer::default()
         };
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
         self.layer(&layer).ok()?.read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }

@@ -1,12 +1,11 @@
 //! DSSE envelopes around statements of in-toto: signatures of cosign 3, attestations.
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
-use serde_json::Value;
+
+use bumpwright_budget::{Few, FewTexts};
 
 /// Base64 as accepted by protobuf's JSON.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -15,11 +14,11 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 /// Greatest number of subjects of a statement, as in sigstore-go.
 const MAX_SUBJECTS: usize = 1024;
-/// SLSA's provenance: the types of its versions, and where each has the builder's name.
-const PROVENANCE: [(&str, &str); 2] = [
-    ("https://slsa.dev/provenance/v1", "/runDetails/builder/id"),
-    ("https://slsa.dev/provenance/v0.2", "/builder/id"),
-];
+/// Greatest number of digests of a subject that are kept: one for each algorithm there is, and some.
+const MAX_DIGESTS: usize = 64;
+/// The types of SLSA's provenance.
+const PROVENANCE_1: &str = "https://slsa.dev/provenance/v1";
+const PROVENANCE_0_2: &str = "https://slsa.dev/provenance/v0.2";
 
 /// An attestation that is wanted instead of a signature: SLSA's provenance, of this builder if it is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,7 +42,7 @@ pub(crate) struct Envelope {
     payload: String,
     payload_type: String,
     #[serde(default)]
-    signatures: Vec<Signature>,
+    signatures: Few<Signature, 2>,
 }
 
 #[derive(Deserialize)]
@@ -55,17 +54,39 @@ struct Signature {
 #[serde(rename_all = "camelCase")]
 struct Statement {
     #[serde(default)]
-    subject: Vec<Subject>,
+    subject: Few<Subject, MAX_SUBJECTS>,
     #[serde(default)]
     predicate_type: String,
-    #[serde(default)]
-    predicate: Value,
 }
 
 #[derive(Deserialize)]
 struct Subject {
     #[serde(default)]
-    digest: BTreeMap<String, String>,
+    digest: FewTexts<MAX_DIGESTS>,
+}
+
+/// What of a statement's predicate counts: the whole may take many times its bytes in memory.
+#[derive(Deserialize)]
+struct About<T> {
+    predicate: T,
+}
+
+/// The predicate of SLSA's provenance 1.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Provenance1 {
+    run_details: Provenance02,
+}
+
+/// That of 0.2, and the part of 1 that is like it.
+#[derive(Deserialize)]
+struct Provenance02 {
+    builder: Builder,
+}
+
+#[derive(Deserialize)]
+struct Builder {
+    id: String,
 }
 
 /// An envelope with its only signature.
@@ -108,8 +129,8 @@ impl Signed {
             return false;
         };
         let is_hex = |text: &str| text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let digests = || statement.subject.iter().flat_map(|subject| &subject.digest);
-        statement.subject.len() <= MAX_SUBJECTS
+        let digests = || statement.subject.iter().flat_map(|subject| &subject.digest.0);
+        statement.subject.left_out == 0
             && digests().all(|(_, hex)| is_hex(hex))
             && digests().any(|(name, found)| name == algorithm && found.eq_ignore_ascii_case(hex))
     }
@@ -117,13 +138,23 @@ impl Signed {
     /// Whether it is the attestation that is wanted.
     pub(crate) fn attests(&self, wanted: &Attestation) -> Result<(), NotAttested> {
         let statement = self.statement().ok_or(NotAttested::Type)?;
-        let kind = PROVENANCE.iter().find(|(kind, _)| *kind == statement.predicate_type);
-        let (_, place) = kind.ok_or(NotAttested::Type)?;
-        let builder = statement.predicate.pointer(place).and_then(Value::as_str);
+        let builder = match statement.predicate_type.as_str() {
+            PROVENANCE_1 => self
+                .about::<Provenance1>()
+                .map(|provenance| provenance.run_details.builder),
+            PROVENANCE_0_2 => self.about::<Provenance02>().map(|provenance| provenance.builder),
+            _ => return Err(NotAttested::Type),
+        };
         match &wanted.builder {
-            Some(wanted) if builder != Some(wanted.as_str()) => Err(NotAttested::Builder),
+            Some(wanted) if builder.is_none_or(|builder| builder.id != *wanted) => Err(NotAttested::Builder),
             _ => Ok(()),
         }
+    }
+
+    /// Of the statement's predicate what is asked for, if all of it is there.
+    fn about<T: for<'de> Deserialize<'de>>(&self) -> Option<T> {
+        let about: Option<About<T>> = serde_json::from_slice(&self.payload).ok();
+        about.map(|about| about.predicate)
     }
 
     fn statement(&self) -> Option<Statement> {

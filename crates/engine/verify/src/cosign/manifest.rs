@@ -1,7 +1,5 @@
 //! The location of an image's signatures in its repository: tags, and layers of their manifests.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use super::CosignError;
@@ -9,12 +7,6 @@ use bumpwright_budget::Few;
 
 /// Greatest number of layers of a manifest, and of referrers: cosign's own bound for layers.
 pub const MAX_LAYERS: usize = 1_000;
-/// The annotation that holds a signature.
-const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
-/// Those with what keyless signatures come with.
-const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
-const LOG: &str = "dev.sigstore.cosign/bundle";
-const TIMESTAMP: &str = "dev.sigstore.cosign/rfc3161timestamp";
 /// Prefix of the media types of sigstore's bundles.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 
@@ -67,21 +59,34 @@ struct Descriptor {
     #[serde(default)]
     size: u64,
     #[serde(default)]
-    annotations: Option<BTreeMap<String, String>>,
+    annotations: Option<Annotations>,
+}
+
+/// The annotations that count.
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "dev.cosignproject.cosign/signature")]
+    signature: Option<String>,
+    #[serde(rename = "dev.sigstore.cosign/certificate")]
+    certificate: Option<String>,
+    #[serde(rename = "dev.sigstore.cosign/bundle")]
+    log: Option<String>,
+    #[serde(rename = "dev.sigstore.cosign/rfc3161timestamp")]
+    timestamp: Option<String>,
 }
 
 impl From<Descriptor> for Layer {
     fn from(descriptor: Descriptor) -> Self {
-        let mut annotations = descriptor.annotations.unwrap_or_default();
+        let annotations = descriptor.annotations.unwrap_or_default();
         Self {
             media_type: descriptor.media_type,
             digest: descriptor.digest,
             size: descriptor.size,
-            signature: annotations.remove(SIGNATURE),
+            signature: annotations.signature,
             notes: Notes {
-                certificate: annotations.remove(CERTIFICATE),
-                log: annotations.remove(LOG),
-                timestamp: annotations.remove(TIMESTAMP),
+                certificate: annotations.certificate,
+                log: annotations.log,
+                timestamp: annotations.timestamp,
             },
         }
     }

@@ -14,6 +14,7 @@ use std::fmt;
 
 use crate::sigstore::SigstoreError;
 
+use bumpwright_budget::Exceeded;
 use bumpwright_reason::Reason;
 use bundle::Bundle;
 pub use envelope::Attestation;
@@ -74,9 +75,12 @@ pub enum CosignError {
     /// An invalid manifest.
     #[error("the manifest of the signatures cannot be read: {0}")]
     Manifest(String),
-    /// Too many signatures.
+    /// Too many signatures, or other referrers.
     #[error("number of layers ({0}) exceeds the limit ({MAX_LAYERS}); delete the signatures that are not needed")]
     TooMany(usize),
+    /// There is no memory to read a signature.
+    #[error("no memory to read a signature: {0}")]
+    NoMemory(#[from] Exceeded),
     /// No keyless signature counts: why the first one does not.
     #[error("no matching signatures were found for '{reference}': {why}")]
     Unproven {

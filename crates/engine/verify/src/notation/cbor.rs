@@ -1,8 +1,9 @@
 //! CBOR (RFC 8949) as far as envelopes need it: definite lengths, whole numbers, no maps with a key twice.
 
-/// Greatest depth, and greatest number of items of an array or map.
+/// Greatest depth, greatest number of items of an array or map, and of values in all: each of a byte takes forty times as much.
 const MAX_DEPTH: usize = 8;
 const MAX_ITEMS: u64 = 256;
+const MAX_VALUES: usize = 4096;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +21,8 @@ pub(super) enum Value<'a> {
 impl<'a> Value<'a> {
     /// Reads a value that is all of the bytes.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let mut rest = bytes;
-        let value = read(&mut rest, 0)?;
+        let (mut rest, mut left) = (bytes, MAX_VALUES);
+        let value = read(&mut rest, 0, &mut left)?;
         rest.is_empty().then_some(value)
     }
 
@@ -48,7 +49,9 @@ impl<'a> Value<'a> {
     }
 }
 
-fn read<'a>(rest: &mut &'a [u8], depth: usize) -> Option<Value<'a>> {
+/// Reads a value; `left` is how many more there may be.
+fn read<'a>(rest: &mut &'a [u8], depth: usize, left: &mut usize) -> Option<Value<'a>> {
+    *left = left.checked_sub(1)?;
     let (first, after) = rest.split_first()?;
     *rest = after;
     let (kind, short) = (first >> 5, first & 0x1f);
@@ -74,11 +77,15 @@ fn read<'a>(rest: &mut &'a [u8], depth: usize) -> Option<Value<'a>> {
         1 => Value::Number(-1 - i64::try_from(number).ok()?),
         2 => Value::Bytes(bytes(number)?),
         3 => Value::Text(std::str::from_utf8(bytes(number)?).ok()?),
-        4 => Value::Array((0..number).map(|_| read(rest, depth + 1)).collect::<Option<_>>()?),
+        4 => Value::Array(
+            (0..number)
+                .map(|_| read(rest, depth + 1, left))
+                .collect::<Option<_>>()?,
+        ),
         5 => {
             let mut pairs: Vec<(Value<'a>, Value<'a>)> = Vec::new();
             for _ in 0..number {
-                let (key, value) = (read(rest, depth + 1)?, read(rest, depth + 1)?);
+                let (key, value) = (read(rest, depth + 1, left)?, read(rest, depth + 1, left)?);
                 if pairs.iter().any(|(known, _)| *known == key) {
                     return None;
                 }
@@ -86,7 +93,7 @@ fn read<'a>(rest: &mut &'a [u8], depth: usize) -> Option<Value<'a>> {
             }
             Value::Map(pairs)
         }
-        6 => Value::Tag(number, Box::new(read(rest, depth + 1)?)),
+        6 => Value::Tag(number, Box::new(read(rest, depth + 1, left)?)),
         _ => Value::Other,
     })
 }
@@ -108,6 +115,14 @@ pub(super) fn encoded(bytes: &[u8]) -> Vec<u8> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_values_together_have_a_bound() {
+        let row = [&[0x98, 100][..], &[0; 100]].concat();
+        let table = |rows: u8| [&[0x98, rows][..], &row.repeat(rows.into())].concat();
+        assert!(Value::read(&table(40)).is_some());
+        assert_eq!(Value::read(&table(41)), None);
+    }
 
     #[test]
     fn values_are_read_whole_or_not_at_all() {

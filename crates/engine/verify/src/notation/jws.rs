@@ -9,10 +9,13 @@ use super::NotationError;
 use super::envelope::{Envelope, Headers};
 use super::headers::{AUTHENTIC_TIME, EXPIRY, SCHEME, TIME, Unchecked};
 use crate::x509::Certificate;
+use bumpwright_budget::Few;
 use bumpwright_gostd::{RFC_3339, Time};
 
 /// Greatest number of certificates of a signature.
 pub(super) const MAX_CHAIN: usize = 10;
+/// Greatest size of the signed headers in bytes: they take many times as much once they are read.
+const MAX_HEADERS: usize = 64 << 10;
 
 #[derive(Deserialize)]
 struct Json {
@@ -25,7 +28,7 @@ struct Json {
 #[derive(Deserialize)]
 struct Unprotected {
     #[serde(default)]
-    x5c: Vec<String>,
+    x5c: Few<String, MAX_CHAIN>,
     #[serde(default, rename = "io.cncf.notary.timestampSignature")]
     timestamp: Option<String>,
 }
@@ -34,9 +37,12 @@ pub(super) fn read(text: &[u8]) -> Result<Envelope, NotationError> {
     let json: Json = serde_json::from_slice(text).map_err(|_| NotationError::Envelope)?;
     let decode = |text: &str| URL_SAFE_NO_PAD.decode(text).map_err(|_| NotationError::Envelope);
     let certificate = |text: &String| Certificate::read(&STANDARD.decode(text).ok()?);
-    let few = (1..=MAX_CHAIN).contains(&json.header.x5c.len());
-    let chain: Option<Vec<_>> = json.header.x5c.iter().filter(|_| few).map(certificate).collect();
+    let is_whole = json.header.x5c.left_out == 0;
+    let chain: Option<Vec<_>> = json.header.x5c.iter().filter(|_| is_whole).map(certificate).collect();
     let timestamp = json.header.timestamp.map(|text| STANDARD.decode(text));
+    if json.protected.len() > MAX_HEADERS {
+        return Err(NotationError::Headers);
+    }
     let headers: Map<String, Value> =
         serde_json::from_slice(&decode(&json.protected)?).map_err(|_| NotationError::Envelope)?;
     Ok(Envelope {

@@ -14,6 +14,7 @@ mod policy;
 use serde::Deserialize;
 
 use crate::x509::{Certificate, Timestamp};
+use bumpwright_budget::Exceeded;
 use bumpwright_gostd::decode_pem;
 use envelope::Envelope;
 pub use manifest::{EnvelopeLayer, envelope_layer, signatures};
@@ -30,8 +31,10 @@ const TRUST_POLICY: &str = "trustpolicy.json";
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// Greatest size of an envelope in bytes, of signatures looked at, and of certificates in a Secret.
 pub const MAX_ENVELOPE: usize = 4 << 20;
-/// Greatest number of signatures of an artifact that are looked at.
+/// Greatest number of signatures of an artifact that are looked at, and of referrers that may be some.
 pub const MAX_SIGNATURES: usize = 50;
+/// As [`MAX_SIGNATURES`].
+pub const MAX_REFERRERS: usize = 1_000;
 const MAX_CERTIFICATES: usize = 256;
 
 /// Why an artifact is not verified.
@@ -46,6 +49,9 @@ pub enum NotationError {
     /// No statement of the trust policy is about the repository.
     #[error("artifact {0:?} has no applicable trust policy statement: none of registryScopes is its repository or '*'")]
     Scope(String),
+    /// There is no memory to read a signature.
+    #[error("no memory to read a signature: {0}")]
+    NoMemory(#[from] Exceeded),
     /// No signature counts: why the first one does not.
     #[error("signature verification failed: {0}")]
     Failed(Box<Self>),

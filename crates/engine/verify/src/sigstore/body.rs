@@ -9,6 +9,9 @@ use super::material::Subject;
 use crate::armour::BASE64;
 use bumpwright_gostd::decode_pem;
 
+/// Greatest size of an entry in bytes: they have digests, a signature and a certificate. A larger one is of nothing that is verified here.
+const MAX_BODY: usize = 256 << 10;
+
 /// What an entry names by.
 struct Claim {
     /// The digest of what was signed, and what it is of.
@@ -53,12 +56,19 @@ pub(super) fn is_of(body: &[u8], subject: &Subject<'_>) -> bool {
 
 /// Whether an entry is of a log of the second version, where no time is signed.
 pub(super) fn is_second_version(body: &[u8]) -> bool {
-    let body: Option<Body> = serde_json::from_slice(body).ok();
-    body.is_some_and(|body| matches!((&*body.kind, &*body.api_version), ("hashedrekord" | "dsse", "0.0.2")))
+    read(body).is_some_and(|body| matches!((&*body.kind, &*body.api_version), ("hashedrekord" | "dsse", "0.0.2")))
+}
+
+/// An entry, which takes many times its bytes in memory.
+fn read(body: &[u8]) -> Option<Body> {
+    match body.len() <= MAX_BODY {
+        true => serde_json::from_slice(body).ok(),
+        false => None,
+    }
 }
 
 fn claim(body: &[u8]) -> Option<Claim> {
-    let body: Body = serde_json::from_slice(body).ok()?;
+    let body = read(body)?;
     let at = |pointer: &str| body.spec.pointer(pointer)?.as_str();
     let base64 = |pointer: &str| BASE64.decode(at(pointer)?).ok();
     let pem = |text: &[u8]| Some(decode_pem(text)?.bytes.to_vec());

@@ -10,7 +10,7 @@ use crate::x509::Certificate;
 const ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x08];
 const OLD_ISSUER: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, 0x01];
 const UTF8_STRING: u8 = 0x0c;
-/// Bounds on a search: more than real patterns need for a line.
+/// Bounds on all searches for a signer: more than real patterns need for a few lines. A certificate may have thousands of names.
 const STEPS: u64 = 10_000_000;
 const BYTES: usize = 16 << 20;
 /// Greatest length of a name in a message.
@@ -42,12 +42,10 @@ pub(super) struct Signer {
 }
 
 impl Pattern {
-    fn accepts(&self, text: &str) -> bool {
+    fn accepts(&self, text: &str, budget: &mut Budget) -> bool {
         match self {
             Self::Exactly(wanted) => wanted == text,
-            Self::Found(pattern) => pattern
-                .is_match(text.as_bytes(), &mut Budget::new(STEPS, BYTES))
-                .unwrap_or(false),
+            Self::Found(pattern) => pattern.is_match(text.as_bytes(), budget).unwrap_or(false),
         }
     }
 }
@@ -66,9 +64,13 @@ impl Signer {
     }
 
     pub(super) fn is_accepted(&self, identities: &[Identity]) -> bool {
+        let mut budget = Budget::new(STEPS, BYTES);
         identities.iter().any(|identity| {
-            identity.issuer.accepts(&self.issuer)
-                && self.subjects.iter().any(|subject| identity.subject.accepts(subject))
+            identity.issuer.accepts(&self.issuer, &mut budget)
+                && self
+                    .subjects
+                    .iter()
+                    .any(|subject| identity.subject.accepts(subject, &mut budget))
         })
     }
 

@@ -1,7 +1,9 @@
 //! Values as protobuf's JSON has them: bytes in base64, large numbers as text.
 
 use base64::Engine as _;
-use serde::de::Error as _;
+use std::fmt;
+
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::cosign::decode_lenient;
@@ -13,7 +15,7 @@ pub(super) struct Bytes(pub(super) Vec<u8>);
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let bytes = decode_lenient(&text).ok_or_else(|| D::Error::custom("not base64"))?;
+        let bytes = decode_lenient(&text).ok_or_else(|| Error::custom("not base64"))?;
         Ok(Self(bytes))
     }
 }
@@ -27,19 +29,32 @@ pub(super) fn bytes_of(bytes: &Bytes, most: usize) -> Option<Vec<u8>> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number(pub(super) i64);
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Either {
-    Number(i64),
-    Text(String),
-}
-
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Either::deserialize(deserializer)? {
-            Either::Number(number) => Ok(Self(number)),
-            Either::Text(text) => text.parse().map(Self).map_err(D::Error::custom),
-        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads a number in either form. (An untagged enum would first keep whatever is in its place.)
+struct Either;
+
+impl Visitor<'_> for Either {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, or one as text")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Number, E> {
+        Ok(Number(number))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Number, E> {
+        i64::try_from(number).map(Number).map_err(E::custom)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        text.parse().map(Number).map_err(E::custom)
     }
 }
 
