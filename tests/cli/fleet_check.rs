@@ -322,6 +322,42 @@ fn rules_and_filters_of_policies_are_checked() {
     }
 }
 
+/// Templates of commit messages, at the line of the field.
+#[test]
+fn templates_of_messages_are_checked() {
+    let bench = sound();
+    for (fields, expected) in [
+        (
+            "messageTemplate: '{{ range .Changed.Changes }}{{ .NewValue }}{{ end }}'",
+            None,
+        ),
+        ("messageTemplate: '{{ .Values.${what} }}'", None),
+        ("messageTemplate: '{{ uper 1 }}'", Some("did you mean `upper`?")),
+        (
+            "messageTemplate: '{{ range .Updated.Images }}{{ .Tag }}{{ end }}'",
+            Some("can't evaluate field Tag"),
+        ),
+    ] {
+        let text = IMAGES.replace("commit: {", &format!("commit: {{{fields}, "));
+        assert_ne!(text, IMAGES);
+        bench.write("clusters/prod/images.yaml", &text);
+        let (_, findings, document) = found(&bench, &["clusters/prod"]);
+        let of_template = |finding: &&String| finding.ends_with(" error[invalid-template]");
+        let found: Vec<&String> = findings.iter().filter(of_template).collect();
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{document:#}");
+        assert!(
+            found
+                .iter()
+                .all(|finding| finding.starts_with("clusters/prod/images.yaml:")),
+            "{found:?}"
+        );
+        assert!(
+            document.to_string().contains(expected.unwrap_or_default()),
+            "{document:#}"
+        );
+    }
+}
+
 /// Findings of files that several clusters share are told once, with the clusters.
 #[test]
 fn findings_of_several_clusters_are_merged() {

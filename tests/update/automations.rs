@@ -322,6 +322,36 @@ fn a_message_that_cannot_be_rendered_stops_the_run() {
     }
 }
 
+/// Before there is anything to commit: with the first bump it would be too late.
+#[test]
+fn a_template_that_cannot_become_a_message_is_reported_without_a_bump() {
+    let fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));
+    fleet.landed(&[]);
+    let before = fleet.repo.rev("main");
+    let Fleet { bench, repo, manifests } = fleet;
+    let plain = manifests.replace(&automation("fs", "auto", "repo", "", ""), "");
+    for (template, expected) in [
+        (
+            "{{ range .Changed.Changes }}{{ .OldValue }}{{ end }}{{ index .Updated.Images 9 }}",
+            None,
+        ),
+        ("{{ .Values.unknown }}", None),
+        ("{{ uper .Values.cluster }}", Some("function \"uper\" not defined")),
+        ("{{ if .Changed }}", Some("unexpected EOF")),
+        (
+            "{{ range .Changed.Changes }}{{ .Old }}{{ end }}",
+            Some("can't evaluate field Old in type"),
+        ),
+    ] {
+        bench.write("m.yaml", plain.clone() + &templated(template));
+        let (code, document) = bench.json(&["update", "-f", "m.yaml"]);
+        let error = document["runs"][0]["error"].as_str().unwrap_or_default();
+        assert_eq!(code, if expected.is_some() { 2 } else { 0 }, "{document:#}");
+        assert!(error.contains(expected.unwrap_or_default()), "{template}: {error}");
+        assert_eq!(repo.rev("main"), before);
+    }
+}
+
 #[test]
 fn a_target_stands_for_the_one_repository_of_all_automations() {
     let mut fleet = fleet().with(&automation("fs", "auto", "repo", "", ""));

@@ -17,9 +17,6 @@ use bumpwright_template::Limits;
 use bumpwright_update::{CommitMessage, Machine};
 use changes::Recorded;
 
-/// Example data, used when neither data nor changes are given.
-const EXAMPLE: &str = include_str!("../../../templates/message-example.json");
-
 /// One message to render.
 struct Item {
     /// `namespace/name` of its automation.
@@ -63,7 +60,7 @@ fn of_data(args: &Message, automations: &[&ImageUpdateAutomation]) -> Result<Vec
         Some(file) => message::read(&text_of(file)?).map_err(|e| format!("{}: {e}", shown(file)))?,
         None => {
             say("note", "no --data or --from-json: these are the changes of an example");
-            message::read(EXAMPLE).map_err(|e| e.to_string())?
+            message::EXAMPLE.clone()
         }
     };
     if automations.is_empty() {

@@ -124,6 +124,12 @@ rules! {
          What to do: correct what the message names, and try it: `bumpwright policy -f FILE`.\n\n\
          See: docs/guides/policies.md";
 
+    InvalidTemplate "invalid-template" Error "The template of a commit message is not valid":
+        "The text of `spec.git.commit.messageTemplate`, or of the annotation `bumpwright.dev/revert-message`, is no Go template, or it\n\
+         names a function or field that does not exist: the automation writes nothing, and its Ready condition is False.\n\n\
+         What to do: correct what the message names, and try it: `bumpwright message -f FILE`.\n\n\
+         See: docs/guides/messages.md";
+
     Limit "limit" Error "A bound is exceeded, and the rest was not looked at":
         "The number of objects, their size, the depth of Kustomizations in Kustomizations or the time is over its bound. What comes after\n\
          it in the same Kustomization is not part of the report; the other Kustomizations are.\n\n\

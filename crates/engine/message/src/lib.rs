@@ -24,5 +24,5 @@ mod template_data;
 pub use data::{Data, Era, FieldChange, ImageChange, ObjectIdentifier, ObjectName};
 pub use data_builder::DataBuilder;
 pub use impact::{ChangedObject, ChangedWorkload, ContainerImage, DeadMarker, Impact, KustomizationName, ObjectAction};
-pub use read::{DataError, read};
+pub use read::{DataError, EXAMPLE, read};
 pub use render::{DEFAULT_MESSAGE, MessageError, check, render};

@@ -5,7 +5,12 @@ use super::impact::Impact;
 use bumpwright_policy::{LatestRef, NoReference, Reference, Validation};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use thiserror::Error;
+
+/// Data of an example: three fields and three images in two files.
+pub static EXAMPLE: LazyLock<Data> = LazyLock::new(|| read(EXAMPLE_JSON).unwrap_or_default());
+const EXAMPLE_JSON: &str = include_str!("../../../../templates/message-example.json");
 
 /// Errors of reading data from JSON.
 #[derive(Debug, Error)]

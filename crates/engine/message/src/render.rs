@@ -1,8 +1,9 @@
 //! Renders a message from its template and data.
 
-use super::{data::Data, hint::hint, template_data::template_data};
+use super::{data::Data, hint::hint, read::EXAMPLE, template_data::template_data};
 use bumpwright_sprig as sprig;
 use bumpwright_template::{Functions, Host, Limits, Place, Template, World};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use thiserror::Error;
 
@@ -48,6 +49,43 @@ pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) ->
     if template.is_empty() {
         return Ok(DEFAULT_MESSAGE.into());
     }
+    let parsed = parse(template)?;
+    execute(&parsed, template, data, limits, world).map_err(not_run)
+}
+
+/// Checks that a text is a template, and that the fields which it names exist: it is rendered for [`EXAMPLE`]. What else may go
+/// wrong depends on the bump, and is not looked for.
+///
+/// # Errors
+/// [`MessageError`] when it is no template, or names what does not exist.
+pub fn check(template: &str, values: Option<&BTreeMap<String, String>>, world: &dyn World) -> Result<(), MessageError> {
+    let parsed = parse(template)?;
+    let data = Data {
+        values: values.cloned(),
+        ..EXAMPLE.clone()
+    };
+    match execute(&parsed, template, &data, Limits::default(), world) {
+        Err(error) if error.missing.is_some() => Err(not_run(error)),
+        _ => Ok(()),
+    }
+}
+
+fn execute(
+    parsed: &Template,
+    template: &str,
+    data: &Data,
+    limits: Limits,
+    world: &dyn World,
+) -> Result<Vec<u8>, bumpwright_template::Error> {
+    let mut host = Host::new(limits, world);
+    parsed.execute(&template_data(data, template), &mut host)
+}
+
+fn not_run(error: bumpwright_template::Error) -> MessageError {
+    failed("failed to run template from spec", error)
+}
+
+fn parse(template: &str) -> Result<Template, MessageError> {
     if template.len() > MAX_TEMPLATE {
         return Err(MessageError {
             text: format!("the template of the commit message has more than {MAX_TEMPLATE} bytes"),
@@ -55,22 +93,6 @@ pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) ->
             hint: None,
         });
     }
-    let parsed = parse(template)?;
-    let mut host = Host::new(limits, world);
-    parsed
-        .execute(&template_data(data, template), &mut host)
-        .map_err(|error| failed("failed to run template from spec", error))
-}
-
-/// Checks that a text is a template.
-///
-/// # Errors
-/// [`MessageError`] when it is not.
-pub fn check(template: &str) -> Result<(), MessageError> {
-    parse(template).map(drop)
-}
-
-fn parse(template: &str) -> Result<Template, MessageError> {
     Template::parse(NAME, template, &FUNCTIONS)
         .map_err(|error| failed("unable to create commit message template from spec", error))
 }

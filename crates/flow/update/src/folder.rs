@@ -122,11 +122,8 @@ fn attempt(job: &FolderJob, report: &mut Run, ahead: &mut Ahead) -> Result<(), R
     report.due = preview.due;
     report.files = spliced(&marked, &preview.files, ahead)?;
     if report.files.is_empty() {
-        let commit = job.commit.as_ref();
-        report
-            .notes
-            .extend(commit.map(|commit| commit.message.check()).unwrap_or_default());
-        return Ok(());
+        let checked = job.commit.as_ref().map_or(Ok(()), |commit| commit.message.check());
+        return checked.map_err(RunError::Message);
     }
     let base = verify::Base::Folder { root: &root, ahead };
     report.impact = verify::verify(&job.edits, base, report, &preview.files)?;

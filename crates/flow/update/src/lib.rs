@@ -62,7 +62,7 @@ pub use index::Index;
 pub use job::{Author, Edits, OtherBranch, PushSettings, RemoteJob, RespectReverts, Review, Start};
 pub use lane::Lanes;
 pub use message::identifier;
-pub use message::{CommitMessage, Machine};
+pub use message::{CommitMessage, Machine, explained};
 pub use past::proven_in;
 pub use path::join_by_letters;
 pub use policies::{Policies, Resolve, Unresolved, Wanted};

@@ -98,20 +98,22 @@ impl CommitMessage {
         !self.template.contains("{{") && !self.template.is_empty()
     }
 
-    /// Notes on a template that does not parse and would fail the next run with a commit.
-    pub(super) fn check(&self) -> Vec<String> {
-        if self.is_literal() {
-            return Vec::new();
+    /// Checks the template before there is anything to commit: what cannot become a message is told at once, not with the first bump.
+    ///
+    /// # Errors
+    ///
+    /// [`MessageError`] when it does not parse, or names a field that does not exist.
+    pub fn check(&self) -> Result<(), MessageError> {
+        if self.is_literal() || self.template.is_empty() {
+            return Ok(());
         }
-        match message::check(&self.template) {
-            Ok(_) => Vec::new(),
-            Err(error) => vec![format!("the next commit will fail: {error}"), explained(&error)],
-        }
+        message::check(&self.template, self.values.as_ref(), &Machine)
     }
 }
 
 /// The place of an error in the template, and what was probably meant.
-pub(super) fn explained(error: &MessageError) -> String {
+#[must_use]
+pub fn explained(error: &MessageError) -> String {
     let place = error.place();
     let hint = error.hint().map(|hint| format!(": {hint}")).unwrap_or_default();
     format!("message template, line {}, column {}{hint}", place.line, place.column)

@@ -141,7 +141,7 @@ impl Attempt<'_> {
         }
         let mut planned = self.plan(earlier, report)?;
         if planned.files.is_empty() {
-            report.notes.extend(self.job.message.check());
+            self.job.message.check().map_err(RunError::Message)?;
             return Ok(None);
         }
         if !self.job.edits.dry_run && self.take(turn)? == View::Stale {

@@ -5,6 +5,7 @@ use serde::Deserialize as _;
 use super::error::Error;
 use bumpwright_api::{AutomationAnnotations, ImageUpdateAutomation, Strategy};
 use bumpwright_kube::{IMAGE_UPDATE_AUTOMATION, Object};
+use bumpwright_update::CommitMessage;
 
 /// A valid automation.
 pub(super) struct Valid {
@@ -23,6 +24,14 @@ pub(super) fn validate(object: &Object) -> Result<Valid, Error> {
             })?;
     let annotations = AutomationAnnotations::read(&object.annotations)
         .map_err(|error| Error::InvalidAnnotation(error.to_string()))?;
+    let message = annotations.follow.as_ref().and_then(|follow| follow.message.clone());
+    let message = CommitMessage {
+        template: message.unwrap_or_default(),
+        ..CommitMessage::of(&automation)
+    };
+    message
+        .check()
+        .map_err(|error| Error::InvalidAnnotation(format!("annotation bumpwright.dev/revert-message: {error}")))?;
     if let Some(selector) = &automation.spec.policy_selector {
         selector
             .validate()

@@ -15,6 +15,7 @@ use crate::view::{FleetObject, Node};
 use bumpwright_api::{GitRef, ImageUpdateAutomation, ObjectName};
 use bumpwright_edit::Setter;
 use bumpwright_findings::{Finding, Rule, Severity};
+use bumpwright_update::{CommitMessage, explained};
 
 /// An automation of a cluster.
 pub(super) struct Automation<'c> {
@@ -102,6 +103,34 @@ fn pushes(automation: &ImageUpdateAutomation, repository: Option<&GitRef>) -> Ve
         false => format!("refs/heads/{branch}"),
     });
     branch.into_iter().chain(refspec).collect()
+}
+
+/// The fields with templates of commit messages.
+const TEMPLATES: [&str; 2] = [
+    "/spec/git/commit/messageTemplate",
+    "/metadata/annotations/bumpwright.dev~1revert-message",
+];
+
+/// Findings about templates that cannot become a message; what is still to be filled in by variables is not known.
+pub(super) fn templates(cluster: &Cluster<'_>, found: &mut Vec<Finding>) {
+    for (node, object) in cluster.of_kind(IMAGE_GROUP, "ImageUpdateAutomation") {
+        let Ok(automation) = serde_json::from_value::<ImageUpdateAutomation>(object.value.clone()) else {
+            continue;
+        };
+        let text = |pointer: &&str| object.value.pointer(pointer).and_then(Value::as_str);
+        for (pointer, template) in TEMPLATES.iter().filter_map(|pointer| Some((pointer, text(pointer)?))) {
+            let message = CommitMessage {
+                template: template.to_owned(),
+                ..CommitMessage::of(&automation)
+            };
+            if let Err(error) = message.check()
+                && !template.contains("${")
+            {
+                let finding = cluster.at(Rule::InvalidTemplate, node, object, pointer, error.to_string());
+                found.push(finding.help(explained(&error)));
+            }
+        }
+    }
 }
 
 /// Findings about pairs of automations.

@@ -73,6 +73,7 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
         annotations::check(cluster, &mut found);
         lost_items::check(cluster, &mut found);
         policies::check(cluster, &mut found);
+        automations::templates(cluster, &mut found);
         clear_text::check(cluster, &mut found);
         generated_secrets::check(cluster, &mut found);
         all.extend(found.into_iter().map(|finding| cluster.named(finding, fleets.len())));
