@@ -42,6 +42,11 @@ fn marked(namespace: &str, one: &str, two: &str) -> String {
 impl<'a> Chosen<'a> {
     /// With both policies at 1.0.0, and an automation with these annotations.
     fn start(cluster: &'a Cluster, namespace: &str, annotations: &Value) -> Self {
+        Self::start_with(cluster, namespace, annotations, &json!({}))
+    }
+
+    /// The same, with these fields in the spec of the automation.
+    fn start_with(cluster: &'a Cluster, namespace: &str, annotations: &Value, fields: &Value) -> Self {
         cluster.define();
         let world = World::new(cluster, namespace);
         let repo = world.repository("app.git");
@@ -51,7 +56,11 @@ impl<'a> Chosen<'a> {
             add_choice(&world, policy, "1.0.0");
         }
         world.add(GIT_REPOSITORY, "app", git_repository(&world.git.url("app.git")));
-        world.annotated(AUTOMATION, "all", annotations, automation("app"));
+        let mut spec = automation("app");
+        for (field, value) in fields.as_object().unwrap() {
+            spec[field] = value.clone();
+        }
+        world.annotated(AUTOMATION, "all", annotations, spec);
         let controller = world.controller(&["--controllers=image-automation"]);
         Self {
             controller,
@@ -108,6 +117,43 @@ fn changes_that_come_together_are_one_commit_when_they_may_settle() {
     until("there is a commit", || world.repo.log("main").len() > 1);
     assert_eq!(world.repo.log("main").len(), 2);
     let wanted = marked("settle", "1.1.0", "1.2.0");
+    assert_eq!(world.repo.show("main", "a.yaml"), wanted.as_bytes());
+}
+
+/// `spec.policyChangeDelay` of Flux 2.10.
+#[test]
+fn a_policy_change_delay_collects_changes() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = Chosen::start_with(cluster, "delay", &json!({}), &json!({"policyChangeDelay": "4s"}));
+    world.says(|message| message.starts_with("repository up-to-date"));
+    world.choose("one", "1.1.0");
+    world.choose("two", "1.2.0");
+    until("there is a commit", || world.repo.log("main").len() > 1);
+    assert_eq!(world.repo.log("main").len(), 2);
+    let wanted = marked("delay", "1.1.0", "1.2.0");
+    assert_eq!(world.repo.show("main", "a.yaml"), wanted.as_bytes());
+}
+
+/// A policy that `spec.policySelector` leaves out starts no run; one without a selector runs for it.
+#[test]
+fn policies_that_are_not_selected_start_no_run() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let selector = json!({"policySelector": {"matchLabels": {"team": "a"}}});
+    let world = Chosen::start_with(cluster, "selected", &json!({}), &selector);
+    let dry = json!({"bumpwright.dev/dry-run": "true"});
+    world.annotated(AUTOMATION, "any", &dry, automation("app"));
+    let any = |liked: &str| world.ready(AUTOMATION, "any", "True", |_, message| message.starts_with(liked));
+    any("dry run: repository up-to-date");
+    world.says(|message| message.starts_with("repository up-to-date"));
+    let last_run = || world.get(AUTOMATION, "all")["status"]["lastAutomationRunTime"].clone();
+    let before = last_run();
+    world.choose("one", "1.1.0");
+    any("dry run: 1 change");
+    assert_eq!(last_run(), before);
+    world.patch(IMAGE_POLICY, "two", &json!({"metadata": {"labels": {"team": "a"}}}));
+    world.choose("two", "1.2.0");
+    until("there is a commit", || world.repo.log("main").len() > 1);
+    let wanted = marked("selected", "1.0.0", "1.2.0");
     assert_eq!(world.repo.show("main", "a.yaml"), wanted.as_bytes());
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::automation::RECORD;
 use super::policy::book::ALLOWS;
 use super::readers::Readers;
-use bumpwright_api::{AutomationAnnotations, Conditions, ObjectName, READY};
+use bumpwright_api::{AutomationAnnotations, Conditions, GoDuration, LabelSelector, ObjectName, READY};
 use bumpwright_kube::{Cache, Change, Index, Object};
 use bumpwright_policy::{FAILED_VERSIONS, PROMOTION_ANNOTATIONS};
 use bumpwright_runtime::Queue;
@@ -31,7 +31,7 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
 }
 
 /// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has the markers.
-/// Those with `settle` wait for further changes. Of other namespaces, those run whose markers name a policy that allows them, or did.
+/// Those with `spec.policySelector` run for the policies that it selects, those with `settle` or `spec.policyChangeDelay` wait for further changes. Of other namespaces, those run whose markers name a policy that allows them, or did.
 pub(crate) fn automations_of_policy(
     policies: &Cache,
     automations: &Arc<Cache>,
@@ -64,7 +64,8 @@ pub(crate) fn automations_of_policy(
         let Change::Updated(old, new) = change else { return };
         let is_freed = held(old) != held(new) || window(old) != window(new);
         if image(new).is_some() && (image(old) != image(new) || is_freed) {
-            let names = automations.list_in(&new.name.namespace);
+            let mut names = automations.list_in(&new.name.namespace);
+            names.retain(|automation| is_selected(automation, new));
             names.iter().for_each(|automation| settle(automation, &queue));
         }
     });
@@ -142,11 +143,30 @@ fn rollout(automation: &Object) -> Option<&String> {
     (!record.contains("\"closed\":")).then_some(record)
 }
 
+/// What an automation says of the policies that it runs for.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Selection {
+    policy_selector: Option<LabelSelector>,
+    policy_change_delay: Option<GoDuration>,
+}
+
+fn spec_of(automation: &Object) -> Option<Selection> {
+    automation.spec()
+}
+
+/// Whether a change of the policy can be one of the automation. An invalid selector is reported by the reconciliation.
+fn is_selected(automation: &Object, policy: &Object) -> bool {
+    let selector = spec_of(automation).and_then(|spec| spec.policy_selector);
+    selector.is_none_or(|selector| selector.matches(&policy.labels).unwrap_or(true))
+}
+
 fn settle(automation: &Object, queue: &Queue) {
     let name = automation.name.clone();
     // Invalid annotations are reported by the reconciliation.
     let annotations = AutomationAnnotations::read(&automation.annotations).unwrap_or_default();
-    match annotations.pause(queue.unsettled(&name)) {
+    let delay = spec_of(automation).and_then(|spec| spec.policy_change_delay);
+    match annotations.pause(delay.map(GoDuration::as_std), queue.unsettled(&name)) {
         Some(pause) => queue.add_after(name, pause),
         None => queue.add(name),
     }

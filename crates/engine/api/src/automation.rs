@@ -32,6 +32,8 @@ pub struct AutomationSpec {
     pub git: Option<GitSpec>,
     /// How often at least (IUA-011); a single run does not need it.
     pub interval: Option<GoDuration>,
+    /// How long a run waits after the first policy has changed (Flux 2.10); no time when absent.
+    pub policy_change_delay: Option<GoDuration>,
     /// Which policies take part; all of the namespace when absent.
     pub policy_selector: Option<LabelSelector>,
     /// Which files, and how (IUA-013).

@@ -162,12 +162,13 @@ impl AutomationAnnotations {
         })
     }
 
-    /// How long to wait when a policy has changed now, with the time since the first change after the last run. `None`
-    /// without `settle`.
+    /// How long to wait when a policy has changed now, with the time since the first change after the last run. `delay` is
+    /// `spec.policyChangeDelay`, which counts from the first change: `settle` and `settle-at-most` of that length, for what the
+    /// annotations leave open. `None` where nothing is to be waited for.
     #[must_use]
-    pub fn pause(&self, since_first: Duration) -> Option<Duration> {
-        let settle = self.settle?;
-        Some(match self.settle_at_most {
+    pub fn pause(&self, delay: Option<Duration>, since_first: Duration) -> Option<Duration> {
+        let settle = self.settle.or(delay)?;
+        Some(match self.settle_at_most.or(delay) {
             Some(most) => settle.min(most.saturating_sub(since_first)),
             None => settle,
         })
@@ -320,12 +321,26 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_change_starts_the_window_anew_up_to_the_longest() {
+    fn each_change_starts_the_window_again_up_to_the_longest() {
         let seconds = Duration::from_secs;
-        let settling = read(&[("settle", "20s"), ("settle-at-most", "1m")]).unwrap();
-        assert_eq!(settling.pause(seconds(0)), Some(seconds(20)));
-        assert_eq!(settling.pause(seconds(50)), Some(seconds(10)));
-        assert_eq!(settling.pause(seconds(70)), Some(seconds(0)));
-        assert_eq!(read(&[]).unwrap().pause(seconds(0)), None);
+        let both: &[(&str, &str)] = &[("settle", "20s"), ("settle-at-most", "1m")];
+        let (settle, most): (&[(&str, &str)], &[(&str, &str)]) = (&both[..1], &both[1..]);
+        for (annotations, delay, since, expected) in [
+            (both, None, 0, Some(20)),
+            (both, None, 50, Some(10)),
+            (both, None, 70, Some(0)),
+            (settle, None, 70, Some(20)),
+            (&[], None, 0, None),
+            // spec.policyChangeDelay counts from the first change, and is what an annotation leaves open.
+            (&[], Some(30), 0, Some(30)),
+            (&[], Some(30), 25, Some(5)),
+            (settle, Some(30), 0, Some(20)),
+            (settle, Some(30), 25, Some(5)),
+            (most, Some(30), 40, Some(20)),
+            (both, Some(30), 0, Some(20)),
+        ] {
+            let pause = read(annotations).unwrap().pause(delay.map(seconds), seconds(since));
+            assert_eq!(pause, expected.map(seconds), "{annotations:?} {delay:?} {since}");
+        }
     }
 }

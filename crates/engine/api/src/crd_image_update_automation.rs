@@ -37,6 +37,10 @@ fn spec() -> Schema {
         .field("git", git())
         .field("interval", duration().about("How often at least").required())
         .field(
+            "policyChangeDelay",
+            duration().about("How long a run waits after the first policy has changed; no time when absent"),
+        )
+        .field(
             "policySelector",
             label_selector().about("Which policies of the namespace take part; all when absent"),
         )
