@@ -49,6 +49,15 @@ pub(crate) fn begin(status: &mut Status) {
     status.conditions.remove(STORAGE_FAILED);
 }
 
+/// The field of the status with the fingerprint of what was trusted.
+pub(crate) const FINGERPRINT: &str = "sourceVerificationFingerprint";
+
+/// The fingerprint in a status.
+pub(crate) fn fingerprint(status: &Status) -> Option<String> {
+    let fingerprint = status.fields.get(FINGERPRINT)?.as_str()?;
+    Some(fingerprint.to_owned())
+}
+
 /// Removes the result of a failed verification, which is repeated.
 pub(crate) fn begin_verification(status: &mut Status) {
     if status.conditions.is(VERIFIED, ConditionStatus::False) {

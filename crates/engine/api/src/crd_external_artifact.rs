@@ -1,7 +1,7 @@
 //! The schema of `ExternalArtifact` (`source.toolkit.fluxcd.io`: v1): sources of other controllers.
 
 use super::crd::{AGE, CustomResource, READY, STATUS, column, version};
-use super::schema::{object, string};
+use super::schema::{anything, map, object, string};
 use super::schema_meta::{conditions, source_ref};
 use super::schema_source::digested_artifact;
 
@@ -22,6 +22,10 @@ pub(super) fn definition() -> CustomResource {
         ),
         status: object()
             .field("artifact", digested_artifact())
-            .field("conditions", conditions()),
+            .field("conditions", conditions())
+            .field(
+                "exportedInputs",
+                map(&anything()).about("Data of the object that the artifact was made from, for templates"),
+            ),
     }
 }

@@ -106,7 +106,8 @@ fn include() -> Schema {
         .field("toPath", string())
 }
 
-/// `contentConfigChecksum` and `url` are the betas', `observedSparseCheckout` and `sourceVerificationMode` v1's.
+/// `contentConfigChecksum` and `url` are the betas', `observedSparseCheckout`, `sourceVerificationMode` and
+/// `sourceVerificationFingerprint` v1's.
 fn status() -> Schema {
     reconciled_status()
         .field("artifact", artifact())
@@ -116,6 +117,7 @@ fn status() -> Schema {
         .field("observedRecurseSubmodules", boolean())
         .field("observedSparseCheckout", list(&string()))
         .field("sourceVerificationMode", string())
+        .field("sourceVerificationFingerprint", string())
         .field("url", string())
         .field("contentConfigChecksum", string())
 }

@@ -100,12 +100,13 @@ fn verify() -> Schema {
         )
 }
 
-/// `contentConfigChecksum` is v1beta2's.
+/// `contentConfigChecksum` is v1beta2's, `sourceVerificationFingerprint` v1's.
 fn status() -> Schema {
     reconciled_status()
         .field("artifact", artifact())
         .field("observedIgnore", string())
         .field("observedLayerSelector", layer_selector())
+        .field("sourceVerificationFingerprint", string())
         .field("url", string())
         .field("contentConfigChecksum", string())
 }

@@ -145,4 +145,7 @@ pub struct GitRepositoryStatus {
     /// Which signatures were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_verification_mode: Option<String>,
+    /// Of the keys that they were checked with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_verification_fingerprint: Option<String>,
 }

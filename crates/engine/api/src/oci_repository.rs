@@ -117,4 +117,7 @@ pub struct OciRepositoryStatus {
     /// `spec.layerSelector` that the artifact was made with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_layer_selector: Option<OciLayerSelector>,
+    /// Of the keys and the trusted root that the signatures were checked with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_verification_fingerprint: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::ssh::{self, SshError};
 use bumpwright_reason::Reason;
 
 /// Suffix of the entries of a Secret with SSH keys.
-const SSH_SUFFIX: &str = ".sshpub";
+pub(super) const SSH_SUFFIX: &str = ".sshpub";
 
 /// The public keys of a Secret: entries that end in `.sshpub` in the form of `authorized_keys`, all others (`.asc`, by
 /// convention) armoured key rings.

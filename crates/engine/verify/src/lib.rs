@@ -13,6 +13,7 @@ pub mod cosign;
 mod digest;
 mod dsa;
 mod ecdsa;
+mod fingerprint;
 mod git;
 pub mod notation;
 mod numbers;
@@ -24,6 +25,7 @@ pub mod ssh;
 mod x509;
 
 pub use armour::SignatureKind;
+pub use fingerprint::{git_fingerprint, image_fingerprint};
 pub use git::{
     CheckedOut, GitKeys, GitMode, GitVerifyError, ObjectError, ObjectKind, ReferencingTag, verify_object, verify_source,
 };

@@ -34,12 +34,12 @@ pub(super) struct FetchedCommit {
 }
 
 /// Fetches the commit with its files, or without them when the artifact has the same commit and spec already. None when neither
-/// the reference nor anything else has changed.
+/// the reference nor anything else has changed; `is_verified`: nor the keys that it was verified with.
 pub(super) async fn commit(
     request: &SourceRequest<'_, GitRepository>,
     status: &Status,
-    remote: &Remote,
-    includes: &[Artifact],
+    (remote, includes): (&Remote, &[Artifact]),
+    is_verified: bool,
 ) -> Result<Option<FetchedCommit>, Error> {
     let verified = request.observed.source_verification_mode.as_deref();
     let artifact = artifacts::current(status).filter(|_| store::is_made_of(request, includes, verified));
@@ -49,7 +49,7 @@ pub(super) async fn commit(
         repository: request.object.clone(),
         observed: made
             .clone()
-            .filter(|_| status.conditions.is(IN_STORAGE, ConditionStatus::True)),
+            .filter(|_| is_verified && status.conditions.is(IN_STORAGE, ConditionStatus::True)),
         made,
     };
     let mirrors = Arc::clone(&request.sources.mirrors);

@@ -55,7 +55,8 @@ impl Source for GitRepository {
             request.rebuild(status, outdated, message).await;
         }
         conditions::clear_outdated(status);
-        let Some(fetched) = fetch::commit(request, status, &remote, &includes).await? else {
+        let is_verified = verify::is_current(request, status, &objects);
+        let Some(fetched) = fetch::commit(request, status, (&remote, &includes), is_verified).await? else {
             let revision = fetch::report_unchanged(request, status);
             conditions::fetched(status);
             status::stored(status, &revision);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::verify::Verified;
-use crate::controllers::sources::status::{self, INCLUDE_UNAVAILABLE, VERIFIED};
+use crate::controllers::sources::status::{self, FINGERPRINT, INCLUDE_UNAVAILABLE, VERIFIED};
 use bumpwright_api::{ConditionStatus, Reason};
 use bumpwright_runtime::Status;
 
@@ -18,12 +18,15 @@ pub(super) fn verified(status: &mut Status, verified: Option<&Verified>) {
         Some(verified) => {
             let mode = json!(verified.mode);
             status.fields.insert("sourceVerificationMode".to_owned(), mode);
+            let fingerprint = json!(verified.fingerprint);
+            status.fields.insert(FINGERPRINT.to_owned(), fingerprint);
             status
                 .conditions
                 .set(VERIFIED, ConditionStatus::True, Reason::Succeeded, &verified.message);
         }
         None => {
             status.fields.remove("sourceVerificationMode");
+            status.fields.remove(FINGERPRINT);
             status.conditions.remove(VERIFIED);
         }
     }

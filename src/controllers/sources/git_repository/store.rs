@@ -6,6 +6,7 @@ use super::verify;
 use crate::controllers::sources::archive::{ArtifactWriter, rules};
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::{NewArtifact, Source, SourceRequest, run_on_disk};
+use crate::controllers::sources::status::fingerprint;
 use bumpwright_api::{Artifact, GitRepository, GitRepositoryStatus};
 use bumpwright_budget::Budget;
 use bumpwright_kube::GIT_REPOSITORY;
@@ -44,6 +45,7 @@ pub(super) async fn store(
         observed_recurse_submodules: spec.recurse_submodules,
         observed_sparse_checkout: spec.sparse_checkout.clone(),
         source_verification_mode: mode.map(str::to_owned),
+        source_verification_fingerprint: fingerprint(status),
     };
     let inputs = ArtifactInputs {
         files,

@@ -1,18 +1,21 @@
-//! Signatures of a GitRepository's commit and tag (source-controller v1.9, `verifySignature`).
+//! Signatures of a GitRepository's commit and tag (source-controller v1.10, `verifySignature`).
 
 use super::error::Error;
 use crate::controllers::sources::source::SourceRequest;
-use bumpwright_api::{GitRepository, GitVerification, ObjectName, Objects, Reason};
+use crate::controllers::sources::status::VERIFIED;
+use bumpwright_api::{ConditionStatus, GitRepository, GitVerification, ObjectName, Objects, Reason};
 use bumpwright_artifact::Algorithm;
-use bumpwright_runtime::clock;
+use bumpwright_runtime::{Status, clock};
 use bumpwright_source::Commit;
 use bumpwright_verify::object::ObjectFormat;
-use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, verify_source};
+use bumpwright_verify::{CheckedOut, GitKeys, GitMode, ReferencingTag, git_fingerprint, verify_source};
 
 /// The result of a verification.
 pub(super) struct Verified {
     /// `status.sourceVerificationMode`
     pub(super) mode: &'static str,
+    /// `status.sourceVerificationFingerprint`
+    pub(super) fingerprint: String,
     /// The message of the condition and the event.
     pub(super) message: String,
 }
@@ -43,6 +46,18 @@ fn requested(repository: &GitRepository) -> Option<&GitVerification> {
     repository.spec.verify.as_ref().filter(|verify| !verify.mode.is_empty())
 }
 
+/// Returns whether the observed commit was verified with the keys that count now. Where that cannot be told, it was not.
+pub(super) fn is_current(request: &SourceRequest<'_, GitRepository>, status: &Status, objects: &Objects) -> bool {
+    if requested(&request.object).is_none() {
+        return true;
+    }
+    let keys = secret(&request.object).and_then(|name| objects.secret(&name)?.entries().ok());
+    let fingerprint = keys.map(|keys| git_fingerprint(&keys));
+    fingerprint.is_some()
+        && fingerprint == request.observed.source_verification_fingerprint
+        && status.conditions.is(VERIFIED, ConditionStatus::True)
+}
+
 /// Verifies the signatures, if the spec asks for it.
 ///
 /// # Errors
@@ -56,25 +71,24 @@ pub(super) fn commit(
     let Some(verify) = requested(repository) else {
         return Ok(None);
     };
-    let message = signatures(verify, secret(repository), objects, commit)?;
-    request.trace(Reason::Succeeded, message.clone());
-    let mode = verify.mode();
-    Ok(Some(Verified { mode, message }))
+    let verified = signatures(verify, secret(repository), objects, commit)?;
+    request.trace(Reason::Succeeded, verified.message.clone());
+    Ok(Some(verified))
 }
 
-/// Returns the message of the verification.
 fn signatures(
     verify: &GitVerification,
     secret: Option<ObjectName>,
     objects: &Objects,
     commit: &Commit,
-) -> Result<String, Error> {
+) -> Result<Verified, Error> {
     let Some(keys) = secret.as_ref().and_then(|name| objects.secret(name)) else {
         let name = secret.map(|name| name.name).unwrap_or_default();
         return Err(Error::Unverified(format!("secrets {name:?} not found")));
     };
-    let entries = keys.entries();
-    let keys = GitKeys::from_entries(entries.map_err(|error| Error::Unverified(error.to_string()))?);
+    let entries = keys.entries().map_err(|error| Error::Unverified(error.to_string()))?;
+    let fingerprint = git_fingerprint(&entries);
+    let keys = GitKeys::from_entries(entries);
     let tag = commit.tag.as_ref().map(|tag| match &tag.object {
         Some((id, raw)) => ReferencingTag::Annotated { id, raw },
         None => ReferencingTag::Lightweight { name: &tag.name },
@@ -89,5 +103,9 @@ fn signatures(
         tag,
     };
     let mode = GitMode::read(verify.mode()).unwrap_or(GitMode::Head);
-    Ok(verify_source(mode, &source, &keys, clock::now().unix_seconds())?)
+    Ok(Verified {
+        mode: verify.mode(),
+        fingerprint,
+        message: verify_source(mode, &source, &keys, clock::now().unix_seconds())?,
+    })
 }

@@ -48,7 +48,7 @@ impl Source for OciRepository {
             let message = format!("new revision '{revision}' for '{}'", remote.name(&chosen));
             request.rebuild_revision(status, &message).await;
         }
-        let new = store::store(request, pulled?, &revision).await?;
+        let new = store::store(request, status, pulled?, &revision).await?;
         request.finish(status, new, &revision);
         status::stored(status, &revision);
         Ok(status::event_message(status, &request.object))

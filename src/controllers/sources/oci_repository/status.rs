@@ -2,9 +2,10 @@
 
 use super::verify::Verification;
 use crate::controllers::sources::artifacts;
-use crate::controllers::sources::status::{self, VERIFIED};
+use crate::controllers::sources::status::{self, FINGERPRINT, VERIFIED};
 use bumpwright_api::{ConditionStatus, OciRepository, Reason};
 use bumpwright_runtime::Status;
+use serde_json::json;
 
 /// Annotations by the makers of artifacts (image-spec v1.1, *Pre-Defined Annotation Keys*).
 const SOURCE: &str = "org.opencontainers.image.source";
@@ -13,9 +14,13 @@ const REVISION: &str = "org.opencontainers.image.revision";
 /// Records the result of the verification.
 pub(super) fn verified(status: &mut Status, verification: Verification) {
     match verification {
-        Verification::NotRequested => status.conditions.remove(VERIFIED),
+        Verification::NotRequested => {
+            status.conditions.remove(VERIFIED);
+            status.fields.remove(FINGERPRINT);
+        }
         Verification::Done | Verification::Ignored => {}
-        Verification::Verified { message } => {
+        Verification::Verified { message, fingerprint } => {
+            status.fields.insert(FINGERPRINT.to_owned(), json!(fingerprint));
             status
                 .conditions
                 .set(VERIFIED, ConditionStatus::True, Reason::Succeeded, &message)

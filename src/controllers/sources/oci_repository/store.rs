@@ -6,14 +6,17 @@ use super::error::Error;
 use super::fetch::{Content, Operation, PulledLayer, layer_failed};
 use crate::controllers::sources::archive::{ArtifactWriter, rules};
 use crate::controllers::sources::source::{NewArtifact, Source, SourceRequest, run_on_disk};
+use crate::controllers::sources::status::fingerprint;
 use bumpwright_api::{Artifact, ObjectName, OciRepository, OciRepositoryStatus};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_kube::OCI_REPOSITORY;
+use bumpwright_runtime::Status;
 use bumpwright_storage::Storage;
 
 /// Stores an artifact of a layer; none when nothing was pulled.
 pub(super) async fn store(
     request: &SourceRequest<'_, OciRepository>,
+    status: &Status,
     pulled: Option<PulledLayer>,
     revision: &str,
 ) -> Result<Option<NewArtifact<OciRepository>>, Error> {
@@ -23,6 +26,7 @@ pub(super) async fn store(
         artifact: None,
         observed_ignore: spec.ignore.clone(),
         observed_layer_selector: spec.layer_selector.clone(),
+        source_verification_fingerprint: fingerprint(status),
     };
     let (storage, name) = (request.sources.storage.clone(), request.name().clone());
     let (ignore, revision) = (spec.ignore.clone(), revision.to_owned());

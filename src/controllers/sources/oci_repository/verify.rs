@@ -1,4 +1,4 @@
-//! Signatures of an OCIRepository's image (source-controller v1.9, `verifySignature`).
+//! Signatures of an OCIRepository's image (source-controller v1.10, `verifySignature`).
 
 use super::error::Error;
 use crate::controllers::sources::artifacts;
@@ -10,8 +10,12 @@ use bumpwright_re2::Regexp;
 use bumpwright_runtime::{Status, blocking, clock};
 use bumpwright_source::{OciRemote, verify_cosign, verify_notation};
 use bumpwright_verify::cosign::{self, CosignKeys, Verifier};
+use bumpwright_verify::image_fingerprint;
 use bumpwright_verify::notation::{NotationTrust, Verdict};
 use bumpwright_verify::sigstore::{Identity, Keyless, Pattern, TrustedRoot};
+
+/// The entry of a Secret with the trusted root.
+const TRUSTED_ROOT: &str = "trusted_root.json";
 
 /// The result of a verification without failures.
 pub(super) enum Verification {
@@ -21,8 +25,8 @@ pub(super) enum Verification {
     Done,
     /// The trust policy lets it pass, unverified.
     Ignored,
-    /// The message of the condition.
-    Verified { message: String },
+    /// The message of the condition, and the fingerprint of what was trusted.
+    Verified { message: String, fingerprint: String },
 }
 
 /// Verifies the signatures of an image, unless that was done before.
@@ -39,12 +43,15 @@ pub(super) async fn image(
     let generation = request.request.object.generation;
     let verified = status.conditions.get(VERIFIED);
     let is_done = verified.is_some_and(|verified| verified.observed_generation == Some(generation));
-    if is_done && artifacts::is_of(status, revision) {
+    let fingerprint = fingerprint(request, verify, objects);
+    let is_trusted = fingerprint.is_some() && fingerprint == request.observed.source_verification_fingerprint;
+    if is_done && is_trusted && artifacts::is_of(status, revision) {
         return Ok(Verification::Done);
     }
     match signatures(request, verify, remote, objects, revision).await {
         Ok(Verdict::Verified) => Ok(Verification::Verified {
             message: cosign::verified_message(revision),
+            fingerprint: fingerprint.unwrap_or_default(),
         }),
         Ok(Verdict::Ignored) => Ok(Verification::Ignored),
         Err(why) => {
@@ -56,6 +63,24 @@ pub(super) async fn image(
             )))
         }
     }
+}
+
+/// The fingerprint of what is trusted; None where that cannot be read, which the verification reports.
+fn fingerprint(
+    request: &SourceRequest<'_, OciRepository>,
+    verify: &OciVerification,
+    objects: &Objects,
+) -> Option<String> {
+    let secret = |name: &str| objects.secret(&request.beside(name));
+    let entries = match &verify.secret_ref {
+        Some(reference) => Some(secret(&reference.name)?.entries().ok()?),
+        None => None,
+    };
+    let root = match &verify.trusted_root_secret_ref {
+        Some(reference) if verify.provider == "cosign" => Some(secret(&reference.name)?.get(TRUSTED_ROOT).ok()??),
+        _ => None,
+    };
+    Some(image_fingerprint(&verify.provider, entries.as_deref(), root))
 }
 
 async fn signatures(
@@ -133,7 +158,6 @@ fn trusted_root(
     verify: &OciVerification,
     objects: &Objects,
 ) -> Result<TrustedRoot, String> {
-    const KEY: &str = "trusted_root.json";
     let Some(reference) = &verify.trusted_root_secret_ref else {
         return Ok(TrustedRoot::public());
     };
@@ -142,8 +166,8 @@ fn trusted_root(
     let secret = objects
         .secret(&name)
         .ok_or_else(|| failed(format!("secrets {:?} not found", name.name)))?;
-    let text = secret.get(KEY).map_err(|error| failed(error.to_string()))?;
-    let text = text.ok_or_else(|| failed(format!("'{KEY}' not found in secret '{name}'")))?;
+    let text = secret.get(TRUSTED_ROOT).map_err(|error| failed(error.to_string()))?;
+    let text = text.ok_or_else(|| failed(format!("'{TRUSTED_ROOT}' not found in secret '{name}'")))?;
     TrustedRoot::read(text).map_err(|error| format!("unable to parse trusted root: {error}"))
 }
 

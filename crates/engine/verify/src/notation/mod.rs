@@ -27,7 +27,7 @@ const JWS: &str = "application/jose+json";
 const COSE: &str = "application/cose";
 const PAYLOAD: &str = "application/vnd.cncf.notary.payload.v1+json";
 /// The entry of a Secret with the trust policy, and how those with certificates end.
-const TRUST_POLICY: &str = "trustpolicy.json";
+pub(super) const TRUST_POLICY: &str = "trustpolicy.json";
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// Greatest size of an envelope in bytes, of signatures looked at, and of certificates in a Secret.
 pub const MAX_ENVELOPE: usize = 4 << 20;
