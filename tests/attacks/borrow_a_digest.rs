@@ -44,7 +44,7 @@ fn the_digest_of_another_tenant_at_an_address_of_ones_own() {
             bumpwright_testkit::world::KUSTOMIZATION,
             "app",
             "False",
-            |_, message| message.contains("artifact not found") || message.contains("computed digest doesn't match"),
+            |_, message| message.contains("artifact not found") || message.contains("artifact digest changed"),
         );
         assert_eq!(mallory.maps(), Vec::<String>::new(), "{message}");
     }

@@ -198,6 +198,26 @@ fn an_artifact_that_is_replaced_is_followed() {
     let message = stopped.world.refused("app", "ArtifactFailed");
     assert_eq!(message, "Source is not ready, artifact not found, retrying in 1s");
     nothing_is_lost(&stopped.world);
+    // One whose archive has been replaced, as it is while the status of the source is behind: no event, and soon again (Flux 2.10).
+    let other =
+        json!({"artifact": {"url": url, "revision": "main@sha1:1", "digest": format!("sha256:{}", "1".repeat(64))}});
+    let events = || {
+        let events = stopped.world.list(bumpwright_testkit::world::EVENT);
+        events
+            .iter()
+            .filter(|event| event["reason"] == "ArtifactFailed")
+            .count()
+    };
+    let before = events();
+    stopped
+        .world
+        .patch_status(bumpwright_testkit::world::GIT_REPOSITORY, "app", &other);
+    let message = "Source is not ready, artifact digest changed, retrying in 1s";
+    stopped.world.ready(KUSTOMIZATION, "app", "False", |reason, said| {
+        reason == "ArtifactFailed" && said == message
+    });
+    assert_eq!(events(), before);
+    nothing_is_lost(&stopped.world);
     publish(&stopped.world, 3);
     is_whole(&stopped.world, 3);
 }

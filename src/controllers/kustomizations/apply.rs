@@ -18,6 +18,9 @@ pub(crate) fn settings(context: &Context, kustomization: &Kustomization) -> Sett
     let mut settings = Settings::of(kustomization);
     settings.custom_stage_kinds.clone_from(&flags.stage_kinds);
     settings.override_managers.clone_from(&flags.overridden_managers);
+    settings
+        .override_before_dry_run
+        .clone_from(&flags.overridden_before_dry_run);
     settings.migrate_api_version = context.settings.gates.migrate_api_version;
     settings.strict_fields = context.settings.gates.strict_fields;
     settings.concurrency = flags.concurrent_apply;

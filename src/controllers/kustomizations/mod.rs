@@ -200,7 +200,7 @@ impl Reconciliation<'_> {
     /// All steps.
     async fn run(&mut self) -> Result<Outcome, Error> {
         let (context, shared, kustomization) = (self.context, self.shared, self.kustomization);
-        let checks = validate::check(kustomization, shared.settings.gates)?;
+        let checks = health::checks(&kustomization.spec).map_err(Error::InvalidCelExpression)?;
         let source = dereference::source(context, kustomization).await?;
         self.progress.set_revision(&source.revision);
         self.request.set_revision(&source.revision.revision);
@@ -239,6 +239,10 @@ impl Reconciliation<'_> {
         let fetched = self.progress.shown(fetching).await;
         fetched.map_err(|error| match error {
             FetchError::Absent => dereference::not_ready(self.shared, "Source is not ready, artifact not found"),
+            FetchError::Changed(message) => {
+                self.request.log.with("error", message).info("artifact digest changed");
+                dereference::not_ready(self.shared, "Source is not ready, artifact digest changed")
+            }
             FetchError::Failed(message) => Error::Unfetched {
                 message,
                 after: self.shared.settings.requeue_dependency,
@@ -289,7 +293,9 @@ impl Reconciliation<'_> {
     /// Everything is applied and ready; `remarks` follow the message.
     fn succeeded(&self, remarks: &str) -> Outcome {
         let (interval, revision) = (self.kustomization.spec.interval(), self.progress.revision());
-        status::finished_event(self.request, self.began.elapsed(), interval, revision);
+        if !self.shared.settings.gates.no_commit_status_event {
+            status::finished_event(self.request, self.began.elapsed(), interval, revision);
+        }
         Outcome::Ready {
             message: format!("Applied revision: {}{remarks}", revision.revision),
             news: None,

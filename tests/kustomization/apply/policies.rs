@@ -62,6 +62,43 @@ fn fields_of_kubectl_are_taken_over() {
     assert_eq!(world.config_map("c1")["data"], json!({"k": "v"}));
 }
 
+/// `--override-manager-before-dry-run`: somebody else has applied a container of another name, whose image is required and goes with
+/// our manifest. The dry run refuses that for ever, and the takeover after it never comes.
+#[test]
+fn a_manager_that_blocks_the_dry_run_is_taken_over_before_it() {
+    let Some(mut world) = World::new() else { return };
+    let deployment = |name: &str, image: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d, namespace: NS}}\nspec:\n  selector: {{matchLabels: {{a: b}}}}\n  \
+             template:\n    metadata: {{labels: {{a: b}}}}\n    spec: {{containers: [{{name: {name}{image}}}]}}\n"
+        )
+    };
+    world.apply(&deployment("old", ", image: 'nginx:1'"));
+    // The field manager owns the name and a variable of the container, but not its image.
+    let theirs = deployment("old", ", env: [{name: X, value: '1'}]").replace("NS", &world.namespace);
+    let path = format!(
+        "/apis/apps/v1/namespaces/{}/deployments/d?fieldManager=stale&force=true",
+        world.namespace
+    );
+    let answer = world
+        .server
+        .request("PATCH", &path, "application/apply-patch+yaml", &theirs);
+    assert_eq!(answer.status, 200, "{:?}", answer.body);
+    let wanted = deployment("new", ", image: 'nginx:2'");
+    let words = world.refused(&wanted);
+    assert!(words.contains("].image: Required value"), "{words}");
+    world.settings.override_managers = vec!["stale".to_owned()];
+    assert_eq!(world.refused(&wanted), words);
+    // By its whole name.
+    world.settings.override_before_dry_run = vec!["sta".to_owned()];
+    assert_eq!(world.refused(&wanted), words);
+    world.settings.override_before_dry_run = vec!["stale".to_owned()];
+    assert_eq!(world.apply(&wanted), ["Deployment/NS/d configured"]);
+    let containers = world.deployment("d")["spec"]["template"]["spec"]["containers"].clone();
+    assert_eq!(containers.as_array().unwrap().len(), 1, "{containers}");
+    assert_eq!(world.apply(&wanted), ["Deployment/NS/d unchanged"]);
+}
+
 #[test]
 fn what_is_not_to_be_applied_is_skipped() {
     let Some(mut world) = World::new() else { return };

@@ -64,6 +64,9 @@ pub(super) struct Looker<'a> {
     documents: Mutex<BTreeMap<String, Option<Arc<Answered<Value>>>>>,
 }
 
+/// The step that a refusal of the server is about.
+const TAKE_OVER: &str = "failed to take over the field managers of --override-manager-before-dry-run";
+
 /// How long a kind may take to be served after its definition is established.
 pub(super) const SERVED: Duration = Duration::from_secs(10);
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
@@ -104,14 +107,14 @@ impl<'a> Looker<'a> {
             let existing = self.existing(item, resource).await?;
             return Ok(skipped(item, existing.as_deref()));
         }
-        let mut migrated = false;
-        if SSA_IF_NOT_PRESENT.is_in(&item.object) || self.settings.migrate_api_version {
+        let mut patched = false;
+        if SSA_IF_NOT_PRESENT.is_in(&item.object) || self.patches_managers() {
             let existing = self.existing(item, resource).await?;
             let is_there = existing.is_some();
             if is_there && (SSA_IF_NOT_PRESENT.is_in(&item.object) || existing.as_deref().is_some_and(is_excluded)) {
                 return Ok(skipped(item, existing.as_deref()));
             }
-            migrated = self.migrate(item, resource, existing.as_deref()).await?;
+            patched = self.patch_managers(item, resource, existing.as_deref()).await?;
         }
         if !self.settings.dry_run {
             let existing = self.existing(item, resource).await?;
@@ -136,7 +139,7 @@ impl<'a> Looker<'a> {
         if existing.as_deref().is_some_and(is_excluded) {
             return Ok(skipped(item, existing.as_deref()));
         }
-        Ok(self.compare(item, existing, dry_run, migrated))
+        Ok(self.compare(item, existing, dry_run, patched))
     }
 
     /// Whether the server would take an object; nothing is compared.
@@ -189,7 +192,7 @@ impl<'a> Looker<'a> {
         item: &Item,
         existing: Option<Answered<Value>>,
         dry_run: Answered<Value>,
-        migrated: bool,
+        patched: bool,
     ) -> Verdict {
         let Some(existing) = existing else {
             // It exists and cannot be read, or was deleted just now.
@@ -201,7 +204,7 @@ impl<'a> Looker<'a> {
             true => has_drifted(&existing, &dry_run),
             false => has_drifted(&without(&existing, &paths), &without(&dry_run, &paths)),
         };
-        if !migrated && cleanup.is_empty() && !drifted {
+        if !patched && cleanup.is_empty() && !drifted {
             let is_same = resource_version(&existing) == resource_version(&dry_run);
             let change = change(item, &dry_run, Action::Unchanged);
             // If somebody wrote in between, the up-to-date version is unknown.
@@ -304,23 +307,56 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// Migrates the version of the field managers; returns whether that was needed.
-    async fn migrate(&self, item: &Item, resource: &Resource, existing: Option<&Value>) -> Result<bool, Refusal> {
-        let api_version = item.gvk.api_version();
-        let patch = existing.filter(|_| self.settings.migrate_api_version);
-        let Some(patch) = patch.and_then(|existing| managers::migrate(existing, &api_version)) else {
-            return Ok(false);
+    /// Whether field managers may be written before the dry run.
+    fn patches_managers(&self) -> bool {
+        self.settings.migrate_api_version || !self.settings.override_before_dry_run.is_empty()
+    }
+
+    /// Takes over the fields of managers that are overridden before the dry run, and migrates the version of all; returns whether
+    /// that was needed.
+    async fn patch_managers(
+        &self,
+        item: &Item,
+        resource: &Resource,
+        existing: Option<&Value>,
+    ) -> Result<bool, Refusal> {
+        let Some(existing) = existing else { return Ok(false) };
+        let merges = SSA_MERGE.is_in(&item.object) || SSA_MERGE.is_in(existing);
+        let taken = match merges {
+            true => None,
+            false => managers::take_over(existing, &self.settings.manager, &self.settings.override_before_dry_run),
         };
+        let taken = match taken {
+            Some(patch) => Some(self.patch_fields(item, resource, &patch, TAKE_OVER).await?),
+            None => None,
+        };
+        let api_version = item.gvk.api_version();
+        let migrated = match self.settings.migrate_api_version {
+            true => managers::migrate(taken.as_deref().unwrap_or(existing), &api_version),
+            false => None,
+        };
+        if let Some(patch) = &migrated {
+            let failed =
+                format!("failed to migrate API version: failed to migrate managed fields API version to {api_version}");
+            self.patch_fields(item, resource, patch, &failed).await?;
+        }
+        Ok(taken.is_some() || migrated.is_some())
+    }
+
+    async fn patch_fields(
+        &self,
+        item: &Item,
+        resource: &Resource,
+        patch: &Value,
+        failed: &str,
+    ) -> Result<Answered<Value>, Refusal> {
         let (name, manager) = (&item.id.name, &self.settings.manager);
-        let patched = self.cluster.json_patch(resource, name, manager, &patch).await;
-        patched.map(|_| true).map_err(|error| Refusal {
+        let patched = self.cluster.json_patch(resource, name, manager, patch).await;
+        patched.map_err(|error| Refusal {
             cause: Cause::of(&error),
             id: item.id.clone(),
             origin: item.origin.clone(),
-            message: format!(
-                "{} failed to migrate API version: failed to migrate managed fields API version to {api_version}: {error}",
-                item.id
-            ),
+            message: format!("{} {failed}: {error}", item.id),
         })
     }
 }

@@ -8,9 +8,20 @@ use super::metadata::texts;
 /// A field manager and its operation, `Apply` or `Update`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Manager {
-    /// Prefix of its name.
-    pub(super) prefix: String,
-    pub(super) operation: &'static str,
+    name: String,
+    /// Whether all whose names begin with this one count, too.
+    is_prefix: bool,
+    operation: &'static str,
+}
+
+impl Manager {
+    fn is(&self, name: &str, operation: &str) -> bool {
+        let is_named = match self.is_prefix {
+            true => name.starts_with(&self.name),
+            false => name == self.name,
+        };
+        is_named && self.operation == operation
+    }
 }
 
 /// `kubectl apply` in its two variants, the controllers before they applied server-side, and those of `--override-manager`.
@@ -27,11 +38,30 @@ pub(super) fn replaced(manager: &str, overridden: &[String]) -> Vec<Manager> {
     known
         .into_iter()
         .chain(overridden)
-        .map(|(prefix, operation)| Manager {
-            prefix: prefix.to_owned(),
+        .map(|(name, operation)| Manager {
+            name: name.to_owned(),
+            is_prefix: true,
             operation,
         })
         .collect()
+}
+
+/// Those of `--override-manager-before-dry-run`: by their whole name, since a wrong one loses its fields before anything is checked.
+fn taken_over(names: &[String]) -> Vec<Manager> {
+    let both = names
+        .iter()
+        .flat_map(|name| ["Apply", "Update"].map(|operation| (name, operation)));
+    both.map(|(name, operation)| Manager {
+        name: name.clone(),
+        is_prefix: false,
+        operation,
+    })
+    .collect()
+}
+
+/// The JSON patch by which `manager` takes over the fields of the named managers; none when they have none.
+pub(super) fn take_over(existing: &Value, manager: &str, names: &[String]) -> Option<Value> {
+    replace(existing, manager, &taken_over(names)).map(|patch| Value::Array(vec![patch]))
 }
 
 const ANNOTATIONS: [&str; 3] = [
@@ -62,10 +92,7 @@ fn replace(existing: &Value, manager: &str, managers: &[Manager]) -> Option<Valu
     let is_ours = |entry: &Value| text(entry, "manager") == manager && text(entry, "operation") == "Apply";
     let is_replaced = |entry: &Value| {
         let (name, operation) = (text(entry, "manager"), text(entry, "operation"));
-        text(entry, "subresource").is_empty()
-            && managers
-                .iter()
-                .any(|each| each.operation == operation && name.starts_with(&each.prefix))
+        text(entry, "subresource").is_empty() && managers.iter().any(|each| each.is(&name, &operation))
     };
     let ours = entries.iter().rposition(is_ours);
     let mut merged = ours.and_then(|index| entries.get(index).cloned());
@@ -194,6 +221,19 @@ mod tests {
             status.insert("subresource".to_owned(), "status".into());
         }
         assert!(cleaned(&[status, entry("flux-client-side-apply", "Apply", &json!({}))]).is_empty());
+    }
+
+    /// `--override-manager-before-dry-run`.
+    #[test]
+    fn a_manager_is_taken_over_by_its_whole_name() {
+        let fields = json!({"f:data": {"f:a": {}}});
+        let others = entry("helm-controller", "Update", &fields);
+        let object = object(&[entry("helm", "Update", &fields), others.clone()]);
+        let names = ["helm".to_owned()];
+        let value = json!([others, entry("kustomize-controller", "Apply", &fields)]);
+        let expected = json!([{"op": "replace", "path": "/metadata/managedFields", "value": value}]);
+        assert_eq!(take_over(&object, "kustomize-controller", &names), Some(expected));
+        assert_eq!(take_over(&object, "kustomize-controller", &["hel".to_owned()]), None);
     }
 
     #[test]

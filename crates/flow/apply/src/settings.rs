@@ -27,6 +27,8 @@ pub struct Settings {
     pub custom_stage_kinds: BTreeSet<(String, String)>,
     /// Field managers to replace (`--override-manager`).
     pub override_managers: Vec<String>,
+    /// Field managers whose fields are taken over before the dry run (`--override-manager-before-dry-run`).
+    pub override_before_dry_run: Vec<String>,
     /// Migrate the version of field managers before an apply (gate `MigrateAPIVersion`).
     pub migrate_api_version: bool,
     /// Refuse unknown fields of built-in kinds instead of dropping them (gate `StrictFieldValidation`).
@@ -54,6 +56,7 @@ impl Settings {
             ignore: Vec::new(),
             custom_stage_kinds: BTreeSet::new(),
             override_managers: Vec::new(),
+            override_before_dry_run: Vec::new(),
             migrate_api_version: false,
             strict_fields: false,
             dry_run: true,
@@ -85,6 +88,7 @@ impl Settings {
             self.manager,
             self.ignore,
             self.override_managers,
+            self.override_before_dry_run,
             self.migrate_api_version,
             self.strict_fields,
             self.dry_run,

@@ -67,7 +67,7 @@ pub(super) fn copying(expected: &Digest, error: &io::Error) -> FetchError {
 }
 
 pub(super) fn other_bytes(expected: &Digest) -> FetchError {
-    FetchError::Failed(format!(
+    FetchError::Changed(format!(
         "failed to verify archive: computed digest doesn't match provided '{expected}' (check whether file size exceeds max \
          download size)"
     ))

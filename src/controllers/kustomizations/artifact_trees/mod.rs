@@ -34,8 +34,10 @@ pub(crate) enum FetchError {
     /// The source has not made it, or has removed it.
     #[error("file not found")]
     Absent,
-    /// It cannot be downloaded, or differs from the source's digest. In Flux's words where it has any
-    /// (`fluxcd/pkg/http/fetch`).
+    /// It differs from the source's digest: the source may have another one by now. In Flux's words (`fluxcd/pkg/http/fetch`).
+    #[error("{0}")]
+    Changed(String),
+    /// It cannot be downloaded. In Flux's words where it has any (`fluxcd/pkg/http/fetch`).
     #[error("{0}")]
     Failed(String),
     /// There is not enough memory now.
