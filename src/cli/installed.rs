@@ -131,6 +131,14 @@ impl Controller {
         self.replicas > 0 && is_one
     }
 
+    /// What its arguments say of a feature gate; the last one counts.
+    pub(super) fn gate(&self, name: &str) -> Option<bool> {
+        let gates = self.values("--feature-gates").flat_map(|list| list.split(','));
+        let said = gates.filter_map(|gate| gate.trim().strip_prefix(name)?.strip_prefix('='));
+        said.last()
+            .map(|value| matches!(value, "true" | "True" | "TRUE" | "1" | "t" | "T"))
+    }
+
     /// The values of a flag, in the order of the arguments.
     fn values(&self, flag: &str) -> impl Iterator<Item = &str> {
         self.arguments

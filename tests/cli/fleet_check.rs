@@ -154,7 +154,7 @@ const BROKEN: [(&str, &str, &[&str]); 16] = [
         &[
             "5:13 error[schema]",
             "6:3 error[unknown-field]",
-            "14:29 warning[undefined-variable]",
+            "14:29 error[undefined-variable]",
         ],
     ),
     (

@@ -33,7 +33,7 @@ const MISSING: &str = "Secret flux-system/settings";
 
 #[test]
 fn variables_are_checked_against_the_keys_that_operators_are_told() {
-    let typo = "warning[undefined-variable] ConfigMap web/c: ${TYPO} has no value | -".to_owned();
+    let typo = "error[undefined-variable] ConfigMap web/c: ${TYPO} has no value | -".to_owned();
     let external = |data: &str| {
         format!(
             "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {{name: settings, namespace: flux-system}}\nspec: {data}\n"
@@ -125,7 +125,7 @@ fn variables_are_checked_against_the_keys_of_encrypted_secrets() {
     );
     let told = told(&bench);
     assert!(
-        told.contains(&"warning[undefined-variable] ConfigMap web/c: ${TYPO} has no value | -".to_owned()),
+        told.contains(&"error[undefined-variable] ConfigMap web/c: ${TYPO} has no value | -".to_owned()),
         "{told:#?}"
     );
 }

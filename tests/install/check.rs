@@ -102,6 +102,7 @@ fn before_an_installation_rights_and_other_controllers_are_checked() {
     check(&cluster, &["--pre", "--namespace=elsewhere"], 1, &[fights]);
 
     charts_are_told(&cluster);
+    lenient_variables_are_told(&cluster);
 
     // Somebody without rights cannot install, nor see who is there.
     let account =
@@ -161,6 +162,38 @@ fn charts_are_told(cluster: &Cluster) {
     // The image controllers have nothing to do with them.
     let ran = check(cluster, &["--pre", "--components=image-reflector"], 0, &[]);
     assert!(!ran.out.contains("HelmChart"), "{}", ran.out);
+}
+
+/// C17: whoever comes from a kustomize-controller that leaves undefined variables empty hears of it.
+fn lenient_variables_are_told(cluster: &Cluster) {
+    let name = "kustomize-controller";
+    let pre = ["--pre", "--components=kustomize"];
+    let gate = |value: &str| {
+        json!([format!(
+            "--feature-gates=GroupChangeLog=true,StrictPostBuildSubstitutions={value}"
+        )])
+    };
+    for (image, arguments, is_told) in [
+        ("ghcr.io/fluxcd/kustomize-controller:v1.8.4", json!([]), true),
+        ("ghcr.io/fluxcd/kustomize-controller:v1.8.4", gate("true"), false),
+        ("ghcr.io/fluxcd/kustomize-controller:v1.10.1", json!([]), false),
+        ("ghcr.io/fluxcd/kustomize-controller:v1.10.1", gate("false"), true),
+    ] {
+        let mut one = deployment("flux-system", name, image, 1);
+        one["spec"]["template"]["spec"]["containers"][0]["args"] = arguments.clone();
+        cluster.apply(&one.to_string());
+        let ran = check(
+            cluster,
+            &pre,
+            0,
+            &[&format!("! {name} ({image}) runs in the namespace flux-system")],
+        );
+        let told = ran.out.contains(&format!(
+            "! {name} ({image}) in the namespace flux-system leaves variables"
+        ));
+        assert_eq!(told, is_told, "{image} {arguments}\n{}", ran.out);
+    }
+    cluster.apply(&deployment("flux-system", name, "ghcr.io/fluxcd/kustomize-controller:v1.10.1", 0).to_string());
 }
 
 /// An account gets what `check --pre` has said that it may not, and the right to grant; then it installs, and prunes what an

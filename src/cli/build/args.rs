@@ -93,9 +93,10 @@ pub struct Flux {
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR", requires = "kustomization")]
     pub filenames: Vec<PathBuf>,
 
-    /// With -k: undefined variables are errors, as with the gate StrictPostBuildSubstitutions
-    #[arg(long, requires = "kustomization")]
-    pub strict_substitute: bool,
+    /// With -k: whether undefined variables are errors, as with the gate StrictPostBuildSubstitutions; false: they are empty
+    /// [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", requires = "kustomization")]
+    pub strict_substitute: Option<bool>,
 
     /// With -k: a file with age identities (or SSH keys) for decryption
     #[arg(long = "age-key-file", value_name = "FILE", requires = "kustomization")]
@@ -120,7 +121,7 @@ impl Flux {
             || self.name.is_some()
             || self.allow_unknown_fields
             || !self.filenames.is_empty()
-            || self.strict_substitute
+            || self.strict_substitute.is_some()
             || !self.age_key_files.is_empty()
             || !self.pgp_key_files.is_empty();
         match given && self.kustomization.is_none() {

@@ -19,7 +19,12 @@ pub(super) async fn check(
     installing_rights(cluster, namespace, planned, findings).await;
     flux_version(cluster, findings).await;
     match installed::controllers(cluster).await {
-        Ok(controllers) => rivals(&controllers, namespace, components, findings),
+        Ok(controllers) => {
+            rivals(&controllers, namespace, components, findings);
+            if components.kinds.kustomize {
+                variables(&controllers, findings);
+            }
+        }
         Err(error) => findings.unknown(
             "controllers",
             format!("cannot list the Deployments and StatefulSets of all namespaces, to find other controllers of these kinds: {error}"),
@@ -141,6 +146,34 @@ async fn flux_version(cluster: &Cluster, findings: &mut Findings) {
         },
         Err(error) if error.is_not_found() => findings.ok("flux", "no Flux"),
         Err(error) => findings.unknown("flux", format!("cannot find out whether Flux is there: {error}")),
+    }
+}
+
+/// A kustomize-controller that leaves undefined variables empty: the same Kustomizations may fail here (C17).
+fn variables(controllers: &[Controller], findings: &mut Findings) {
+    const GATE: &str = "StrictPostBuildSubstitutions";
+    let lenient = controllers
+        .iter()
+        .filter(|one| one.name == "kustomize-controller" && !one.gate(GATE).unwrap_or_else(|| is_strict(&one.image)));
+    for one in lenient {
+        findings.warn(
+            "variables",
+            format!(
+                "{} ({}) in the namespace {} leaves variables of spec.postBuild without value and default empty, bumpwright fails; \
+                 find them by bumpwright fleet check, or start with --feature-gates={GATE}=false",
+                one.name, one.image, one.namespace
+            ),
+        );
+    }
+}
+
+/// Whether kustomize-controller of this image refuses undefined variables by default: since 1.9.0, and where no version is known.
+fn is_strict(image: &str) -> bool {
+    let version = image.rsplit_once(":v").map_or("", |(_, version)| version);
+    let mut parts = version.split(['.', '-', '@']).map(str::parse::<u64>);
+    match (parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (1, 9),
+        _ => true,
     }
 }
 

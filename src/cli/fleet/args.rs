@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
 use crate::cli::byte_size::ByteSize;
 use crate::cli::fetch_bounds::FetchBounds;
@@ -165,8 +165,8 @@ pub struct Reading {
     #[arg(long)]
     pub offline: bool,
 
-    /// Undefined variables are errors, as with the gate StrictPostBuildSubstitutions
-    #[arg(long)]
+    /// Undefined variables are errors, as with the gate StrictPostBuildSubstitutions; false: they are empty
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub strict_substitute: bool,
 
     /// A file with age identities (or SSH keys) for decryption; other encrypted values become **SOPS**

@@ -47,12 +47,14 @@ pub(super) fn run(args: &Check) -> ExitCode {
 fn report(args: &Check) -> Result<Report, String> {
     let schemas = Schemas::bundled(args.kubernetes_version.as_deref());
     let schemas = schemas.map_err(|error| format!("--kubernetes-version: {error}"))?;
-    let opened = Opened::new(&args.reading)?;
+    let mut opened = Opened::new(&args.reading)?;
+    let strict_substitute = std::mem::take(&mut opened.settings.strict_substitute);
     let fleets = opened.fleets()?;
     let settings = CheckSettings {
         schemas,
         identity: opened.settings.identity.clone(),
         threads: opened.settings.threads,
+        strict_substitute,
     };
     let findings = check(&fleets, &*opened.repository, &settings);
     let report = Report::new(findings, checked(&fleets), env!("CARGO_PKG_VERSION"));

@@ -12,7 +12,7 @@ use bumpwright_testkit::world::{CONFIG_MAP, EVENT, KUSTOMIZATION, SECRET};
 fn an_object_that_loses_its_name_is_told_and_not_deleted() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = KustomizeWorld::new(cluster, "nameless");
-    let _controller = world.controller(&[]);
+    let _controller = world.controller(&["--feature-gates=StrictPostBuildSubstitutions=false"]);
     world.put(CONFIG_MAP, "names", json!({"data": {"NAME": "named", "OTHER": "x"}}));
     let variables = json!({"substituteFrom": [{"kind": "ConfigMap", "name": "names"}]});
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "plain"}}).to_string();
@@ -71,7 +71,7 @@ fn an_object_that_loses_its_name_is_told_and_not_deleted() {
 fn what_was_never_there_is_told_too() {
     let Some(cluster) = Cluster::shared() else { return };
     let world = KustomizeWorld::new(cluster, "never-named");
-    let _controller = world.controller(&[]);
+    let _controller = world.controller(&["--feature-gates=StrictPostBuildSubstitutions=false"]);
     world.publish(
         "app",
         "1",

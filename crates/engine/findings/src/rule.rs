@@ -194,7 +194,8 @@ rules! {
 
     UndefinedVariable "undefined-variable" Warning "A variable has no value":
         "The built objects have a `${variable}` that neither `postBuild.substitute` nor `substituteFrom` defines and that has no default.\n\
-         An empty text takes its place, which often makes an invalid name or image.\n\n\
+         It fails the build and is an error, unless the gate `StrictPostBuildSubstitutions` is off (`--strict-substitute=false`).\n\
+         With the gate off an empty text takes its place, which often makes an invalid name or image.\n\n\
          What to do: define it, or write a default: `${variable:=default}`. A `$` that is not meant for Flux is written `$$`; to leave out\n\
          the whole object annotate it with `kustomize.toolkit.fluxcd.io/substitute: disabled`.\n\n\
          See: docs/guides/kustomizations.md";

@@ -54,7 +54,7 @@ impl Settings {
     pub fn new(memory: Share) -> Self {
         Self {
             memory,
-            strict_substitute: false,
+            strict_substitute: true,
             keys: None,
             identity: Identity::default(),
             sources: BTreeMap::new(),

@@ -61,7 +61,7 @@ pub(super) fn build(flags: &Flux, building: &Building, redact: bool) -> Result<O
     let spec = &kustomization.spec;
     let substitution = spec.post_build.as_ref().map(|post_build| {
         let variables = variables(&kustomization, post_build, &configs);
-        Substitution::new(post_build, variables, flags.strict_substitute)
+        Substitution::new(post_build, variables, flags.strict_substitute.unwrap_or(true))
     });
     let (decryption, has_keys) = decryption(flags, &kustomization, &configs)?;
     let decrypt: Option<Box<dyn Decrypt>> = match (redact, decryption) {

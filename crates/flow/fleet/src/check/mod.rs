@@ -47,6 +47,9 @@ pub struct CheckSettings {
     pub identity: Identity,
     /// Threads.
     pub threads: usize,
+    /// Whether an undefined variable fails the build in the cluster (gate `StrictPostBuildSubstitutions`). The builds that are checked
+    /// leave it empty, so that all of them are found, each at its place.
+    pub strict_substitute: bool,
 }
 
 /// All that would go wrong in the clusters, in no order. With several clusters each finding has the name of its own.
@@ -68,7 +71,7 @@ pub fn check(fleets: &[Fleet], repository: &dyn Repository, settings: &CheckSett
         let makers = Makers::of(cluster);
         references::check(cluster, &makers, &mut found);
         health::check(cluster, &mut found);
-        variables::check(cluster, &makers, &mut found);
+        variables::check(cluster, &makers, settings.strict_substitute, &mut found);
         duplicates::check(cluster, &mut found);
         annotations::check(cluster, &mut found);
         lost_items::check(cluster, &mut found);

@@ -15,7 +15,8 @@ use bumpwright_yaml::{Node as YamlNode, Value as YamlValue};
 const FEW: usize = 3;
 
 /// Findings about variables: one for each that an object needs and that nothing gives, and one for each object that may give some.
-pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<Finding>) {
+/// With `strict` the former are errors.
+pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, strict: bool, found: &mut Vec<Finding>) {
     let mut open: BTreeMap<(&str, ObjectName), Open<'_>> = BTreeMap::new();
     for node in &cluster.fleet.nodes {
         let Ok(product) = &node.product else { continue };
@@ -27,7 +28,8 @@ pub(super) fn check(cluster: &Cluster<'_>, makers: &Makers<'_>, found: &mut Vec<
                 continue;
             }
             match &givers.open {
-                _ if is_described(cluster, variable) => {}
+                _ if !strict && is_described(cluster, variable) => {}
+                None if strict => found.push(finding(cluster, node, variable).severity(Severity::Error)),
                 None => found.push(finding(cluster, node, variable)),
                 Some((missing, maker)) => {
                     let of_missing = open.entry((missing.kind.as_str(), missing.name.clone()));
