@@ -139,6 +139,8 @@ pub struct KustomizeSettings {
     pub vault_config_map: Option<ObjectName>,
     /// Field managers whose changes are reverted (`--override-manager`).
     pub overridden_managers: Vec<String>,
+    /// Field managers whose fields are taken over before the dry run (`--override-manager-before-dry-run`).
+    pub overridden_before_dry_run: Vec<String>,
     /// Group and kind of objects that are applied after definitions and classes, and before the rest
     /// (`--custom-apply-stage-kinds`).
     pub stage_kinds: BTreeSet<(String, String)>,
@@ -244,8 +246,6 @@ pub struct Gates {
     pub sparse: bool,
     /// `CacheSecretsAndConfigMaps`
     pub cache_configs: bool,
-    /// `ObjectLevelWorkloadIdentity`
-    pub object_level_identity: bool,
     /// `RefspecAlsoPushesBranch` (C31)
     pub refspec_also_pushes_branch: bool,
     /// `AllowDroppedPushOptions` (docs/decisions.md, *push options unsupported*)
@@ -270,6 +270,8 @@ pub struct Gates {
     pub direct_source_fetch: bool,
     /// `MigrateAPIVersion`
     pub migrate_api_version: bool,
+    /// `DisableCommitStatusEvent`
+    pub no_commit_status_event: bool,
     /// `StrictFieldValidation` (docs/decisions.md, *unknown fields in built-in kinds*)
     pub strict_fields: bool,
 }
@@ -282,11 +284,10 @@ impl Default for Gates {
             all_branches: true,
             sparse: false,
             cache_configs: false,
-            object_level_identity: false,
             refspec_also_pushes_branch: false,
             allow_dropped_push_options: false,
             overwrite_mismatches: false,
-            strict_substitutions: false,
+            strict_substitutions: true,
             additive_dependency_check: false,
             cancel_health_checks: false,
             no_fail_fast: false,
@@ -295,6 +296,7 @@ impl Default for Gates {
             external_artifact: false,
             direct_source_fetch: false,
             migrate_api_version: false,
+            no_commit_status_event: false,
             strict_fields: false,
         }
     }
@@ -344,12 +346,6 @@ const GATES: &[Gate] = &[
         effect: "Watch and cache Secrets and ConfigMaps; needs the rights to list and watch them, and memory for all that there are.",
     },
     Gate {
-        name: "ObjectLevelWorkloadIdentity",
-        slot: |gates| &mut gates.object_level_identity,
-        flux: Some(false),
-        effect: "Objects may name a ServiceAccount whose identity at a cloud is used.",
-    },
-    Gate {
         name: "RefspecAlsoPushesBranch",
         slot: |gates| &mut gates.refspec_also_pushes_branch,
         flux: None,
@@ -372,7 +368,7 @@ const GATES: &[Gate] = &[
         name: "StrictPostBuildSubstitutions",
         slot: |gates| &mut gates.strict_substitutions,
         flux: Some(true),
-        effect: "A variable without value and default is an error (C17).",
+        effect: "A variable without value and default is an error; off: it is empty (C17).",
     },
     Gate {
         name: "AdditiveCELDependencyCheck",
@@ -423,6 +419,12 @@ const GATES: &[Gate] = &[
         effect: "Managed fields of an older API version of an object are rewritten to the applied one.",
     },
     Gate {
+        name: "DisableCommitStatusEvent",
+        slot: |gates| &mut gates.no_commit_status_event,
+        flux: Some(false),
+        effect: "No event tells of each successful reconciliation, by which notification-controller sets the status of a commit.",
+    },
+    Gate {
         name: "StrictFieldValidation",
         slot: |gates| &mut gates.strict_fields,
         flux: None,
@@ -438,6 +440,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "CustomApplyStageKinds",
     "OCIArtifact",
     "CacheHelmIndex",
+    "ObjectLevelWorkloadIdentity",
 ];
 
 /// A gate as documents have it.

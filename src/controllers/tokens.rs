@@ -1,20 +1,22 @@
-//! Tokens of ServiceAccounts for identities at clouds (gate `ObjectLevelWorkloadIdentity`; N-024, N-037, N-050).
+//! Tokens of ServiceAccounts for identities at clouds (N-024, N-037, N-050).
 
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
 use super::context::Context;
-use super::settings::Gates;
-use bumpwright_api::{GitRepository, ObjectName, Objects, Reason};
+use bumpwright_api::{GitRepository, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
 use bumpwright_connect::ProviderAccount;
 use bumpwright_connect::git::GitConnection;
 use bumpwright_git::Remote;
 use bumpwright_http::Deadline;
 use bumpwright_kube::{Cluster, ClusterError, SERVICE_ACCOUNT};
-use bumpwright_runtime::Outcome;
 use bumpwright_secret::Secret;
+
+/// What is missing where no token may be issued.
+const GRANT: &str = "grant it to the controller, by bumpwright install --workload-identity, deploy/workload-identity or \
+                     workloadIdentity of the chart";
 
 /// The ServiceAccounts of a cluster. Their tokens are requested on threads that may block, never on the runtime's own.
 pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {
@@ -24,6 +26,7 @@ pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAcc
         let issued = cluster.issue_token(&name, request.audiences, deadline.left());
         match runtime.block_on(issued) {
             Ok(token) => Ok(Secret::new(token.as_str())),
+            Err(error) if error.reason() == "Forbidden" => Err(format!("{error}; {GRANT}")),
             Err(error) => Err(error.to_string()),
         }
     };
@@ -69,63 +72,18 @@ pub(crate) async fn identity(
     Ok(accounts.identity(namespace, given, annotations.as_ref(), wanted))
 }
 
-/// A ServiceAccount is named for a provider while the gate is off.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "to use {field} for {purpose} authentication please enable the ObjectLevelWorkloadIdentity feature gate in the controller"
-)]
-pub(crate) struct GateClosed {
-    field: &'static str,
-    purpose: &'static str,
-}
-
-impl GateClosed {
-    /// The same for the keys of encrypted files.
-    pub(crate) fn for_decryption(self) -> Self {
-        Self {
-            purpose: "decryption",
-            ..self
-        }
-    }
-}
-
-impl From<GateClosed> for Outcome {
-    fn from(closed: GateClosed) -> Self {
-        Self::stalled(Reason::FeatureGateDisabled, &closed)
-    }
-}
-
-/// Refuses the ServiceAccount `given` of a provider while the gate is off. `field` is its name in the message.
-pub(crate) fn check_gate(gates: Gates, given: &str, field: &'static str) -> Result<(), GateClosed> {
-    match given.is_empty() || gates.object_level_identity {
-        true => Ok(()),
-        false => Err(GateClosed {
-            field,
-            purpose: "provider",
-        }),
-    }
-}
-
-/// Why the identity of a Git repository has no credentials.
-pub(crate) enum NoGitLogin {
-    /// A feature gate is off.
-    Gate(GateClosed),
-    /// Any other failure, in Flux's words.
-    Failed(String),
-}
-
 /// The remote of a Git repository with the login of its identity, if it has one, for the connecting object. Blocks. The
 /// ServiceAccount is in the namespace of that object.
 ///
 /// # Errors
-/// [`NoGitLogin`]
+/// In Flux's words.
 pub(crate) fn git_login(
     context: &Context,
     requester: Requester,
     repository: &GitRepository,
     objects: &Objects,
     connection: GitConnection,
-) -> Result<Remote, NoGitLogin> {
+) -> Result<Remote, String> {
     let GitConnection {
         mut remote,
         mut identity,
@@ -135,16 +93,11 @@ pub(crate) fn git_login(
     remote.ssh.host_keys.clone_from(&context.settings.ssh_host_keys);
     if let Some(GitIdentity::Provider { service_account, .. }) = &mut identity {
         let account = ProviderAccount::of(repository).within(&requester.namespace);
-        check_gate(context.settings.gates, account.given(), "spec.serviceAccountName").map_err(NoGitLogin::Gate)?;
         let found = account.identity(&context.accounts, objects, Use::Git);
-        *service_account = found.map_err(|error| {
-            let message = format!("failed to configure authentication options: {error}");
-            NoGitLogin::Failed(message)
-        })?;
+        *service_account = found.map_err(|error| format!("failed to configure authentication options: {error}"))?;
     }
     if let Some(identity) = identity {
-        let auth = context.identities.log_in(identity, &remote, requester);
-        remote.auth = auth.map_err(NoGitLogin::Failed)?;
+        remote.auth = context.identities.log_in(identity, &remote, requester)?;
     }
     Ok(remote)
 }

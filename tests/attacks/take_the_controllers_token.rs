@@ -252,11 +252,10 @@ fn encrypted(world: &World<'_>, server: &StubHttp) -> Option<String> {
 #[test]
 fn the_controllers_vault_token_by_naming_a_server() {
     let Some(siege) = siege() else { return };
-    let gate = "--feature-gates=ObjectLevelWorkloadIdentity=true";
     let flags: [&[&str]; 3] = [
         &["--no-cross-namespace-refs=true"],
         &["--default-service-account=deployer"],
-        &[gate, "--default-decryption-service-account=sops"],
+        &["--default-decryption-service-account=sops"],
     ];
     for (i, flags) in flags.into_iter().enumerate() {
         let world = World::new(siege.cluster, &format!("mallory-vault-{i}")).labelled("siege", OUTSIDE);

@@ -1,9 +1,8 @@
-//! `bumpwright controller` with the gate `ObjectLevelWorkloadIdentity`: real tokens of a real API server, exchanged at stubs of
+//! `bumpwright controller` with the identities of objects: real tokens of a real API server, exchanged at stubs of
 //! the clouds that check every request, for registries and Git servers that accept nothing else (N-004, N-024, N-037,
 //! N-050).
 
 use std::ops::Deref;
-use std::process::Command;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -27,8 +26,6 @@ use serde_json::{Value as Json, json};
 /// Part of every secret that the stubs give.
 const HUNTER: &str = "hunter2";
 const FAR: &str = "2099-01-01T00:00:00Z";
-const GATE: &str = "--feature-gates=ObjectLevelWorkloadIdentity=true";
-
 const ECR: &str = "012345678901.dkr.ecr.eu-west-1.amazonaws.com";
 const ACR: &str = "team.azurecr.io";
 const GAR: &str = "europe-docker.pkg.dev";
@@ -262,10 +259,7 @@ impl Clouds {
 
 #[test]
 fn n_050_images_are_scanned_as_their_service_accounts_at_each_cloud() {
-    let Some(world) = Clouds::start(
-        "wi-images",
-        &["--controllers=image-reflector", GATE, "--log-level=trace"],
-    ) else {
+    let Some(world) = Clouds::start("wi-images", &["--controllers=image-reflector", "--log-level=trace"]) else {
         return;
     };
     world.accounts();
@@ -360,7 +354,7 @@ fn comes_as(seen: &Seen) -> bool {
 
 #[test]
 fn n_004_n_006_git_repositories_are_pushed_to_as_their_service_accounts() {
-    let Some(world) = Clouds::start("wi-git", &["--controllers=image-automation", GATE, "--log-level=trace"]) else {
+    let Some(world) = Clouds::start("wi-git", &["--controllers=image-automation", "--log-level=trace"]) else {
         return;
     };
     world
@@ -393,32 +387,54 @@ fn n_004_n_006_git_repositories_are_pushed_to_as_their_service_accounts() {
     world.keeps_secrets();
 }
 
+/// Since Flux 2.10 no gate closes it; what may be missing is the right to issue tokens, and that is said.
 #[test]
-fn n_024_without_the_gate_objects_with_a_service_account_stall() {
-    let Some(world) = Clouds::start("wi-gate", &["--default-service-account=tenant"]) else {
-        return;
-    };
-    world.images("app", &format!("{ECR}/app"), "aws", "scanner");
-    world.automation("app", &format!("https://{DEVOPS}/o/p/_git/r"), "azure", "sync");
-    let message = "to use spec.serviceAccountName for provider authentication please enable the \
-                   ObjectLevelWorkloadIdentity feature gate in the controller";
-    for kind in [IMAGE_REPOSITORY, AUTOMATION] {
-        for (condition, status) in [("Stalled", "True"), ("Ready", "False")] {
-            world.condition(kind, "app", condition, status, |reason, said| {
-                reason == "FeatureGateDisabled" && said.starts_with(message)
-            });
-        }
-    }
-    assert!(world.internet.requests().is_empty() && world.git.requests().is_empty());
-    // What Flux' image controllers would take for a lockdown is none here, and that is said.
-    world
-        .controller
-        .says("--default-service-account is for Kustomizations only");
+fn n_024_without_the_right_to_issue_tokens_objects_say_what_to_grant() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    let world = World::new(cluster, "wi-right");
+    world.put(SERVICE_ACCOUNT, "controller", json!({}));
+    world.put(
+        SERVICE_ACCOUNT,
+        "scanner",
+        json!({"metadata": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/scanner"}}}),
+    );
+    let rule = |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": ["*"]});
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "wi-right"},
+        "rules": [rule("image.toolkit.fluxcd.io", &["*"]), rule("source.toolkit.fluxcd.io", &["*"]),
+            rule("", &["events", "secrets", "configmaps", "serviceaccounts", "namespaces"])],
+    });
+    cluster.apply(&role.to_string());
+    let subject = json!({"kind": "ServiceAccount", "name": "controller", "namespace": world.namespace});
+    cluster.bind("wi-right", "wi-right", &subject);
+    let path = format!("{}/token", world.path(SERVICE_ACCOUNT, "controller"));
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let issued = cluster.request("POST", &path, "", &request.to_string());
+    let token = issued.body["status"]["token"].as_str().unwrap().to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, cluster.kubeconfig_with(&token)).unwrap();
+    let spec =
+        json!({"image": format!("{ECR}/app"), "interval": "1h", "provider": "aws", "serviceAccountName": "scanner"});
+    world.add(IMAGE_REPOSITORY, "app", spec);
+    let flags = ["--controllers=image-reflector", "--default-service-account=tenant"];
+    let controller = world
+        .starter("controller")
+        .kubeconfig(&kubeconfig)
+        .flags(&flags)
+        .start();
+    let grant = "grant it to the controller, by bumpwright install --workload-identity";
+    world.ready(IMAGE_REPOSITORY, "app", "False", |_, message| {
+        message.contains("cannot create resource \"serviceaccounts/token\"") && message.contains(grant)
+    });
+    // What Flux's image controllers would take for a lockdown is none here, and that is said.
+    controller.says("--default-service-account is for Kustomizations only");
 }
 
 #[test]
 fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
-    let Some(world) = Clouds::start("wi-wrong", &[GATE]) else {
+    let Some(world) = Clouds::start("wi-wrong", &[]) else {
         return;
     };
     world.account("bare", &json!({}));
@@ -476,7 +492,7 @@ fn n_050_what_is_wrong_with_a_service_account_is_said_in_the_words_of_flux() {
 
 #[test]
 fn n_037_the_default_account_counts_for_objects_that_name_none() {
-    let arguments = [GATE, "--default-workload-service-account=aws"];
+    let arguments = ["--default-workload-service-account=aws"];
     let Some(world) = Clouds::start("wi-default", &arguments) else {
         return;
     };
@@ -489,20 +505,4 @@ fn n_037_the_default_account_counts_for_objects_that_name_none() {
     world.scanned("app");
     let shown = world.shown("sts.eu-west-1.amazonaws.com", "WebIdentityToken");
     assert_eq!(world.subject(&shown[0], "sts.amazonaws.com"), "aws");
-}
-
-#[test]
-fn n_037_a_default_account_without_the_gate_is_refused_at_the_start() {
-    let output = Command::new(env!("CARGO_BIN_EXE_bumpwright"))
-        .args(["controller", "--default-workload-service-account=x"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains(
-            "cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
-        ),
-        "{said}"
-    );
 }

@@ -16,7 +16,6 @@ use bumpwright_testkit::stub_http::StubHttp;
 use bumpwright_testkit::world::{CONFIG_MAP, KUSTOMIZATION, SECRET, SERVICE_ACCOUNT};
 use serde_json::{Value as Json, json};
 
-const GATE: &str = "--feature-gates=ObjectLevelWorkloadIdentity=true";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The cluster where Kustomizations are, and the one that they apply to.
@@ -128,7 +127,7 @@ fn k_121_a_service_account_reaches_a_cluster_that_trusts_its_issuer() {
     remote.account("reacher");
     remote.describe("cluster", &json!({"serviceAccountName": "reacher"}));
     remote.apply_to("app", "cluster", json!({}));
-    let controller = remote.controller(&[GATE]);
+    let controller = remote.controller(&[]);
     remote.applied("app", "1");
     assert_eq!(remote.there("app"), "1");
     assert!(remote.is_nowhere_here("app"), "{}", controller.log());
@@ -161,7 +160,7 @@ fn a_token_is_for_the_address_or_for_whom_the_config_map_says() {
     let mine = json!({"serviceAccountName": "reacher", "audiences": format!("somebody\n  {address}\n")});
     remote.describe("mine", &mine);
     remote.apply_to("mine", "mine", json!({}));
-    let controller = remote.controller(&[GATE]);
+    let controller = remote.controller(&[]);
     remote.applied("mine", "1");
     let said = failure(&remote, "others");
     assert!(said.contains("Unauthorized"), "{said}");
@@ -186,7 +185,7 @@ fn what_cannot_be_reached_is_told_in_fluxs_words() {
         remote.apply_to(name, name, json!({}));
     }
     remote.apply_to("ghost", "ghost", json!({}));
-    let controller = remote.controller(&[GATE]);
+    let controller = remote.controller(&[]);
     for (name, _, words) in REFUSALS {
         assert_eq!(failure(&remote, name), *words, "{name}");
     }
@@ -240,7 +239,7 @@ const REFUSALS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// K-117: without a name it is the controller, which needs no gate for itself.
+/// K-117: without a name it is the controller.
 #[test]
 fn without_a_service_account_the_controller_itself_is_who_reaches() {
     let Some(remote) = Remote::new("itself") else { return };
@@ -255,16 +254,9 @@ fn without_a_service_account_the_controller_itself_is_who_reaches() {
     std::fs::write(&kubeconfig, remote.cluster.kubeconfig_with(&token)).unwrap();
     remote.describe("cluster", &json!({}));
     remote.apply_to("app", "cluster", json!({}));
-    remote.put(SERVICE_ACCOUNT, "reacher", json!({}));
-    remote.describe("named", &json!({"serviceAccountName": "reacher"}));
-    remote.apply_to("named", "named", json!({}));
     let controller = remote.controller_through(&kubeconfig, "controller", &[]);
     remote.applied("app", "1");
     assert_eq!(remote.there("app"), "1");
-    assert_eq!(
-        failure(&remote, "named"),
-        "failed to get access token for cluster: ObjectLevelWorkloadIdentity feature gate is not enabled"
-    );
     assert_eq!(controller.stop(), Some(0));
 }
 
@@ -276,7 +268,7 @@ fn a_default_account_stands_in_for_the_controller() {
     };
     remote.describe("cluster", &json!({}));
     remote.apply_to("app", "cluster", json!({}));
-    let controller = remote.controller(&[GATE, "--default-kubeconfig-service-account=reacher"]);
+    let controller = remote.controller(&["--default-kubeconfig-service-account=reacher"]);
     assert_eq!(
         failure(&remote, "app"),
         "failed to get access token for cluster: failed to get service account 'NS/reacher': the specified default service account \
@@ -351,7 +343,7 @@ fn a_config_map_that_changes_counts() {
     let label = json!({"metadata": {"labels": {"reconcile.fluxcd.io/watch": "Enabled"}}});
     remote.patch(CONFIG_MAP, "cluster", &label);
     remote.apply_to("app", "cluster", json!({"retryInterval": "1h"}));
-    let controller = remote.controller(&[GATE]);
+    let controller = remote.controller(&[]);
     let said = failure(&remote, "app");
     assert!(said.contains("Unauthorized"), "{said}");
     remote.patch(CONFIG_MAP, "cluster", &json!({"data": {"audiences": null}}));

@@ -78,11 +78,9 @@ fn n_061_a_service_account_logs_in() {
     let config = |address: &str| format!("instances:\n- address: {address}\n  loginPath: auth/kubernetes/login\n");
     world.put(CONFIG_MAP, "vaults", json!({"data": {"config.yaml": config(&address)}}));
     world.put(SERVICE_ACCOUNT, "sops", json!({}));
-    let starter = world.starter("controller").flags(&[
-        "--controllers=kustomize",
-        "--sops-vault-configmap=vaults",
-        "--feature-gates=ObjectLevelWorkloadIdentity=true",
-    ]);
+    let starter = world
+        .starter("controller")
+        .flags(&["--controllers=kustomize", "--sops-vault-configmap=vaults"]);
     let controller = starter.variable("VAULT_TOKEN", "hunter2.process").start();
     world.publish("app", "1", &[("map.yaml", &file)]);
     let decryption = json!({"provider": "sops", "serviceAccountName": "sops"});

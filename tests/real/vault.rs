@@ -193,11 +193,9 @@ fn service_accounts_log_in(program: &str, at: &str) {
         world.put(CONFIG_MAP, "vaults", json!({"data": {"config.yaml": config}}));
     };
     log_in_at("auth/kubernetes/login");
-    let starter = world.starter("controller").flags(&[
-        "--controllers=kustomize",
-        "--sops-vault-configmap=vaults",
-        "--feature-gates=ObjectLevelWorkloadIdentity=true",
-    ]);
+    let starter = world
+        .starter("controller")
+        .flags(&["--controllers=kustomize", "--sops-vault-configmap=vaults"]);
     let controller = starter.variable(PROCESS.0, PROCESS.1).start();
     world.publish("app", "1", &[("map.yaml", &file)]);
     let decryption = json!({"provider": "sops", "serviceAccountName": "sops"});

@@ -45,9 +45,6 @@
 {{- if not .Values.watchAllNamespaces }}
 - --no-cross-namespace-refs=true
 {{- end }}
-{{- if .Values.workloadIdentity }}
-- --feature-gates=ObjectLevelWorkloadIdentity=true
-{{- end }}
 {{- if .Values.controllers.source }}
 - --controllers=source
 {{- if not .Values.shards.replicas }}

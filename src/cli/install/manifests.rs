@@ -431,10 +431,6 @@ fn arguments(wanted: &Installation<'_>) -> Vec<String> {
         "--events-addr=http://notification-controller.$(RUNTIME_NAMESPACE).svc.cluster.local./",
     );
     add(!wanted.watch_all_namespaces, "--no-cross-namespace-refs=true");
-    add(
-        wanted.workload_identity,
-        "--feature-gates=ObjectLevelWorkloadIdentity=true",
-    );
     add(kinds.source, "--controllers=source");
     add(
         kinds.source,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_runtime::{EventType, Outcome, clock};
 
@@ -17,8 +16,6 @@ pub(crate) enum Error {
     InvalidCelExpression(String),
     #[error("{0}")]
     AccessDenied(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     /// The source cannot be read.
     #[error("{0}")]
     SourceUnreadable(String),
@@ -64,7 +61,6 @@ impl Error {
             Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
             Self::InvalidCelExpression(_) => Reason::InvalidCELExpression,
             Self::AccessDenied(_) => Reason::AccessDenied,
-            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::SourceUnreadable(_)
             | Self::SourceNotFound(_)
             | Self::SourceNotReady { .. }
@@ -89,8 +85,7 @@ impl Error {
             | Self::InvalidAnnotation(_)
             | Self::InvalidCelExpression(_)
             | Self::AccessDenied(_)
-            | Self::FeatureGateDisabled(_) => return Outcome::Stalled { reason, message },
-            Self::SourceUnreadable(_) => return Outcome::Backoff { reason, message },
+            | Self::SourceUnreadable(_) => return Outcome::Backoff { reason, message },
             Self::SourceNotReady { after, .. } | Self::DependencyNotReady { after, .. } => *after,
             Self::Unfetched { after, .. } => retry_interval.min(*after),
             Self::HealthCheckCanceled(_) => Duration::ZERO,

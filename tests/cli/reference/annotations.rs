@@ -169,7 +169,7 @@ fn sections() -> [(&'static str, &'static str, &'static [Foreign]); 6] {
         ),
         (
             "On ServiceAccounts",
-            "With `spec.serviceAccountName` and `spec.provider`, and the gate ObjectLevelWorkloadIdentity.",
+            "With `spec.serviceAccountName` and `spec.provider`.",
             &ON_ACCOUNTS,
         ),
         ("In kustomizations", "As in kustomize.", &OF_KUSTOMIZE),

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value as Json, json};
 
-use super::{GATE, Remote, clusters, failure};
+use super::{Remote, clusters, failure};
 use bumpwright_testkit::aws_signature::AwsKey;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::http_server::Request;
@@ -165,7 +165,7 @@ fn started(remote: &Remote) -> Option<(Controller, StubHttp)> {
     std::fs::write(&ca, &certificates.ca).unwrap();
     let starter = remote
         .starter("controller")
-        .flags(&["--controllers=kustomize", "--requeue-dependency=1s", GATE]);
+        .flags(&["--controllers=kustomize", "--requeue-dependency=1s"]);
     let starter = starter.variable("SSL_CERT_FILE", &ca);
     // Servers on this machine, including the API servers, are accessed directly.
     let controller = starter

@@ -110,7 +110,7 @@ fn whatever_a_kustomization_reads_counts_as_soon_as_it_changes() {
         json!({"kind": "ConfigMap", "name": "one"}),
         json!({"kind": "Secret", "name": "two"}),
     ];
-    let _controller = remote.controller(&[super::GATE]);
+    let _controller = remote.controller(&[]);
     let spec = json!({
         "retryInterval": "1h", "postBuild": {"substituteFrom": from},
         "decryption": {"provider": "sops", "secretRef": {"name": "keys"}},

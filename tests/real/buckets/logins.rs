@@ -202,7 +202,6 @@ fn a_service_account_takes_its_role_at_sts() {
     let artifacts = format!("127.0.0.1:{}", free_port());
     let starter = world.starter("controller").flags(&[
         "--controllers=source",
-        "--feature-gates=ObjectLevelWorkloadIdentity=true",
         &format!("--storage-addr={artifacts}"),
         &format!("--storage-adv-addr={artifacts}"),
     ]);

@@ -49,7 +49,6 @@ reasons! {
     EmptyGitRepository
     Failed
     Failure
-    FeatureGateDisabled
     GarbageCollectionSucceeded
     GitOperationFailed
     GitOperationSucceeded

@@ -1,6 +1,5 @@
 //! Why an ImageUpdateAutomation is not ready (docs/behaviour/image-automation-controller.md, *Reasons and messages*).
 
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
 use bumpwright_update::Failure;
@@ -20,8 +19,6 @@ pub(super) enum Error {
     InvalidSourceConfiguration(String),
     #[error("{0}")]
     AccessDenied(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     /// An object that the spec refers to cannot be used now.
     #[error("failed configuring source manager: {0}")]
     SourceManagerFailed(String),
@@ -44,7 +41,6 @@ impl Error {
             Self::InvalidPolicySelector(_) => Reason::InvalidPolicySelector,
             Self::InvalidSourceConfiguration(_) => Reason::InvalidSourceConfiguration,
             Self::AccessDenied(_) => Reason::AccessDenied,
-            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::SourceManagerFailed(_) => Reason::SourceManagerFailed,
             Self::GitOperationFailed { .. } => Reason::GitOperationFailed,
             Self::Run(failure) => failure.reason,
@@ -69,8 +65,7 @@ impl From<Error> for Outcome {
             | Error::InvalidAnnotation(_)
             | Error::InvalidPolicySelector(_)
             | Error::InvalidSourceConfiguration(_)
-            | Error::AccessDenied(_)
-            | Error::FeatureGateDisabled(_) => Self::Stalled { reason, message },
+            | Error::AccessDenied(_) => Self::Stalled { reason, message },
             Error::SourceManagerFailed(_) | Error::GitOperationFailed { .. } | Error::Run(_) | Error::Failed(_) => {
                 Self::Backoff { reason, message }
             }

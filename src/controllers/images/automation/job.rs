@@ -7,7 +7,7 @@ use super::error::Error;
 use crate::controllers::context::Context;
 use crate::controllers::mirror_uses::Owner;
 use crate::controllers::settings::Gates;
-use crate::controllers::tokens::{self, NoGitLogin};
+use crate::controllers::tokens;
 use bumpwright_api::{AutomationAnnotations, GitRepository, ImageUpdateAutomation, ObjectName, Objects};
 use bumpwright_connect::git::{self, RemoteError};
 use bumpwright_connect::{self as connect, requester};
@@ -153,10 +153,7 @@ fn remote(
     })?;
     let requester = requester(IMAGE_UPDATE_AUTOMATION.kind, &automation.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached);
-    remote.map_err(|error| match error {
-        NoGitLogin::Gate(closed) => closed.into(),
-        NoGitLogin::Failed(message) => Error::SourceManagerFailed(message),
-    })
+    remote.map_err(Error::SourceManagerFailed)
 }
 
 /// The Secret with a token for pull requests, in the automation's namespace.

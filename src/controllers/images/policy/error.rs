@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
 use bumpwright_runtime::clock::duration;
@@ -20,8 +19,6 @@ pub(super) enum Error {
     InvalidPolicy(String),
     #[error("{0}")]
     ImageUrlInvalid(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     #[error("failed to get the referred ImageRepository: {0}")]
     AccessDenied(String),
     #[error("bumpwright.dev/promote-from: {0}")]
@@ -51,7 +48,6 @@ impl Error {
             Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
             Self::InvalidPolicy(_) => Reason::InvalidPolicy,
             Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
-            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::AccessDenied(_) | Self::PromotionDenied(_) => Reason::AccessDenied,
             Self::DependencyNotReady(_) | Self::DependencyNotScanned(_) | Self::DependencyNotScannedHere(_) => {
                 Reason::DependencyNotReady
@@ -71,8 +67,7 @@ impl From<Error> for Outcome {
             | Error::IntervalNotConfigured(_)
             | Error::InvalidAnnotation(_)
             | Error::InvalidPolicy(_)
-            | Error::ImageUrlInvalid(_)
-            | Error::FeatureGateDisabled(_) => Self::Stalled { reason, message },
+            | Error::ImageUrlInvalid(_) => Self::Stalled { reason, message },
             Error::DependencyNotScanned(after)
             | Error::DependencyNotScannedHere(after)
             | Error::ImageRefused { retry: after, .. } => Self::RequeueAfter { reason, message, after },

@@ -21,10 +21,8 @@ use super::triggers;
 use crate::controllers::context::Parts;
 use crate::controllers::kinds::Registered;
 use crate::controllers::settings::{Kinds, Settings};
-use crate::controllers::tokens;
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::ImagePolicy;
-use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{ClusterError, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
@@ -133,9 +131,6 @@ impl ImagePolicies {
         let canonical = reference_of(&repository)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
             .context();
-        let account = ProviderAccount::of(&repository).given();
-        let field = "spec.serviceAccountName in the ImageRepository";
-        tokens::check_gate(context.shared.settings.gates, account, field)?;
         let rule = valid.policy.chooser();
         rule.map_err(|error| Error::InvalidPolicy(error.to_string()))?;
         let scanned = scanned(&object, &canonical);

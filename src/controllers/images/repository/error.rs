@@ -1,6 +1,5 @@
 //! Why an ImageRepository is not ready.
 
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_runtime::Outcome;
 use bumpwright_scan::ScanError;
@@ -12,8 +11,6 @@ pub(super) enum Error {
     InvalidSpec(String),
     #[error("{0}")]
     InvalidAnnotation(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     #[error("{0}")]
     ImageUrlInvalid(String),
     #[error("{0}")]
@@ -29,7 +26,6 @@ impl Error {
         match self {
             Self::InvalidSpec(_) => Reason::InvalidSpec,
             Self::InvalidAnnotation(_) => Reason::InvalidAnnotation,
-            Self::FeatureGateDisabled(_) => Reason::FeatureGateDisabled,
             Self::ImageUrlInvalid(_) => Reason::ImageURLInvalid,
             Self::AuthenticationFailed(_) => Reason::AuthenticationFailed,
             Self::ReadOperationFailed(_) => Reason::ReadOperationFailed,
@@ -52,10 +48,9 @@ impl From<Error> for Outcome {
     fn from(error: Error) -> Self {
         let (reason, message) = (error.reason(), error.to_string());
         match error {
-            Error::InvalidSpec(_)
-            | Error::InvalidAnnotation(_)
-            | Error::FeatureGateDisabled(_)
-            | Error::ImageUrlInvalid(_) => Self::Stalled { reason, message },
+            Error::InvalidSpec(_) | Error::InvalidAnnotation(_) | Error::ImageUrlInvalid(_) => {
+                Self::Stalled { reason, message }
+            }
             Error::AuthenticationFailed(_) | Error::ReadOperationFailed(_) | Error::Failure(_) => {
                 Self::Backoff { reason, message }
             }

@@ -12,10 +12,8 @@ use crate::controllers::dereference;
 use crate::controllers::kinds::Registered;
 use crate::controllers::older_keys;
 use crate::controllers::settings::{Kinds, Settings};
-use crate::controllers::tokens;
 use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{ImageRepository, Objects};
-use bumpwright_connect::ProviderAccount;
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::triggers::own;
 use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
@@ -110,8 +108,6 @@ impl ImageRepositories {
         repository
             .kind()
             .map_err(|error| Error::InvalidAnnotation(error.to_string()))?;
-        let account = ProviderAccount::of(&repository).given();
-        tokens::check_gate(self.0.shared.settings.gates, account, "spec.serviceAccountName")?;
         let canonical = reference_of(&repository)
             .map_err(|error| Error::ImageUrlInvalid(error.to_string()))?
             .context();

@@ -133,13 +133,7 @@ async fn account(context: &Context, namespace: &str, given: &str) -> Result<Opti
     };
     let unread = |name: &ObjectName, error| format!("{DOING}: failed to get service account '{name}': {error}");
     let identity = tokens::identity(context, &accounts, (namespace, given), Use::Cluster, unread).await?;
-    let identity = identity.map_err(|error| error.to_string())?;
-    match identity.is_none() || context.settings.gates.object_level_identity {
-        true => Ok(identity),
-        false => Err(format!(
-            "{DOING}: ObjectLevelWorkloadIdentity feature gate is not enabled"
-        )),
-    }
+    identity.map_err(|error| error.to_string())
 }
 
 /// This process.

@@ -1,7 +1,6 @@
 //! Why a Bucket has no artifact, or an old one.
 
 use crate::controllers::sources::error::{ArtifactError, Failure, SourceError};
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_object_store::BucketError;
@@ -11,8 +10,6 @@ use bumpwright_object_store::BucketError;
 pub(crate) enum Error {
     #[error("{0}")]
     AuthenticationFailed(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     /// The spec or a Secret cannot be used for a connection, which has a reason of its own.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -29,7 +26,6 @@ impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
             Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
-            Self::FeatureGateDisabled(_) => Failure::fetch(Reason::FeatureGateDisabled).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::Store(error) => Failure::fetch(error.reason()).stalled_if(error.is_stalling()),
             Self::BucketOperationFailed(_) => Failure::fetch(Reason::BucketOperationFailed),

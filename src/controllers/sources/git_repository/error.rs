@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::controllers::sources::error::{ArtifactError, Failure, SourceError};
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_source::CheckoutError;
@@ -14,8 +13,6 @@ use bumpwright_verify::GitVerifyError;
 pub(crate) enum Error {
     #[error("{0}")]
     AuthenticationFailed(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     /// The spec or a Secret cannot be used for a connection, which has a reason of its own.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -51,7 +48,6 @@ impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
             Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
-            Self::FeatureGateDisabled(_) => Failure::fetch(Reason::FeatureGateDisabled).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::NotFound { after, .. } => Failure::include(Reason::NotFound).requeue_after(*after),
             Self::NoArtifact { after, .. } => Failure::include(Reason::NoArtifact).requeue_after(*after),

@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::controllers::context::Context;
-use crate::controllers::tokens::{self, NoGitLogin};
+use crate::controllers::tokens;
 use bumpwright_api::{GitRepository, Objects};
 use bumpwright_connect::{git, requester};
 use bumpwright_git::Remote;
@@ -16,8 +16,5 @@ pub(crate) fn remote(context: &Context, repository: &GitRepository, objects: &Ob
     let reached = git::of_source(repository, objects)?;
     let requester = requester(GIT_REPOSITORY.kind, &repository.metadata);
     let remote = tokens::git_login(context, requester, repository, objects, reached);
-    remote.map_err(|error| match error {
-        NoGitLogin::Gate(closed) => closed.into(),
-        NoGitLogin::Failed(message) => Error::AuthenticationFailed(message),
-    })
+    remote.map_err(Error::AuthenticationFailed)
 }

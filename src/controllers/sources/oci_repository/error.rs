@@ -1,7 +1,6 @@
 //! Why an OCIRepository has no artifact, or an old one.
 
 use crate::controllers::sources::error::{ArtifactError, Failure, SourceError};
-use crate::controllers::tokens::GateClosed;
 use bumpwright_api::Reason;
 use bumpwright_connect::ConnectError;
 use bumpwright_verify::cosign::CosignError;
@@ -11,8 +10,6 @@ use bumpwright_verify::cosign::CosignError;
 pub(crate) enum Error {
     #[error("{0}")]
     AuthenticationFailed(String),
-    #[error(transparent)]
-    FeatureGateDisabled(#[from] GateClosed),
     /// The spec or a Secret cannot be used for a connection, which has a reason of its own.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -34,7 +31,6 @@ impl SourceError for Error {
     fn failure(&self) -> Failure {
         match self {
             Self::AuthenticationFailed(_) => Failure::fetch(Reason::AuthenticationFailed),
-            Self::FeatureGateDisabled(_) => Failure::ready_only(Reason::FeatureGateDisabled).stalled(),
             Self::Connect(error) => Failure::fetch(error.reason).stalled_if(error.is_stalling),
             Self::UrlInvalid(_) => Failure::fetch(Reason::URLInvalid).stalled(),
             Self::ReadOperationFailed(_) => Failure::fetch(Reason::ReadOperationFailed),

@@ -2,7 +2,6 @@
 
 use super::Error;
 use crate::controllers::sources::context::SourcesContext;
-use crate::controllers::tokens;
 use bumpwright_api::{Objects, OciRepository};
 use bumpwright_cloud::CloudError;
 use bumpwright_connect::registry::OciRegistry;
@@ -60,11 +59,6 @@ fn cloud_login(
     let Some(provider) = account.provider() else {
         return Ok(Login::Anonymous);
     };
-    tokens::check_gate(
-        sources.shared.settings.gates,
-        account.given(),
-        "spec.serviceAccountName",
-    )?;
     let login = settings
         .cloud(provider, &sources.shared.accounts)
         .and_then(|(cloud, identity)| {
