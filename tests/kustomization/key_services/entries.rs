@@ -57,6 +57,11 @@ fn k_138_azure() {
     );
     assert!(refused("sops.azure-kv", "").starts_with("invalid data"));
     assert!(refused("sops.azure-kv", "appId: a\npassword: hunter2").starts_with("invalid data"));
+    // Since Flux 2.10.
+    assert_eq!(
+        refused("sops.azure-kv", "tenantId: t\nclientId: c"),
+        "invalid data: requires 'clientSecret' or 'clientCertificate' when both 'tenantId' and 'clientId' are set"
+    );
     let bad = "tenantId: a/b\nclientId: c\nclientSecret: hunter2";
     assert!(refused("sops.azure-kv", bad).starts_with("invalid tenantID. You can locate"));
     assert!(refused("sops.azure-kv", "[hunter2").starts_with("failed to unmarshal Azure authentication file: "));

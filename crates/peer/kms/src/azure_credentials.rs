@@ -54,6 +54,8 @@ pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
             proof.check().map_err(|e| format!("clientCertificate {e}"))?;
             EntraClient { id, proof }
         }
+        // Since Flux 2.10; before, the tenant was ignored and the managed identity asked.
+        (Some(_), Some(_), None, None) => return Err(NO_PROOF.to_owned()),
         (id, ..) => match (az, id) {
             ((Some(id), Some(tenant), Some(secret)), _) => of_password(id, tenant, authority, secret),
             (_, Some(id)) => EntraClient {
@@ -73,6 +75,8 @@ pub(super) fn client(entry: &[u8]) -> Result<EntraClient, String> {
 
 const NOBODY: &str = "invalid data: requires a 'clientId' field, a combination of 'tenantId', 'clientId' and 'clientSecret', \
     or 'tenantId', 'clientId' and 'clientCertificate'";
+const NO_PROOF: &str =
+    "invalid data: requires 'clientSecret' or 'clientCertificate' when both 'tenantId' and 'clientId' are set";
 const NO_TENANT: &str = "invalid tenantID. You can locate your tenantID by following the instructions listed here: \
     https://learn.microsoft.com/partner-center/find-ids-and-domain-names";
 const PKCS_12: &str = "clientCertificatePassword is for PKCS #12 files, which no text can hold; give clientCertificate as PEM \
