@@ -247,7 +247,7 @@ fn n_005_an_installation_is_found_by_its_owner() {
     fleet.takes(|seen| seen.login() == token(1));
     let owned_by = |owner: &str| {
         let values = [
-            ("githubAppID", "12"),
+            ("githubAppClientID", "Iv23liAPP"),
             ("githubAppInstallationOwner", owner),
             ("githubAppPrivateKey", &rsa.key),
             ("githubAppBaseURL", &api.url("api/v3/")),
@@ -271,6 +271,8 @@ fn n_005_an_installation_is_found_by_its_owner() {
         "app/installations/42/access_tokens",
     ];
     assert_eq!(paths, expected.map(|path| format!("/api/v3/{path}")));
+    // By the client ID in place of the number, as since Flux 2.10.
+    assert_signed_by_app(&api.requests()[2], "Iv23liAPP", &rsa);
 }
 
 #[test]
@@ -297,7 +299,7 @@ fn n_004_to_n_006_settings_that_cannot_work_are_refused_as_flux_refuses_them() {
         ),
         (
             by_app(&[("githubAppID", "x"), key, installation]),
-            format!("{failed} app ID must be provided to use github app authentication"),
+            format!("{failed} app ID or client ID must be provided to use github app authentication"),
         ),
         (
             by_app(&[id, key, installation]),

@@ -29,7 +29,8 @@ const ALGORITHM: SignatureScheme = SignatureScheme::RSA_PKCS1_SHA256;
 /// An app, one installation of it, and the address of GitHub's API. `Debug` shows no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitHubApp {
-    id: i64,
+    /// Its number or its client ID.
+    id: String,
     installation: Installation,
     key: Secret,
     api: Url,
@@ -47,6 +48,8 @@ enum Installation {
 pub struct GitHubAppSettings {
     /// `githubAppID`
     pub id: String,
+    /// `githubAppClientID`, in place of the number (Flux 2.10).
+    pub client_id: String,
     /// `githubAppInstallationID`
     pub installation_id: String,
     /// `githubAppInstallationOwner`
@@ -84,7 +87,13 @@ impl GitHubApp {
     pub fn new(settings: GitHubAppSettings) -> Result<Self, CloudError> {
         let number = |text: &str| text.parse::<i64>().ok().filter(|number| *number != 0);
         let unfit = |text: &str| CloudError::Unfit(format!("{text} to use github app authentication"));
-        let id = number(&settings.id).ok_or_else(|| unfit("app ID must be provided"))?;
+        let client = Some(settings.client_id).filter(|client| !client.is_empty());
+        let id = match (number(&settings.id), client) {
+            (Some(id), None) => id.to_string(),
+            (None, Some(client)) => client,
+            (None, None) => return Err(unfit("app ID or client ID must be provided")),
+            (Some(_), Some(_)) => return Err(unfit("only one of app ID or client ID must be provided")),
+        };
         let owner = Some(settings.installation_owner).filter(|owner| !owner.is_empty());
         let installation = match (number(&settings.installation_id), owner) {
             (Some(id), None) => Installation::Id(id),
@@ -164,7 +173,7 @@ impl GitHubApp {
         let claims = json!({
             "exp": jwt::seconds(issued + LIFE),
             "iat": jwt::seconds(issued),
-            "iss": self.id.to_string(),
+            "iss": self.id,
         });
         jwt::signed(&header, &claims, &self.key, ALGORITHM)
             .map_err(|why| CloudError::Unfit(format!("could not parse private key: it {why}")))
@@ -218,8 +227,13 @@ mod tests {
     use super::*;
 
     fn refusal(id: &str, installation: (&str, &str), key: &str, base: &str) -> String {
+        refusal_of((id, ""), installation, key, base)
+    }
+
+    fn refusal_of((id, client): (&str, &str), installation: (&str, &str), key: &str, base: &str) -> String {
         let settings = GitHubAppSettings {
             id: id.to_owned(),
+            client_id: client.to_owned(),
             installation_id: installation.0.to_owned(),
             installation_owner: installation.1.to_owned(),
             private_key: Secret::new(key),
@@ -228,16 +242,22 @@ mod tests {
         GitHubApp::new(settings).map_or_else(|e| e.to_string(), |app| app.to_string())
     }
 
-    /// `fluxcd/pkg/auth/githubapp` v0.54.3, *New*, in its order.
+    /// `fluxcd/pkg/auth/githubapp` v0.66.0, *New*, in its order.
     #[test]
     fn n_005_what_is_missing_is_said_as_flux_says_it() {
         let end = "to use github app authentication";
         for id in ["", "x", "0", "1\n", "99999999999999999999"] {
             assert_eq!(
                 refusal(id, ("2", ""), "k", ""),
-                format!("app ID must be provided {end}")
+                format!("app ID or client ID must be provided {end}")
             );
         }
+        assert_eq!(
+            refusal_of(("1", "Iv1.a"), ("2", ""), "k", ""),
+            format!("only one of app ID or client ID must be provided {end}")
+        );
+        let expected = format!("private key must be provided {end}");
+        assert_eq!(refusal_of(("", "Iv1.a"), ("2", ""), "", ""), expected);
         for none in [("", ""), ("x", "")] {
             let expected = format!("app installation owner or ID must be provided {end}");
             assert_eq!(refusal("1", none, "k", ""), expected);
