@@ -170,7 +170,7 @@ pub struct Controller {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub ssh_hostkey_algos: Vec<String>,
 
-    /// The ServiceAccount of objects that name none, for their identity at clouds; needs the gate ObjectLevelWorkloadIdentity
+    /// The ServiceAccount of objects that name none, for their identity at clouds
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_workload_service_account: String,
 
@@ -205,6 +205,65 @@ pub struct Controller {
     /// Flags without effect.
     #[command(flatten)]
     pub accepted: Accepted,
+
+    /// Flags that are refused.
+    #[command(flatten)]
+    pub spiffe: Spiffe,
+}
+
+/// Flags of Flux for SPIFFE (docs/decisions.md, *SPIFFE*): known, so that a Deployment that relies on them is told why it does not start.
+#[derive(Debug, Args)]
+pub struct Spiffe {
+    /// Refused: SPIFFE is not supported
+    #[arg(long, value_name = "ID", hide = true)]
+    pub authorized_artifact_client_spiffe_id: Vec<String>,
+    /// Refused: SPIFFE is not supported
+    #[arg(long, value_name = "ID", hide = true)]
+    pub authorized_artifact_server_spiffe_id: Vec<String>,
+    /// Refused: SPIFFE is not supported
+    #[arg(long, value_name = "ID", hide = true)]
+    pub authorized_event_server_spiffe_id: Vec<String>,
+    /// Refused: SPIFFE is not supported
+    #[arg(long, value_name = "URL", default_value = "", hide = true)]
+    pub spiffe_broker_endpoint: String,
+    /// Refused: SPIFFE is not supported
+    #[arg(long, value_name = "ID", hide = true)]
+    pub spiffe_broker_id: Vec<String>,
+}
+
+impl Spiffe {
+    /// Refuses all that are given: without them connections would be in plain text that were not before.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn check(&self) -> Result<(), String> {
+        let endpoint = std::slice::from_ref(&self.spiffe_broker_endpoint);
+        let flags: [(&str, &[String]); 5] = [
+            (
+                "--authorized-artifact-client-spiffe-id",
+                &self.authorized_artifact_client_spiffe_id,
+            ),
+            (
+                "--authorized-artifact-server-spiffe-id",
+                &self.authorized_artifact_server_spiffe_id,
+            ),
+            (
+                "--authorized-event-server-spiffe-id",
+                &self.authorized_event_server_spiffe_id,
+            ),
+            ("--spiffe-broker-endpoint", endpoint),
+            ("--spiffe-broker-id", &self.spiffe_broker_id),
+        ];
+        let given = flags
+            .into_iter()
+            .find(|(_, values)| values.iter().any(|value| !value.is_empty()));
+        match given {
+            Some((flag, _)) => Err(format!(
+                "{flag}: SPIFFE is not supported; remove the flag, or keep Flux's controllers where connections rely on it"
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Limits on jobs. A namespace may use half of the memory.
@@ -259,11 +318,11 @@ pub struct Kustomize {
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_service_account: String,
 
-    /// The ServiceAccount whose identity decrypts when none is named; needs the gate ObjectLevelWorkloadIdentity
+    /// The ServiceAccount whose identity decrypts when none is named
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_decryption_service_account: String,
 
-    /// The ServiceAccount whose identity reaches other clusters when none is named; needs the gate ObjectLevelWorkloadIdentity
+    /// The ServiceAccount whose identity reaches other clusters when none is named
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_kubeconfig_service_account: String,
 
@@ -278,6 +337,11 @@ pub struct Kustomize {
     /// A field manager whose changes are reverted; may be repeated
     #[arg(long, value_name = "NAME")]
     pub override_manager: Vec<String>,
+
+    /// A field manager whose fields are taken over before the dry run, by its whole name; may be repeated. Only to recover objects
+    /// that the dry run refuses because of it
+    #[arg(long, value_name = "NAME")]
+    pub override_manager_before_dry_run: Vec<String>,
 
     /// Kinds to apply after definitions and classes, and before the rest: group/Kind
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

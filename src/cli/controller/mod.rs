@@ -66,6 +66,7 @@ async fn asked_to_end() {
 }
 
 fn settings(args: &Controller) -> Result<Settings, String> {
+    args.spiffe.check()?;
     let mut gates = Gates::default();
     for text in &args.feature_gates {
         gates.set(text).map_err(|e| e.to_string())?;
@@ -89,11 +90,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         jitter: args.interval_jitter_percentage,
         no_cross_namespace_refs: args.no_cross_namespace_refs,
         gates,
-        default_account: default_identity(
-            "--default-workload-service-account",
-            &args.default_workload_service_account,
-            gates,
-        )?,
+        default_account: named(&args.default_workload_service_account),
         tokens: TokenCacheLimits {
             items: args.token_cache_max_size,
             duration: args.token_cache_max_duration.as_std(),
@@ -127,7 +124,7 @@ fn settings(args: &Controller) -> Result<Settings, String> {
         webhooks: webhooks(args)?,
         ui: ui::settings(&args.ui)?,
         artifacts: artifacts(args)?,
-        kustomize: kustomize(&args.kustomize, gates)?,
+        kustomize: kustomize(&args.kustomize)?,
         events: Some(args.events_addr.clone()).filter(|address| !address.is_empty()),
         ssh_kex: given(&args.ssh_kex_algos),
         ssh_host_keys: given(&args.ssh_hostkey_algos),
@@ -182,23 +179,12 @@ fn webhooks(args: &Controller) -> Result<Option<WebhookSettings>, String> {
     }))
 }
 
-/// The ServiceAccount that `flag` names for objects that name none. As in Flux's controllers, a default whose identity could
-/// never be used is an error.
-fn default_identity(flag: &str, name: &str, gates: Gates) -> Result<Option<String>, String> {
-    match named(name) {
-        Some(_) if !gates.object_level_identity => Err(format!(
-            "{flag}: cannot set default service accounts when the feature gate ObjectLevelWorkloadIdentity is not enabled"
-        )),
-        name => Ok(name),
-    }
-}
-
 fn named(name: &str) -> Option<String> {
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
 /// The settings of Kustomizations.
-fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String> {
+fn kustomize(args: &Kustomize) -> Result<KustomizeSettings, String> {
     let beside = |flag: &str, name: &str| -> Result<Option<ObjectName>, String> {
         let Some(name) = named(name) else { return Ok(None) };
         let namespace = own_namespace().ok_or_else(|| format!("{flag} needs RUNTIME_NAMESPACE, the namespace of it"));
@@ -213,19 +199,12 @@ fn kustomize(args: &Kustomize, gates: Gates) -> Result<KustomizeSettings, String
         },
         no_remote_bases: args.no_remote_bases,
         default_account: named(&args.default_service_account),
-        default_decryption_account: default_identity(
-            "--default-decryption-service-account",
-            &args.default_decryption_service_account,
-            gates,
-        )?,
-        default_kubeconfig_account: default_identity(
-            "--default-kubeconfig-service-account",
-            &args.default_kubeconfig_service_account,
-            gates,
-        )?,
+        default_decryption_account: named(&args.default_decryption_service_account),
+        default_kubeconfig_account: named(&args.default_kubeconfig_service_account),
         age_secret: beside("--sops-age-secret", &args.sops_age_secret)?,
         vault_config_map: beside("--sops-vault-configmap", &args.sops_vault_configmap)?,
         overridden_managers: args.override_manager.clone(),
+        overridden_before_dry_run: args.override_manager_before_dry_run.clone(),
         stage_kinds: parse_stage_kinds(&args.custom_apply_stage_kinds),
         watched_configs: args.watch_configs_label_selector.clone(),
         kubeconfig_exec: args.insecure_kubeconfig_exec,

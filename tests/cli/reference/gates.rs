@@ -10,13 +10,13 @@ pub fn page() -> String {
     page.push_str(&generated("the gates of the program"));
     page.push_str(
         "`bumpwright controller --feature-gates NAME=true,OTHER=false`; several flags add up, and later ones win. Flux's defaults are\n\
-         those of image-automation-controller and image-reflector-controller v1.2.4, source-controller v1.9.3 and\n\
-         kustomize-controller v1.9.5. Numbers are rules and decisions: [behaviour](../behaviour/README.md),\n\
+         those of image-automation-controller and image-reflector-controller v1.2.4, source-controller and\n\
+         kustomize-controller v1.10.1. Numbers are rules and decisions: [behaviour](../behaviour/README.md),\n\
          [decisions](../decisions.md).\n\n",
     );
     page.extend(Gates::describe().iter().map(entry));
     page.push_str(&format!(
-        "\nGates of Flux that are accepted without effect: {}.\n",
+        "\nGates of Flux that are accepted without effect:\n{}.\n",
         names(Gates::without_effect().iter().copied())
     ));
     page
