@@ -45,6 +45,7 @@ fn main() {
     let content = std::fs::read_to_string(Path::new(root).join(file)).unwrap();
     let settings = Settings::new(Memory::single(SINGLE, BUILD_MEMORY).of(""));
     let checks = CheckSettings {
+        strict_substitute: true,
         schemas: Schemas::bundled(None).unwrap(),
         identity: settings.identity.clone(),
         threads: settings.threads,

@@ -323,8 +323,9 @@ pub(crate) mod tests {
     #[test]
     fn each_change_starts_the_window_again_up_to_the_longest() {
         let seconds = Duration::from_secs;
-        let both: &[(&str, &str)] = &[("settle", "20s"), ("settle-at-most", "1m")];
-        let (settle, most): (&[(&str, &str)], &[(&str, &str)]) = (&both[..1], &both[1..]);
+        let settle: &[_] = &[("settle", "20s")];
+        let most: &[_] = &[("settle-at-most", "1m")];
+        let both: &[_] = &[("settle", "20s"), ("settle-at-most", "1m")];
         for (annotations, delay, since, expected) in [
             (both, None, 0, Some(20)),
             (both, None, 50, Some(10)),
