@@ -84,8 +84,8 @@ impl Error {
             Self::InvalidSpec(_)
             | Self::InvalidAnnotation(_)
             | Self::InvalidCelExpression(_)
-            | Self::AccessDenied(_)
-            | Self::SourceUnreadable(_) => return Outcome::Backoff { reason, message },
+            | Self::AccessDenied(_) => return Outcome::Stalled { reason, message },
+            Self::SourceUnreadable(_) => return Outcome::Backoff { reason, message },
             Self::SourceNotReady { after, .. } | Self::DependencyNotReady { after, .. } => *after,
             Self::Unfetched { after, .. } => retry_interval.min(*after),
             Self::HealthCheckCanceled(_) => Duration::ZERO,
@@ -136,5 +136,27 @@ impl Error {
             self,
             Self::ReconciliationFailed(_) | Self::PruneRefused(_) | Self::PruneFailed(_) | Self::HealthCheckFailed(_)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/behaviour/kustomize-controller.md, *Status*: only a change of the object helps.
+    #[test]
+    fn what_only_a_change_of_the_object_can_mend_is_stalled() {
+        let text = || "why".to_owned();
+        for error in [
+            Error::InvalidSpec(text()),
+            Error::InvalidAnnotation(text()),
+            Error::InvalidCelExpression(text()),
+            Error::AccessDenied(text()),
+        ] {
+            let outcome = error.outcome(Duration::from_secs(60));
+            assert!(matches!(outcome, Outcome::Stalled { .. }), "{error:?}");
+        }
+        let unreadable = Error::SourceUnreadable(text()).outcome(Duration::from_secs(60));
+        assert!(matches!(unreadable, Outcome::Backoff { .. }));
     }
 }
