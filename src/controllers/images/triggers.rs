@@ -31,7 +31,8 @@ pub(crate) fn policies_of_repository(repositories: &Cache, policies: &Arc<Cache>
 }
 
 /// All automations of a namespace run when a policy there chooses another image, or has another window: only Git has the markers.
-/// Those with `spec.policySelector` run for the policies that it selects, those with `settle` or `spec.policyChangeDelay` wait for further changes. Of other namespaces, those run whose markers name a policy that allows them, or did.
+/// Those with `spec.policySelector` run for the policies that it selects, those with `settle` or `spec.policyChangeDelay` wait for further
+/// changes. Of other namespaces, those run whose markers name a policy that allows them, or did.
 pub(crate) fn automations_of_policy(
     policies: &Cache,
     automations: &Arc<Cache>,
@@ -59,14 +60,17 @@ pub(crate) fn automations_of_policy(
                 .of(&policy.name)
                 .into_iter()
                 .filter_map(|name| automations.get(&name));
-            names.for_each(|automation| settle(&automation, &queue));
+            names.for_each(|automation| settle(&automation, &Runs::of(&automation), &queue));
         }
         let Change::Updated(old, new) = change else { return };
         let is_freed = held(old) != held(new) || window(old) != window(new);
         if image(new).is_some() && (image(old) != image(new) || is_freed) {
-            let mut names = automations.list_in(&new.name.namespace);
-            names.retain(|automation| is_selected(automation, new));
-            names.iter().for_each(|automation| settle(automation, &queue));
+            for automation in automations.list_in(&new.name.namespace) {
+                let runs = Runs::of(&automation);
+                if runs.for_policy(new) {
+                    settle(&automation, &runs, &queue);
+                }
+            }
         }
     });
 }
@@ -143,30 +147,32 @@ fn rollout(automation: &Object) -> Option<&String> {
     (!record.contains("\"closed\":")).then_some(record)
 }
 
-/// What an automation says of the policies that it runs for.
-#[derive(Deserialize)]
+/// When an automation runs: what its spec says of policies that change.
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Selection {
+struct Runs {
     policy_selector: Option<LabelSelector>,
     policy_change_delay: Option<GoDuration>,
 }
 
-fn spec_of(automation: &Object) -> Option<Selection> {
-    automation.spec()
+impl Runs {
+    fn of(automation: &Object) -> Self {
+        automation.spec().unwrap_or_default()
+    }
+
+    /// Whether a change of the policy can be one of the automation. An invalid selector is reported by the reconciliation.
+    fn for_policy(&self, policy: &Object) -> bool {
+        let selector = self.policy_selector.as_ref();
+        selector.is_none_or(|selector| selector.matches(&policy.labels).unwrap_or(true))
+    }
 }
 
-/// Whether a change of the policy can be one of the automation. An invalid selector is reported by the reconciliation.
-fn is_selected(automation: &Object, policy: &Object) -> bool {
-    let selector = spec_of(automation).and_then(|spec| spec.policy_selector);
-    selector.is_none_or(|selector| selector.matches(&policy.labels).unwrap_or(true))
-}
-
-fn settle(automation: &Object, queue: &Queue) {
+fn settle(automation: &Object, runs: &Runs, queue: &Queue) {
     let name = automation.name.clone();
     // Invalid annotations are reported by the reconciliation.
     let annotations = AutomationAnnotations::read(&automation.annotations).unwrap_or_default();
-    let delay = spec_of(automation).and_then(|spec| spec.policy_change_delay);
-    match annotations.pause(delay.map(GoDuration::as_std), queue.unsettled(&name)) {
+    let delay = runs.policy_change_delay.map(GoDuration::as_std);
+    match annotations.pause(delay, queue.unsettled(&name)) {
         Some(pause) => queue.add_after(name, pause),
         None => queue.add(name),
     }
