@@ -3,8 +3,10 @@
 
 use sha2::{Digest as _, Sha256};
 
+use super::cosign;
 use super::git::SSH_SUFFIX;
-use super::notation::TRUST_POLICY;
+use super::notation::{TRUST_POLICY, is_certificate};
+use super::sigstore::to_hex;
 
 /// Of the keys for commits and tags, by the entries of a Secret.
 #[must_use]
@@ -28,11 +30,9 @@ pub fn image_fingerprint(provider: &str, entries: Option<&[(&str, &[u8])]>, trus
     match provider {
         "notation" => {
             material.add("trustpolicy:", entries, |name| name == TRUST_POLICY);
-            material.add("cert:", entries, |name| {
-                name.ends_with(".crt") || name.ends_with(".pem")
-            });
+            material.add("cert:", entries, is_certificate);
         }
-        _ => material.add("pub:", entries, |name| name.ends_with(".pub")),
+        _ => material.add("pub:", entries, |name| name.ends_with(cosign::SUFFIX)),
     }
     material.digest()
 }
@@ -57,9 +57,7 @@ impl Material {
     }
 
     fn digest(self) -> String {
-        let hex = self.0.finalize();
-        hex.iter()
-            .fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+        format!("sha256:{}", to_hex(&self.0.finalize()))
     }
 }
 

@@ -4,7 +4,7 @@ use super::error::Error;
 use crate::controllers::sources::artifacts;
 use crate::controllers::sources::source::SourceRequest;
 use crate::controllers::sources::status::VERIFIED;
-use bumpwright_api::{Objects, OciRepository, OciVerification};
+use bumpwright_api::{Objects, OciRepository, OciVerification, TRUSTED_ROOT};
 use bumpwright_artifact::revision::digest_text;
 use bumpwright_re2::Regexp;
 use bumpwright_runtime::{Status, blocking, clock};
@@ -13,9 +13,6 @@ use bumpwright_verify::cosign::{self, CosignKeys, Verifier};
 use bumpwright_verify::image_fingerprint;
 use bumpwright_verify::notation::{NotationTrust, Verdict};
 use bumpwright_verify::sigstore::{Identity, Keyless, Pattern, TrustedRoot};
-
-/// The entry of a Secret with the trusted root.
-const TRUSTED_ROOT: &str = "trusted_root.json";
 
 /// The result of a verification without failures.
 pub(super) enum Verification {

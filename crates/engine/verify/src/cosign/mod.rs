@@ -29,7 +29,7 @@ pub use verifier::Verifier;
 /// Greatest size in bytes of a signature's blob; larger ones are ignored.
 pub const MAX_BLOB: usize = 16 << 20;
 /// Suffix of the entries of a Secret with keys.
-const SUFFIX: &str = ".pub";
+pub(super) const SUFFIX: &str = ".pub";
 
 /// The public keys of a Secret: its entries that end in `.pub`, PEM each.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub enum CosignError {
     /// Too many signatures, or other referrers.
     #[error("number of layers ({0}) exceeds the limit ({MAX_LAYERS}); delete the signatures that are not needed")]
     TooMany(usize),
-    /// There is no memory to read a signature.
+    /// Not enough memory to read a signature.
     #[error("no memory to read a signature: {0}")]
     NoMemory(#[from] Exceeded),
     /// No keyless signature counts: why the first one does not.

@@ -9,6 +9,7 @@ use super::envelope::{Attestation, Envelope};
 use super::manifest::Layer;
 use super::public_key::PublicKey;
 use crate::armour::BASE64;
+use crate::sigstore::to_hex;
 
 /// `critical.type` of cosign's payloads.
 const TYPE: &str = "cosign container image signature";
@@ -78,10 +79,5 @@ impl SimpleSignature<'_> {
 
 /// A digest in the form of registries.
 fn hex_digest(content: &[u8]) -> String {
-    let digits = Sha256::digest(content);
-    let mut text = "sha256:".to_owned();
-    for byte in digits {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
+    format!("sha256:{}", to_hex(&Sha256::digest(content)))
 }

@@ -31,11 +31,16 @@ pub(super) const TRUST_POLICY: &str = "trustpolicy.json";
 const SUFFIXES: [&str; 2] = [".crt", ".pem"];
 /// Greatest size of an envelope in bytes, of signatures looked at, and of certificates in a Secret.
 pub const MAX_ENVELOPE: usize = 4 << 20;
-/// Greatest number of signatures of an artifact that are looked at, and of referrers that may be some.
+/// Greatest number of signatures of an artifact that are looked at.
 pub const MAX_SIGNATURES: usize = 50;
-/// As [`MAX_SIGNATURES`].
+/// Greatest number of referrers of an artifact that are looked at, to find its signatures.
 pub const MAX_REFERRERS: usize = 1_000;
 const MAX_CERTIFICATES: usize = 256;
+
+/// Whether an entry of a Secret has certificates, by its name.
+pub(super) fn is_certificate(key: &str) -> bool {
+    SUFFIXES.iter().any(|suffix| key.ends_with(suffix))
+}
 
 /// Why an artifact is not verified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +54,7 @@ pub enum NotationError {
     /// No statement of the trust policy is about the repository.
     #[error("artifact {0:?} has no applicable trust policy statement: none of registryScopes is its repository or '*'")]
     Scope(String),
-    /// There is no memory to read a signature.
+    /// Not enough memory to read a signature.
     #[error("no memory to read a signature: {0}")]
     NoMemory(#[from] Exceeded),
     /// No signature counts: why the first one does not.
@@ -144,7 +149,6 @@ impl NotationTrust {
         let wrong = NotationError::Trust;
         let policy = entries.iter().find(|(key, _)| *key == TRUST_POLICY);
         let (_, policy) = policy.ok_or_else(|| wrong(format!("'{TRUST_POLICY}' not found in secret '{name}'")))?;
-        let is_certificate = |key: &str| SUFFIXES.iter().any(|suffix| key.ends_with(suffix));
         let mut certificates = Vec::new();
         for (key, value) in entries.iter().filter(|(key, _)| is_certificate(key)) {
             let read = certificates_of(value);

@@ -69,7 +69,7 @@ pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Bytes as hexadecimal digits.
-pub(super) fn to_hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

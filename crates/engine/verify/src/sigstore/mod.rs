@@ -16,6 +16,7 @@ mod trusted_root;
 use crate::cosign::{Attestation, SimpleSignature};
 use crate::x509::ChainError;
 pub use identity::{Identity, Pattern};
+pub(crate) use json::to_hex;
 pub use trusted_root::{PUBLIC_ROOT, TrustedRoot, TrustedRootError};
 
 /// What proves that a log has an entry.
