@@ -72,20 +72,20 @@ rules! {
     BuildFailed "build-failed" Error "A Kustomization does not build":
         "The build of the folder fails, or the decryption or substitution of what it builds, so the cluster keeps the state of the last\n\
          revision that did build, and nothing of a newer one is applied.\n\n\
-         What to do: the message is the build's own. Correct the file that it names, and build the folder alone: `bumpwright build DIR`.\n\n\
+         What to do: correct the file that the message names; `bumpwright build DIR` builds the folder alone.\n\n\
          See: docs/how/builds.md";
 
     ClearTextSecret "clear-text-secret" Error "A Secret is in Git in clear text":
         "Everybody who can read the repository, now or later, can read its values; deleting the file does not remove them from the history.\n\n\
-         What to do: change the credentials, then encrypt the file with SOPS and set `spec.decryption` of the Kustomization, or leave the\n\
-         Secret to an operator that reads it from a vault.\n\n\
+         What to do: change the credentials, then encrypt the file with SOPS (`spec.decryption` of the Kustomization), or let an operator\n\
+         read them from a vault.\n\n\
          See: docs/guides/sops.md";
 
     ConflictingAutomations "conflicting-automations" Error "Two automations set the same field":
         "Two ImageUpdateAutomations that push to the same branch follow the same marker. In one namespace they have the same policy: they\n\
-         write the same, and one has to repeat its run whenever the other was quicker (a note). In two clusters each has its own policy\n\
-         of that name: if these differ, each automation sets the field back to what its cluster chooses, without end (an error).\n\n\
-         What to do: run image automations in one of the clusters only, or give each its own `spec.update.path` or branch.\n\n\
+         write the same, and one repeats its run when the other was quicker (a note). In two clusters each has its own policy of that name:\n\
+         if these differ, each sets the field back, without end (an error).\n\n\
+         What to do: run image automations in one cluster only, or give each its own `spec.update.path` or branch.\n\n\
          See: docs/guides/monorepos.md";
 
     DeadMarker "dead-marker" Warning "A marker changes nothing in these clusters":
@@ -96,13 +96,13 @@ rules! {
 
     DependencyCycle "dependency-cycle" Error "Kustomizations depend on each other in a circle":
         "Each of them waits in `spec.dependsOn` until another one is ready, so none is ever applied.\n\n\
-         What to do: remove one of the dependencies in the circle; the message has all of them in order.\n\n\
+         What to do: remove one dependency of the circle; the message has all in order.\n\n\
          See: docs/guides/kustomizations.md";
 
     HealthCheckNotBuilt "health-check-not-built" Warning "A health check names an object that the fleet does not build":
         "The Kustomization waits for an object of `spec.healthChecks` that nothing in the fleet builds. Unless somebody else creates it,\n\
          such as a Helm release, the Kustomization fails when its timeout is over, and so do those that depend on it.\n\n\
-         What to do: correct kind, name and namespace as they are after the build (prefixes, `spec.targetNamespace`), or remove the entry.\n\n\
+         What to do: correct kind, name and namespace (as after the build), or remove the entry.\n\n\
          See: docs/guides/kustomizations.md";
 
     IncludeCycle "include-cycle" Error "A Kustomization includes itself":
@@ -114,8 +114,8 @@ rules! {
     InvalidManifest "invalid-manifest" Error "A file does not parse":
         "The file is not valid YAML or JSON, is not UTF-8, or has a document without `apiVersion`, `kind` or `metadata.name`, so no object\n\
          is read from it. In a folder without a kustomization.yaml it fails the build of the whole folder.\n\n\
-         What to do: correct the line that is named. Files that are no manifests (templates, values) belong outside of the folder, or into\n\
-         its `.sourceignore`.\n\n\
+         What to do: correct the line that is named; move what is not a manifest (templates, values) out of the folder, or into its\n\
+         `.sourceignore`.\n\n\
          See: docs/how/builds.md";
 
     InvalidPolicy "invalid-policy" Error "An image policy's rule or filter is not valid":
@@ -125,35 +125,34 @@ rules! {
          See: docs/guides/policies.md";
 
     InvalidTemplate "invalid-template" Error "The template of a commit message is not valid":
-        "The text of `spec.git.commit.messageTemplate`, or of the annotation `bumpwright.dev/revert-message`, is no Go template, or it\n\
-         names a function or field that does not exist: the automation writes nothing, and its Ready condition is False.\n\n\
+        "`spec.git.commit.messageTemplate`, or the annotation `bumpwright.dev/revert-message`, is not a Go template, or names a function or\n\
+         field that does not exist: the automation writes nothing, and its Ready condition is False.\n\n\
          What to do: correct what the message names, and try it: `bumpwright message -f FILE`.\n\n\
          See: docs/guides/messages.md";
 
     Limit "limit" Error "A bound is exceeded, and the rest was not looked at":
         "The number of objects, their size, the depth of Kustomizations in Kustomizations or the time is over its bound. What comes after\n\
          it in the same Kustomization is not part of the report; the other Kustomizations are.\n\n\
-         What to do: look whether something generates objects without end; else check with a higher bound, or the clusters one by one.\n\n\
+         What to do: look for what generates objects without end; else raise the bound, or check the clusters one by one.\n\n\
          See: docs/how/security.md";
 
     ListReplaced "list-replaced" Warning "A patch drops items of a list":
-        "A merge patch changes a list of a kind that has no schema in the build, such as a Rollout or another custom resource. kustomize\n\
-         cannot know that the items of the list have names, so the list of the patch takes the place of the whole list: containers,\n\
-         volumes or listeners that the patch does not repeat are gone, and so are fields of those that it does.\n\n\
-         What to do: change the list by a JSON patch, which names the place; or give kustomize a schema of the kind, in which the list has\n\
-         `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy: merge`, by `openapi: {path: FILE}`; or repeat all items.\n\n\
+        "A merge patch changes a list of a kind that has no schema in the build, such as a Rollout or another custom resource. kustomize does\n\
+         not know that the items of the list have names, so the list of the patch takes its place: items that the patch does not repeat are\n\
+         gone, and so are fields of those that it does.\n\n\
+         What to do: change the list by a JSON patch, or repeat all items; or give kustomize a schema (`openapi: {path: FILE}`) in which the\n\
+         list has `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy: merge`.\n\n\
          See: docs/how/builds.md";
 
     MissingConfigMap "missing-config-map" Warning "A ConfigMap that is referred to is not in the fleet":
         "`postBuild.substituteFrom` or another field names a ConfigMap that no Kustomization builds. If it is not created by other means,\n\
          the reconciliation fails.\n\n\
-         What to do: correct the name (a ConfigMap has to be in the namespace of the object that names it), add the ConfigMap, or set\n\
-         `optional: true` if it may be absent.\n\n\
+         What to do: correct the name (in the namespace of the object that names it), add the ConfigMap, or set `optional: true`.\n\n\
          See: docs/guides/kustomizations.md";
 
     MissingDependency "missing-dependency" Error "A dependency is not in the fleet":
         "`spec.dependsOn` names a Kustomization that nothing in the fleet defines, so the one that depends on it is never applied.\n\n\
-         What to do: correct the name and the namespace (the default is the namespace of the Kustomization itself), or remove the entry.\n\n\
+         What to do: correct the name and namespace (default: the Kustomization's own), or remove the entry.\n\n\
          See: docs/guides/kustomizations.md";
 
     MissingImageRepository "missing-image-repository" Error "A policy's ImageRepository is not in the fleet":
@@ -163,29 +162,27 @@ rules! {
          See: docs/guides/policies.md";
 
     MissingSecret "missing-secret" Warning "A Secret that is referred to is not in the fleet":
-        "A `secretRef` names a Secret that no Kustomization builds. That is normal for those that are created once by hand or by a program,\n\
-         such as the key of SOPS or the login to the Git server; of others the object that needs it fails.\n\n\
-         What to do: correct the name (a Secret has to be in the namespace of the object that names it), or add it, encrypted.\n\n\
+        "A `secretRef` names a Secret that no Kustomization builds. That is normal for those that are created by hand or by a program, such\n\
+         as the key of SOPS or the login to the Git server; without others the object that needs it fails.\n\n\
+         What to do: correct the name (in the namespace of the object that names it), or add it, encrypted.\n\n\
          See: docs/guides/sops.md";
 
     MissingSource "missing-source" Error "A source is not in the fleet":
         "`spec.sourceRef` names a GitRepository, OCIRepository or Bucket that nothing in the fleet defines, so the object that names it has\n\
          nothing to reconcile.\n\n\
-         What to do: correct kind, name and namespace (the default is the namespace of the object itself), or add the source.\n\n\
+         What to do: correct kind, name and namespace (default: the object's own), or add the source.\n\n\
          See: docs/guides/kustomizations.md";
 
     OwnedTwice "owned-twice" Error "Two Kustomizations build the same object":
-        "Each of them applies its own version of the object, again and again, and whichever applied last owns it: when that one stops\n\
-         building the object and has `prune: true`, it is deleted, although the other still wants it.\n\n\
-         What to do: leave the object to one of them: the message names both. If both read one folder on purpose, give them different\n\
-         `spec.targetNamespace`.\n\n\
+        "Each applies its own version of the object again and again, and the last one owns it: when that one stops building the object and\n\
+         has `prune: true`, it is deleted, although the other still wants it.\n\n\
+         What to do: leave the object to one of the two that are named, or give them different `spec.targetNamespace`.\n\n\
          See: docs/how/apply-and-prune.md";
 
     RemovedApi "removed-api" Error "The API version is not served by this version of Kubernetes":
         "The object has an API version that the chosen minor version of Kubernetes does not have any more, or not yet. Applying it fails,\n\
          and with it its stage of the Kustomization.\n\n\
-         What to do: change `apiVersion` to the one in the message, with the fields that changed between both; or check with the version\n\
-         of Kubernetes that the cluster has.";
+         What to do: use the `apiVersion` in the message, with the fields that changed; or check with the cluster's version of Kubernetes.";
 
     Schema "schema" Error "A field does not fit its schema":
         "The value has another type than the kind's schema wants, is outside of its bounds or not one of its choices, or a required field is\n\
@@ -193,11 +190,11 @@ rules! {
          What to do: correct the field that is named; `kubectl explain KIND.FIELD` has its documentation.";
 
     UndefinedVariable "undefined-variable" Warning "A variable has no value":
-        "The built objects have a `${variable}` that neither `postBuild.substitute` nor `substituteFrom` defines and that has no default.\n\
-         It fails the build and is an error, unless the gate `StrictPostBuildSubstitutions` is off (`--strict-substitute=false`).\n\
-         With the gate off an empty text takes its place, which often makes an invalid name or image.\n\n\
-         What to do: define it, or write a default: `${variable:=default}`. A `$` that is not meant for Flux is written `$$`; to leave out\n\
-         the whole object annotate it with `kustomize.toolkit.fluxcd.io/substitute: disabled`.\n\n\
+        "The built objects have a `${variable}` that neither `postBuild.substitute` nor `substituteFrom` defines and that has no default. It\n\
+         fails the build, unless the gate `StrictPostBuildSubstitutions` is off (`--strict-substitute=false`): then it is empty, which often\n\
+         makes an invalid name or image.\n\n\
+         What to do: define it, or give a default: `${variable:=default}`. Write `$$` for a `$` that is not Flux's; leave out a whole object\n\
+         by the annotation `kustomize.toolkit.fluxcd.io/substitute: disabled`.\n\n\
          See: docs/guides/kustomizations.md";
 
     UnknownField "unknown-field" Error "A field that the kind does not have":
@@ -208,12 +205,12 @@ rules! {
     UnknownKind "unknown-kind" Warning "The kind is not known":
         "Neither the chosen version of Kubernetes nor a CustomResourceDefinition in the fleet defines the kind, so the fields of the object\n\
          were not checked. Without its definition in the cluster, applying it fails.\n\n\
-         What to do: correct `apiVersion` and `kind`, or add the definition to the fleet; if a Helm chart brings it, there is nothing to do.";
+         What to do: correct `apiVersion` and `kind`, or add the definition to the fleet; nothing if a Helm chart brings it.";
 
     UnknownPolicy "unknown-policy" Error "A marker names a policy that is not in the fleet":
         "The comment `{\"$imagepolicy\": \"namespace:name\"}` names an ImagePolicy that nothing in the fleet defines, so its field is never\n\
          updated.\n\n\
-         What to do: correct the name, or the namespace as it is after the build; or add the ImagePolicy, or remove the marker.\n\n\
+         What to do: correct name and namespace (as after the build), add the ImagePolicy, or remove the marker.\n\n\
          See: docs/start/markers.md";
 
     UnknownSource "unknown-source" Note "A source of another repository was not looked at":
@@ -229,8 +226,7 @@ rules! {
 
     UnmatchedPatch "unmatched-patch" Warning "A patch is for no object":
         "The `target` of the patch matches no object in any Kustomization that has the patch, so it changes nothing. kustomize does not mind.\n\n\
-         What to do: correct the target: group, kind, name and namespace are those of the object before this kustomization changes them;\n\
-         or remove the patch.\n\n\
+         What to do: correct the target (group, kind, name and namespace from before this kustomization's changes), or remove the patch.\n\n\
          See: docs/how/builds.md";
 
     UnmatchedRule "unmatched-rule" Warning "A rule of .bumpwright.yaml is not followed":
