@@ -57,7 +57,7 @@ pub fn render(template: &str, data: &Data, limits: Limits, world: &dyn World) ->
 /// wrong depends on the bump, and is not looked for.
 ///
 /// # Errors
-/// [`MessageError`] when it is no template, or names what does not exist.
+/// [`MessageError`] when it is not a template, or names a field or function that does not exist.
 pub fn check(template: &str, values: Option<&BTreeMap<String, String>>, world: &dyn World) -> Result<(), MessageError> {
     let parsed = parse(template)?;
     let data = Data {

@@ -26,8 +26,8 @@ pub struct KustomizationState {
 }
 
 impl KustomizationState {
-    /// Whether it did well with what is applied. In the middle of a reconciliation the one before counts, and so where the cause of a
-    /// failure is no object: an artifact that cannot be fetched for a moment, a dependency that is not ready.
+    /// Whether it did well with what is applied. During a reconciliation the one before counts, and so it does when no object has
+    /// failed: an artifact that cannot be fetched for a moment, a dependency that is not ready.
     #[must_use]
     pub fn was_ready(&self) -> bool {
         match self.ready {

@@ -108,7 +108,7 @@ impl Gathering<'_> {
         }
     }
 
-    /// The blob of a layer. That there is no memory for it is said rather than what is wrong with others.
+    /// The blob of a layer. Too little memory for it is reported rather than what is wrong with other signatures.
     fn blob(&self, layer: &cosign::Layer) -> Option<Kept> {
         let blob = self.remote.blob(&layer.digest, layer.size, MAX_BLOB as u64);
         blob.unwrap_or_else(|exceeded| {

@@ -95,7 +95,7 @@ impl OciRemote {
     /// made of it while it is verified.
     ///
     /// # Errors
-    /// [`Exceeded`]: there is no memory for it.
+    /// [`Exceeded`]: the account has too little memory left for it.
     pub(super) fn blob(&self, digest: &str, size: u64, most: u64) -> Result<Option<Kept>, Exceeded> {
         if size > most || checked_digest(digest).is_err() {
             return Ok(None);
