@@ -20,7 +20,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn now(host: &Host<'_>) -> Time {
+/// The current time.
+pub(super) fn now(host: &Host<'_>) -> Time {
     let (seconds, nanoseconds) = host.world().now();
     Time::unix(seconds, nanoseconds)
 }

@@ -166,7 +166,7 @@ mod tests {
     fn said(result: Outcome) -> String {
         match result {
             Ok(value) => format!("{value:?}"),
-            Err(Failure::Error(text) | Failure::Limit(text)) => text,
+            Err(failure) => failure.text().to_owned(),
         }
     }
 

@@ -4,7 +4,7 @@ use bumpwright_gostd::{Duration, MONTHS, WEEKDAYS};
 use bumpwright_template::{Args, FLOAT64, Failure, INT, INT64, Method, NamedType, STRING, Type, Value};
 
 /// `time.Duration`
-pub(super) static DURATION: Type = Type::Named(&DURATION_TYPE);
+pub static DURATION: Type = Type::Named(&DURATION_TYPE);
 /// `time.Month`
 pub(super) static MONTH: Type = Type::Named(&MONTH_TYPE);
 /// `time.Weekday`
@@ -64,7 +64,7 @@ static WEEKDAY_TYPE: NamedType = NamedType {
 };
 
 /// A `time.Duration`.
-pub(super) fn duration_value(duration: Duration) -> Value {
+pub fn duration_value(duration: Duration) -> Value {
     Value::named(&DURATION_TYPE, Value::int64(duration.0))
 }
 

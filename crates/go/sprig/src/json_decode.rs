@@ -10,7 +10,10 @@ const MAX_DEPTH: usize = 10_000;
 
 /// The value of a document, and its error. A number that no float can hold is an error but leaves the rest
 /// in place.
-pub(super) fn decode(host: &mut Host<'_>, text: &[u8]) -> Result<(Value, Option<String>), Failure> {
+///
+/// # Errors
+/// A limit of the host was reached.
+pub fn decode(host: &mut Host<'_>, text: &[u8]) -> Result<(Value, Option<String>), Failure> {
     host.produce(text.len())?;
     let mut parser = Parser {
         rest: text,

@@ -8,7 +8,10 @@ use bumpwright_template::{Failure, FloatKind, Host, Map, Pointer, Slice, Struct,
 const DEPTH_OF_SUSPICION: usize = 1_000;
 
 /// The JSON of a value. With `html`, `<`, `>` and `&` are escaped, so that it can stand in a web page.
-pub(super) fn encode(host: &mut Host<'_>, value: &Value, html: bool) -> Result<Vec<u8>, Failure> {
+///
+/// # Errors
+/// A limit of the host was reached, or the value has no JSON.
+pub fn encode(host: &mut Host<'_>, value: &Value, html: bool) -> Result<Vec<u8>, Failure> {
     let mut encoder = Encoder {
         out: Vec::new(),
         html,

@@ -1,12 +1,14 @@
 //! Sprig v3.3.0: the functions of Flux' templates besides Go's own.
 //!
-//! It is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
-//! a few that use random numbers are left. Each file is one of Sprig's families and has a table of its functions.
+//! [`TABLES`] is `HermeticTxtFuncMap`: without the functions that read the clock, the environment or the network by name, though
+//! a few that use random numbers are left. Each file is one of Sprig's families and has a table of its functions. [`CHANCE`]
+//! has the others, as Helm offers them: none reads the environment, and no host is looked up.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod cast;
 mod certificates;
+mod clock;
 mod conversion;
 mod crypto;
 mod dates;
@@ -30,6 +32,7 @@ mod paths;
 mod pem;
 mod private_keys;
 mod random;
+mod random_text;
 mod reflection;
 mod regex;
 mod semver;
@@ -46,7 +49,14 @@ mod words;
 mod wrapping;
 mod x509;
 
+pub use durations::{DURATION, duration_value};
+pub use json_decode::decode as decode_json;
+pub use json_encode::encode as encode_json;
+
 use bumpwright_template::Function;
+
+/// The functions of `TxtFuncMap` that are not in `HermeticTxtFuncMap`, all but `env` and `expandenv`.
+pub static CHANCE: &[&[Function]] = &[clock::FUNCTIONS, random_text::FUNCTIONS];
 
 /// The tables of all families.
 pub static TABLES: &[&[Function]] = &[

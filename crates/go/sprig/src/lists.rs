@@ -268,7 +268,7 @@ mod tests {
         match result {
             Ok(value) if value.is_nil() => format!("nil {:?}", value.type_of().map(|of| of.to_string())),
             Ok(value) => format!("{value:?}"),
-            Err(Failure::Error(text) | Failure::Limit(text)) => text,
+            Err(failure) => failure.text().to_owned(),
         }
     }
 

@@ -387,7 +387,7 @@ mod tests {
     fn said(result: Result<Value, Failure>) -> String {
         match result {
             Ok(value) => format!("{value:?}"),
-            Err(Failure::Error(text) | Failure::Limit(text)) => text,
+            Err(failure) => failure.text().to_owned(),
         }
     }
 

@@ -169,7 +169,7 @@ pub(super) fn crate_error(error: impl Display) -> Failure {
 pub(super) fn within(what: &str) -> impl Fn(Failure) -> Failure + '_ {
     move |failure| match failure {
         Failure::Error(text) => Failure::Error(format!("{what}{text}")),
-        limit @ Failure::Limit(_) => limit,
+        limit => limit,
     }
 }
 

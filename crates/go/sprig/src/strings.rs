@@ -346,7 +346,7 @@ mod tests {
             Ok(Value::String(text)) => text.lossy().into_owned(),
             Ok(other) => format!("{other:?}"),
             Err(Failure::Error(text)) => text,
-            Err(Failure::Limit(_)) => "limit".to_owned(),
+            Err(_) => "limit".to_owned(),
         }
     }
 

@@ -2,9 +2,11 @@
 
 use super::{
     convert::{is_assignable, zero},
+    error::{Cause, Stage},
     exec::{BoxedError, Exec, Operands},
     function::{Args, Body, Failure, Function},
     go_type::Type,
+    nested::Nested,
     node::NodeRef,
     slot::Slot,
     truth::truth,
@@ -59,6 +61,14 @@ impl<'t> Exec<'t, '_, '_> {
                 self.slots.truncate(base);
                 result
             }
+            Body::Nested(body) => {
+                let base = self.values.len();
+                self.eval_arguments(dot, function, operands, |exec, slot| exec.values.push(slot.value))?;
+                let arguments = self.values.get(base..).unwrap_or_default();
+                let result = body(&mut Nested::new(self.host, self.set), Args(arguments));
+                self.values.truncate(base);
+                result.map(|value| Slot::in_place(value, function.result, false))
+            }
             Body::Uncallable(why) => return Err(self.fail(why)),
             Body::Choice { decisive } => return self.eval_choice(dot, function, operands, decisive),
             Body::Call => self.eval_callee(dot, function, operands)?,
@@ -72,9 +82,16 @@ impl<'t> Exec<'t, '_, '_> {
         });
         result.map_err(|failure| {
             self.at = Some(node);
+            let called = |text: &str, cause: Cause| {
+                let mut error = self.fail(format!("error calling {}: {text}", function.name));
+                error.cause = Some(cause);
+                error
+            };
             match failure {
-                Failure::Error(text) => self.fail(format!("error calling {}: {text}", function.name)),
+                Failure::Error(text) => called(&text, Cause::Function),
                 Failure::Limit(text) => self.limit(text),
+                Failure::Template(inner) if inner.stage == Stage::Limit => inner,
+                Failure::Template(inner) => called(&inner.text.clone(), Cause::Template(inner)),
             }
         })
     }

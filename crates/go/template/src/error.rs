@@ -16,6 +16,17 @@ pub struct Error {
     pub missing: Option<Box<Missing>>,
     /// The output before the error.
     pub partial: Vec<u8>,
+    /// The error that this one wraps; none when the evaluator itself found the fault.
+    pub cause: Option<Cause>,
+}
+
+/// What an error of a template wraps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A function's error.
+    Function,
+    /// The error of a template that a function executed.
+    Template(Box<Error>),
 }
 
 /// When an error happened.

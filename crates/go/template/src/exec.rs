@@ -8,7 +8,8 @@ use super::{
     functions::Functions,
     host::Host,
     node::{Branch, Expr, List, Name, Node, NodeRef, TemplateCall},
-    parse::{self, Parsed},
+    parse::Source,
+    set::Templates,
     slot::Slot,
     stack,
     truth::truth,
@@ -19,8 +20,8 @@ use bumpwright_gostd::quote;
 /// A parsed template with the templates that it defines.
 #[derive(Debug)]
 pub struct Template {
-    pub(super) name: String,
-    parsed: Parsed,
+    name: String,
+    set: Templates<'static>,
 }
 
 /// A boxed error.
@@ -28,7 +29,9 @@ pub(super) type BoxedError = Box<Error>;
 
 /// One execution of a template, or of one that it calls.
 pub(super) struct Exec<'t, 'h, 'w> {
-    pub(super) template: &'t Template,
+    pub(super) set: &'t Templates<'t>,
+    /// The text that the running template is from.
+    pub(super) source: &'t Source,
     /// The name of the running template, which `{{template}}` changes.
     pub(super) name: &'t str,
     pub(super) host: &'h mut Host<'w>,
@@ -72,7 +75,7 @@ impl Template {
     pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, Error> {
         Ok(Self {
             name: name.to_owned(),
-            parsed: parse::parse(name, text, functions)?,
+            set: Templates::of_one(name, text, functions)?,
         })
     }
 
@@ -82,40 +85,34 @@ impl Template {
     /// Go's error when the template does not fit the data or a function fails, and one of our own when a limit of the
     /// host is reached. It holds the output before the error.
     pub fn execute(&self, data: &Slot, host: &mut Host<'_>) -> Result<Vec<u8>, Error> {
-        let mut out = Vec::new();
-        match self.run(data, host, &mut out) {
-            Ok(()) => Ok(out),
-            Err(error) => {
-                out.truncate(host.limits().output);
-                Err(Error { partial: out, ..*error })
-            }
-        }
+        self.set.execute(&self.name, data, host)
     }
+}
 
-    pub(super) fn text(&self) -> &str {
-        &self.parsed.text
-    }
-
-    fn run(&self, data: &Slot, host: &mut Host<'_>, out: &mut Vec<u8>) -> Result<(), BoxedError> {
-        let mut exec = Exec {
-            template: self,
-            name: &self.name,
-            host,
-            out,
-            at: None,
-            vars: vec![("$", data.clone())],
-            depth: 0,
-            values: Vec::new(),
-            slots: Vec::new(),
-        };
-        match self.parsed.trees.get(&self.name) {
-            Some(tree) => exec.walk_list(data, &tree.root).map(|_| ()),
-            None => {
-                let name = quote(&self.name);
-                Err(exec.fail(format!("{name} is an incomplete or empty template")))
-            }
-        }
-    }
+/// Executes the template `name` of a set.
+pub(super) fn run(
+    set: &Templates<'_>,
+    name: &str,
+    data: &Slot,
+    host: &mut Host<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), BoxedError> {
+    let Some((name, tree)) = set.find(name) else {
+        return Err(set.unknown(name));
+    };
+    let mut exec = Exec {
+        set,
+        source: &tree.source,
+        name,
+        host,
+        out,
+        at: None,
+        vars: vec![("$", data.clone())],
+        depth: 0,
+        values: Vec::new(),
+        slots: Vec::new(),
+    };
+    exec.walk_list(data, &tree.root).map(drop)
 }
 
 impl<'t> Operands<'t> {
@@ -180,9 +177,8 @@ impl<'t> Exec<'t, '_, '_> {
     }
 
     fn walk_template(&mut self, dot: &Slot, call: &'t TemplateCall) -> Result<(), BoxedError> {
-        let Some((name, tree)) = self.template.parsed.trees.get_key_value(&call.name) else {
-            let mut known: Vec<String> = self.template.parsed.trees.keys().cloned().collect();
-            known.sort();
+        let Some((name, tree)) = self.set.find(&call.name) else {
+            let known = self.set.names();
             let missing = Missing {
                 name: call.name.clone(),
                 known,
@@ -200,7 +196,8 @@ impl<'t> Exec<'t, '_, '_> {
             None => Slot::nothing(),
         };
         let mut inner = Exec {
-            template: self.template,
+            set: self.set,
+            source: &tree.source,
             name,
             host: self.host,
             out: self.out,

@@ -30,6 +30,7 @@ impl Exec<'_, '_, '_> {
         match failure {
             Failure::Error(text) => self.fail(text),
             Failure::Limit(text) => self.limit(text),
+            Failure::Template(error) => self.fail(error.text),
         }
     }
 
@@ -49,8 +50,7 @@ impl Exec<'_, '_, '_> {
     }
 
     fn error(&self, what: &str, stage: Stage, missing: Option<Missing>) -> BoxedError {
-        let name = &self.template.name;
-        let template = self.template.text();
+        let (name, template) = (&self.source.name, &self.source.text);
         let (text, place) = match self.at {
             Some(at) => {
                 let (line, column, printed) = context(template, at);
@@ -66,6 +66,7 @@ impl Exec<'_, '_, '_> {
             place,
             missing: missing.map(Box::new),
             partial: Vec::new(),
+            cause: None,
         })
     }
 }

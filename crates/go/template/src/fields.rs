@@ -133,6 +133,10 @@ impl<'t> Exec<'t, '_, '_> {
             return Err(self.fail(format!("{} is not a method but has arguments", name.text)));
         }
         let item = map.get(&name.key);
+        let item = match item {
+            None if self.host.zero_for_missing => Some(Value::zero(map.item)),
+            item => item,
+        };
         Ok(Some(item.map_or_else(Slot::nothing, |item| {
             Slot::in_place(item, map.item, false)
         })))

@@ -1,9 +1,11 @@
 //! Functions of templates: a name, Go's parameter types, a body in Rust.
 
 use super::{
+    error::Error,
     go_type::Type,
     host::Host,
     map::Map,
+    nested::Nested,
     slot::Slot,
     text::Text,
     value::{Slice, Value},
@@ -40,6 +42,8 @@ pub enum Body {
     },
     /// `call`, whose first argument would be a function.
     Call,
+    /// Over plain values, with the templates of the set that is being executed.
+    Nested(fn(&mut Nested<'_, '_, '_>, Args<'_>) -> Result<Value, Failure>),
     /// A method that Go refuses to call because of its results, with Go's text.
     Uncallable(&'static str),
 }
@@ -51,6 +55,8 @@ pub enum Failure {
     Error(String),
     /// A limit of our own was reached; never Go's behaviour.
     Limit(String),
+    /// The error of a template that the function executed, without words of its own.
+    Template(Box<Error>),
 }
 
 /// The arguments of a call, in order; of a method, the receiver first.
@@ -74,6 +80,22 @@ impl Function {
         }
     }
 
+    /// A function that executes templates of the set.
+    pub const fn nested(
+        name: &'static str,
+        params: &'static [&'static Type],
+        result: &'static Type,
+        body: fn(&mut Nested<'_, '_, '_>, Args<'_>) -> Result<Value, Failure>,
+    ) -> Self {
+        Self {
+            name,
+            params,
+            variadic: false,
+            result,
+            body: Body::Nested(body),
+        }
+    }
+
     /// The same with its last parameter variadic.
     pub const fn variadic(mut self) -> Self {
         self.variadic = true;
@@ -91,6 +113,14 @@ impl Failure {
     /// Go's error text.
     pub fn new(text: impl Into<String>) -> Self {
         Self::Error(text.into())
+    }
+
+    /// Go's error text, whatever it is.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Error(text) | Self::Limit(text) => text,
+            Self::Template(error) => &error.text,
+        }
     }
 }
 

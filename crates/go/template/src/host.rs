@@ -1,5 +1,7 @@
 //! The limits of a rendering, and its access to clock and random numbers.
 
+use std::collections::HashMap;
+
 use super::{function::Failure, items::held_by_lists, stack, value::Value};
 
 /// Bytes of a string that a function scans in the time of one step.
@@ -34,6 +36,10 @@ pub struct Host<'w> {
     /// Bytes in lists when it began.
     held_before: usize,
     depth: usize,
+    /// Whether a missing key of a map is the zero value of its type (`missingkey=zero`).
+    pub(super) zero_for_missing: bool,
+    /// How many executions of a template are in progress, by its name.
+    nested: HashMap<Box<str>, usize>,
     world: &'w dyn World,
 }
 
@@ -57,7 +63,37 @@ impl<'w> Host<'w> {
             produced: 0,
             held_before: held_by_lists(),
             depth: 0,
+            zero_for_missing: false,
+            nested: HashMap::new(),
             world,
+        }
+    }
+
+    /// The same with Go's option `missingkey=zero`.
+    #[must_use]
+    pub fn with_zero_for_missing_keys(mut self) -> Self {
+        self.zero_for_missing = true;
+        self
+    }
+
+    /// Notes that the execution of a template begins, and returns how many of it were in progress before.
+    pub(super) fn enter(&mut self, name: &str) -> usize {
+        match self.nested.get_mut(name) {
+            Some(count) => {
+                *count += 1;
+                *count - 1
+            }
+            None => {
+                self.nested.insert(name.into(), 1);
+                0
+            }
+        }
+    }
+
+    /// Notes that it has ended.
+    pub(super) fn leave(&mut self, name: &str) {
+        if let Some(count) = self.nested.get_mut(name) {
+            *count = count.saturating_sub(1);
         }
     }
 

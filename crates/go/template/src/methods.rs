@@ -194,7 +194,7 @@ impl FoundMethod {
         let receiver = self.receiver(value)?;
         match self.method.function.body {
             Body::Plain(body) => body(host, Args(std::slice::from_ref(receiver))),
-            Body::Reflect(_) | Body::Choice { .. } | Body::Call | Body::Uncallable(_) => {
+            Body::Reflect(_) | Body::Nested(_) | Body::Choice { .. } | Body::Call | Body::Uncallable(_) => {
                 Err(Failure::new("internal: a method over reflect.Value"))
             }
         }

@@ -14,15 +14,22 @@ use super::{
     token::{Token, TokenKind},
 };
 use bumpwright_gostd::{Reason, quote, unquote};
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 /// A text and the templates that it defines.
 #[derive(Debug)]
 pub(super) struct Parsed {
-    /// The text that all positions point into.
-    pub(super) text: String,
     /// By name; the text itself is under the name of the template.
     pub(super) trees: HashMap<String, Tree>,
+}
+
+/// A text that was parsed.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// The name that it was parsed under, which errors have.
+    pub(super) name: String,
+    /// The text that all positions point into.
+    pub(super) text: String,
 }
 
 /// A template.
@@ -31,7 +38,9 @@ pub(super) struct Tree {
     /// Its nodes.
     pub(super) root: List,
     /// Whether they are only space: such a definition is replaced by any other.
-    is_empty: bool,
+    pub(super) is_empty: bool,
+    /// Where it is from.
+    pub(super) source: Rc<Source>,
 }
 
 /// Parses the text of the template `name`.
@@ -39,13 +48,14 @@ pub(super) struct Tree {
 /// # Errors
 /// Go's.
 pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Parsed, Error> {
-    let mut parser = Parser::new(name, text, functions);
+    let source = Rc::new(Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    });
+    let mut parser = Parser::new(name, text, source, functions);
     let root = parser.whole_text().map_err(|error| *error)?;
     parser.define(root.pos, name.to_owned(), root).map_err(|error| *error)?;
-    Ok(Parsed {
-        text: text.to_owned(),
-        trees: parser.trees,
-    })
+    Ok(Parsed { trees: parser.trees })
 }
 
 /// Maximum depth of parentheses within an expression, and of actions with a body. Go allows 10,000 parentheses, but
@@ -59,6 +69,7 @@ pub(super) type Parsing<T> = Result<T, Box<Error>>;
 pub(super) struct Parser<'t> {
     name: &'t str,
     text: &'t str,
+    source: Rc<Source>,
     /// The functions that identifiers may name.
     pub(super) functions: &'t Functions,
     lexer: Lexer<'t>,
@@ -96,17 +107,18 @@ impl Progress<'_> {
 }
 
 impl Tree {
-    fn new(root: List) -> Self {
+    fn new(root: List, source: Rc<Source>) -> Self {
         let is_blank = |node: &Node| matches!(node, Node::Text(_, text) if text.lossy().trim().is_empty());
         Self {
             is_empty: root.nodes.iter().all(is_blank),
             root,
+            source,
         }
     }
 }
 
 impl<'t> Parser<'t> {
-    fn new(name: &'t str, text: &'t str, functions: &'t Functions) -> Self {
+    fn new(name: &'t str, text: &'t str, source: Rc<Source>, functions: &'t Functions) -> Self {
         let loop_words = LoopWords {
             is_break: functions.get("break").is_none(),
             is_continue: functions.get("continue").is_none(),
@@ -114,6 +126,7 @@ impl<'t> Parser<'t> {
         Self {
             name,
             text,
+            source,
             functions,
             lexer: Lexer::new(text, loop_words),
             ahead: Vec::with_capacity(3),
@@ -179,7 +192,7 @@ impl<'t> Parser<'t> {
 
     /// Adds a definition. Another one of the same name is an error, unless one of the two is blank.
     pub(super) fn define(&mut self, pos: Pos, name: String, root: List) -> Parsing<()> {
-        let tree = Tree::new(root);
+        let tree = Tree::new(root, Rc::clone(&self.source));
         let is_new = self.trees.get(&name).is_none_or(|old| old.is_empty);
         if is_new {
             self.trees.insert(name, tree);
@@ -220,6 +233,7 @@ impl<'t> Parser<'t> {
             place: Place::of(self.text, pos),
             missing: None,
             partial: Vec::new(),
+            cause: None,
         })
     }
 

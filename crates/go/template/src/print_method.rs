@@ -37,7 +37,7 @@ impl Printer<'_> {
                 Value::String(text) => self.text(host, text, verb, value)?,
                 _ => return Ok(false),
             },
-            Err(Failure::Limit(limit)) => return Err(Failure::Limit(limit)),
+            Err(limit @ (Failure::Limit(_) | Failure::Template(_))) => return Err(limit),
             Err(Failure::Error(panic)) => self.panicked(host, value, verb, method.method.function.name, &panic)?,
         }
         Ok(true)
