@@ -1,0 +1,118 @@
+//! Fields of a struct out of YAML, as Go's decoder of JSON takes them.
+
+use crate::yaml::spelled;
+use bumpwright_yaml::{Mapping, Node, Tag, Value};
+
+/// The entries of a mapping, looked up as encoding/json does: by the exact name, else whatever the case.
+pub(super) struct Fields<'n>(&'n Mapping);
+
+/// A field of the wrong type: what it is, and where.
+pub(super) type Mismatch = String;
+
+impl<'n> Fields<'n> {
+    /// The fields of a node; null has none.
+    pub(super) fn of(node: &'n Node, wanted: &str) -> Result<Option<Self>, Mismatch> {
+        match &node.value {
+            Value::Mapping(mapping) => Ok(Some(Self(mapping))),
+            _ if is_null(node) => Ok(None),
+            _ => Err(mismatch(node, &format!("Go value of type {wanted}"))),
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
+        let entries = || self.0.entries.iter().rev();
+        let found = entries().find(|entry| entry.key.text == name);
+        let found = found.or_else(|| entries().find(|entry| entry.key.text.eq_ignore_ascii_case(name)));
+        found.map(|entry| &entry.value).filter(|node| !is_null(node))
+    }
+
+    /// Sets a field of type `string`.
+    pub(super) fn text(&self, name: &str, field: &mut String) -> Result<(), Mismatch> {
+        if let Some(node) = self.get(name) {
+            *field = text(node, name)?;
+        }
+        Ok(())
+    }
+
+    /// Sets a field of type `[]string`.
+    pub(super) fn texts(&self, name: &str, field: &mut Vec<String>) -> Result<(), Mismatch> {
+        if let Some(items) = self.list(name, "[]string")? {
+            let empty_for_null = |item| {
+                if is_null(item) {
+                    Ok(String::new())
+                } else {
+                    text(item, name)
+                }
+            };
+            *field = items.iter().map(empty_for_null).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+
+    /// The items of a field that is a slice.
+    pub(super) fn list(&self, name: &str, ty: &str) -> Result<Option<&'n [Node]>, Mismatch> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(node) => match &node.value {
+                Value::Sequence(sequence) => Ok(Some(&sequence.items)),
+                _ => Err(mismatch(node, &format!("Go struct field .{name} of type {ty}"))),
+            },
+        }
+    }
+
+    /// Sets a field of type `bool`.
+    pub(super) fn truth(&self, name: &str, field: &mut bool) -> Result<(), Mismatch> {
+        match self.get(name) {
+            None => Ok(()),
+            Some(node) => match &node.value {
+                Value::Scalar(scalar) if scalar.tag == Tag::Bool => {
+                    *field = scalar.text == "true";
+                    Ok(())
+                }
+                _ => Err(mismatch(node, &format!("Go struct field .{name} of type bool"))),
+            },
+        }
+    }
+
+    /// The entries of a field of type `map[string]string`.
+    pub(super) fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Mismatch> {
+        let Some(node) = self.get(name) else { return Ok(None) };
+        let Value::Mapping(mapping) = &node.value else {
+            let field = format!("Go struct field .{name} of type map[string]string");
+            return Err(mismatch(node, &field));
+        };
+        let pair = |entry: &bumpwright_yaml::Entry| {
+            let value = match is_null(&entry.value) {
+                true => String::new(),
+                false => text(&entry.value, name)?,
+            };
+            Ok((entry.key.text.to_string(), value))
+        };
+        mapping.entries.iter().map(pair).collect::<Result<_, _>>().map(Some)
+    }
+}
+
+pub(super) fn is_null(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar(scalar) if scalar.tag == Tag::Null)
+}
+
+fn text(node: &Node, name: &str) -> Result<String, Mismatch> {
+    match &node.value {
+        Value::Scalar(scalar) => Ok(spelled(scalar)),
+        _ => Err(mismatch(node, &format!("Go struct field .{name} of type string"))),
+    }
+}
+
+pub(super) fn mismatch(node: &Node, wanted: &str) -> Mismatch {
+    let kind = match &node.value {
+        Value::Mapping(_) => "object",
+        Value::Sequence(_) => "array",
+        Value::Scalar(scalar) => match scalar.tag {
+            Tag::Bool => "bool",
+            Tag::Int | Tag::Float => "number",
+            Tag::Null => "null",
+            _ => "string",
+        },
+    };
+    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into {wanted}")
+}

@@ -1,0 +1,195 @@
+//! Charts out of files and archives.
+
+use super::{Chart, File, metadata::api_version};
+use crate::{error::HelmError, values::read_values, yaml};
+use bumpwright_artifact::archive::{EntryKind, Limits, Links, unpack};
+use std::{collections::BTreeMap, io::Read as _, sync::Arc};
+
+/// Bytes of all files of a chart, those of its archives included, as in Helm.
+pub const MAX_CHART_BYTES: u64 = 100 << 20;
+/// Charts within charts, which Helm does not limit.
+const MAX_DEPTH: usize = 32;
+
+impl Chart {
+    /// A chart of the files of a folder, those that are ignored left out.
+    ///
+    /// # Errors
+    /// Helm's, in its words.
+    pub fn from_files(mut files: Vec<File>) -> Result<Self, HelmError> {
+        for file in &mut files {
+            file.data = without_mark(std::mem::take(&mut file.data));
+        }
+        let Some(file) = files.iter().find(|file| file.name == "Chart.yaml") else {
+            return load(files, 0).map_err(HelmError::Chart);
+        };
+        let version = yaml::read(&file.data).and_then(|node| api_version(&node));
+        let version = version.map_err(|error| HelmError::Chart(format!("cannot load Chart.yaml: {error}")))?;
+        if !matches!(&*version, "" | "v1" | "v2") {
+            return Err(HelmError::Chart("unsupported chart version".to_owned()));
+        }
+        load(files, 0).map_err(HelmError::Chart)
+    }
+
+    /// A chart in an archive.
+    ///
+    /// # Errors
+    /// Helm's, in its words; of an archive that is damaged or unsafe, what is wrong with it.
+    pub fn from_archive(archive: &[u8]) -> Result<Self, HelmError> {
+        let failed = |error| HelmError::Chart(format!("unable to load chart archive ({error})"));
+        let files = unpacked(archive).map_err(failed)?;
+        if files.is_empty() {
+            return Err(HelmError::Chart("unable to load chart archive".to_owned()));
+        }
+        if !files.iter().any(|file| file.name == "Chart.yaml") {
+            let text = "unable to detect chart version, no Chart.yaml found";
+            return Err(HelmError::Chart(text.to_owned()));
+        }
+        Self::from_files(files)
+    }
+}
+
+/// The files of an archive, without the folder that they are in.
+fn unpacked(archive: &[u8]) -> Result<Vec<File>, String> {
+    let limits = Limits {
+        unpacked: MAX_CHART_BYTES,
+        ..Limits::default()
+    };
+    let mut files: Vec<File> = Vec::new();
+    let mut outside = None;
+    let read = unpack(archive, limits, Links::Skip, |entry| {
+        let path = String::from_utf8_lossy(&entry.path).replace('\\', "/");
+        if !matches!(entry.kind, EntryKind::File { .. }) {
+            return Ok(());
+        }
+        let Some((_, name)) = path.split_once('/') else {
+            outside.get_or_insert(path);
+            return Ok(());
+        };
+        let mut data = Vec::new();
+        entry.read_to_end(&mut data)?;
+        files.push(File {
+            name: name.to_owned(),
+            data,
+        });
+        Ok(())
+    });
+    read.map_err(|error| error.to_string())?;
+    match outside {
+        Some(path) if path == "Chart.yaml" => Err("chart yaml not in base directory".to_owned()),
+        Some(path) => Err(format!(
+            "chart illegally contains content outside the base directory: {path:?}"
+        )),
+        None => Ok(files),
+    }
+}
+
+/// The content of a file without a byte order mark.
+fn without_mark(data: Vec<u8>) -> Vec<u8> {
+    match data.strip_prefix(b"\xEF\xBB\xBF") {
+        Some(rest) => rest.to_vec(),
+        None => data,
+    }
+}
+
+/// The files of subcharts by the first component of their paths in `charts/`.
+type Subcharts = BTreeMap<String, Vec<File>>;
+
+fn load(files: Vec<File>, depth: usize) -> Result<Chart, String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("charts nest more than {MAX_DEPTH} levels deep"));
+    }
+    let mut chart = Chart::default();
+    let mut has_metadata = false;
+    for file in files.iter().filter(|file| file.name == "Chart.yaml") {
+        has_metadata = true;
+        read_metadata(&mut chart, file)?;
+        if chart.metadata.api_version.is_empty() {
+            "v1".clone_into(&mut chart.metadata.api_version);
+        }
+    }
+    let mut subcharts = Subcharts::new();
+    for file in files {
+        has_metadata |= matches!(&*file.name, "requirements.yaml" | "requirements.lock");
+        place(&mut chart, file, &mut subcharts)?;
+    }
+    if !has_metadata {
+        return Err("Chart.yaml file is missing".to_owned());
+    }
+    chart.metadata.validate()?;
+    for (name, files) in subcharts {
+        if name.starts_with(['_', '.']) {
+            continue;
+        }
+        let loaded = subchart(&chart, &name, files, depth);
+        let parent = chart.name();
+        let loaded = loaded.map_err(|error| format!("error unpacking subchart {name} in {parent}: {error}"))?;
+        chart.dependencies.push(loaded);
+    }
+    Ok(chart)
+}
+
+/// Puts a file where it belongs.
+fn place(chart: &mut Chart, file: File, subcharts: &mut Subcharts) -> Result<(), String> {
+    let failed = |error| format!("cannot load {}: {error}", file.name);
+    match &*file.name {
+        "Chart.yaml" => {}
+        "values.yaml" => chart.values = read_values(&file.data).map_err(failed)?,
+        "values.schema.json" => chart.schema = Some(Arc::new(file)),
+        "Chart.lock" => drop(yaml::json(&file.data).map_err(failed)?),
+        "requirements.yaml" | "requirements.lock" => {
+            match &*file.name {
+                "requirements.yaml" => read_metadata(chart, &file)?,
+                _ => drop(yaml::json(&file.data).map_err(failed)?),
+            }
+            if chart.metadata.api_version == "v1" {
+                chart.files.push(Arc::new(file));
+            }
+        }
+        name if name.starts_with("templates/") => chart.templates.push(Arc::new(file)),
+        name => match name.strip_prefix("charts/") {
+            Some(inner) if !name.ends_with(".prov") => {
+                let first = inner.split('/').next().unwrap_or(inner).to_owned();
+                let name = inner.to_owned();
+                let data = file.data;
+                subcharts.entry(first).or_default().push(File { name, data });
+            }
+            _ => chart.files.push(Arc::new(file)),
+        },
+    }
+    Ok(())
+}
+
+fn read_metadata(chart: &mut Chart, file: &File) -> Result<(), String> {
+    let node = yaml::read(&file.data);
+    let read = node.and_then(|node| chart.metadata.read(&node));
+    read.map_err(|error| format!("cannot load {}: {error}", file.name))
+}
+
+fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize) -> Result<Chart, String> {
+    if name.ends_with(".tgz") {
+        let Some(file) = files.into_iter().next() else {
+            return Err("no files in chart archive".to_owned());
+        };
+        if file.name != name {
+            let parent = parent.name();
+            return Err(format!(
+                "error unpacking subchart tar in {parent}: expected {name}, got {}",
+                file.name
+            ));
+        }
+        let mut files = unpacked(&file.data)?;
+        for file in &mut files {
+            file.data = without_mark(std::mem::take(&mut file.data));
+        }
+        return match files.is_empty() {
+            true => Err("no files in chart archive".to_owned()),
+            false => load(files, depth + 1),
+        };
+    }
+    let inner = files.into_iter().filter_map(|file| {
+        let (_, name) = file.name.split_once('/')?;
+        let name = name.to_owned();
+        Some(File { name, data: file.data })
+    });
+    load(inner.collect(), depth + 1)
+}

@@ -1,0 +1,238 @@
+//! `Chart.yaml`: read, checked and cleaned.
+
+use super::decode::{Fields, Mismatch, is_null, mismatch};
+use crate::yaml::json_of;
+use bumpwright_gostd::{
+    quote,
+    unicode::{is_print, is_space},
+};
+use bumpwright_semver::Version;
+use bumpwright_yaml::Node;
+use serde_json::Value as Json;
+
+/// The fields of `Chart.yaml`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // The names are Helm's.
+pub struct Metadata {
+    pub name: String,
+    pub home: String,
+    pub sources: Vec<String>,
+    pub version: String,
+    pub description: String,
+    pub keywords: Vec<String>,
+    pub maintainers: Vec<Option<Maintainer>>,
+    pub icon: String,
+    pub api_version: String,
+    pub condition: String,
+    pub tags: String,
+    pub app_version: String,
+    pub deprecated: bool,
+    pub annotations: Option<Vec<(String, String)>>,
+    pub kube_version: String,
+    /// None when the file has no such field.
+    pub dependencies: Option<Vec<Option<Dependency>>>,
+    pub kind: String,
+}
+
+/// Somebody who maintains a chart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Maintainer {
+    pub name: String,
+    pub email: String,
+    pub url: String,
+}
+
+/// A chart that a chart needs.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Dependency {
+    pub name: String,
+    pub version: String,
+    pub repository: String,
+    pub condition: String,
+    pub tags: Vec<String>,
+    pub enabled: bool,
+    pub import_values: Vec<Json>,
+    pub alias: String,
+}
+
+impl Metadata {
+    /// Takes the fields that a document has; the others stay.
+    pub(super) fn read(&mut self, node: &Node) -> Result<(), Mismatch> {
+        let Some(fields) = Fields::of(node, "loader.chartBase")? else {
+            return Ok(());
+        };
+        for (name, field) in [
+            ("name", &mut self.name),
+            ("home", &mut self.home),
+            ("version", &mut self.version),
+            ("description", &mut self.description),
+            ("icon", &mut self.icon),
+            ("apiVersion", &mut self.api_version),
+            ("condition", &mut self.condition),
+            ("tags", &mut self.tags),
+            ("appVersion", &mut self.app_version),
+            ("kubeVersion", &mut self.kube_version),
+            ("type", &mut self.kind),
+        ] {
+            fields.text(name, field)?;
+        }
+        fields.texts("sources", &mut self.sources)?;
+        fields.texts("keywords", &mut self.keywords)?;
+        fields.truth("deprecated", &mut self.deprecated)?;
+        if let Some(pairs) = fields.pairs("annotations")? {
+            self.annotations = Some(pairs);
+        }
+        if let Some(items) = fields.list("maintainers", "[]*v2.Maintainer")? {
+            self.maintainers = items.iter().map(maintainer).collect::<Result<_, _>>()?;
+        }
+        if let Some(items) = fields.list("dependencies", "[]*v2.Dependency")? {
+            self.dependencies = Some(items.iter().map(dependency).collect::<Result<_, _>>()?);
+        }
+        Ok(())
+    }
+
+    /// Checks the fields, and cleans their texts.
+    pub(super) fn validate(&mut self) -> Result<(), String> {
+        self.clean();
+        let invalid = |what: String| Err(format!("validation: {what}"));
+        for (name, value) in [("apiVersion", &self.api_version), ("name", &self.name)] {
+            if value.is_empty() {
+                return invalid(format!("chart.metadata.{name} is required"));
+            }
+        }
+        let name = quote(&self.name);
+        if matches!(&*self.name, "." | "..") {
+            return invalid(format!("chart.metadata.name {name} is not allowed"));
+        }
+        if self.name.contains('/') {
+            return invalid(format!("chart.metadata.name {name} is invalid"));
+        }
+        if self.version.is_empty() {
+            return invalid("chart.metadata.version is required".to_owned());
+        }
+        if Version::parse(&self.version).is_err() {
+            return invalid(format!("chart.metadata.version {} is invalid", quote(&self.version)));
+        }
+        if !matches!(&*self.kind, "" | "application" | "library") {
+            return invalid("chart.metadata.type must be application or library".to_owned());
+        }
+        if self.maintainers.iter().any(Option::is_none) {
+            return invalid("maintainers must not contain empty or null nodes".to_owned());
+        }
+        self.validate_dependencies()
+    }
+
+    fn clean(&mut self) {
+        for field in [
+            &mut self.name,
+            &mut self.description,
+            &mut self.home,
+            &mut self.icon,
+            &mut self.condition,
+            &mut self.tags,
+            &mut self.app_version,
+            &mut self.kube_version,
+        ] {
+            clean(field);
+        }
+        self.sources.iter_mut().chain(&mut self.keywords).for_each(clean);
+        for maintainer in self.maintainers.iter_mut().flatten() {
+            let Maintainer { name, email, url } = maintainer;
+            [name, email, url].into_iter().for_each(clean);
+        }
+    }
+
+    fn validate_dependencies(&mut self) -> Result<(), String> {
+        let mut known: Vec<String> = Vec::new();
+        for dependency in self.dependencies.iter_mut().flatten() {
+            let Some(dependency) = dependency else {
+                return Err("validation: dependencies must not contain empty or null nodes".to_owned());
+            };
+            for field in [
+                &mut dependency.name,
+                &mut dependency.version,
+                &mut dependency.repository,
+                &mut dependency.condition,
+            ] {
+                clean(field);
+            }
+            dependency.tags.iter_mut().for_each(clean);
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            if !dependency.alias.bytes().all(fits) {
+                let name = quote(&dependency.name);
+                return Err(format!(
+                    "validation: dependency {name} has disallowed characters in the alias"
+                ));
+            }
+            let key = match &*dependency.alias {
+                "" => &dependency.name,
+                _ => &dependency.alias,
+            };
+            if known.contains(key) {
+                let key = quote(key);
+                return Err(format!("validation: more than one dependency with name or alias {key}"));
+            }
+            known.push(key.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Spaces of all kinds become blanks, and what cannot be printed is left out.
+fn clean(text: &mut String) {
+    if text.chars().all(is_print) {
+        return;
+    }
+    let shown = |ch: char| match is_space(ch) {
+        true => Some(' '),
+        false => is_print(ch).then_some(ch),
+    };
+    *text = text.chars().filter_map(shown).collect();
+}
+
+fn maintainer(node: &Node) -> Result<Option<Maintainer>, Mismatch> {
+    let Some(fields) = Fields::of(node, "v2.Maintainer")? else {
+        return Ok(None);
+    };
+    let mut maintainer = Maintainer::default();
+    fields.text("name", &mut maintainer.name)?;
+    fields.text("email", &mut maintainer.email)?;
+    fields.text("url", &mut maintainer.url)?;
+    Ok(Some(maintainer))
+}
+
+fn dependency(node: &Node) -> Result<Option<Dependency>, Mismatch> {
+    let Some(fields) = Fields::of(node, "v2.Dependency")? else {
+        return Ok(None);
+    };
+    let mut dependency = Dependency::default();
+    for (name, field) in [
+        ("name", &mut dependency.name),
+        ("version", &mut dependency.version),
+        ("repository", &mut dependency.repository),
+        ("condition", &mut dependency.condition),
+        ("alias", &mut dependency.alias),
+    ] {
+        fields.text(name, field)?;
+    }
+    fields.texts("tags", &mut dependency.tags)?;
+    fields.truth("enabled", &mut dependency.enabled)?;
+    if let Some(items) = fields.list("import-values", "[]interface {}")? {
+        dependency.import_values = items.iter().map(json_of).collect::<Result<_, _>>()?;
+    }
+    Ok(Some(dependency))
+}
+
+/// The API version of a `Chart.yaml`, before anything else of it is read.
+pub(super) fn api_version(node: &Node) -> Result<String, Mismatch> {
+    let mut version = String::new();
+    match Fields::of(node, "loader.chartBase") {
+        Ok(Some(fields)) => fields.text("apiVersion", &mut version)?,
+        Ok(None) => {}
+        Err(_) if is_null(node) => {}
+        Err(_) => return Err(mismatch(node, "Go value of type loader.chartBase")),
+    }
+    Ok(version)
+}

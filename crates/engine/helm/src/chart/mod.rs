@@ -1,0 +1,86 @@
+//! A chart in memory: metadata, values, templates, files and the charts that it contains.
+
+mod decode;
+mod ignore;
+mod load;
+mod metadata;
+mod pattern;
+
+pub use ignore::IgnoreRules;
+pub use load::MAX_CHART_BYTES;
+pub use metadata::{Dependency, Metadata};
+pub(crate) use pattern::path_match;
+
+use super::{error::HelmError, values::Values};
+use std::sync::Arc;
+
+/// A file of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its path in the chart, with `/` between components.
+    pub name: String,
+    /// Its content.
+    pub data: Vec<u8>,
+}
+
+/// A chart. Clones share its files.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// `Chart.yaml`, and `requirements.yaml` of older charts.
+    pub metadata: Metadata,
+    /// `values.yaml`.
+    pub values: Values,
+    /// `values.schema.json`.
+    pub schema: Option<Arc<File>>,
+    /// What is below `templates/`.
+    pub templates: Vec<Arc<File>>,
+    /// Everything that has no meaning of its own: what templates see as `.Files`, and `crds/`.
+    pub files: Vec<Arc<File>>,
+    /// The charts in `charts/`.
+    pub dependencies: Vec<Chart>,
+}
+
+impl Chart {
+    /// Its name, or the alias that its parent gave it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// The custom resource definitions of it and of its subcharts, with their paths from the root chart.
+    pub(crate) fn crds<'c>(&'c self, path: &str, found: &mut Vec<(String, &'c File)>) {
+        for file in self.files.iter().filter(|file| file.name.starts_with("crds/")) {
+            let extension = file.name.rsplit_once('.').map_or("", |(_, extension)| extension);
+            let known = ["yaml", "yml", "json"];
+            if known.iter().any(|known| extension.eq_ignore_ascii_case(known)) {
+                found.push((format!("{path}/{}", file.name), file));
+            }
+        }
+        for chart in &self.dependencies {
+            chart.crds(&format!("{path}/charts/{}", chart.name()), found);
+        }
+    }
+}
+
+impl Chart {
+    /// Whether it can be a release: no library, and every chart that it needs is there.
+    ///
+    /// # Errors
+    /// Helm's, in its words.
+    pub fn check_installable(&self) -> Result<(), HelmError> {
+        if !matches!(&*self.metadata.kind, "" | "application") {
+            let text = format!("{} charts are not installable", self.metadata.kind);
+            return Err(HelmError::Chart(text));
+        }
+        let wanted = self.metadata.dependencies.iter().flatten().flatten();
+        let has = |name: &str| self.dependencies.iter().any(|chart| chart.name() == name);
+        let missing: Vec<&str> = wanted.map(|one| &*one.name).filter(|name| !has(name)).collect();
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(HelmError::Chart(format!(
+                "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
+                missing.join(", ")
+            ))),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Helm charts, rendered as `helm template` of Helm 4.3 does.
+//!
+//! ```text
+//! archive or files ─▶ chart (metadata, ignore rules, subcharts)
+//! files, --set     ─▶ values ─▶ dependencies (conditions, tags, imports) ─▶ coalesced values ─▶ schema
+//! chart + values   ─▶ render (context, functions, templates) ─▶ manifest (documents, hooks, order of kinds) ─▶ text
+//! ```
+//!
+//! [`Chart::from_files`] and [`Chart::from_archive`] read a chart, which any number of releases may share;
+//! [`render`] makes the documents of one release. Nothing is fetched, and no file, clock or random number is used besides
+//! those that the caller passes.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod chart;
+mod error;
+mod manifest;
+mod release;
+mod render;
+mod schema;
+mod values;
+mod yaml;
+
+pub use chart::{Chart, Dependency, File, IgnoreRules, MAX_CHART_BYTES, Metadata};
+pub use error::HelmError;
+pub use manifest::{Document, Hook, Rendered, Selection, split_documents};
+pub use release::{Capabilities, KubeVersion, Release, Settings, render};
+pub use render::name_of_template;
+pub use values::{Override, Overrides, Values, merge_values, read_values};

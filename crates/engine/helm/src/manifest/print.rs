@@ -1,0 +1,73 @@
+//! The text of a release, as `helm template` prints it.
+
+use super::{Rendered, split_documents};
+use crate::chart::path_match;
+use bumpwright_gostd::unicode::is_space;
+use std::fmt::Write as _;
+
+/// What is printed of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// `--include-crds`
+    pub crds: bool,
+    /// `--no-hooks`
+    pub no_hooks: bool,
+    /// `--skip-tests`
+    pub skip_tests: bool,
+    /// `--show-only`: paths or patterns of templates.
+    pub show_only: Vec<String>,
+}
+
+impl Rendered {
+    /// The text of the selected documents.
+    ///
+    /// # Errors
+    /// Nothing was rendered from a selected template: Helm's text.
+    pub fn text(&self, selection: &Selection) -> Result<String, String> {
+        let mut text = String::new();
+        let crds = self.crds.iter().filter(|_| selection.crds);
+        for (path, content) in crds {
+            push(&mut text, path, content);
+        }
+        for document in &self.documents {
+            push(&mut text, &document.path, &document.content);
+        }
+        let mut text = format!("{}\n", text.trim_matches(is_space));
+        let is_shown = |hook: &&super::Hook| !(selection.no_hooks || selection.skip_tests && hook.is_test());
+        for hook in self.hooks.iter().filter(is_shown) {
+            push(&mut text, &hook.document.path, &hook.document.content);
+        }
+        match selection.show_only.is_empty() {
+            true => Ok(text),
+            false => shown_only(&text, &selection.show_only),
+        }
+    }
+}
+
+fn push(text: &mut String, path: &str, content: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "---\n# Source: {path}\n{content}");
+}
+
+fn shown_only(text: &str, patterns: &[String]) -> Result<String, String> {
+    let documents = split_documents(text);
+    let mut shown = String::new();
+    for pattern in patterns {
+        let matching = |document: &&&str| source(document).is_some_and(|path| path_match(pattern, path) == Some(true));
+        let mut found = documents.iter().filter(matching).peekable();
+        if found.peek().is_none() {
+            return Err(format!("could not find template {pattern} in chart"));
+        }
+        for document in found {
+            let _ = writeln!(shown, "---\n{document}");
+        }
+    }
+    Ok(shown)
+}
+
+/// The path of a document's template, without the name of the chart.
+fn source(document: &str) -> Option<&str> {
+    let (_, after) = document.split_once("# Source: ")?;
+    let line = after.lines().next()?;
+    line.split_once('/').map(|(_, path)| path)
+}

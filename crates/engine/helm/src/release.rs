@@ -1,0 +1,171 @@
+//! A release: a chart with a name, values and a cluster's versions.
+
+use super::{
+    chart::Chart,
+    error::HelmError,
+    manifest::{Rendered, sort_documents},
+    render::render_templates,
+    schema::validate,
+    values::{Values, coalesce_values, process_dependencies},
+};
+use bumpwright_template::{Limits, World};
+
+/// The release that a chart is rendered for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Whether it was there before.
+    pub is_upgrade: bool,
+}
+
+/// A version of Kubernetes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeVersion {
+    /// As given, after a `v`.
+    pub version: String,
+    /// Without suffixes, for comparisons.
+    pub normalized: String,
+    /// The first number.
+    pub major: String,
+    /// The second number.
+    pub minor: String,
+}
+
+/// What a cluster has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Its version.
+    pub kube_version: KubeVersion,
+    /// The versions of its APIs.
+    pub api_versions: Vec<String>,
+}
+
+impl Default for Capabilities {
+    /// Those that Helm 4.3 has built in.
+    fn default() -> Self {
+        Self {
+            kube_version: KubeVersion {
+                version: "v1.37.0".to_owned(),
+                normalized: "v1.37.0".to_owned(),
+                major: "1".to_owned(),
+                minor: "37".to_owned(),
+            },
+            api_versions: include_str!("api_versions.txt").lines().map(str::to_owned).collect(),
+        }
+    }
+}
+
+impl KubeVersion {
+    /// Reads a version: at least two numbers, and anything after them.
+    ///
+    /// # Errors
+    /// The text of Kubernetes' library.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let unusable = || format!("could not parse {} as version", bumpwright_gostd::quote(text));
+        let illegal = || format!("illegal version string {}", bumpwright_gostd::quote(text));
+        let bare = text.trim();
+        let bare = bare.strip_prefix('v').unwrap_or(bare);
+        let end = bare
+            .find(|ch: char| !ch.is_ascii_digit() && ch != '.')
+            .unwrap_or(bare.len());
+        let numbers = bare.get(..end).unwrap_or_default().trim_end_matches('.');
+        if numbers.is_empty() {
+            return Err(unusable());
+        }
+        let parts: Vec<&str> = numbers.split('.').collect();
+        let [major, minor, ..] = &parts[..] else {
+            return Err(illegal());
+        };
+        let bad =
+            |part: &&str| part.is_empty() || (part.len() > 1 && part.starts_with('0')) || part.parse::<u32>().is_err();
+        if parts.iter().any(bad) {
+            return Err(illegal());
+        }
+        Ok(Self {
+            version: if text.starts_with('v') {
+                text.to_owned()
+            } else {
+                format!("v{text}")
+            },
+            normalized: format!("v{numbers}"),
+            major: (*major).to_owned(),
+            minor: (*minor).to_owned(),
+        })
+    }
+}
+
+/// How a chart is rendered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Whether values are not compared with schemas.
+    pub skip_schemas: bool,
+    /// The limits of all templates together.
+    pub limits: Limits,
+}
+
+/// Renders a chart for a release. The chart is not changed and may be shared.
+///
+/// # Errors
+/// Helm's, in its words, and when a limit is reached.
+pub fn render(
+    chart: &Chart,
+    values: &Values,
+    release: &Release,
+    capabilities: &Capabilities,
+    settings: Settings,
+    world: &dyn World,
+) -> Result<Rendered, HelmError> {
+    check_name(&release.name)?;
+    let mut chart = chart.clone();
+    process_dependencies(&mut chart, values)
+        .map_err(|error| HelmError::Values(format!("chart dependencies processing failed: {error}")))?;
+    let values = coalesce_values(&chart, values.clone(), false).map_err(HelmError::Values)?;
+    if !settings.skip_schemas {
+        validate(&chart, &values)?;
+    }
+    let wanted = &chart.metadata.kube_version;
+    let version = &capabilities.kube_version;
+    if !wanted.is_empty() && !super::values::is_in_range(wanted, &version.normalized) {
+        return Err(HelmError::Release(format!(
+            "chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {}",
+            version.version
+        )));
+    }
+    let files = render_templates(&chart, &values, release, capabilities, settings.limits, world)?;
+    let mut rendered = sort_documents(files)?;
+    let mut crds = Vec::new();
+    chart.crds(chart.name(), &mut crds);
+    rendered.crds = crds
+        .into_iter()
+        .map(|(path, file)| (path, bumpwright_gostd::lossy(&file.data).into_owned()))
+        .collect();
+    Ok(rendered)
+}
+
+/// The pattern of names in Helm's message.
+const NAMES: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+/// Bytes of the longest name.
+const MAX_NAME: usize = 53;
+
+fn check_name(name: &str) -> Result<(), HelmError> {
+    let is_edge = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let fits = |part: &str| {
+        let bytes = part.as_bytes();
+        let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+        is_edge(bytes.first()) && is_edge(bytes.last()) && bytes.iter().all(inner)
+    };
+    let problem = match name {
+        "" => "no name provided".to_owned(),
+        name if name.len() > MAX_NAME || !name.split('.').all(fits) => {
+            format!("invalid release name, must match regex {NAMES} and the length must not be longer than {MAX_NAME}")
+        }
+        _ => return Ok(()),
+    };
+    let name = bumpwright_gostd::quote(name);
+    Err(HelmError::Release(format!(
+        "release name check failed: release name {name}: {problem}"
+    )))
+}

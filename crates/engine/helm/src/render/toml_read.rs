@@ -1,0 +1,43 @@
+//! `fromToml`.
+
+use bumpwright_gostd::lossy;
+use bumpwright_template::{Args, DICT, Failure, Function, Host, STRING, Value};
+
+/// The function of this file.
+pub(super) static FUNCTIONS: &[Function] = &[Function::new("fromToml", &[&STRING], &DICT, from_toml)];
+
+fn from_toml(host: &mut Host<'_>, args: Args<'_>) -> Result<Value, Failure> {
+    let text = args.text(0)?;
+    host.step(text.len() as u64 / 4)?;
+    host.produce(text.len().saturating_mul(8))?;
+    Ok(match lossy(text).parse::<toml::Table>() {
+        Ok(table) => table_of(&table),
+        Err(error) => {
+            let line = error.span().map_or(1, |span| {
+                let before = text.get(..span.start).unwrap_or_default();
+                1 + before.iter().filter(|byte| **byte == b'\n').count()
+            });
+            let error = format!("toml: line {line}: {}", error.message());
+            Value::dict([("Error", Value::text(error))])
+        }
+    })
+}
+
+fn table_of(table: &toml::Table) -> Value {
+    Value::dict(table.iter().map(|(key, value)| (key.as_str(), value_of(value))))
+}
+
+fn value_of(value: &toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::text(text.as_str()),
+        toml::Value::Integer(number) => Value::int64(*number),
+        toml::Value::Float(number) => Value::float(*number),
+        toml::Value::Boolean(truth) => Value::Bool(*truth),
+        toml::Value::Datetime(time) => match (&time.date, &time.time) {
+            (Some(_), None) => Value::text(format!("{time}T00:00:00Z")),
+            _ => Value::text(time.to_string()),
+        },
+        toml::Value::Array(items) => Value::list(items.iter().map(value_of).collect()),
+        toml::Value::Table(table) => table_of(table),
+    }
+}

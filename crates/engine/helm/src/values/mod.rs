@@ -1,0 +1,65 @@
+//! Values: read, overridden, and coalesced over the charts.
+
+mod coalesce;
+mod dependencies;
+mod import;
+mod literal;
+mod lookup;
+mod overrides;
+mod set;
+
+pub(crate) use coalesce::coalesce_values;
+pub(crate) use dependencies::{is_in_range, process_dependencies};
+pub use overrides::{Override, Overrides, merge_values};
+
+use crate::yaml;
+use serde_json::{Map, Value as Json};
+
+/// A table of values. Whole numbers of files are floats, as in Helm; those of `--set` are integers.
+pub type Values = Map<String, Json>;
+
+/// The values of a file: its documents, merged in their order.
+///
+/// # Errors
+/// Helm's text.
+pub fn read_values(text: &[u8]) -> Result<Values, String> {
+    let mut values = Values::new();
+    for document in documents(text) {
+        let read = yaml::object(&document).map_err(|error| format!("cannot unmarshal yaml document: {error}"))?;
+        merge_into(&mut values, read);
+    }
+    Ok(values)
+}
+
+/// The documents of a stream, split at lines of `---` as client-go's reader does it: one that nothing precedes stays.
+fn documents(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut documents = Vec::new();
+    let mut current = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        if let Some(rest) = line.strip_prefix(b"---") {
+            let rest = rest.trim_ascii();
+            if (rest.is_empty() || rest.starts_with(b"#")) && !current.is_empty() {
+                documents.push(std::mem::take(&mut current));
+                continue;
+            }
+        }
+        current.extend_from_slice(line);
+        if !line.ends_with(b"\n") {
+            current.push(b'\n');
+        }
+    }
+    if !current.is_empty() {
+        documents.push(current);
+    }
+    documents
+}
+
+/// Merges tables into each other; everything else of `from` replaces what is in `into`.
+pub(crate) fn merge_into(into: &mut Values, from: Values) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Json::Object(table)), Json::Object(inner)) => merge_into(table, inner),
+            (_, value) => drop(into.insert(key, value)),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The values of a user: files and arguments, in Helm's order.
+
+use super::{
+    Values, literal, merge_into, read_values,
+    set::{self, Reading, typed},
+};
+use crate::error::HelmError;
+use serde_json::Value as Json;
+
+/// One argument that sets values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Override {
+    /// `--set-json`
+    Json(String),
+    /// `--set`
+    Typed(String),
+    /// `--set-string`
+    Text(String),
+    /// `--set-file`
+    File(String),
+    /// `--set-literal`
+    Literal(String),
+}
+
+/// What a user sets.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Values files: their name for errors, and their content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The arguments in any order: Helm has one of its own.
+    pub arguments: Vec<Override>,
+}
+
+/// The values of all files, then those of the arguments: JSON, typed, text, file, literal.
+///
+/// `read` has the content of a file that `--set-file` names.
+///
+/// # Errors
+/// Helm's, in its words.
+pub fn merge_values(
+    overrides: &Overrides,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<Values, HelmError> {
+    let mut values = Values::new();
+    for (name, text) in &overrides.files {
+        let file = read_values(text).map_err(|error| HelmError::Values(format!("failed to parse {name}: {error}")))?;
+        merge_into(&mut values, file);
+    }
+    let order = |argument: &Override| match argument {
+        Override::Json(_) => 0,
+        Override::Typed(_) => 1,
+        Override::Text(_) => 2,
+        Override::File(_) => 3,
+        Override::Literal(_) => 4,
+    };
+    let mut arguments: Vec<&Override> = overrides.arguments.iter().collect();
+    arguments.sort_by_key(|argument| order(argument));
+    for argument in arguments {
+        apply(argument, &mut values, read).map_err(HelmError::Values)?;
+    }
+    Ok(values)
+}
+
+fn apply(
+    argument: &Override,
+    values: &mut Values,
+    read: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<(), String> {
+    let failed = |flag: &'static str| move |error: String| format!("failed parsing --{flag} data: {error}");
+    match argument {
+        Override::Json(text) => apply_json(text, values),
+        Override::Typed(text) => {
+            let convert = &mut |text: &str| Ok(typed(text));
+            set::parse_into(text, values, Reading::Text(convert)).map_err(failed("set"))
+        }
+        Override::Text(text) => {
+            let convert = &mut |text: &str| Ok(Json::from(text));
+            set::parse_into(text, values, Reading::Text(convert)).map_err(failed("set-string"))
+        }
+        Override::File(text) => {
+            let convert = &mut |text: &str| read(text).map(Json::from);
+            set::parse_into(text, values, Reading::Text(convert)).map_err(failed("set-file"))
+        }
+        Override::Literal(text) => literal::parse_into(text, values).map_err(failed("set-literal")),
+    }
+}
+
+fn apply_json(text: &str, values: &mut Values) -> Result<(), String> {
+    let trimmed = text.trim();
+    if trimmed.starts_with('{') {
+        let table: Values =
+            serde_json::from_str(trimmed).map_err(|_| format!("failed parsing --set-json data JSON: {text}"))?;
+        if let Json::Object(table) = set::with_floats(Json::Object(table)) {
+            merge_into(values, table);
+        }
+        return Ok(());
+    }
+    set::parse_into(text, values, Reading::Json).map_err(|_| format!("failed parsing --set-json data {text}"))
+}
