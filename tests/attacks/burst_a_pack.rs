@@ -111,7 +111,7 @@ fn a_base_of_gigabytes() {
 }
 
 /// So many entries of one byte each; repeats of one object, which git does not make but accepts.
-fn tiny(announced: u32, entries: usize) -> Vec<u8> {
+pub fn tiny(announced: u32, entries: usize) -> Vec<u8> {
     let mut pack = Pack::announcing(announced);
     let at = pack.blob(b"1");
     let entry = pack.since(at);

@@ -31,6 +31,7 @@ mod hold_all_workers;
 mod leave_a_core;
 mod lie_over_ssh;
 mod list_without_end;
+mod meter;
 mod mislead_a_promotion;
 mod name_a_file;
 mod nest_submodules;

@@ -18,15 +18,16 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use bumpwright_testkit::apiserver::Cluster;
-use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::controller::{Controller, Starter};
 use bumpwright_testkit::image_world::ImageWorld;
 use bumpwright_testkit::kustomize_world::map;
+use bumpwright_testkit::memory_group::MemoryGroup;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::repo::Change;
-use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, git_repository};
+use bumpwright_testkit::world::{CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, World, git_repository};
 
 /// The most memory that the controller may ever have taken, in KiB: half of what `deploy/` gives it.
-const MOST_MEMORY: u64 = 512 << 10;
+pub const MOST_MEMORY: u64 = 512 << 10;
 
 /// The interval of the innocent tenant's objects.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -34,11 +35,28 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// The label of objects for another controller.
 pub const OUTSIDE: &str = "outside";
 
+/// The label of objects for the controller of [`crate::meter`].
+pub const METERED: &str = "metered";
+
 /// State shared by all tests of this process.
 pub struct Siege {
     pub cluster: &'static Cluster,
     pub controller: Controller,
+    /// The kernel kills the controller above [`MOST_MEMORY`], where that can be had.
+    group: Option<MemoryGroup>,
     innocent: Arc<Innocent>,
+}
+
+/// A controller with an innocent tenant.
+pub struct Plan<'a> {
+    /// The objects that are the controller's.
+    pub selector: &'a str,
+    /// The namespace of the innocent tenant, and the value of the label `siege` of its objects; empty for none.
+    pub innocent: &'static str,
+    pub label: &'static str,
+    /// More flags, and variables of the environment.
+    pub flags: &'a [&'a str],
+    pub variables: &'a [(&'a str, String)],
 }
 
 /// The progress of the innocent tenant.
@@ -58,11 +76,60 @@ pub fn siege() -> Option<&'static Siege> {
 }
 
 fn begin() -> Option<Siege> {
-    let cluster = Cluster::shared()?;
-    cluster.define();
-    let folder = tempfile::tempdir().unwrap();
+    let selector = format!("siege notin ({OUTSIDE},{METERED})");
+    Siege::begin(&Plan {
+        selector: &selector,
+        innocent: "innocent",
+        label: "",
+        flags: &[],
+        variables: &[],
+    })
+}
+
+impl Siege {
+    /// Starts a controller with an innocent tenant. None when a program is missing.
+    pub fn begin(plan: &Plan<'_>) -> Option<Self> {
+        let cluster = Cluster::shared()?;
+        cluster.define();
+        let folder = tempfile::tempdir().unwrap();
+        let group = MemoryGroup::of(MOST_MEMORY << 10);
+        let prepare = |starter: Starter| {
+            let starter = starter.flags(&flags(plan.selector)).flags(plan.flags);
+            plan.variables
+                .iter()
+                .fold(starter, |starter, (name, value)| starter.variable(name, value))
+        };
+        let kubeconfig = cluster.kubeconfig();
+        let controller =
+            Controller::ours_to_the_end_in(group.as_ref(), &kubeconfig, "flux-system", folder.path(), prepare);
+        // It is needed as long as the process lives.
+        let _ = folder.keep();
+        let innocent = Arc::new(Innocent {
+            rounds: AtomicU64::new(0),
+            longest: AtomicU64::new(0),
+            since: AtomicU64::new(0),
+            began: Instant::now(),
+        });
+        let (working, namespace, label) = (Arc::clone(&innocent), plan.innocent, plan.label);
+        std::thread::spawn(move || {
+            let world = match label {
+                "" => World::new(cluster, namespace),
+                label => World::new(cluster, namespace).labelled("siege", label),
+            };
+            work(world, &working);
+        });
+        Some(Self {
+            cluster,
+            controller,
+            group,
+            innocent,
+        })
+    }
+}
+
+fn flags(selector: &str) -> Vec<String> {
     let address = format!("127.0.0.1:{}", free_port());
-    let flags = [
+    vec![
         "--interval-jitter-percentage=0".to_owned(),
         "--max-retry-delay=5s".to_owned(),
         "--requeue-dependency=1s".to_owned(),
@@ -71,32 +138,17 @@ fn begin() -> Option<Siege> {
         // Builds for tests take more memory for the same work.
         "--build-memory=192Mi".to_owned(),
         "--controllers=image-reflector,image-automation,source,kustomize".to_owned(),
-        format!("--watch-label-selector=siege!={OUTSIDE}"),
+        format!("--watch-label-selector={selector}"),
         format!("--storage-addr={address}"),
         format!("--storage-adv-addr={address}"),
-    ];
-    let controller = Controller::ours_to_the_end(&cluster.kubeconfig(), "flux-system", folder.path(), &flags);
-    // It is needed as long as the process lives.
-    let _ = folder.keep();
-    let innocent = Arc::new(Innocent {
-        rounds: AtomicU64::new(0),
-        longest: AtomicU64::new(0),
-        since: AtomicU64::new(0),
-        began: Instant::now(),
-    });
-    let working = Arc::clone(&innocent);
-    std::thread::spawn(move || work(cluster, &working));
-    Some(Siege {
-        cluster,
-        controller,
-        innocent,
-    })
+    ]
 }
 
 /// The work of the innocent tenant: publishes a tag and a ConfigMap, waits until the tag is committed and the map applied, and so on.
-fn work(cluster: &'static Cluster, innocent: &Innocent) {
+fn work(world: World<'static>, innocent: &Innocent) {
     let interval = format!("{}s", INTERVAL.as_secs());
-    let world = ImageWorld::new(cluster, "innocent", &interval);
+    let cluster = world.cluster;
+    let world = ImageWorld::at_work(world, &interval);
     let config = world.repository("config.git");
     let commit = |value: &str| {
         let text = map("config", value);
@@ -140,6 +192,8 @@ impl Siege {
     /// The end of every attack: the controller runs, has never exceeded its memory, and the innocent tenant has
     /// never waited for longer than twice the interval.
     pub fn stands(&self) {
+        let killed = self.group.as_ref().and_then(MemoryGroup::killed).unwrap_or(0);
+        assert_eq!(killed, 0, "the kernel has killed the controller for its memory");
         assert!(self.controller.is_running(), "the controller has ended");
         let healthy = self
             .controller

@@ -15,6 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::memory_group::MemoryGroup;
 use crate::ports::free_port;
 use crate::waiting::{until, wait_for};
 
@@ -118,10 +119,32 @@ impl Controller {
 
     /// A controller that is never dropped: it ends with this process. Its storage is in `folder`.
     pub fn ours_to_the_end(kubeconfig: &Path, namespace: &str, folder: &Path, flags: &[String]) -> Self {
+        Self::ours_to_the_end_in(None, kubeconfig, namespace, folder, |starter| starter.flags(flags))
+    }
+
+    /// As [`Controller::ours_to_the_end`], with the memory of a group, and prepared by a closure.
+    pub fn ours_to_the_end_in(
+        group: Option<&MemoryGroup>,
+        kubeconfig: &Path,
+        namespace: &str,
+        folder: &Path,
+        prepare: impl FnOnce(Starter) -> Starter,
+    ) -> Self {
         // The kernel kills it when the thread that started it ends; this one ends with the process.
-        let mut program = Command::new("setpriv");
-        program.args(["--pdeathsig", "KILL"]).arg(crate::program());
-        let starter = Self::ours_by(program, kubeconfig, namespace, folder).flags(flags);
+        let killing = ["setpriv", "--pdeathsig", "KILL"];
+        let mut program = match group.map(MemoryGroup::starting) {
+            Some(mut command) => {
+                command.args(killing);
+                command
+            }
+            None => {
+                let mut command = Command::new(killing[0]);
+                command.args(&killing[1..]);
+                command
+            }
+        };
+        program.arg(crate::program());
+        let starter = prepare(Self::ours_by(program, kubeconfig, namespace, folder));
         let (send, started) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             send.send(starter.start()).unwrap();
@@ -261,6 +284,11 @@ impl Controller {
         let mut lines = status.lines();
         let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.unwrap().trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// From now on `VmHWM` is the peak since now (proc(5), *clear_refs*). False where this process may not say so.
+    pub fn forget_peak(&self) -> bool {
+        std::fs::write(format!("/proc/{}/clear_refs", self.id), "5").is_ok()
     }
 
     /// The CPU time that the process has taken (proc(5), *stat*: `utime` and `stime`, in hundredths of a second).

@@ -46,18 +46,27 @@ impl<'a> Deref for ImageWorld<'a> {
 impl<'a> ImageWorld<'a> {
     /// With its kinds and objects; images and Git are checked again after `interval`.
     pub fn new(cluster: &'a Cluster, namespace: &str, interval: &str) -> Self {
-        cluster.define();
-        let world = Self::bare(cluster, namespace);
+        Self::at_work(World::new(cluster, namespace), interval)
+    }
+
+    /// As [`ImageWorld::new`], in an existing namespace.
+    pub fn at_work(world: World<'a>, interval: &str) -> Self {
+        world.cluster.define();
+        let world = Self::of(world);
         world.add_all(interval);
         world
     }
 
     /// With tag 1.0.0 in the registry and in Git, and no objects: their kinds are not required.
     pub fn bare(cluster: &'a Cluster, namespace: &str) -> Self {
+        Self::of(World::new(cluster, namespace))
+    }
+
+    /// As [`ImageWorld::bare`], in an existing namespace.
+    pub fn of(world: World<'a>) -> Self {
         let state: Arc<Mutex<RegistryState>> = Arc::default();
         let serving = Arc::clone(&state);
         let registry = StubHttp::start(move |request| answer(&serving, &request.path));
-        let world = World::new(cluster, namespace);
         let world = Self {
             repo: world.repository("app.git"),
             world,
