@@ -38,9 +38,11 @@ test-real: prepare
 	@sh tests/tools/prepare-real
 	@bash tests/tools/cargo-test --test real
 
-# Long runs: all fuzz targets, models of threads, and a fleet under ten minutes of faults (benches/README.md).
+# Long runs: all fuzz targets, models of threads, each reader of foreign bytes alone at its largest answers, and a fleet under ten minutes of
+# faults (benches/README.md).
 test-long: prepare fuzz
 	@fuzz/run models
+	cargo test --locked --features bumpwright/jemalloc --quiet --test attacks meter -- --ignored --nocapture
 	@cargo build --locked --features bumpwright/jemalloc --quiet --bin bumpwright
 	python3 -B benches/chaos.py --seed 1 --seconds 600
 

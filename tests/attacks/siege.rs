@@ -211,3 +211,17 @@ impl Siege {
         assert!(longest < most, "the innocent tenant has waited {longest} ms");
     }
 }
+
+/// Or else the siege proves nothing about memory.
+#[test]
+fn the_kernel_ends_what_needs_more_than_its_group_has() {
+    let Some(group) = MemoryGroup::of(32 << 20) else { return };
+    let run = |bytes: u32| {
+        let held = format!("head -c {bytes} /dev/zero | tail -c {bytes} | wc -c");
+        let status = group.starting().args(["bash", "-o", "pipefail", "-c", &held]).status();
+        status.unwrap().success()
+    };
+    assert!(run(1 << 20), "a megabyte is too much");
+    assert!(!run(200 << 20), "it took as much as it liked");
+    assert_ne!(group.killed(), Some(0));
+}

@@ -13,11 +13,11 @@ const PAGE: u64 = 15 << 20;
 const AZURE_PAGE: u64 = 47 << 20;
 
 pub const ROWS: &[Row] = &[
-    Row::open("keys", BUCKET, keys),
-    Row::open("long-keys", BUCKET, long_keys),
-    Row::open("google-names", BUCKET, google_names),
-    Row::open("google-parts", BUCKET, google_parts),
-    Row::open("azure-names", BUCKET, azure_names),
+    Row::new("keys", BUCKET, keys),
+    Row::new("long-keys", BUCKET, long_keys),
+    Row::new("google-names", BUCKET, google_names),
+    Row::new("google-parts", BUCKET, google_parts),
+    Row::new("azure-names", BUCKET, azure_names),
     Row::new("objects", BUCKET, objects),
     Row::new("ldap", BUCKET, ldap),
 ];
@@ -29,11 +29,21 @@ fn s3(place: &Place) -> Specs {
     )
 }
 
+/// There is no file with rules for what is left out.
+fn without_rules(place: &Place) {
+    let none = Pour::json("", |_, _| {}).status(404);
+    for number in 0..8 {
+        let path = format!("/bucket-{number}/.sourceignore");
+        place.hostile.answer(&path, none.clone());
+    }
+}
+
 fn listed(place: &Place, part: fn(u64, &mut Vec<u8>)) -> Specs {
     let first = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>true</IsTruncated>\
         <NextContinuationToken>x</NextContinuationToken>";
     let page = Pour::new("application/xml", first, part).sized(PAGE, "</ListBucketResult>");
     place.hostile.answer("/bucket-", page);
+    without_rules(place);
     s3(place)
 }
 
@@ -54,29 +64,32 @@ fn long_keys(place: &Place) -> Specs {
     listed(place, |number, out| entry(&format!("{number:0>60000}"), out))
 }
 
-fn google(place: &Place, first: &str, part: fn(u64, &mut Vec<u8>)) -> Specs {
-    place.hostile.whole("/storage/v1/b/bucket-", "application/json", "{}");
+/// The controller's environment names the server of Google's buckets.
+fn google(place: &Place, row: &'static str, first: &str, part: fn(u64, &mut Vec<u8>)) -> Specs {
+    let server = &place.clouds;
+    server.whole(&format!("/storage/v1/b/{row}-"), "application/json", "{}");
     for number in 0..8 {
+        let bucket = format!("/storage/v1/b/{row}-{number}");
         let page = Pour::json(first, part).sized(PAGE, r#"{"name":""}]}"#);
-        place.hostile.answer(&format!("/storage/v1/b/bucket-{number}/o?"), page);
+        server.answer(&format!("{bucket}/o?"), page);
         let none = Pour::json("{}", |_, _| {}).sized(2, "").status(404);
-        place.hostile.answer(&format!("/storage/v1/b/bucket-{number}/o/"), none);
+        server.answer(&format!("{bucket}/o/"), none);
     }
     Box::new(move |number| {
         json!({"interval": "1h", "timeout": TIMEOUT, "provider": "gcp", "endpoint": "storage.googleapis.com",
-            "bucketName": format!("bucket-{number}")})
+            "bucketName": format!("{row}-{number}")})
     })
 }
 
 fn google_names(place: &Place) -> Specs {
-    google(place, r#"{"nextPageToken":"x","items":["#, |number, out| {
+    google(place, "names", r#"{"nextPageToken":"x","items":["#, |number, out| {
         write!(out, r#"{{"name":"{number:0>1000}","etag":"1"}},"#).unwrap();
     })
 }
 
 /// As many entries as fit.
 fn google_parts(place: &Place) -> Specs {
-    google(place, r#"{"nextPageToken":"x","items":["#, |number, out| {
+    google(place, "parts", r#"{"nextPageToken":"x","items":["#, |number, out| {
         write!(out, r#"{{"name":"{number:x}"}},"#).unwrap();
     })
 }
@@ -110,13 +123,12 @@ fn objects(place: &Place) -> Specs {
         place
             .hostile
             .whole(&format!("/bucket-{number}/"), "application/xml", list);
-        let none = Pour::json("", |_, _| {}).status(404);
-        place.hostile.answer(&format!("/bucket-{number}/.sourceignore"), none);
         let contents = Pour::repeated("application/octet-stream", "", "0123456789abcdef").header("ETag", "\"1\"");
         place
             .hostile
             .answer(&format!("/bucket-{number}/k"), contents.sized(ENDLESS, ""));
     }
+    without_rules(place);
     s3(place)
 }
 

@@ -1,4 +1,4 @@
-//! The API servers of others, named by kubeconfigs; objects of the cluster's own; artifacts of other controllers of sources.
+//! The API servers of others, named by kubeconfigs; artifacts of other controllers of sources.
 
 use serde_json::{Value as Json, json};
 
@@ -13,8 +13,8 @@ pub const ROWS: &[Row] = &[
     Row::new("cluster-maps", KUSTOMIZATION, maps),
     Row::new("cluster-kinds", KUSTOMIZATION, kinds),
     Row::new("cluster-refusal", KUSTOMIZATION, refusal),
+    Row::new("kubeconfigs", KUSTOMIZATION, kubeconfigs),
     Row::new("artifacts", KUSTOMIZATION, artifacts),
-    Row::open("own-objects", KUSTOMIZATION, own_objects),
 ];
 
 /// Kustomizations of a ConfigMap for a cluster whose address is the server with this path.
@@ -38,7 +38,7 @@ fn source(place: &Place) {
 fn kustomization(number: usize, more: Json) -> Json {
     let mut spec = json!({
         "interval": "1h", "timeout": TIMEOUT, "path": "./", "prune": true, "namePrefix": format!("m-{number}-"),
-        "sourceRef": {"kind": "GitRepository", "name": "map"}, "targetNamespace": super::NAMESPACE,
+        "sourceRef": {"kind": "GitRepository", "name": "map"}, "targetNamespace": "default",
     });
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     spec
@@ -78,13 +78,22 @@ fn refusal(place: &Place) -> Specs {
     answered(place, "refusal", pour.sized(ENDLESS, ""))
 }
 
+/// A kubeconfig as large as a Secret can be, of many parts.
+fn kubeconfigs(place: &Place) -> Specs {
+    let users = "{name: a, user: {token: t}},".repeat(30_000);
+    let text = format!("apiVersion: v1\nkind: Config\ncurrent-context: c\nusers: [{users}]\n");
+    place.secret("many", &[("value", &text)]);
+    source(place);
+    Box::new(|number| kustomization(number, json!({"kubeConfig": {"secretRef": {"name": "many"}}})))
+}
+
 /// The artifacts of another controller of sources, which have no end.
 fn artifacts(place: &Place) -> Specs {
     place.hostile.answer(
         "/artifact-",
-        Pour::repeated("application/gzip", "", "0123456789abcdef").sized(ENDLESS, ""),
+        Pour::repeated("application/gzip", "", "0123456789abcdef").sized(ENDLESS / 4, ""),
     );
-    let sources = World::new(place.world.cluster, super::NAMESPACE).labelled("siege", OUTSIDE);
+    let sources = World::new(place.world.cluster, &place.world.namespace).labelled("siege", OUTSIDE);
     for number in 0..8 {
         let name = format!("artifact-{number}");
         let path = format!("{name}.tar.gz");
@@ -99,11 +108,4 @@ fn artifacts(place: &Place) -> Specs {
         let source = json!({"kind": "GitRepository", "name": format!("artifact-{number}")});
         kustomization(number, json!({ "sourceRef": source }))
     })
-}
-
-/// Objects of the cluster's own API server, near to its bound of 1.5 MiB, with as many parts as fit.
-fn own_objects(place: &Place) -> Specs {
-    source(place);
-    let patches = vec![json!({"patch": ""}); 80_000];
-    Box::new(move |number| kustomization(number, json!({ "patches": patches })))
 }

@@ -15,11 +15,14 @@ use bumpwright_testkit::world::GIT_REPOSITORY;
 const ADVERTISED: &str = "application/x-git-upload-pack-advertisement";
 const RESULT: &str = "application/x-git-upload-pack-result";
 
+/// Digits of a name that is nearly as long as one may be.
+const LONGEST: usize = 4_000;
+
 pub const ROWS: &[Row] = &[
-    Row::open("references", GIT_REPOSITORY, references),
-    Row::open("other-references", GIT_REPOSITORY, other_references),
-    Row::open("old-references", GIT_REPOSITORY, old_references),
-    Row::open("first-references", GIT_REPOSITORY, first_references),
+    Row::new("references", GIT_REPOSITORY, references),
+    Row::new("other-references", GIT_REPOSITORY, other_references),
+    Row::new("old-references", GIT_REPOSITORY, old_references),
+    Row::new("first-references", GIT_REPOSITORY, first_references),
     Row::new("packs", GIT_REPOSITORY, packs),
 ];
 
@@ -68,9 +71,9 @@ fn references(place: &Place) -> Specs {
     version_2(place, |number, out| reference(number, "refs/tags/v1.0.", 200, out))
 }
 
-/// What nobody has asked for, with the longest names that fit a packet.
+/// What nobody has asked for, with names as long as they may be.
 fn other_references(place: &Place) -> Specs {
-    version_2(place, |number, out| reference(number, "refs/x/", 65_000, out))
+    version_2(place, |number, out| reference(number, "refs/x/", LONGEST, out))
 }
 
 fn advertised(place: &Place, lines: &[&str]) -> Specs {
@@ -80,7 +83,7 @@ fn advertised(place: &Place, lines: &[&str]) -> Specs {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let head = greeting(&lines);
     for number in 0..8 {
-        let part = |number, out: &mut Vec<u8>| reference(number, "refs/x/", 60_000, out);
+        let part = |number, out: &mut Vec<u8>| reference(number, "refs/x/", LONGEST, out);
         let pour = Pour::new(ADVERTISED, head.clone(), part);
         place.hostile.answer(&format!("/git-{number}/app.git/info/refs"), pour);
     }

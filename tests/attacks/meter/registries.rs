@@ -1,4 +1,4 @@
-//! Registries: tags, manifests, layers, referrers, tokens.
+//! Registries: tags, manifests, layers, tokens.
 
 use std::io::Write as _;
 
@@ -9,24 +9,22 @@ use bumpwright_testkit::hostile::{Hostile, Pour};
 use bumpwright_testkit::tarball::{header, packed};
 use bumpwright_testkit::world::{IMAGE_REPOSITORY, OCI_REPOSITORY};
 
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// The largest manifest, and nearly the largest page of tags.
-const LARGEST_MANIFEST: u64 = 4 << 20;
+pub const LARGEST_MANIFEST: u64 = 4 << 20;
 const LARGEST_PAGE: u64 = 63 << 20;
 
 pub const ROWS: &[Row] = &[
-    Row::open("tags", IMAGE_REPOSITORY, tags),
-    Row::open("long-tags", IMAGE_REPOSITORY, long_tags),
-    Row::open("versions", OCI_REPOSITORY, versions),
+    Row::new("tags", IMAGE_REPOSITORY, tags),
+    Row::new("long-tags", IMAGE_REPOSITORY, long_tags),
+    Row::new("versions", OCI_REPOSITORY, versions),
     Row::new("layers", OCI_REPOSITORY, layers),
     Row::new("annotations", OCI_REPOSITORY, annotations),
     Row::new("index", OCI_REPOSITORY, index),
     Row::new("files", OCI_REPOSITORY, files),
-    Row::new("referrers", OCI_REPOSITORY, referrers),
-    Row::new("bundles", OCI_REPOSITORY, bundles),
     Row::new("tokens", IMAGE_REPOSITORY, tokens),
 ];
 
@@ -65,7 +63,7 @@ fn long_tags(place: &Place) -> Specs {
     images(place)
 }
 
-fn artifacts(place: &Place, spec: Json) -> Specs {
+pub fn artifacts(place: &Place, spec: Json) -> Specs {
     place.hostile.whole("/v2/", "application/json", "{}");
     let host = place.hostile.host();
     Box::new(move |number| {
@@ -93,7 +91,7 @@ fn manifest(place: &Place, kind: &str, first: &str, part: fn(u64, &mut Vec<u8>),
     artifacts(place, json!({}))
 }
 
-fn empty(_: u64, out: &mut Vec<u8>) {
+pub fn empty(_: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{},");
 }
 
@@ -128,7 +126,7 @@ fn files(place: &Place) -> Specs {
 }
 
 /// An artifact with one layer; returns its digest.
-fn artifact(hostile: &Hostile, repository: &str, layer: &[u8]) -> String {
+pub fn artifact(hostile: &Hostile, repository: &str, layer: &[u8]) -> String {
     let digest = hostile.content(repository, None, LAYER, layer);
     let config = hostile.content(repository, None, "application/json", b"{}");
     let manifest = json!({
@@ -137,62 +135,6 @@ fn artifact(hostile: &Hostile, repository: &str, layer: &[u8]) -> String {
         "layers": [{"mediaType": LAYER, "digest": digest, "size": layer.len()}],
     });
     hostile.content(repository, Some("v1"), MANIFEST, manifest.to_string().as_bytes())
-}
-
-fn verified(place: &Place) -> Specs {
-    place.secret("cosign", &[("cosign.pub", KEY)]);
-    artifacts(
-        place,
-        json!({"verify": {"provider": "cosign", "secretRef": {"name": "cosign"}}}),
-    )
-}
-
-/// A list of signatures with as many entries as fit.
-fn referrers(place: &Place) -> Specs {
-    let layer = packed([]);
-    for number in 0..8 {
-        let repository = format!("app-{number}");
-        let digest = artifact(&place.hostile, &repository, &layer);
-        let list = Pour::new(INDEX, r#"{"schemaVersion":2,"manifests":["#, empty);
-        let target = format!("/v2/{repository}/referrers/{digest}");
-        place.hostile.answer(
-            &target,
-            list.sized(LARGEST_MANIFEST, "{}]}").paged(&format!("{target}?page=")),
-        );
-        let signatures = Pour::json(r#"{"schemaVersion":2,"layers":["#, empty).sized(LARGEST_MANIFEST, "{}]}");
-        let tag = format!("{}.sig", digest.replace(':', "-"));
-        place
-            .hostile
-            .content(&repository, Some(&tag), MANIFEST, &signatures.bytes());
-    }
-    verified(place)
-}
-
-/// Signatures of the new format, of many small parts.
-fn bundles(place: &Place) -> Specs {
-    const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-    let first =
-        r#"{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"tlogEntries":["#;
-    let bundle = Pour::json(first, empty).sized(15 << 20, "{}]}}").bytes();
-    let layer = packed([]);
-    for number in 0..8 {
-        let repository = format!("app-{number}");
-        let digest = artifact(&place.hostile, &repository, &layer);
-        let blob = place.hostile.content(&repository, None, BUNDLE, &bundle);
-        let manifest = json!({
-            "schemaVersion": 2, "mediaType": MANIFEST, "artifactType": BUNDLE,
-            "layers": [{"mediaType": BUNDLE, "digest": blob, "size": bundle.len()}],
-        });
-        let manifest = manifest.to_string();
-        let signature = place.hostile.content(&repository, None, MANIFEST, manifest.as_bytes());
-        let list = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [
-            {"mediaType": MANIFEST, "artifactType": BUNDLE, "digest": signature, "size": manifest.len()},
-        ]});
-        place
-            .hostile
-            .whole(&format!("/v2/{repository}/referrers/{digest}"), INDEX, list.to_string());
-    }
-    verified(place)
 }
 
 /// A token server with an answer of the largest size.
@@ -210,10 +152,3 @@ fn tokens(place: &Place) -> Specs {
         move |number| json!({"image": format!("{host}/secret-{number}"), "interval": "1h", "timeout": TIMEOUT, "insecure": true}),
     )
 }
-
-/// A public key.
-const KEY: &str = "-----BEGIN PUBLIC KEY-----
-MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt
-6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==
------END PUBLIC KEY-----
-";

@@ -144,7 +144,7 @@ impl<'a> World<'a> {
 
     /// Applies any object.
     pub fn apply(&self, object: &Json) {
-        self.cluster.apply(&object.to_string());
+        self.cluster.apply_object(object);
     }
 
     /// Applies an object with this spec.
