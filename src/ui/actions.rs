@@ -206,6 +206,7 @@ fn tell(ui: &Ui, person: &Person, kind: &'static Kind, object: &Object, action: 
         object,
         kind,
         CONTROLLER,
+        bumpwright_runtime::Action::Reconcile,
         (EventType::Normal, reason, message),
     ));
 }

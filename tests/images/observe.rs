@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bumpwright_http::Peer;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Correlated, Correlator, Encoding, Event, EventSink, EventType, Finish, Level, ListenAddress,
-    Log, LogOptions, Metrics, ObjectReference, ObjectStatus, Page, PageRequest, Recorder, Redaction, Retries, Server,
-    SinkOptions, metrics_page,
+    Action, Checks, ClusterEvent, Correlated, Correlator, Encoding, Event, EventSink, EventType, Finish, Level,
+    ListenAddress, Log, LogOptions, Metrics, ObjectReference, ObjectStatus, Page, PageRequest, Recorder, Redaction,
+    Retries, Server, SinkOptions, metrics_page,
 };
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
@@ -774,6 +774,12 @@ fn reference() -> ObjectReference {
 fn event(event_type: EventType, message: &str) -> Event {
     Event {
         object: reference(),
+        related: Some(ObjectReference {
+            kind: "GitRepository".to_owned(),
+            name: "fleet".to_owned(),
+            ..ObjectReference::default()
+        }),
+        action: Action::Reconcile,
         event_type,
         reason: "Succeeded".to_owned(),
         message: message.to_owned(),
@@ -893,15 +899,18 @@ mod sink {
             "apiVersion": "image.toolkit.fluxcd.io/v1", "kind": "ImageUpdateAutomation", "name": "app",
             "namespace": "apps", "uid": "u1", "resourceVersion": "7",
         });
+        let related = json!({"kind": "GitRepository", "name": "fleet"});
         let expected = [
             json!({
                 "involvedObject": object, "severity": "info", "timestamp": "2026-11-22T01:22:03Z",
                 "message": "pushed commit '1234567' to branch 'main'\n***", "reason": "Succeeded",
+                "action": "Reconcile", "relatedObject": related,
                 "reportingController": "image-automation-controller", "reportingInstance": "pod-1",
             }),
             json!({
                 "involvedObject": object, "severity": "error", "timestamp": "2026-11-22T01:22:03Z",
                 "message": "it failed", "reason": "GitOperationFailed",
+                "action": "Reconcile", "relatedObject": related,
                 "metadata": {"event.toolkit.fluxcd.io/revision": "main@sha1:12"},
                 "reportingController": "image-automation-controller", "reportingInstance": "pod-1",
             }),
@@ -1085,6 +1094,8 @@ mod cluster {
                 api_version: text(&object["apiVersion"]),
                 resource_version: text(&object["resourceVersion"]),
             },
+            related: None,
+            action: Action::Reconcile,
             event_type,
             reason: text(&input["Reason"]),
             message: text(&input["Message"]),

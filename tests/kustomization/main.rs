@@ -13,6 +13,7 @@ mod drift;
 mod faults;
 mod key_services;
 mod lists;
+mod notifications;
 mod numbers;
 mod objects;
 mod remote;

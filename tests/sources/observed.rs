@@ -114,6 +114,17 @@ impl Side<'_> {
         found
     }
 
+    /// An annotation of an event about a source; null where none has it.
+    pub fn event_annotation(&self, name: &str, key: &str) -> Json {
+        let list = format!("/api/v1/namespaces/{}/events", self.namespace);
+        let list = self.cluster.get(&list);
+        let mut events = list["items"].as_array().unwrap().iter();
+        let found = events.find(|event| {
+            event["involvedObject"]["name"] == name && event["metadata"]["annotations"].get(key).is_some()
+        });
+        found.map_or(Json::Null, |event| event["metadata"]["annotations"][key].clone())
+    }
+
     pub fn shown(&self, name: &str, events: &BTreeMap<String, BTreeSet<String>>) -> Shown {
         let status = self.status(name);
         let files = match status["artifact"]["url"].as_str() {

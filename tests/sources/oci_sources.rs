@@ -43,6 +43,9 @@ fn oci_sources_show_what_fluxs_show() {
     let ours = &rounds.sides[1];
     let verified = &ours.status("verified-by-referrer")["artifact"]["revision"];
     assert_eq!(*verified, world.candidate, "by a signature that Flux does not read");
+    let origin = &ours.status("tag")["artifact"]["metadata"]["org.opencontainers.image.revision"];
+    let told = ours.event_annotation("tag", "source.toolkit.fluxcd.io/originRevision");
+    assert!(origin.is_string() && told == *origin, "{told} instead of {origin}");
     let files = ours.shown("tag", &ours.events()).files;
     assert_eq!(
         contents(&files),

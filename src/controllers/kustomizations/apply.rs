@@ -10,7 +10,7 @@ use crate::controllers::context::Context;
 use bumpwright_api::{Kustomization, Reason};
 use bumpwright_apply::{self as flow, Applied, ChangeSet, Desired, Dropped, Failed, InventoryStore, Memory, Settings};
 use bumpwright_overlay::Object;
-use bumpwright_runtime::ReconcileRequest;
+use bumpwright_runtime::{Action, ReconcileRequest};
 
 /// The settings by which the objects of a Kustomization are applied and deleted.
 pub(crate) fn settings(context: &Context, kustomization: &Kustomization) -> Settings {
@@ -80,7 +80,7 @@ fn warn_of_dropped(request: &ReconcileRequest<'_>, dropped: &[Dropped]) {
         format!("{subject}{origin}: unknown fields {}", paths.join(", "))
     });
     let lines: Vec<String> = lines.collect();
-    request.warning(Reason::UnknownFields, lines.join("\n"));
+    request.warning(Action::Apply, Reason::UnknownFields, lines.join("\n"));
 }
 
 fn log(context: &Context, request: &ReconcileRequest<'_>, changes: &ChangeSet) {

@@ -15,7 +15,7 @@ use bumpwright_cel::HealthChecks;
 use bumpwright_diff::SecretMask;
 use bumpwright_kube::KUSTOMIZATION;
 use bumpwright_overlay::{LeftOut, may_lack};
-use bumpwright_runtime::{EventType, Outcome, clock};
+use bumpwright_runtime::{Action, EventType, Outcome, clock};
 
 /// A deployment. The objects themselves are not kept: they are many, and waits are long.
 pub(super) struct Deployment {
@@ -97,7 +97,7 @@ impl Reconciliation<'_> {
         let changed = changes.changed();
         self.count_drift(deployment, &changed);
         if !changed.is_empty() {
-            self.progress.record(changed.to_string());
+            self.progress.record(Action::Apply, changed.to_string());
         }
         self.progress.set_inventory(&Inventory::of_changes(&changes));
         Ok(changes)
@@ -133,7 +133,13 @@ impl Reconciliation<'_> {
             });
         }
         let (reason, message) = (Reason::DriftDetected, report::drift(&preview, &revision.revision));
-        status::event(self.request, EventType::Warning, reason, message.clone(), revision);
+        status::event(
+            self.request,
+            (Action::Apply, EventType::Warning),
+            reason,
+            message.clone(),
+            revision,
+        );
         Ok(Outcome::RequeueAfter { reason, message, after })
     }
 
@@ -169,7 +175,7 @@ impl Reconciliation<'_> {
             let message = changes.to_string();
             let text = format!("garbage collection completed: {message}");
             self.request.log.info(&text);
-            self.progress.record(message);
+            self.progress.record(Action::Prune, message);
         }
         Ok(())
     }
@@ -197,7 +203,7 @@ impl Reconciliation<'_> {
             Ok(()) => {
                 let message = format!("Health check passed in {took}");
                 if !before.healthy || (!before.same_revision && !changes.changed().is_empty()) {
-                    self.progress.record(message.clone());
+                    self.progress.record(Action::HealthCheck, message.clone());
                 }
                 self.progress.healthy(&message);
                 Ok(())

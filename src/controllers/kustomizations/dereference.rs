@@ -1,18 +1,22 @@
 //! The source of a Kustomization and its artifact (kustomize-controller, `getSource`; K-015 … K-020).
 
+use std::sync::Arc;
+
 use super::context::KustomizationsContext;
 use super::error::Error;
 use super::status::Revision;
 use crate::controllers::context::Context;
 use crate::controllers::sources::artifacts;
 use bumpwright_api::{Artifact, Kustomization};
-
-/// The annotation with the origin revision of an OCI artifact.
-const ORIGIN: &str = "org.opencontainers.image.revision";
+use bumpwright_kube::{Kind, Object};
 
 /// The source of a Kustomization.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
+    /// Its object.
+    pub(crate) object: Arc<Object>,
+    /// Its kind.
+    pub(crate) kind: &'static Kind,
     /// Its archive.
     pub(crate) artifact: Artifact,
     /// The revision of the archive.
@@ -40,7 +44,7 @@ pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kust
         return Err(Error::SourceUnreadable(message));
     };
     let found = match shared.settings.gates.direct_source_fetch {
-        true => shared.cluster.get(cache.kind(), &name).await.map(std::sync::Arc::new),
+        true => shared.cluster.get(cache.kind(), &name).await.map(Arc::new),
         false => shared.watched(cache, &name).await,
     };
     let source = found.map_err(|error| match error.is_not_found() {
@@ -53,9 +57,18 @@ pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kust
     };
     let revision = Revision {
         revision: artifact.revision.clone(),
-        origin: artifact.metadata.get(ORIGIN).cloned().unwrap_or_default(),
+        origin: artifact
+            .metadata
+            .get(artifacts::ORIGIN_REVISION)
+            .cloned()
+            .unwrap_or_default(),
     };
-    Ok(Source { artifact, revision })
+    Ok(Source {
+        object: source,
+        kind: cache.kind(),
+        artifact,
+        revision,
+    })
 }
 
 /// The source has no artifact yet.

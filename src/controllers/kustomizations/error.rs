@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bumpwright_api::Reason;
-use bumpwright_runtime::{EventType, Outcome, clock};
+use bumpwright_runtime::{Action, EventType, Outcome, clock};
 
 /// Errors of a reconciliation. The text is the message of the Ready condition, [`Error::reason`] its reason.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +100,16 @@ impl Error {
             | Self::ShuttingDown => retry_interval,
         };
         Outcome::RequeueAfter { reason, message, after }
+    }
+
+    /// The action of the event about it.
+    pub(crate) fn action(&self) -> Action {
+        match self {
+            Self::InvalidCelExpression(_) | Self::HealthCheckCanceled(_) => Action::HealthCheck,
+            Self::AccessDenied(_) => Action::ResolveSource,
+            Self::DependencyNotReady { .. } => Action::CheckDependencies,
+            _ => Action::Reconcile,
+        }
     }
 
     /// The event about it.

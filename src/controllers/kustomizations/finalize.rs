@@ -11,7 +11,7 @@ use super::target;
 use bumpwright_api::{DeletionPolicy, Kustomization};
 use bumpwright_apply::{Inventory, prune, terminated};
 use bumpwright_kube::KUSTOMIZATION;
-use bumpwright_runtime::{EventType, ReconcileRequest, Status};
+use bumpwright_runtime::{Action, EventType, ReconcileRequest, Status};
 
 /// The interval between checks whether objects are gone.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -36,8 +36,8 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
         return Ok(());
     }
     let revision = Revision::applied(&status);
-    let tell = |event_type, message: String| {
-        status::deletion_event(request, event_type, &status, message, &revision);
+    let tell = |what, message: String| {
+        status::deletion_event(request, what, &status, message, &revision);
     };
     if !target::account_is_there(&context.shared, &kustomization).await {
         let names: Vec<String> = before.entries().iter().map(|entry| entry.id.to_string()).collect();
@@ -45,7 +45,7 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
         request
             .log
             .error(&"skiping pruning, failed to find account to impersonate", &message);
-        tell(EventType::Warning, message);
+        tell((Action::Finalize, EventType::Warning), message);
         return Ok(());
     }
     let target = target::of(&context.shared, &kustomization).await?;
@@ -53,20 +53,23 @@ pub(crate) async fn leave(context: &KustomizationsContext, request: &ReconcileRe
     let settings = apply::settings(&context.shared, &kustomization);
     let deleted = prune(&target.cluster, stale(inventory), &settings).await;
     let changes = deleted.map_err(|error| {
-        tell(EventType::Warning, "pruning for deleted resource failed".to_owned());
+        tell(
+            (Action::Finalize, EventType::Warning),
+            "pruning for deleted resource failed".to_owned(),
+        );
         error.to_string()
     })?;
     if changes.is_empty() {
         return Ok(());
     }
-    tell(EventType::Normal, changes.to_string());
+    tell((Action::Finalize, EventType::Normal), changes.to_string());
     if kustomization.spec.deletion_policy() == DeletionPolicy::WaitForTermination {
         request.release_worker();
         let waited = terminated(&target.cluster, &changes, PAUSE, kustomization.spec.timeout()).await;
         if let Err(error) = waited {
             let message = "failed to wait for resources termination";
             request.log.error(&error, message);
-            tell(EventType::Warning, message.to_owned());
+            tell((Action::WaitForTermination, EventType::Warning), message.to_owned());
         }
     }
     Ok(())

@@ -38,7 +38,7 @@ use bumpwright_diff::SecretMask;
 use bumpwright_kube::{
     BUCKET, CONFIG_MAP, EXTERNAL_ARTIFACT, GIT_REPOSITORY, KUSTOMIZATION, Kind, OCI_REPOSITORY, Object, SECRET,
 };
-use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
+use bumpwright_runtime::{Action, EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, clock};
 use context::KustomizationsContext;
 use deploy::Deployment;
 use dereference::Source;
@@ -204,6 +204,7 @@ impl Reconciliation<'_> {
         let source = dereference::source(context, kustomization).await?;
         self.progress.set_revision(&source.revision);
         self.request.set_revision(&source.revision.revision);
+        self.request.relate(&source.object, source.kind);
         dependencies::check(shared, self.request.object, kustomization, &source).await?;
         let files = self.fetch(&source).await?;
         context.grace.end(&self.request.object.name);
@@ -269,7 +270,7 @@ impl Reconciliation<'_> {
         {
             let names = report::names_left_out(&built.left_out);
             self.request
-                .warning(Reason::ObjectLeftOut, names.trim_start().to_owned());
+                .warning(Action::Apply, Reason::ObjectLeftOut, names.trim_start().to_owned());
         }
         built
     }
@@ -333,7 +334,13 @@ impl Reconciliation<'_> {
             let text = format!("Reconciliation failed after {took}, next try in {next}");
             log.error(&message, &text);
         }
-        status::event(self.request, event_type, error.reason(), message, revision);
+        status::event(
+            self.request,
+            (error.action(), event_type),
+            error.reason(),
+            message,
+            revision,
+        );
         outcome
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use bumpwright_api::{ConditionStatus, Conditions, HistoryEntry, READY, RECONCILING, Reason};
 use bumpwright_apply::{Entry, InvalidId, Inventory, InventoryStore, Snapshot};
-use bumpwright_runtime::{EventType, Outcome, ReconcileRequest, Status, clock};
+use bumpwright_runtime::{Action, EventType, Outcome, ReconcileRequest, Status, clock};
 
 /// Whether all objects to wait for are ready.
 const HEALTHY: &str = "Healthy";
@@ -91,28 +91,28 @@ impl Revision {
 /// Records an event about a revision during a deletion. Its reason is that of Ready.
 pub(crate) fn deletion_event(
     request: &ReconcileRequest<'_>,
-    event_type: EventType,
+    (action, event_type): (Action, EventType),
     status: &Status,
     message: String,
     revision: &Revision,
 ) {
     let reason = match (status.conditions.get(READY), event_type) {
-        (Some(ready), _) => return request.event_after((event_type, ready), message, revision.annotations()),
+        (Some(ready), _) => return request.event_after(action, (event_type, ready), message, revision.annotations()),
         (None, EventType::Warning) => Reason::error,
         (None, _) => Reason::info,
     };
-    event(request, event_type, reason, message, revision);
+    event(request, (action, event_type), reason, message, revision);
 }
 
 /// Records an event about a revision.
 pub(crate) fn event(
     request: &ReconcileRequest<'_>,
-    event_type: EventType,
+    (action, event_type): (Action, EventType),
     reason: Reason,
     message: String,
     revision: &Revision,
 ) {
-    request.event(event_type, reason, message, revision.annotations());
+    request.event(action, event_type, reason, message, revision.annotations());
 }
 
 /// Records success.
@@ -121,7 +121,13 @@ pub(crate) fn finished_event(request: &ReconcileRequest<'_>, took: Duration, int
     let message = format!("Reconciliation finished in {took}, next run in {interval}");
     let mut annotations = revision.annotations();
     annotations.insert(format!("{GROUP}/commit_status"), "update".to_owned());
-    request.event(EventType::Normal, Reason::ReconciliationSucceeded, message, annotations);
+    request.event(
+        Action::Reconcile,
+        EventType::Normal,
+        Reason::ReconciliationSucceeded,
+        message,
+        annotations,
+    );
 }
 
 /// Adds a build to the history: an equal entry is counted and moved to the front.
@@ -376,10 +382,10 @@ impl<'a> Progress<'a> {
     }
 
     /// Records an event.
-    pub(crate) fn record(&self, message: String) {
+    pub(crate) fn record(&self, action: Action, message: String) {
         event(
             self.request,
-            EventType::Normal,
+            (action, EventType::Normal),
             Reason::Progressing,
             message,
             &self.revision,

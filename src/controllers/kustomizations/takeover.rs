@@ -5,7 +5,7 @@ use super::status::Before;
 use bumpwright_api::Reason;
 use bumpwright_apply::Inventory;
 use bumpwright_kube::Cluster;
-use bumpwright_runtime::ReconcileRequest;
+use bumpwright_runtime::{Action, ReconcileRequest};
 
 /// The objects applied before: from the inventory, or from the snapshot.
 ///
@@ -28,7 +28,7 @@ pub(crate) async fn inventory(
             "what an earlier controller applied is not seen, and stays if it is not in the source any more:\n{}",
             taken.unseen.join("\n")
         );
-        request.warning(Reason::SnapshotUnseen, message);
+        request.warning(Action::Prune, Reason::SnapshotUnseen, message);
     }
     let count = taken.inventory.entries.len();
     request.log.info(&format!(

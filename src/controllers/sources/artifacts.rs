@@ -9,8 +9,11 @@ use super::status;
 use bumpwright_api::{Artifact, ObjectName, Reason};
 use bumpwright_artifact::revision;
 use bumpwright_kube::{Kind, Object};
-use bumpwright_runtime::{EventType, ReconcileRequest, Status, blocking};
+use bumpwright_runtime::{Action, EventType, ReconcileRequest, Status, blocking};
 use bumpwright_storage::{self as storage, Folder, Storage, StorageError};
+
+/// The annotation of an OCI artifact with the revision that it was made from.
+pub(crate) const ORIGIN_REVISION: &str = "org.opencontainers.image.revision";
 
 /// The artifact in a status.
 pub(crate) fn current(status: &Status) -> Option<Artifact> {
@@ -71,12 +74,7 @@ pub(crate) async fn check(request: &ReconcileRequest<'_>, artifact: Option<Artif
                 Some(Ok(())) => {}
                 Some(Err(error)) => {
                     let message = format!("failed to verify integrity of artifact: {error}");
-                    request.event(
-                        EventType::Warning,
-                        Reason::ArtifactVerificationFailed,
-                        message,
-                        BTreeMap::new(),
-                    );
+                    request.warning(Action::ReconcileStorage, Reason::ArtifactVerificationFailed, message);
                     return Checked::Lost;
                 }
                 None => return Checked::Lost,
@@ -94,12 +92,7 @@ fn report_garbage(request: &ReconcileRequest<'_>, collected: Result<storage::Col
             let count = collected.removed.len();
             if count > 0 {
                 let message = format!("garbage collected {count} artifacts");
-                request.event(
-                    EventType::Trace,
-                    Reason::GarbageCollectionSucceeded,
-                    message,
-                    BTreeMap::new(),
-                );
+                request.trace(Reason::GarbageCollectionSucceeded, message);
             }
         }
         Err(error) => request.log.error(&error, "garbage collection of artifacts failed"),
@@ -122,12 +115,7 @@ pub(crate) async fn remove_all(
     let removed = removed.map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
     if removed {
         let message = "garbage collected artifacts for deleted resource".to_owned();
-        request.event(
-            EventType::Trace,
-            Reason::GarbageCollectionSucceeded,
-            message,
-            BTreeMap::new(),
-        );
+        request.trace(Reason::GarbageCollectionSucceeded, message);
     }
     Ok(())
 }
@@ -146,10 +134,15 @@ pub(crate) async fn remove_moved(kind: &'static Kind, object: &Object, storage: 
 /// The annotations of events about an artifact.
 pub(crate) fn annotations(artifact: &Artifact) -> BTreeMap<String, String> {
     const GROUP: &str = "source.toolkit.fluxcd.io";
-    BTreeMap::from([
-        (format!("{GROUP}/revision"), artifact.revision.clone()),
-        (format!("{GROUP}/digest"), artifact.digest.clone()),
-    ])
+    let named = [
+        ("revision", Some(&artifact.revision)),
+        ("digest", Some(&artifact.digest)),
+        ("originRevision", artifact.metadata.get(ORIGIN_REVISION)),
+    ];
+    let there = named.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    there
+        .map(|(key, value)| (format!("{GROUP}/{key}"), value.clone()))
+        .collect()
 }
 
 /// Records the event of a new artifact, or of the first success after a failure.
@@ -160,9 +153,21 @@ pub(crate) fn record_success(request: &ReconcileRequest<'_>, status: &Status, in
         .as_ref()
         .is_some_and(|old| old.has_digest(&artifact.digest));
     if is_new {
-        request.event(EventType::Normal, Reason::NewArtifact, message, annotations(&artifact));
+        request.event(
+            Action::Reconcile,
+            EventType::Normal,
+            Reason::NewArtifact,
+            message,
+            annotations(&artifact),
+        );
     } else if initial.failed && !status::has_failed(status) {
-        request.event(EventType::Normal, Reason::Succeeded, message, annotations(&artifact));
+        request.event(
+            Action::Reconcile,
+            EventType::Normal,
+            Reason::Succeeded,
+            message,
+            annotations(&artifact),
+        );
     }
 }
 

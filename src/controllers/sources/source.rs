@@ -4,7 +4,6 @@
 //! The steps of a kind are in its folder and return values; [`Source::run`] lists them. Their results are put into the status
 //! by `status.rs` here and in the folder, and by [`SourceRequest`].
 
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +24,7 @@ use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{Artifact, GoDuration, ObjectName, Reason};
 use bumpwright_kube::{Kind, Object};
 use bumpwright_runtime::triggers::own;
-use bumpwright_runtime::{EventType, NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
+use bumpwright_runtime::{NewEvent, Outcome, Queue, Reconcile, ReconcileRequest, Status, blocking};
 
 /// The default interval.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -175,7 +174,7 @@ impl<S: Source> SourceRequest<'_, S> {
 
     /// Records a trace event.
     pub(crate) fn trace(&self, reason: Reason, message: String) {
-        self.request.event(EventType::Trace, reason, message, BTreeMap::new());
+        self.request.trace(reason, message);
     }
 
     /// Writes a status with the current step, and the reason why the artifact is outdated, if it is (`outdated`).

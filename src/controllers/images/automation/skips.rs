@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bumpwright_edit::{Reason, Skip};
 use bumpwright_kube::IMAGE_UPDATE_AUTOMATION;
-use bumpwright_runtime::{Metrics, ReconcileRequest};
+use bumpwright_runtime::{Action, Metrics, ReconcileRequest};
 use bumpwright_update::Run;
 
 /// Number of skips named in a message.
@@ -26,6 +26,7 @@ pub(crate) fn warn(request: &ReconcileRequest<'_>, skips: &[Skip], before: &str)
     };
     let message = first(skips, NAMED_IN_EVENT).unwrap_or(summary);
     request.warning(
+        Action::ApplyPolicies,
         bumpwright_api::Reason::MarkersSkipped,
         format!("markers that were not updated:\n{message}"),
     );

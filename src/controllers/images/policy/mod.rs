@@ -26,7 +26,7 @@ use bumpwright_api::ImagePolicy;
 use bumpwright_kube::{ClusterError, IMAGE_POLICY, IMAGE_REPOSITORY, KUSTOMIZATION, Kind, Object};
 use bumpwright_policy::{FAILED_VERSIONS, FailedVersions, Guards, LatestRef};
 use bumpwright_runtime::triggers::own;
-use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
+use bumpwright_runtime::{Action, Outcome, Queue, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::reference_of;
 use choose::{Candidates, Choice, REFUSED};
 use error::Error;
@@ -38,6 +38,7 @@ pub(crate) struct ImagePolicies(Arc<ImagesContext>);
 impl Reconcile for ImagePolicies {
     const KIND: &'static Kind = &IMAGE_POLICY;
     const CONTROLLER: &'static str = "image-reflector-controller";
+    const ACTION: Action = Action::SelectImage;
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         match self.run(request.object).await {

@@ -16,7 +16,7 @@ use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{ImageRepository, Objects};
 use bumpwright_kube::{IMAGE_REPOSITORY, Kind, Object};
 use bumpwright_runtime::triggers::own;
-use bumpwright_runtime::{Outcome, Queue, Reconcile, ReconcileRequest, Status};
+use bumpwright_runtime::{Action, Outcome, Queue, Reconcile, ReconcileRequest, Status};
 use bumpwright_scan::{Scanned, Tags, reference_of};
 use error::Error;
 use schedule::Schedule;
@@ -28,6 +28,7 @@ pub(crate) struct ImageRepositories(Arc<ImagesContext>);
 impl Reconcile for ImageRepositories {
     const KIND: &'static Kind = &IMAGE_REPOSITORY;
     const CONTROLLER: &'static str = "image-reflector-controller";
+    const ACTION: Action = Action::Scan;
 
     async fn reconcile(&self, request: &ReconcileRequest<'_>, status: &mut Status) -> Outcome {
         let plan = match self.plan(request, status).await {

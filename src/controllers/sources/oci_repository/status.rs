@@ -9,7 +9,6 @@ use serde_json::json;
 
 /// Annotations by the makers of artifacts (image-spec v1.1, *Pre-Defined Annotation Keys*).
 const SOURCE: &str = "org.opencontainers.image.source";
-const REVISION: &str = "org.opencontainers.image.revision";
 
 /// Records the result of the verification.
 pub(super) fn verified(status: &mut Status, verification: Verification) {
@@ -39,7 +38,7 @@ pub(super) fn event_message(status: &Status, repository: &OciRepository) -> Stri
     let url = &repository.spec.url;
     let message = format!("stored artifact with revision '{}' from '{url}'", artifact.revision);
     let annotation = |key| artifact.metadata.get(key).filter(|value| !value.is_empty());
-    match (annotation(SOURCE), annotation(REVISION)) {
+    match (annotation(SOURCE), annotation(artifacts::ORIGIN_REVISION)) {
         (Some(source), Some(revision)) => {
             format!("{message}, origin source '{source}', origin revision '{revision}'")
         }

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 use serde::Serialize;
 use thiserror::Error;
 
+use super::Action;
+
 /// The prefix of annotations that are added to each event of their object (`fluxcd/pkg/apis/event`, `Group`).
 const PREFIX: &str = "event.toolkit.fluxcd.io/";
 
@@ -81,6 +83,11 @@ impl EventType {
 pub struct Event {
     /// The object.
     pub object: ObjectReference,
+    /// Another object that it is about, such as the source of a Kustomization. As `action`, it is not part of the Event in the
+    /// cluster: core/v1 has it, but Flux' recorder leaves it out.
+    pub related: Option<ObjectReference>,
+    /// What was done, or failed.
+    pub action: Action,
     /// The severity.
     pub event_type: EventType,
     /// The reason, in one word.

@@ -13,6 +13,7 @@
 //!
 //! All texts go through one [`Redaction`] before they leave.
 
+mod action;
 mod cluster_event;
 mod controller_families;
 mod controller_metrics;
@@ -38,6 +39,7 @@ mod timestamp;
 mod token_bucket;
 mod tracing_bridge;
 
+pub use action::Action;
 pub use cluster_event::ClusterEvent;
 pub use controller_metrics::{ControllerMetrics, Finish, Working};
 pub use correlator::{Correlated, Correlator};

@@ -105,7 +105,7 @@ fn trace(log: &Log, event: &Event) {
     }
 }
 
-/// The event for the notification-controller (`fluxcd/pkg/apis/event/v1beta1`).
+/// The event for the notification-controller (`fluxcd/pkg/apis/event/v1`).
 fn notification(event: &Event, host: &str) -> Value {
     let severity = match event.event_type {
         EventType::Warning => "error",
@@ -118,9 +118,13 @@ fn notification(event: &Event, host: &str) -> Value {
         "timestamp": kubernetes_time(unix_nanos(event.at)),
         "message": event.message,
         "reason": event.reason,
+        "action": event.action,
         "reportingController": event.controller,
     });
     if let Value::Object(fields) = &mut body {
+        if let Some(related) = &event.related {
+            fields.insert("relatedObject".to_owned(), json!(related));
+        }
         if !event.annotations.is_empty() {
             fields.insert("metadata".to_owned(), json!(event.annotations));
         }

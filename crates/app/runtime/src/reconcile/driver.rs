@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
@@ -18,7 +18,7 @@ use super::status::{NewEvent, Outcome, Status};
 use crate::work::blocking;
 use crate::work::permits::WorkerPermit;
 use crate::work::queue::Queue;
-use crate::{EventType, Finish, Log, ObjectStatus, Working};
+use crate::{Action, EventType, Finish, Log, ObjectReference, ObjectStatus, Working};
 use bumpwright_api::{Condition, Conditions, ObjectName, READY, Reason, check_annotation_keys};
 use bumpwright_kube::{Cache, ClusterError, Kind, Object};
 
@@ -39,6 +39,8 @@ pub trait Reconcile: Send + Sync + 'static {
     const CONTROLLER: &'static str;
     /// The field manager of status and finalizers.
     const MANAGER: &'static str = Self::CONTROLLER;
+    /// The action of events about the outcome.
+    const ACTION: Action = Action::Reconcile;
 
     /// The caches that have to be listed before the first reconciliation, besides the one of the kind.
     fn needs(&self) -> Vec<&Cache> {
@@ -103,6 +105,7 @@ pub struct ReconcileRequest<'a> {
     writer: Writer<'a>,
     queue: &'a Queue,
     permit: &'a WorkerPermit,
+    related: OnceLock<ObjectReference>,
 }
 
 /// Writes to one object.
@@ -116,28 +119,48 @@ struct Writer<'a> {
 
 impl ReconcileRequest<'_> {
     /// Records a warning about an object that may become ready.
-    pub fn warning(&self, reason: Reason, message: String) {
-        self.event(EventType::Warning, reason, message, BTreeMap::new());
+    pub fn warning(&self, action: Action, reason: Reason, message: String) {
+        self.event(action, EventType::Warning, reason, message, BTreeMap::new());
+    }
+
+    /// Records an event of the cluster alone, at once.
+    pub fn trace(&self, reason: Reason, message: String) {
+        self.event(Action::Reconcile, EventType::Trace, reason, message, BTreeMap::new());
     }
 
     /// Records an event at once, with annotations.
-    pub fn event(&self, event_type: EventType, reason: Reason, message: String, annotations: BTreeMap<String, String>) {
-        self.record((event_type, reason.as_str(), message), annotations);
+    pub fn event(
+        &self,
+        action: Action,
+        event_type: EventType,
+        reason: Reason,
+        message: String,
+        annotations: BTreeMap<String, String>,
+    ) {
+        self.record(action, (event_type, reason.as_str(), message), annotations);
+    }
+
+    /// Sets the related object of all further events.
+    pub fn relate(&self, object: &Object, kind: &Kind) {
+        // The first one is kept: an object has one source for the whole of its reconciliation.
+        let _ = self.related.set(events::reference(object, kind));
     }
 
     /// Records an event with the reason of Ready in the status, which may be another controller's.
     pub fn event_after(
         &self,
+        action: Action,
         (event_type, ready): (EventType, &Condition),
         message: String,
         annotations: BTreeMap<String, String>,
     ) {
-        self.record((event_type, ready.reason.as_str(), message), annotations);
+        self.record(action, (event_type, ready.reason.as_str(), message), annotations);
     }
 
-    fn record(&self, said: (EventType, &str, String), annotations: BTreeMap<String, String>) {
+    fn record(&self, action: Action, said: (EventType, &str, String), annotations: BTreeMap<String, String>) {
         let (kind, controller) = (self.writer.cache.kind(), self.writer.controller);
-        let mut event = events::event(self.object, kind, controller, said);
+        let mut event = events::event(self.object, kind, controller, action, said);
+        event.related = self.related.get().cloned();
         self.log.info(&event.message);
         for (key, value) in annotations {
             event.annotations.entry(key).or_insert(value);
@@ -384,6 +407,7 @@ impl<R: Reconcile> Driver<R> {
             writer: self.writer(),
             queue: &self.queue,
             permit,
+            related: OnceLock::new(),
         };
         if object.deleting {
             self.reconciler.finalize(&turn_on(object)).await?;
@@ -478,7 +502,7 @@ impl<R: Reconcile> Driver<R> {
             EventType::Normal | EventType::Trace => log.info(&new_event.message),
         }
         let said = (new_event.event_type, new_event.reason.as_str(), new_event.message);
-        let event = events::event(object, R::KIND, R::CONTROLLER, said);
+        let event = events::event(object, R::KIND, R::CONTROLLER, R::ACTION, said);
         self.services.recorder.record(event);
     }
 

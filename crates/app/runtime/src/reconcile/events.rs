@@ -4,28 +4,36 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use crate::observe::{ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference};
+use crate::observe::{Action, ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference};
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
 /// The most events that wait for the API server; client-go's recorder has a thousand.
 pub const WAITING: usize = 8_192;
 
-/// The event of an object with a type, a reason and a message.
+/// The reference to an object.
+pub fn reference(object: &Object, kind: &Kind) -> ObjectReference {
+    ObjectReference {
+        kind: kind.kind.to_owned(),
+        namespace: object.name.namespace.clone(),
+        name: object.name.name.clone(),
+        uid: object.uid.clone(),
+        api_version: kind.api_version(),
+        resource_version: object.resource_version.clone(),
+    }
+}
+
+/// The event of an object with an action, a type, a reason and a message.
 pub fn event(
     object: &Object,
     kind: &Kind,
     controller: &str,
+    action: Action,
     (event_type, reason, message): (EventType, &str, String),
 ) -> Event {
     let event = Event {
-        object: ObjectReference {
-            kind: kind.kind.to_owned(),
-            namespace: object.name.namespace.clone(),
-            name: object.name.name.clone(),
-            uid: object.uid.clone(),
-            api_version: kind.api_version(),
-            resource_version: object.resource_version.clone(),
-        },
+        object: reference(object, kind),
+        related: None,
+        action,
         event_type,
         reason: reason.to_owned(),
         message,

@@ -2,7 +2,7 @@
 
 use bumpwright_api::Reason;
 use bumpwright_rollout::{Record, Step};
-use bumpwright_runtime::{EventType, Metrics, ReconcileRequest};
+use bumpwright_runtime::{Action, EventType, Metrics, ReconcileRequest};
 
 /// Records an event about a rollout that ended well.
 pub(super) fn news(request: &ReconcileRequest<'_>, record: &Record, step: &Step) {
@@ -13,13 +13,19 @@ pub(super) fn news(request: &ReconcileRequest<'_>, record: &Record, step: &Step)
         true => Reason::RolloutSucceeded,
         false => Reason::RolloutOvertaken,
     };
-    request.event(EventType::Normal, reason, summary.message, Default::default());
+    request.event(
+        Action::Reconcile,
+        EventType::Normal,
+        reason,
+        summary.message,
+        Default::default(),
+    );
 }
 
 /// Records an event about failures that were handled.
 pub(super) fn failed(request: &ReconcileRequest<'_>, record: &Record) {
     if let Some(summary) = record.summary() {
-        request.warning(Reason::RolloutFailed, summary.message);
+        request.warning(Action::Reconcile, Reason::RolloutFailed, summary.message);
     }
 }
 
