@@ -15,12 +15,16 @@ use super::services::{json, unusable};
 use super::{CloudError, RegistryLogin};
 use bumpwright_secret::Secret;
 
-/// Flux' pattern, for its message (`fluxcd/pkg/auth/aws`, `registryPattern`).
+/// What is accepted, for messages. Since `fluxcd/pkg/auth` 0.66 Flux's pattern has both ends, too.
 const PATTERN: &str = concat!(
-    r"([0-9+]*).dkr[.-]ecr(?:-fips)?\.([^/.]*)\.(amazonaws\.com[.cn]*|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|",
-    r"cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws)",
+    r"^[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.[^/.]+\.(amazonaws\.com(?:\.cn)?|amazonaws\.eu|sc2s\.sgov\.gov|c2s\.ic\.gov|",
+    r"cloud\.adc-e\.uk|csp\.hci\.ic\.gov|on\.aws|on\.amazonwebservices\.com\.cn)$",
 );
-const SUFFIXES: [&str; 8] = [
+/// The hosts of Amazon ECR Public: the second one has IPv6, too.
+const PUBLIC: [&str; 2] = ["public.ecr.aws", "ecr-public.aws.com"];
+/// The length of an AWS account's number.
+const ACCOUNT: usize = 12;
+const SUFFIXES: [&str; 9] = [
     "amazonaws.com",
     "amazonaws.com.cn",
     "amazonaws.eu",
@@ -29,6 +33,7 @@ const SUFFIXES: [&str; 8] = [
     "cloud.adc-e.uk",
     "csp.hci.ic.gov",
     "on.aws",
+    "on.amazonwebservices.com.cn",
 ];
 
 /// A registry of Amazon's. All private ones of a region share one login.
@@ -39,16 +44,17 @@ pub(super) enum AwsRegistry {
 }
 
 impl AwsRegistry {
-    /// Parses `ACCOUNT.dkr.ecr[-fips].REGION.amazonaws.com` and its like in other partitions, or `public.ecr.aws`. Flux does
-    /// not check the end of a name, so `….amazonaws.com.example.org` would be sent a login; here it is refused.
+    /// Parses `ACCOUNT.dkr.ecr[-fips].REGION.amazonaws.com` and its like in other partitions, or a host of ECR Public. Host names
+    /// that only contain such a name are none.
     ///
     /// # Errors
-    /// [`CloudError::Unfit`], with Flux' text.
+    /// [`CloudError::Unfit`].
     pub(super) fn parse(host: &str) -> Result<Self, CloudError> {
-        if host == "public.ecr.aws" {
+        let name = host.split_once(':').map_or(host, |(name, _port)| name);
+        if PUBLIC.contains(&name) {
             return Ok(Self::Public);
         }
-        let region = Self::region_of(host).filter(|region| is_region(region));
+        let region = Self::region_of(name).filter(|region| is_region(region));
         region
             .map(|region| Self::Private {
                 region: region.to_owned(),
@@ -56,12 +62,13 @@ impl AwsRegistry {
             .ok_or_else(|| CloudError::Unfit(format!("invalid AWS registry: '{host}'. must match {PATTERN}")))
     }
 
-    fn region_of(host: &str) -> Option<&str> {
-        let name = host.split_once(':').map_or(host, |(name, _port)| name);
-        let rest = [".dkr.ecr", ".dkr-ecr"]
+    fn region_of(name: &str) -> Option<&str> {
+        let (account, rest) = [".dkr.ecr", ".dkr-ecr"]
             .into_iter()
-            .find_map(|mark| name.split_once(mark))?
-            .1;
+            .find_map(|mark| name.split_once(mark))?;
+        if account.len() != ACCOUNT || !account.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
         let rest = rest.strip_prefix("-fips").unwrap_or(rest).strip_prefix('.')?;
         let (region, suffix) = rest.split_once('.')?;
         SUFFIXES.contains(&suffix).then_some(region)
@@ -181,7 +188,18 @@ mod tests {
                 "012345678901.dkr.ecr.eusc-de-east-1.amazonaws.eu",
                 Some("eusc-de-east-1"),
             ),
+            (
+                "012345678901.dkr-ecr.cn-north-1.on.amazonwebservices.com.cn",
+                Some("cn-north-1"),
+            ),
             ("public.ecr.aws", Some("us-east-1")),
+            ("ecr-public.aws.com", Some("us-east-1")),
+            ("public.ecr.aws.example.org", None),
+            ("ecr-public.aws.com.example.org", None),
+            ("012345678901.dkr.ecr.us-east-1.amazonaws.com.nc", None),
+            ("prefix-012345678901.dkr.ecr.us-east-1.amazonaws.com", None),
+            ("01234567890.dkr.ecr.us-east-1.amazonaws.com", None),
+            ("0123456789012.dkr.ecr.us-east-1.amazonaws.com", None),
             ("012345678901.dkr.ecr.us-east-1.amazonaws.com.example.org", None),
             ("012345678901.dkr.ecr.x#.amazonaws.com", None),
             ("012345678901.dkr.ecr.us-east-1.example.com", None),
