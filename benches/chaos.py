@@ -78,6 +78,7 @@ class Storm:
         from chaos.people import People
         from chaos.registry import Registry
         from chaos.settled import Secrets, Settled
+        from chaos.told import AllClear, WakeUps
         from chaos.world import GIT, REGISTRY, Authority, Names, Report
         self.options, self.folder, self.report = options, folder, Report(folder / "chaos.log")
         self.report.show("seed", seed=options.seed, folder=folder)
@@ -96,6 +97,8 @@ class Storm:
         self.audit = Audit(self.cluster.audit, self.fleet, self.branches, self.report)
         self.settled = Settled(self.fleet, self.cluster, self.report)
         self.secrets = Secrets(self.fleet, self.cluster, self.replicas, self.report)
+        self.all_clear = AllClear(options.binary.resolve(), folder, self.cluster, self.report)
+        self.wake_ups = WakeUps(self.fleet, self.people, self.cluster, self.report)
         self.tending, self.retries, self.checked, self.settles, self.is_over = [], [], 0.0, [], False
         threading.Thread(target=self.work, daemon=True).start()
 
@@ -112,6 +115,7 @@ class Storm:
         for replica in self.replicas:
             replica.start()
         self.settle("start", patience=20)
+        self.all_clear.start()
         if self.options.sabotage:
             return self.prove()
         source, people, done = random.Random(self.options.seed), random.Random(self.options.seed + 1), 0
@@ -119,6 +123,7 @@ class Storm:
             length = min(self.options.storm, self.options.seconds - done)
             self.storm(source.getrandbits(64), length, people)
             self.settle(f"storm until {done + length} s", patience=3)
+            self.wake_ups.look(people, self.tend)
             done += length
         return self.rest()
 
@@ -253,7 +258,7 @@ class Storm:
             time.sleep(2)
 
     def end(self):
-        self.is_over = True
+        self.is_over = self.all_clear.is_over = True
         for program in [*(replica.program for replica in self.replicas), self.cluster.server, self.cluster.etcd, self.registry.program]:
             if program and program.process:
                 program.kill()
@@ -261,7 +266,8 @@ class Storm:
     def summary(self):
         report = self.report
         report.show("end", commits=self.branches.commits, writes=self.audit.writes, deleted=self.audit.deleted, git=self.git.served,
-                    registry=self.registry.served, peak=[replica.peak for replica in self.replicas], settled=[round(took) for took in self.settles])
+                    registry=self.registry.served, peak=[replica.peak for replica in self.replicas], settled=[round(took) for took in self.settles],
+                    all_clear_looks=self.all_clear.looks, woken_within=round(self.wake_ups.longest, 1))
         for name, count in sorted(report.counts.items()):
             print(f"  {name} {count}")
         print(f"seed {self.options.seed}: {len(report.breaches)} breaches in {report.now():.0f} s")

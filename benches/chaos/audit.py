@@ -50,6 +50,9 @@ class Audit:
 
     def check(self, event):
         lease = LEASES.get(event["resource"])
+        if event["resource"] == "gitrepositories" and event["manager"] == "image-automation-controller":
+            # Automations ask for a fetch of what they have pushed.
+            lease = "image-automation"
         if lease is None or event["code"] >= 300 or event["dry"] or not event["user"].startswith("process-"):
             return
         self.writes += 1
@@ -83,6 +86,7 @@ def read(line):
     reference = event.get("objectRef", {})
     return {"user": event["user"]["username"], "verb": event["verb"], "resource": reference.get("resource"), "name": reference.get("name", ""),
             "namespace": reference.get("namespace"), "code": event.get("responseStatus", {}).get("code", 500), "dry": "dryRun=" in event["requestURI"],
+            "manager": (re.findall(r"fieldManager=([^&]*)", event["requestURI"]) or [""])[0],
             "begun": seconds(event["requestReceivedTimestamp"]), "done": seconds(event["stageTimestamp"]), "body": event.get("requestObject")}
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import signal
 import time
 import urllib.request
@@ -10,7 +11,8 @@ from chaos.world import Program, disk, free_port
 
 FAKETIME = "/usr/lib/*/faketime/libfaketime.so.1"
 ELECTION = ["--leader-election-lease-duration=20s", "--leader-election-renew-deadline=16s", "--leader-election-retry-period=3s"]
-RETRIES = ["--max-retry-delay=15s", "--requeue-dependency=5s"]
+#: Who waits for another Kustomization is woken by it: a wake-up that is lost costs the pause.
+RETRIES = ["--max-retry-delay=15s", "--requeue-dependency=45s"]
 #: Seconds until a process that has ended is started again.
 PAUSE = 2
 
@@ -29,9 +31,12 @@ class Replica:
         self.jump(0)
         self.faketime = next(pathlib.Path("/").glob(FAKETIME.lstrip("/")), None)
         self.program, self.process, self.is_stopped, self.due, self.logs, self.peak = None, None, False, 0, [], 0
+        self.is_moving = False
 
     def start(self):
         Replica.started += 1
+        if self.is_moving:
+            self.move()
         self.process = f"process-{Replica.started:04}"
         kubeconfig = self.folder / f"{self.process}.kubeconfig"
         self.cluster.kubeconfig(kubeconfig, self.process)
@@ -76,6 +81,19 @@ class Replica:
 
     def terminate(self):
         self.program.signal(signal.SIGTERM)
+
+    def evict(self):
+        """Asks it to end; the next process is a pod without its disk, at another address."""
+        self.is_moving = True
+        self.terminate()
+
+    def move(self):
+        self.is_moving, self.ports[0] = False, free_port()
+        for path in self.data.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != "filler":
+                path.unlink()
 
     def jump(self, seconds):
         """Sets its clock this far from the time."""

@@ -58,6 +58,38 @@ class Terminate(Fault):
         return {"replica": replica.number}
 
 
+class Evict(Fault):
+    """A process is asked to end, and the next one has an empty disk and serves artifacts at another address."""
+    weight, seconds, subject = 3, (0, 0), "replica"
+
+    def begin(self):
+        replica = self.world.leading() or replica_of(self)
+        replica.evict()
+        return {"replica": replica.number}
+
+
+class Circle(Fault):
+    """Two Kustomizations wait for each other by `dependsOn`."""
+    weight, seconds, subject = 3, (45, 80), "circle"
+
+    def begin(self):
+        app = self.random.choice([app for app in self.world.fleet.apps if app.depends])
+        self.place, self.wanted = (app.namespace, app.depends), [{"name": app.name}]
+        self.world.again(self.write)
+        return {"kustomizations": [app.name, app.depends]}
+
+    def write(self):
+        try:
+            self.world.cluster.patch("Kustomization", *self.place, {"spec": {"dependsOn": self.wanted}})
+            return True
+        except Unavailable:
+            return False
+
+    def end(self):
+        self.wanted = None
+        self.world.again(self.write)
+
+
 class Stop(Fault):
     """SIGSTOP of a process, long enough for its leases to go to another."""
     weight, seconds, subject = 4, (28, 38), "replica"

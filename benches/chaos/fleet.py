@@ -58,6 +58,9 @@ class App:
         #: A branch of its own, for review.
         self.branch = f"bump-{self.name}" if number % 10 == 7 else None
         self.digests, self.is_encrypted = number % 7 == 3, number % 5 == 0
+        #: Every other one of a repository depends on the one before it.
+        before = number - fleet.repositories
+        self.depends = f"a{before:03}" if (number // fleet.repositories) % 2 else None
         self.folder = f"apps/{self.name}"
 
     def allows(self, tag):
@@ -226,6 +229,8 @@ class Fleet:
     def kustomization(self, app):
         spec = {"interval": f"{self.interval}s", "retryInterval": f"{max(5, self.interval // 2)}s", "timeout": "30s", "path": f"./{app.folder}",
                 "prune": True, "sourceRef": {"kind": "GitRepository", "name": f"repo-{app.repository:03}"}}
+        if app.depends:
+            spec["dependsOn"] = [{"name": app.depends}]
         if app.is_encrypted:
             spec["decryption"] = {"provider": "sops", "secretRef": {"name": "sops"}}
         return thing(KUSTOMIZE, "Kustomization", app.name, spec)

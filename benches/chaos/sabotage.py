@@ -1,6 +1,8 @@
 """Breaks rules on purpose, so that one sees that it is told: `chaos.py --sabotage`."""
 
 import http.client
+import random
+import time
 
 from chaos.fleet import BOT
 
@@ -24,7 +26,24 @@ def sabotage(world):
     push(repository, repository.commit({file: lines}, subject, "main", BOT))
     push(repository, repository.commit({"README.md": b"others are lost\n"}, subject, "main~2", BOT))
     (world.replicas[0].data / "leak").write_text(world.fleet.canaries["git"])
-    return {"deleted", "two at once", "another file", "bytes", "forced", "secret"}
+    tell_nothing(world)
+    return {"all-clear", "wake-up", "deleted", "two at once", "another file", "bytes", "forced", "secret"}
+
+
+def tell_nothing(world):
+    """A circle, of which nobody is told; and who follows at once is late."""
+    from chaos.faults import Circle
+    world.wake_ups.limit = -1
+    world.wake_ups.look(random.Random(1), world.tend)
+    world.all_clear.command = ["true"]
+    circle, source, end = Circle(world, 1), random.Random(1), time.time() + 180
+    members = circle.begin()["kustomizations"]
+    while time.time() < end and not any(rule == "all-clear" for rule, _ in world.report.breaches):
+        # They wait for each other once there is a new revision.
+        world.people.add(world.fleet.by_name[members[0]], source)
+        world.tend()
+        time.sleep(5)
+    circle.end()
 
 
 def push(repository, commit):
