@@ -135,6 +135,61 @@ fn each_change_is_followed_by_a_reconciliation() {
     shuttle::check_pct(model, ORDERS, 3);
 }
 
+/// Who waits for another object is reconciled after it has changed, whenever that comes: before it is taken, while it looks, before it says
+/// that it waits, or later. By its last known state it is ready, so that only what it says tells that it waits.
+#[test]
+fn whoever_waits_is_woken() {
+    let model = || {
+        let backoff = Backoff {
+            least: Duration::from_secs(1),
+            most: Duration::from_secs(9),
+        };
+        let queue = Arc::new(Queue::new(
+            backoff,
+            Share {
+                most: 99,
+                ..Share::default()
+            },
+            ControllerMetrics,
+        ));
+        // What the server has of the other one, what is known of who waits, and what it has found at last.
+        let (is_there, known) = (Arc::new(Mutex::new(false)), Arc::new(Mutex::new(true)));
+        let found = Arc::new((Mutex::new(false), Condvar::new()));
+        queue.add(name(0));
+        let waiter = {
+            let (queue, is_there, known, found) =
+                (Arc::clone(&queue), Arc::clone(&is_there), Arc::clone(&known), Arc::clone(&found));
+            thread::spawn(move || {
+                while let Some((name, _)) = future::block_on(queue.next()) {
+                    let seen = *is_there.lock().unwrap();
+                    *known.lock().unwrap() = seen;
+                    queue.succeeded(&name);
+                    queue.done(&name);
+                    *found.0.lock().unwrap() |= seen;
+                    found.1.notify_all();
+                }
+            })
+        };
+        let other = {
+            let (queue, is_there, known) = (Arc::clone(&queue), Arc::clone(&is_there), Arc::clone(&known));
+            thread::spawn(move || {
+                *is_there.lock().unwrap() = true;
+                queue.wake(|| vec![(name(0), !*known.lock().unwrap())]);
+            })
+        };
+        other.join().unwrap();
+        let mut state = found.0.lock().unwrap();
+        while !*state {
+            state = found.1.wait(state).unwrap();
+        }
+        drop(state);
+        queue.close();
+        waiter.join().unwrap();
+    };
+    shuttle::check_random(model, ORDERS);
+    shuttle::check_pct(model, ORDERS, 3);
+}
+
 /// A revision that a running reconciliation builds from does not bring the object back; another one does.
 #[test]
 fn a_revision_comes_back_unless_it_is_built() {

@@ -178,12 +178,16 @@ fn settle(automation: &Object, runs: &Runs, queue: &Queue) {
     }
 }
 
-/// Automations run when the spec of their GitRepository changes.
+/// Automations run when their GitRepository appears, or its spec changes.
 pub(crate) fn automations_of_source(sources: &Cache, automations: &Arc<Cache>, queue: &Arc<Queue>) {
     let (automations, queue) = (Arc::clone(automations), Arc::clone(queue));
     sources.listen(move |change| {
-        let Change::Updated(old, new) = change else { return };
-        if old.generation != new.generation {
+        let (new, is_due) = match change {
+            Change::Added(new) => (new, true),
+            Change::Updated(old, new) => (new, old.generation != new.generation),
+            Change::Deleted(_) => return,
+        };
+        if is_due {
             let names = automations.list(|automation| source_of(automation).is_some_and(|name| name == new.name));
             names.iter().for_each(|automation| queue.add(automation.name.clone()));
         }

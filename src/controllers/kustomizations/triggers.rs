@@ -54,6 +54,8 @@ pub(crate) fn own(kustomizations: &Cache, referring: &Arc<Referring>, queue: &Ar
             }
             if is_ready(new) && state(old) != state(new) {
                 wake(&all, &new.name, &queue);
+            } else {
+                wake_by_expression(&all, &new.name, &queue);
             }
         }
         Change::Deleted(object) => {
@@ -65,13 +67,29 @@ pub(crate) fn own(kustomizations: &Cache, referring: &Arc<Referring>, queue: &Ar
 
 /// Dependents are reconciled at once and not after their pause.
 fn wake(all: &Referring, name: &ObjectName, queue: &Queue) {
+    queue.wake(|| dependents(all, name, |_| true));
+}
+
+/// What a `readyExpr` looks at may be anything, also of one that is not ready.
+fn wake_by_expression(all: &Referring, name: &ObjectName, queue: &Queue) {
+    let by_expression = |dependency: &Dependency| dependency.ready_expr.as_deref().is_some_and(|text| !text.is_empty());
+    let waiting = || dependents(all, name, by_expression);
+    if !waiting().is_empty() {
+        queue.wake(waiting);
+    }
+}
+
+/// Who depends on a Kustomization in a way that is meant, and whether it waits by its last known state.
+fn dependents(all: &Referring, name: &ObjectName, is_meant: impl Fn(&Dependency) -> bool) -> Vec<(ObjectName, bool)> {
     let dependents = all.get(&(KUSTOMIZATION.kind.to_owned(), name.clone()));
-    // One in work may have found this one not ready, and have said so to nobody yet.
-    let may_wait = |other: &Object| !is_ready(other) || queue.is_in_work(&other.name);
-    let waiting = dependents
-        .iter()
-        .filter(|other| depends_on(other, name) && may_wait(other));
-    waiting.for_each(|other| queue.add(other.name.clone()));
+    let depends = |one: &Object| {
+        let mut dependencies = References::of(one).depends_on.into_iter();
+        dependencies.any(|dependency| {
+            means(one, dependency.namespace.as_deref(), &dependency.name, name) && is_meant(&dependency)
+        })
+    };
+    let dependents = dependents.iter().filter(|one| depends(one));
+    dependents.map(|one| (one.name.clone(), !is_ready(one))).collect()
 }
 
 /// Sources: new revisions of their artifacts, and for those that could not fetch one, another place of it.
@@ -92,16 +110,16 @@ pub(crate) fn of_source(sources: &Arc<Cache>, referring: &Arc<Referring>, queue:
         }
         let has_moved = before.is_some_and(|before| before.revision == artifact.revision);
         let revision = artifact.revision;
-        let users = referring.get(&(kind.to_owned(), source.name.clone()));
-        for user in users.iter().filter(|one| uses(one, kind, &source.name)) {
-            let name = user.name.clone();
-            match has_moved {
-                // What was built of it is the same.
-                true if is_ready(user) && !queue.is_in_work(&name) => {}
-                true => queue.add(name),
-                false if is_settled(user, &revision) => {}
-                false => queue.add_for_revision(name, &revision, || format!("{kind}/{}", source.name)),
-            }
+        let users = || {
+            let users = referring.get(&(kind.to_owned(), source.name.clone())).into_iter();
+            users.filter(|one| uses(one, kind, &source.name)).collect::<Vec<_>>()
+        };
+        if has_moved {
+            // What was built of it is the same, so that nobody needs it but those who could not fetch it.
+            return queue.wake(|| users().iter().map(|one| (one.name.clone(), !is_ready(one))).collect());
+        }
+        for user in users().iter().filter(|one| !is_settled(one, &revision)) {
+            queue.add_for_revision(user.name.clone(), &revision, || format!("{kind}/{}", source.name));
         }
     });
 }
@@ -186,12 +204,6 @@ fn reads(one: &Object, kind: &str, config: &ObjectName) -> bool {
         return false;
     }
     References::of(one).configs(kind).contains(&config.name)
-}
-
-/// Returns whether a Kustomization depends on another one.
-fn depends_on(one: &Object, other: &ObjectName) -> bool {
-    let mut dependencies = References::of(one).depends_on.into_iter();
-    dependencies.any(|dependency| means(one, dependency.namespace.as_deref(), &dependency.name, other))
 }
 
 fn is_ready(one: &Object) -> bool {

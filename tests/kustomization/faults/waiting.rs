@@ -72,3 +72,25 @@ fn an_artifact_that_is_gone_for_a_moment_is_waited_for() {
 fn told(controller: &Controller, words: &str) {
     wait_for(|| controller.log().contains(words), || controller.log());
 }
+
+/// An expression may look at anything of a dependency, which need not be ready for that.
+#[test]
+fn a_dependent_by_an_expression_is_woken_by_any_change() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "expression");
+    let _controller = controller(&world, &[]);
+    world.publish("app", "1", &[("a.yaml", &map("a", "1"))]);
+    let source = json!({"kind": "GitRepository", "name": "app"});
+    world.kustomize("early", json!({"namePrefix": "early-", "sourceRef": source}));
+    world.applied("early", "1");
+    let expression = "has(dep.metadata.labels) && 'go' in dep.metadata.labels";
+    let depends = json!([{"name": "early", "readyExpr": expression}]);
+    world.kustomize(
+        "late",
+        json!({"namePrefix": "late-", "dependsOn": depends, "sourceRef": source}),
+    );
+    let why = world.refused("late", "DependencyNotReady");
+    assert!(why.contains("is not ready according to readyExpr eval"), "{why}");
+    world.patch(KUSTOMIZATION, "early", &json!({"metadata": {"labels": {"go": "yes"}}}));
+    world.applied("late", "1");
+}

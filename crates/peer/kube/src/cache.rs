@@ -149,11 +149,14 @@ impl Cache {
     }
 
     /// Stores the result of a write of our own to the version `before`, unless the watch has seen a newer one
-    /// meanwhile.
+    /// meanwhile. An older one of somebody else does not keep it out: what we wrote is known from here on.
     pub fn wrote(&self, before: &str, after: Object) {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let known = objects.by_name.get(&after.name);
-        if known.is_some_and(|known| known.uid == after.uid && known.resource_version == before) {
+        let is_next = |known: &Object| {
+            known.resource_version == before || is_newer(known, SeenVersion::from(&after), ObjectSource::Watch)
+        };
+        if known.is_some_and(|known| known.uid == after.uid && is_next(known)) {
             let (old, after) = objects.insert(after, &self.memory);
             drop(objects);
             if let Some(old) = old {
@@ -463,6 +466,35 @@ mod tests {
         assert!(
             memory.take("apps", 2000) && memory.take("other", 2000),
             "all is given back"
+        );
+    }
+
+    /// Somebody else wrote between what we read and what we wrote, and the watch has seen only that so far.
+    #[test]
+    fn a_write_of_our_own_is_known_from_then_on() {
+        for (seen, wrote, known) in [(1, 3, 3), (2, 3, 3), (4, 3, 4)] {
+            let cache = Cache::new(&CONFIG_MAP);
+            cache.take(Event::Apply(map("one", 1, 9)), &mut BTreeSet::new());
+            cache.take(Event::Apply(map("one", seen, 9)), &mut BTreeSet::new());
+            cache.wrote("1", Object::of(map("one", wrote, 9)));
+            let version = || {
+                cache
+                    .get(&ObjectName::new("apps", "one"))
+                    .unwrap()
+                    .resource_version
+                    .clone()
+            };
+            assert_eq!(version(), known.to_string(), "{seen} {wrote}");
+            cache.take(Event::Apply(map("one", 2, 9)), &mut BTreeSet::new());
+            assert_eq!(version(), known.to_string(), "an event that comes late");
+        }
+        let (cache, mut other) = (Cache::new(&CONFIG_MAP), map("one", 9, 9));
+        cache.take(Event::Apply(map("one", 1, 9)), &mut BTreeSet::new());
+        other.metadata.uid = Some("another".to_owned());
+        cache.wrote("1", Object::of(other));
+        assert_eq!(
+            cache.get(&ObjectName::new("apps", "one")).unwrap().resource_version,
+            "1"
         );
     }
 

@@ -325,10 +325,14 @@ impl Queue {
         self.lock().working.iter().cloned().collect()
     }
 
-    /// Whether an object is in work.
-    #[must_use]
-    pub fn is_in_work(&self, name: &ObjectName) -> bool {
-        self.lock().working.contains(name)
+    /// Queues those of the candidates that may wait for a change that was just seen: who waits by the last known state, and who is in work,
+    /// since it may have looked before the change and has told nobody yet. Candidates are looked up after those in work: who ends in between
+    /// has told what it found by then, and who begins later finds the change.
+    pub fn wake(&self, candidates: impl FnOnce() -> Vec<(ObjectName, bool)>) {
+        let working = self.lock().working.clone();
+        let candidates = candidates().into_iter();
+        let waiting = candidates.filter(|(name, waits)| *waits || working.contains(name));
+        waiting.for_each(|(name, _)| self.add(name));
     }
 
     /// Asks the running reconciliation of an object that another process owns by now to wait for nothing any more.
