@@ -1,6 +1,7 @@
 //! State shared by the kinds of a process, and the parts from which kinds build their contexts.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::SetOnce;
 
@@ -9,6 +10,7 @@ use super::images::fields::FieldBook;
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
+use super::sources::first_rounds::FirstRounds;
 use super::sources::server as artifact_server;
 use super::watching::Caches;
 use bumpwright_api::ObjectName;
@@ -31,8 +33,10 @@ pub(crate) struct Context {
     pub(crate) clouds: Clouds,
     /// Other clusters that Kustomizations are applied to.
     pub(crate) remotes: Remotes,
-    /// Set from the time when this process serves sources, which ends with it: by itself, or with the other members of its group.
-    pub(crate) serves_sources: Arc<SetOnce<()>>,
+    /// Since when this process serves sources, which ends with it: by itself, or with the other members of its group.
+    pub(crate) serves_sources: Arc<SetOnce<Instant>>,
+    /// The sources that this process has reconciled.
+    pub(crate) first_rounds: FirstRounds,
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
 }
@@ -54,7 +58,7 @@ impl Context {
     /// This process leads for a controller from now on.
     pub(crate) fn leads(&self, controller: &str) {
         if controller == artifact_server::CONTROLLER {
-            let _ = self.serves_sources.set(());
+            let _ = self.serves_sources.set(Instant::now());
         }
     }
 

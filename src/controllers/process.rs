@@ -1,7 +1,7 @@
 //! Starts and stops the controllers of the settings.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{SetOnce, mpsc, watch};
 use tokio::task::JoinSet;
@@ -10,6 +10,7 @@ use super::browser::browser;
 use super::configs::Configs;
 use super::context::{Context, Parts};
 use super::kinds::{self, Workers};
+use super::kustomizations::Kustomizations;
 use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::request_metrics;
@@ -18,7 +19,8 @@ use super::shards::{self, DealtKind, Shards};
 use super::tidy::{self, Tidied};
 use super::tokens;
 use super::watching::Caches;
-use crate::controllers::sources::server as artifact_server;
+use crate::controllers::sources::first_rounds::FirstRounds;
+use crate::controllers::sources::{leader, server as artifact_server};
 use crate::controllers::webhooks::receiver::Webhooks;
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
@@ -27,8 +29,8 @@ use bumpwright_http::Peer;
 use bumpwright_kube::{Cluster, ClusterError, Connect};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Queue, Recorder, Redaction, Retries, Server,
-    Services, SinkOptions, bridge_tracing, host_name, metrics_page,
+    Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Queue, Reconcile, Recorder, Redaction,
+    Retries, Server, Services, SinkOptions, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
@@ -141,7 +143,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
 
 /// Creates the shared parts of the kinds.
 fn parts(
-    (settings, serves_sources): (Settings, Arc<SetOnce<()>>),
+    (settings, serves_sources): (Settings, Arc<SetOnce<Instant>>),
     services: &Services,
     caches: Caches,
     tags: TagStore,
@@ -176,6 +178,7 @@ fn parts(
             clouds: Clouds::new(token_cache),
             remotes: Remotes::default(),
             serves_sources,
+            first_rounds: FirstRounds::default(),
             log: services.log.clone(),
             metrics,
             settings,
@@ -352,13 +355,23 @@ async fn lead(
         }
     };
     leads(true);
-    let mut running = JoinSet::new();
-    let mut queues = Vec::new();
-    for one in workers {
-        queues.push(one.queue);
-        (one.start)(&mut running);
-    }
-    context.leads(controller);
+    let (mut stopped, mut at_once) = (ended.clone(), ended.clone());
+    let work = async {
+        if controller == Kustomizations::CONTROLLER {
+            tokio::select! {
+                () = leader::known(&context) => {}
+                _ = stopped.wait_for(|end| *end != End::NotYet) => return,
+            }
+        }
+        let mut running = JoinSet::new();
+        let mut queues = Vec::new();
+        for one in workers {
+            queues.push(one.queue);
+            (one.start)(&mut running);
+        }
+        context.leads(controller);
+        finish(&mut ended, &queues, &mut running).await;
+    };
     // The lease is kept until work in progress is finished.
     let lost = async {
         match &lease {
@@ -366,14 +379,13 @@ async fn lead(
             None => std::future::pending().await,
         }
     };
-    let mut at_once = ended.clone();
+    // Dropping the workers, which are part of the work, cancels them at their next await.
     let lost = tokio::select! {
         () = lost => true,
         _ = at_once.wait_for(|end| *end == End::AtOnce) => true,
-        () = finish(&mut ended, &queues, &mut running) => false,
+        () = work => false,
     };
     leads(false);
-    // Dropping the workers cancels them at their next await.
     let lease = lease?;
     if lost {
         return Some(lease.name.to_string());

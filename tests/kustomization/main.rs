@@ -20,6 +20,7 @@ mod remote;
 mod restart;
 mod safety;
 mod takeover;
+mod takes_over;
 mod tenants;
 mod vault;
 mod wiped;

@@ -1,14 +1,17 @@
 //! The source of a Kustomization and its artifact (kustomize-controller, `getSource`; K-015 … K-020).
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
 
 use super::context::KustomizationsContext;
 use super::error::Error;
 use super::status::Revision;
 use crate::controllers::context::Context;
-use crate::controllers::sources::artifacts;
+use crate::controllers::sources::{KINDS, artifacts};
 use bumpwright_api::{Artifact, Kustomization};
-use bumpwright_kube::{Kind, Object};
+use bumpwright_kube::{KUSTOMIZATION, Kind, Object};
 
 /// The source of a Kustomization.
 #[derive(Clone, Debug)]
@@ -69,6 +72,28 @@ pub(crate) async fn source(context: &KustomizationsContext, kustomization: &Kust
         artifact,
         revision,
     })
+}
+
+/// The pause between two looks at whether a source was reconciled.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The pause of a Kustomization whose source this process serves and has not reconciled yet: its status says where another process served the
+/// artifact, which has ended. That lasts `--requeue-dependency` at most.
+pub(crate) fn postponed(context: &KustomizationsContext, object: &Object) -> Option<Duration> {
+    let (shared, settings) = (&context.shared, &context.shared.settings);
+    let since = shared.serves_sources.get()?;
+    // Others serve those with other labels, and other members those that are dealt to them.
+    let serves_all = settings.scope.labels.is_none() && settings.shards.is_none();
+    if !serves_all || object.deleting || since.elapsed() >= settings.requeue_dependency {
+        return None;
+    }
+    let kustomization = object.read::<Kustomization>(&KUSTOMIZATION).ok()?;
+    let mut kinds = KINDS.into_iter();
+    let kind = kinds.find(|kind| kind.kind == kustomization.spec.source_ref.kind)?;
+    let name = kustomization.source();
+    let source = context.sources.iter().find(|cache| cache.kind() == kind)?.get(&name)?;
+    let is_suspended = source.field("spec").get("suspend") == Some(&Value::Bool(true));
+    (!is_suspended && !shared.first_rounds.is_over(kind.kind, &name)).then_some(LOOK)
 }
 
 /// The source has no artifact yet.

@@ -104,6 +104,10 @@ impl Reconcile for Kustomizations {
     /// Differs from the manager of applied objects: a Kustomization may be one of them.
     const MANAGER: &'static str = "gotk-kustomize-controller";
 
+    fn postponed(&self, object: &Object) -> Option<Duration> {
+        dereference::postponed(&self.context, object)
+    }
+
     /// Conditions change with the first stage.
     fn begin(&self, _status: &mut Status) -> bool {
         false

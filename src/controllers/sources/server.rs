@@ -2,7 +2,7 @@
 //! folder.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::SetOnce;
 use tokio::task::JoinSet;
@@ -26,7 +26,7 @@ pub(crate) async fn serve(
     settings: &Settings,
     storage: Option<&Storage>,
     log: &Log,
-    elected: Arc<SetOnce<()>>,
+    elected: Arc<SetOnce<Instant>>,
     background: &mut JoinSet<()>,
 ) -> Result<(), StartError> {
     let (Some(artifacts), Some(storage)) = (&settings.artifacts, storage) else {

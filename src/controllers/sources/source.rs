@@ -131,11 +131,14 @@ impl<S: Source> Reconcile for Sources<S> {
     async fn finalize(&self, request: &ReconcileRequest<'_>) -> Result<(), String> {
         artifacts::remove_all(request, S::KIND, &self.sources.storage).await
     }
+
     async fn finished(&self, name: &ObjectName) {
+        self.sources.shared.first_rounds.over(Self::KIND.kind, name);
         self.sources.mirrors.measure(Self::KIND.kind, name).await;
     }
 
     async fn forgotten(&self, name: &ObjectName) {
+        self.sources.shared.first_rounds.forget(Self::KIND.kind, name);
         self.sources.mirrors.forget(Self::KIND.kind, name).await;
     }
 

@@ -47,6 +47,11 @@ pub trait Reconcile: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// When an object that is due is to be looked at instead, if what it needs is on its way in this process. Called often.
+    fn postponed(&self, _object: &Object) -> Option<Duration> {
+        None
+    }
+
     /// Sets the status at the beginning of a reconciliation. True when it should be written at once.
     fn begin(&self, status: &mut Status) -> bool {
         status.begin()
@@ -307,6 +312,15 @@ impl<R: Reconcile> Driver<R> {
             && !self.may_begin(&**dealt, name).await
         {
             drop(working);
+            return self.queue.done(name);
+        }
+        if let Some(pause) = self
+            .cache
+            .get(name)
+            .and_then(|object| self.reconciler.postponed(&object))
+        {
+            drop(working);
+            self.queue.add_after(name.clone(), pause);
             return self.queue.done(name);
         }
         let moving = tokio::spawn(Arc::clone(&permit).park_when_slow());
