@@ -46,6 +46,7 @@ mod search_without_end;
 mod send_a_cloud_token_elsewhere;
 mod siege;
 mod signed_artifacts;
+mod swell_a_pattern;
 mod swell_a_signature;
 mod swell_an_artifact;
 mod swell_objects;

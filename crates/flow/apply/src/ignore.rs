@@ -11,6 +11,9 @@ use bumpwright_kube::GroupVersionKind;
 use bumpwright_kustomize::replace::LabelSelector;
 use bumpwright_re2::{Budget, Regexp};
 
+/// The most memory that the patterns of all rules take, in bytes: a few bytes of a pattern can make a large program.
+const MAX_PATTERNS: usize = 16 << 20;
+
 /// Compiled rules.
 #[derive(Debug, Default)]
 pub(super) struct IgnoreRules(Vec<(Target, Vec<String>)>);
@@ -25,9 +28,20 @@ struct Target {
 
 impl IgnoreRules {
     pub(super) fn of(rules: &[IgnoreRule]) -> Result<Self, ApplyError> {
+        let mut left = MAX_PATTERNS;
         let rules = rules.iter().map(|rule| {
             let target = rule.target.as_ref().map(Target::of).transpose();
             let target = target.map_err(ApplyError::IgnoreRule)?.unwrap_or_default();
+            let patterns = target.patterns.iter().flatten();
+            left = patterns
+                .map(Regexp::memory)
+                .try_fold(left, usize::checked_sub)
+                .ok_or_else(|| {
+                    let most = MAX_PATTERNS >> 20;
+                    ApplyError::IgnoreRule(format!(
+                        "the patterns of all rules take more than {most} MiB; repeat less in them"
+                    ))
+                })?;
             Ok((target, rule.paths.clone()))
         });
         rules.collect::<Result<_, _>>().map(Self)
@@ -220,6 +234,14 @@ mod tests {
             let rules = IgnoreRules::of(&[rule(&target)]).unwrap();
             assert_eq!(!rules.paths(&object).is_empty(), is_meant, "{target}");
         }
+    }
+
+    #[test]
+    fn patterns_that_swell_are_refused() {
+        let rules = |count: usize| vec![rule(&json!({"kind": "D[a-z]{1,900}", "name": ".*"})); count];
+        assert!(IgnoreRules::of(&rules(100)).is_ok());
+        let words = IgnoreRules::of(&rules(2_000)).unwrap_err().to_string();
+        assert!(words.contains("more than 16 MiB"), "{words}");
     }
 
     #[test]

@@ -8,10 +8,11 @@ use super::{
 };
 use std::{collections::HashMap, sync::Arc};
 
-/// Go limits an estimate, which the parser checks too; a pattern that passes it could still take gigabytes there.
-const MAX_INSTRUCTIONS: usize = 5 << 20;
+/// A program has 1.5 MiB at most. Go allows thirty times as much, which is more than a controller has for the pattern of each object; patterns
+/// in use have some hundreds of instructions.
+pub(super) const MAX_INSTRUCTIONS: usize = 128 << 10;
 /// Instructions written, and nodes visited for them.
-const MAX_WORK: usize = 32 << 20;
+const MAX_WORK: usize = 8 * MAX_INSTRUCTIONS;
 
 struct Compiler<'t> {
     tree: &'t Tree,

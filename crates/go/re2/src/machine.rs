@@ -1,5 +1,7 @@
 //! The machine: Pike's algorithm, which follows all threads of a program at once, rune after rune, preferred ones first.
 
+use std::borrow::Cow;
+
 use super::{
     budget::{Budget, Exhausted},
     program::{Instruction, Program},
@@ -9,15 +11,15 @@ use super::{
 
 /// A position that was not reached.
 pub(super) const NOWHERE: usize = usize::MAX;
-/// Maximum number of positions in all threads together; only absurd patterns with thousands of groups need more.
-const MAX_POSITIONS: usize = 8 << 20;
+/// Maximum number of positions in all threads together, 8 MiB; only absurd patterns with thousands of groups need more.
+const MAX_POSITIONS: usize = 1 << 20;
 /// Positions that are copied in the time of a step.
 const POSITIONS_PER_STEP: u64 = 16;
 
 /// Searches one text.
 #[derive(Debug)]
 pub(super) struct Machine<'r, 't> {
-    program: &'r Program,
+    program: Cow<'r, Program>,
     text: &'t [u8],
     /// The number of positions to save: none, the whole match, or all groups.
     slots: usize,
@@ -47,7 +49,7 @@ enum PendingStep {
 }
 
 impl<'r, 't> Machine<'r, 't> {
-    pub(super) fn new(program: &'r Program, text: &'t [u8], slots: usize) -> Self {
+    pub(super) fn new(program: Cow<'r, Program>, text: &'t [u8], slots: usize) -> Self {
         let length = program.instructions.len();
         let slots = slots.min(program.slots);
         Self {
@@ -85,7 +87,7 @@ impl<'r, 't> Machine<'r, 't> {
                     *start = at;
                 }
                 self.current
-                    .follow(0, at, self.program, self.text, &mut self.saved, &mut self.left, budget)?;
+                    .follow(0, at, &self.program, self.text, &mut self.saved, &mut self.left, budget)?;
             }
             let rune = decode(self.text.get(at..).unwrap_or_default());
             matched |= self.step(rune, at, budget)?;
@@ -117,14 +119,14 @@ impl<'r, 't> Machine<'r, 't> {
 
     /// Advances all threads by a rune; returns whether one of them matched before it, which cuts off less preferred ones.
     fn step(&mut self, rune: Option<(u32, usize)>, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
-        let slots = self.slots;
+        let (slots, program) = (self.slots, &*self.program);
         for (index, instruction) in self.current.at.iter().enumerate() {
             let saved = self
                 .current
                 .saved
                 .get(index * slots..(index + 1) * slots)
                 .unwrap_or_default();
-            let code = self.program.instructions.get(*instruction as usize);
+            let code = program.instructions.get(*instruction as usize);
             let taken = match (code, rune) {
                 (Some(Instruction::Match), _) => {
                     self.found.clear();
@@ -137,7 +139,7 @@ impl<'r, 't> Machine<'r, 't> {
                 (_, None) => false,
                 (Some(Instruction::Rune(expected)), Some((rune, _))) => *expected == rune,
                 (Some(Instruction::Class(class)), Some((rune, _))) => {
-                    let class = self.program.classes.get(*class as usize);
+                    let class = program.classes.get(*class as usize);
                     class.is_some_and(|class| class.contains(rune))
                 }
                 (Some(Instruction::Any), Some(_)) => true,
@@ -148,15 +150,8 @@ impl<'r, 't> Machine<'r, 't> {
                 self.saved.clear();
                 self.saved.extend_from_slice(saved);
                 let (saved, left) = (&mut self.saved, &mut self.left);
-                self.next.follow(
-                    instruction + 1,
-                    at + width,
-                    self.program,
-                    self.text,
-                    saved,
-                    left,
-                    budget,
-                )?;
+                self.next
+                    .follow(instruction + 1, at + width, program, self.text, saved, left, budget)?;
             }
         }
         budget.take_steps(self.current.at.len() as u64)?;

@@ -12,15 +12,26 @@ use super::{
     rune::decode,
     search::Search,
 };
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
-/// A compiled pattern: Go's `*regexp.Regexp`.
+/// A compiled pattern: Go's `*regexp.Regexp`. It takes a little memory for each byte of the pattern, and 3 KiB at most for repetitions:
+/// larger programs, of up to 1.5 MiB, are compiled for each search and belong to it, and that counts as steps.
 #[derive(Clone, Debug)]
 pub struct Regexp {
     pattern: Vec<u8>,
     names: Vec<String>,
-    program: Program,
+    /// None if each search has its own.
+    program: Option<Program>,
+    /// Of the program.
+    instructions: usize,
+    slots: usize,
     plain: Option<Plain>,
+}
+
+/// Whether a program of so many instructions is kept. A few bytes can make a large one, and objects have many patterns.
+fn is_kept(instructions: usize, pattern: &[u8]) -> bool {
+    const MOST: usize = 256;
+    instructions <= MOST.max(2 * pattern.len())
 }
 
 /// The positions of a match and its groups: the whole match first, `None` for groups that took no part.
@@ -44,9 +55,24 @@ impl Regexp {
         Ok(Self {
             pattern: pattern.to_vec(),
             names: parsed.names,
-            program,
+            instructions: program.instructions.len(),
+            slots: program.slots,
+            program: Some(program).filter(|program| is_kept(program.instructions.len(), pattern)),
             plain: None,
         })
+    }
+
+    /// The program, if need be compiled, a step for each instruction.
+    pub(super) fn program(&self, budget: &mut Budget) -> Result<Cow<'_, Program>, Exhausted> {
+        if let Some(program) = &self.program {
+            return Ok(Cow::Borrowed(program));
+        }
+        budget.take_steps((self.pattern.len() + self.instructions) as u64)?;
+        // It was compiled before, so it is valid.
+        let compiled = parse(&self.pattern)
+            .ok()
+            .and_then(|parsed| compile(&parsed.tree, parsed.root).ok());
+        Ok(Cow::Owned(compiled.unwrap_or_default()))
     }
 
     /// Optimizes it for many ASCII texts, which takes a while and some memory; results stay the same.
@@ -54,7 +80,7 @@ impl Regexp {
     pub fn for_many_texts(mut self) -> Self {
         // The pattern was parsed before, so it is valid.
         if let (None, Ok(parsed)) = (&self.plain, parse(&self.pattern)) {
-            self.plain = Plain::new(&parsed.tree, parsed.root, self.program.instructions.len());
+            self.plain = Plain::new(&parsed.tree, parsed.root, self.instructions);
         }
         self
     }
@@ -64,10 +90,10 @@ impl Regexp {
         &self.pattern
     }
 
-    /// Its approximate size in memory; a search takes about as much again.
+    /// Its approximate size in memory, with its program; a search takes about as much again.
     pub fn memory(&self) -> usize {
         let plain = self.plain.as_ref().map_or(0, Plain::memory);
-        self.program.instructions.len() * size_of::<Instruction>() + self.pattern.len() + plain
+        self.instructions * size_of::<Instruction>() + self.pattern.len() + plain
     }
 
     /// The names of the groups. The first one is the whole match, whose name is empty, as those of groups
@@ -273,12 +299,12 @@ impl Regexp {
     }
 
     pub(super) fn search<'s>(&'s self, text: &'s [u8], slots: usize) -> Search<'s, 's> {
-        Search::new(&self.program, self.plain.as_ref(), text, slots)
+        Search::new(self, self.plain.as_ref(), text, slots)
     }
 
     /// The number of positions, up to those that a search can report.
     pub(super) fn slots(&self, wanted: usize) -> usize {
-        wanted.min(self.program.slots)
+        wanted.min(self.slots)
     }
 
     /// Finds the first match by the fast engine, without any preparation; `None` when that is not possible.
@@ -437,6 +463,29 @@ mod tests {
             let parts = parts.map(|parts| parts.into_iter().map(|part| &text[part]).collect::<Vec<_>>());
             assert_eq!(parts.as_deref(), expected, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn a_large_program_is_compiled_for_each_search() {
+        let regexp = compiled(&format!("^{}(b*)$", "(?:[a-z]{1000})".repeat(100)));
+        assert!(regexp.program.is_none());
+        assert!(compiled(&"[a-z]".repeat(100)).program.is_some());
+        let text = ["a".repeat(100_000), "b".repeat(3)].concat();
+        let mut budget = Budget::default();
+        let found = regexp.find_all_submatches(text.as_bytes(), -1, &mut budget).unwrap();
+        assert_eq!(found[0].get(1), Some(100_000..100_003));
+        assert_eq!(regexp.replace_all(b"-", b"$1", &mut budget).unwrap(), b"-");
+        let little = &mut Budget::new(100_000, usize::MAX);
+        assert_eq!(regexp.is_match(b"-", little), Err(Exhausted::Steps));
+    }
+
+    #[test]
+    fn a_program_has_a_megabyte_and_a_half_at_most() {
+        let error = Regexp::new("(?:[a-z]{1000})".repeat(140)).unwrap_err().to_string();
+        assert!(
+            error.starts_with("error parsing regexp: expression too large: `"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -4,13 +4,13 @@ use super::{
     budget::{Budget, Exhausted},
     machine::{Machine, NOWHERE},
     plain::Plain,
-    program::Program,
+    regexp::Regexp,
 };
 
 /// Searches one text.
 #[derive(Debug)]
 pub(super) struct Search<'r, 't> {
-    program: &'r Program,
+    regexp: &'r Regexp,
     text: &'t [u8],
     plain: Option<&'r Plain>,
     /// Built at first use.
@@ -20,13 +20,13 @@ pub(super) struct Search<'r, 't> {
 
 impl<'r, 't> Search<'r, 't> {
     /// A search that reports a number of positions: none, two for the whole match, or those of all groups.
-    pub(super) fn new(program: &'r Program, plain: Option<&'r Plain>, text: &'t [u8], slots: usize) -> Self {
+    pub(super) fn new(regexp: &'r Regexp, plain: Option<&'r Plain>, text: &'t [u8], slots: usize) -> Self {
         Self {
-            program,
+            regexp,
             text,
             plain: plain.filter(|_| text.is_ascii()),
             machine: None,
-            positions: vec![NOWHERE; slots.min(program.slots)],
+            positions: vec![NOWHERE; regexp.slots(slots)],
         }
     }
 
@@ -37,8 +37,13 @@ impl<'r, 't> Search<'r, 't> {
         {
             return Ok(found.then_some(self.positions.as_slice()));
         }
-        let (program, text, slots) = (self.program, self.text, self.positions.len());
-        let machine = self.machine.get_or_insert_with(|| Machine::new(program, text, slots));
+        let machine = match &mut self.machine {
+            Some(machine) => machine,
+            machine => {
+                let program = self.regexp.program(budget)?;
+                machine.insert(Machine::new(program, self.text, self.positions.len()))
+            }
+        };
         machine.search(from, budget)
     }
 }
