@@ -4,7 +4,8 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use bumpwright_http::{Deadline, Peer, RetryPolicy};
+use bumpwright_budget::Memory;
+use bumpwright_http::{Deadline, Job, Peer, RetryPolicy};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Login, Registry, RegistryError};
 use bumpwright_secret::Secret;
@@ -277,13 +278,30 @@ fn referrers_in_several_pages() {
             Reply::bytes(200, INDEX, page.to_string()).header("Link", &link)
         });
         let expected: Vec<Vec<u8>> = (0..pages).map(|page| page.to_string().into_bytes()).collect();
-        assert_eq!(referrers(&server), expected);
+        let pages: Vec<Vec<u8>> = referrers(&server).iter().map(|page| page.to_vec()).collect();
+        assert_eq!(pages, expected);
     }
     let large = open(|request| {
         let next = format!("<?page={}>; rel=\"next\"", request.number);
         Reply::bytes(200, INDEX, vec![b' '; 3 << 20]).header("Link", &next)
     });
     assert_eq!(referrers(&large).len(), 2, "no further one after four megabytes");
+}
+
+/// Pages are on the account of who keeps them, as long as they are kept.
+#[test]
+fn referrers_are_on_an_account() {
+    const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+    let server = open(|_| Reply::bytes(200, INDEX, vec![b' '; 3 << 20]));
+    let account = Memory::single(10 << 20, "--fetch-memory").of("apps");
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let job = Job::on(account.clone());
+    let pages = job.run(|| client().referrers(&image(&server), &digest, &ann(), soon()).unwrap());
+    let manifest = job.run(|| client().manifest(&image(&server), &ann(), soon()).unwrap());
+    assert_eq!((pages.len(), manifest.len()), (1, 3 << 20));
+    assert!(account.reserve(5 << 20).is_err(), "six megabytes are kept");
+    drop((pages, manifest));
+    assert!(account.reserve(10 << 20).is_ok());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::oci_reference::{OciPick, checked_digest, newest_tag};
 use bumpwright_budget::{Exceeded, Reservation};
-use bumpwright_http::{Deadline, Job};
+use bumpwright_http::{Deadline, HeldBody, Job};
 use bumpwright_policy::{Reference, Validation};
 use bumpwright_registry::{Blob, Image, Layer, Login, Registry, RegistryError};
 
@@ -86,7 +86,7 @@ impl OciRemote {
     }
 
     /// The manifest of `:TAG` or `@DIGEST`; none when it cannot be had.
-    pub(super) fn manifest(&self, chosen: &str) -> Option<Vec<u8>> {
+    pub(super) fn manifest(&self, chosen: &str) -> Option<HeldBody> {
         let image = self.reference(chosen).ok()?;
         self.registry.manifest(&image, &self.login, self.deadline).ok()
     }
@@ -117,7 +117,7 @@ impl OciRemote {
     }
 
     /// Indexes of the manifests that refer to a digest; none when they cannot be had.
-    pub(super) fn referrers(&self, digest: &str) -> Vec<Vec<u8>> {
+    pub(super) fn referrers(&self, digest: &str) -> Vec<HeldBody> {
         let pages = self
             .registry
             .referrers(&self.repository, digest, &self.login, self.deadline);

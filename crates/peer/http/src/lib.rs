@@ -34,7 +34,7 @@ pub use job::Job;
 pub use login::{FetchLogin, Fetched, Login};
 pub use opened::{Incoming, Opened};
 pub use proxy::{Proxy, ProxyParts};
-pub use request::{Answer, Request};
+pub use request::{Answer, HeldBody, Request};
 pub use retry_policy::{RetryPolicy, pause_between};
 pub use sent::Sent;
 pub use streamed::Streamed;

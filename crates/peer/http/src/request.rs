@@ -1,5 +1,7 @@
 //! A short request and its answer.
 
+use std::ops::Deref;
+
 use ureq::http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
@@ -155,7 +157,31 @@ pub struct Answer {
     pub held: Option<Reservation>,
 }
 
+/// The body of an answer, on the account of the tenant as long as it is kept.
+#[derive(Debug)]
+pub struct HeldBody {
+    bytes: Vec<u8>,
+    _held: Option<Reservation>,
+}
+
+impl Deref for HeldBody {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Answer {
+    /// The body alone.
+    #[must_use]
+    pub fn into_body(self) -> HeldBody {
+        HeldBody {
+            bytes: self.body,
+            _held: self.held,
+        }
+    }
+
     /// A header's value, when it is ASCII text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {

@@ -23,6 +23,7 @@ pub(super) fn impersonating(clients: &Shared, user: &User) -> Result<Clients, Cl
     let now = clients.read().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Clients {
         plain: with_user(clients, &whom, |clients| &clients.plain),
+        whole: with_user(clients, &whom, |clients| &clients.whole),
         watching: with_user(clients, &whom, |clients| &clients.watching),
         host: now.host,
         place: now.place,

@@ -39,7 +39,7 @@ impl Cluster {
         // The server parses YAML itself, so it gets the text that `--export` prints.
         let request = request.map(|_| manifest.as_bytes().to_vec());
         self.wait_for_turn(&name.namespace).await?;
-        bounded(self.client().request::<DynamicObject>(request)).await.map(drop)
+        bounded(self.whole().request::<DynamicObject>(request)).await.map(drop)
     }
 
     /// The field managers of an object; None when it does not exist.

@@ -21,7 +21,7 @@ use super::kind::{Kind, LEASE, SERVICE_ACCOUNT};
 use super::limit::{Limit, Pace};
 use super::lists::Lists;
 use super::object::Object;
-use super::pages::Pages;
+use super::pages::{self, Pages};
 use super::path_segment;
 use super::proxied;
 use super::received::Received;
@@ -103,6 +103,8 @@ pub(super) type Shared = Arc<RwLock<Clients>>;
 pub(super) struct Clients {
     /// Retries by itself when the server is too busy, after the time in its answer.
     pub(super) plain: Client,
+    /// The same, for answers that are read as a whole without an account: they have a bound.
+    pub(super) whole: Client,
     /// Reports each failure at once: a watch has pauses of its own, and its failures are shown.
     pub(super) watching: Client,
     /// Host and port.
@@ -143,12 +145,14 @@ impl Cluster {
         let limit = Limit::new(connect.pace);
         let Clients {
             plain,
+            whole,
             watching,
             host,
             place,
         } = Clients::of(config, proxy, &on_answer, &limit)?;
         let clients = Clients {
             plain: layer(plain),
+            whole: layer(whole),
             watching: layer(watching),
             host,
             place,
@@ -256,12 +260,18 @@ impl Cluster {
         }
     }
 
+    /// For answers that are read on an account.
     pub(super) fn client(&self) -> Client {
         self.clients().plain
     }
 
+    /// For answers that are read as a whole.
+    pub(super) fn whole(&self) -> Client {
+        self.clients().whole
+    }
+
     pub(super) fn beside(&self, kind: &Kind, name: &ObjectName) -> Api<DynamicObject> {
-        api(&self.clients().plain, kind, &name.namespace)
+        api(&self.whole(), kind, &name.namespace)
     }
 
     /// How long a watch may be silent before it is restarted.
@@ -306,7 +316,7 @@ impl Cluster {
             if kind.kind != LEASE.kind {
                 self.wait_for_turn(namespace).await?;
             }
-            bounded(call(api(&self.clients().plain, kind, namespace))).await
+            bounded(call(api(&self.whole(), kind, namespace))).await
         };
         match once().await {
             Err(error) if error.is_unauthorized() => {
@@ -481,6 +491,7 @@ impl Clients {
         config.default_retry = false;
         let watching = client(config, true)?;
         Ok(Self {
+            whole: pages::whole(&plain),
             plain,
             watching,
             host,

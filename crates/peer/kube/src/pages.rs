@@ -1,4 +1,4 @@
-//! Lists in pages of bounded bytes. The server counts objects alone (`limit`), so a page that turns out to be too long is dropped and
+//! Answers of bounded bytes, and lists in pages of them. The server counts objects alone (`limit`), so a page that turns out to be too long is dropped and
 //! asked for again with fewer, and the next ones have more again while they are short.
 
 use std::sync::Arc;
@@ -16,6 +16,9 @@ use super::dynamic::{METADATA, METADATA_LIST};
 
 /// The most bytes of a page of more than one object. It is in memory as a whole, with managed fields.
 const LONGEST: usize = 4 << 20;
+
+/// The most bytes of a page of one object, and of any other answer that is read as a whole. A server lets objects have two megabytes or so.
+const LONGEST_ALONE: usize = 16 << 20;
 
 /// The limit that is divided by this when a page is too long.
 const SHRINK: u32 = 4;
@@ -51,6 +54,24 @@ impl Pages {
     }
 }
 
+/// A client whose answers are read as a whole, and have a bound.
+pub(super) fn whole(client: &Client) -> Client {
+    let client = client.clone();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let client = client.clone();
+        async move {
+            let (head, body) = client.send(request).await?.into_parts();
+            let bytes = within(body, LONGEST_ALONE).await?.ok_or_else(too_long)?;
+            Ok::<_, kube::Error>(Response::from_parts(head, Body::from(bytes)))
+        }
+    });
+    Client::new(service, "default")
+}
+
+fn too_long() -> kube::Error {
+    kube::Error::Service(format!("the answer has more than {} MiB", LONGEST_ALONE >> 20).into())
+}
+
 const LIMIT: &str = "limit";
 
 /// Asks for a page with ever fewer objects, until it is short enough or has one.
@@ -61,14 +82,14 @@ async fn page(client: &Client, request: Parts, size: &Size) -> Result<Response<B
         let mut attempt = attempt.map_err(kube::Error::HttpError)?;
         attempt.headers_mut().clone_from(&request.headers);
         let (head, body) = client.send(attempt).await?.into_parts();
-        // A page of one object is as long as the server lets objects be.
-        let most = if limit > 1 { LONGEST } else { usize::MAX };
+        let most = if limit > 1 { LONGEST } else { LONGEST_ALONE };
         match within(body, most).await? {
             Some(bytes) => {
                 size.was(bytes.len());
                 return Ok(Response::from_parts(head, Body::from(bytes)));
             }
-            None => size.shrink(limit),
+            None if limit > 1 => size.shrink(limit),
+            None => return Err(too_long()),
         }
     }
 }
@@ -198,6 +219,22 @@ mod tests {
         let (names, asked) = listed(5, 3 << 20);
         assert_eq!(names, ["0", "1", "2", "3", "4"]);
         assert_eq!(asked, ["0+100", "0+25", "0+6", "0+1", "1+1", "2+1", "3+1", "4+1"]);
+    }
+
+    #[test]
+    fn an_answer_without_end_is_refused() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let read = |bytes: usize| {
+            runtime.as_ref().unwrap().block_on(async {
+                let (client, _) = server(1, bytes);
+                let api: Api<Received> = Api::all_with(whole(&client), &crate::LEASE.resource());
+                let list = api.list(&ListParams::default().limit(1)).await;
+                list.map(|list| list.items.len()).map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(read(8 << 20), Ok(1));
+        let error = read(LONGEST_ALONE).unwrap_err();
+        assert!(error.contains("the answer has more than 16 MiB"), "{error}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::session::Session;
 use super::token::Tokens;
 use super::{Blob, Image, Layer, Login, RegistryError, TagList, blob, digest, image, manifest, referrers, tags};
 use bumpwright_gostd::Time;
-use bumpwright_http::{Client, Deadline, NetError, Peer, RetryPolicy, Sent};
+use bumpwright_http::{Client, Deadline, HeldBody, NetError, Peer, RetryPolicy, Sent};
 use bumpwright_policy::Reference;
 
 /// A client of registries with the same connection settings. Threads share it with its connections, tokens and challenges.
@@ -117,8 +117,8 @@ impl Registry {
     ///
     /// # Errors
     /// As [`Registry::digest`].
-    pub fn manifest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<Vec<u8>, RegistryError> {
-        Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.body)
+    pub fn manifest(&self, image: &Reference, login: &Login, deadline: Deadline) -> Result<HeldBody, RegistryError> {
+        Ok(manifest::of_image(&mut Session::open(self, image, login, deadline)?)?.into_body())
     }
 
     /// Indexes of the referrers of a digest: the pages of the referrers API, or the one of the fallback tag (distribution-spec
@@ -132,7 +132,7 @@ impl Registry {
         digest: &str,
         login: &Login,
         deadline: Deadline,
-    ) -> Result<Vec<Vec<u8>>, RegistryError> {
+    ) -> Result<Vec<HeldBody>, RegistryError> {
         referrers::of(&mut Session::open(self, image, login, deadline)?, digest)
     }
 

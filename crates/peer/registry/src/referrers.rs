@@ -10,7 +10,7 @@ use super::link;
 use super::manifest::{LIMIT, is_sha256, query};
 use super::session::{Query, Session};
 use bumpwright_gostd::quote;
-use bumpwright_http::Answer;
+use bumpwright_http::{Answer, HeldBody};
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
@@ -19,7 +19,7 @@ const PAGES: usize = 100;
 const BYTES: usize = LIMIT;
 
 /// See [`super::Registry::referrers`] (go-containerregistry v0.21, `fetchReferrers`, which reads the first page only).
-pub(super) fn of(session: &mut Session<'_>, digest: &str) -> Result<Vec<Vec<u8>>, RegistryError> {
+pub(super) fn of(session: &mut Session<'_>, digest: &str) -> Result<Vec<HeldBody>, RegistryError> {
     let Some(hex) = digest.strip_prefix("sha256:").filter(|_| is_sha256(digest)) else {
         return Err(RegistryError::Image(format!("unsupported hash: {}", quote(digest))));
     };
@@ -31,7 +31,7 @@ pub(super) fn of(session: &mut Session<'_>, digest: &str) -> Result<Vec<Vec<u8>>
     }
     let tagged = session.query(&query(session, Method::GET, &format!("sha256-{hex}"))?)?;
     match tagged.status {
-        StatusCode::OK => Ok(vec![tagged.body]),
+        StatusCode::OK => Ok(vec![tagged.into_body()]),
         StatusCode::NOT_FOUND => Ok(Vec::new()),
         _ => Err(session.refused(&Method::GET, &tagged)),
     }
@@ -47,14 +47,14 @@ const fn page(url: Url) -> Query {
 }
 
 /// A page and those after it. What cannot be read is left out, with all that follows: the others are of use without it.
-fn pages(session: &mut Session<'_>, first: Answer) -> Vec<Vec<u8>> {
+fn pages(session: &mut Session<'_>, first: Answer) -> Vec<HeldBody> {
     let (mut pages, mut bytes) = (Vec::new(), 0);
     let mut requested = HashSet::from([first.url.to_string()]);
     let mut next = Some(first);
     while let Some(listed) = next.take() {
         let link = link::next(session, &listed).ok().flatten();
         bytes += listed.body.len();
-        pages.push(listed.body);
+        pages.push(listed.into_body());
         let link = link.filter(|url| pages.len() < PAGES && bytes < BYTES && requested.insert(url.to_string()));
         let answer = link.and_then(|url| session.fetch(&page(url)).ok());
         next = answer.filter(|answer| answer.media_type() == INDEX);

@@ -14,6 +14,9 @@ use bumpwright_verify::image_fingerprint;
 use bumpwright_verify::notation::{NotationTrust, Verdict};
 use bumpwright_verify::sigstore::{Identity, Keyless, Pattern, TrustedRoot};
 
+/// The most identities that are accepted. Each takes two compiled patterns while signatures are verified.
+const MAX_IDENTITIES: usize = 100;
+
 /// The result of a verification without failures.
 pub(super) enum Verification {
     /// The spec has none.
@@ -173,6 +176,12 @@ fn identities(verify: &OciVerification) -> Result<Vec<Identity>, String> {
     if verify.match_oidc_identity.is_empty() {
         return Err("without a key, spec.verify.matchOIDCIdentity has to say who may sign".to_owned());
     }
+    if verify.match_oidc_identity.len() > MAX_IDENTITIES {
+        return Err(format!(
+            "spec.verify.matchOIDCIdentity has {} identities, {MAX_IDENTITIES} are allowed; a regular expression can accept many",
+            verify.match_oidc_identity.len()
+        ));
+    }
     let pattern = |text: &str| match Regexp::new(text) {
         Ok(pattern) => Ok(Pattern::Found(pattern)),
         Err(error) => Err(format!("spec.verify.matchOIDCIdentity: {error}")),
@@ -186,4 +195,27 @@ fn identities(verify: &OciVerification) -> Result<Vec<Identity>, String> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn identities_are_some_and_not_too_many() {
+        let verify = |count: usize| -> OciVerification {
+            let one = json!({"issuer": "^https://a$", "subject": "^b$"});
+            serde_json::from_value(json!({"provider": "cosign", "matchOIDCIdentity": vec![one; count]})).unwrap()
+        };
+        assert_eq!(identities(&verify(100)).unwrap().len(), 100);
+        let error = identities(&verify(101)).unwrap_err();
+        assert!(
+            error.starts_with("spec.verify.matchOIDCIdentity has 101 identities, 100 are allowed"),
+            "{error}"
+        );
+        assert!(identities(&verify(0)).is_err());
+    }
 }
