@@ -1,5 +1,6 @@
-//! The shape of the source: dependencies between floors, sizes of files and functions, names; and the table
-//! of crates in ARCHITECTURE.md, compared with Cargo's. `BLESS=1` rewrites the table.
+//! The shape of the source: dependencies between floors, sizes of files and functions, names; the table of crates in
+//! ARCHITECTURE.md, compared with Cargo's; and the table of readers in docs/how/security.md, made from what the code says of
+//! them. `BLESS=1` rewrites the tables.
 //!
 //! `faults` and `arrows` are pure functions with tests of their own: a checker that cannot fail checks nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -70,23 +71,91 @@ fn no_crate_uses_one_of_a_floor_above() {
 
 #[test]
 fn the_table_of_crates_is_what_cargo_says() {
-    let path = root().join("ARCHITECTURE.md");
+    hold("ARCHITECTURE.md", "crates", &table(&crates()));
+}
+
+/// Whoever reads what others send says what bounds it and whose memory it is; clippy finds who does not (crates/peer/clippy.toml).
+#[test]
+fn the_table_of_readers_is_what_the_code_says() {
+    let mut files = Vec::new();
+    collect(root(), Path::new("crates/peer"), &mut files);
+    let readers: Vec<Reader<'_>> = (files.iter())
+        .flat_map(|(path, text)| Reader::all(path, text))
+        .map(Result::unwrap)
+        .collect();
+    assert!(readers.len() > 30, "only {} readers found", readers.len());
+    let mut table = "| read | bound | account | by |\n|---|---|---|---|\n".to_owned();
+    for Reader {
+        path,
+        what,
+        bound,
+        account,
+    } in readers
+    {
+        let place = path.trim_start_matches("crates/peer/").replace("/src/", "/");
+        writeln!(table, "| {what} | {bound} | {account} | `{place}` |").unwrap();
+    }
+    hold("docs/how/security.md", "readers", &table);
+}
+
+/// Holds that a page has this between the marks of this name, or writes it there.
+fn hold(page: &str, mark: &str, wanted: &str) {
+    let path = root().join(page);
     let text = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = text
-        .split_once("<!-- crates -->\n")
-        .expect("ARCHITECTURE.md lacks its mark");
-    let (_, after) = rest
-        .split_once("<!-- /crates -->")
-        .expect("ARCHITECTURE.md lacks its mark");
-    let wanted = format!("{before}<!-- crates -->\n{}<!-- /crates -->{after}", table(&crates()));
+    let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->"));
+    let split = text
+        .split_once(&begin)
+        .and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
+    let (before, after) = split.unwrap_or_else(|| panic!("{page} lacks its mark {begin}"));
+    let wanted = format!("{before}{begin}{wanted}{end}{after}");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &wanted).unwrap();
     } else {
         assert!(
             text == wanted,
-            "the table of crates in ARCHITECTURE.md is out of date: run this test with BLESS=1"
+            "the table of {mark} in {page} is out of date: run this test with BLESS=1"
         );
     }
+}
+
+/// A function that reads what others send, by the lint that it expects.
+#[derive(Debug, PartialEq)]
+struct Reader<'t> {
+    path: &'t str,
+    what: &'t str,
+    bound: &'t str,
+    account: &'t str,
+}
+
+impl<'t> Reader<'t> {
+    /// Those of a file, or what is wrong with one.
+    fn all(path: &'t str, text: &'t str) -> impl Iterator<Item = Result<Self, String>> {
+        text.split("clippy::disallowed_methods,").skip(1).map(move |rest| {
+            let reason = rest
+                .trim_start()
+                .strip_prefix("reason = \"")
+                .and_then(|rest| rest.split_once('"'));
+            let parts: Vec<&str> = reason.map_or(Vec::new(), |(reason, _)| reason.split("; ").collect());
+            let [what, bound, account] = parts[..] else {
+                return Err(reader_fault(path));
+            };
+            match (bound.strip_prefix("bound: "), account.strip_prefix("account: ")) {
+                (Some(bound), Some(account)) => Ok(Self {
+                    path,
+                    what,
+                    bound,
+                    account,
+                }),
+                _ => Err(reader_fault(path)),
+            }
+        })
+    }
+}
+
+fn reader_fault(path: &str) -> String {
+    format!(
+        "{path}: a reader expects clippy::disallowed_methods, with the reason \"WHAT; bound: BOUND; account: ACCOUNT\""
+    )
 }
 
 fn root() -> &'static Path {
@@ -251,6 +320,15 @@ fn crate_faults(path: &str, text: &str, floor: &str, faults: &mut Vec<String>) {
     if path.split('/').count() > 6 {
         faults.push(format!("{path}: deeper than crates/floor/crate/src/group/file.rs"));
     }
+    if floor == "peer" {
+        if path.ends_with("/src/lib.rs") && !text.contains(READS) {
+            faults.push(format!("{path}: lacks {READS}, which turns on crates/peer/clippy.toml"));
+        }
+        faults.extend(Reader::all(path, text).filter_map(Result::err));
+        if text.contains("allow(clippy::disallowed_") {
+            faults.push(reader_fault(path));
+        }
+    }
     if !PURE.contains(&floor) {
         return;
     }
@@ -261,6 +339,8 @@ fn crate_faults(path: &str, text: &str, floor: &str, faults: &mut Vec<String>) {
         faults.push(format!("{path}: {floor} is pure and cannot opt out of clippy.toml"));
     }
 }
+
+const READS: &str = "#![cfg_attr(not(test), warn(clippy::disallowed_methods))]";
 
 const BANS: &str = "#![warn(clippy::disallowed_methods, clippy::disallowed_types)]";
 
@@ -383,7 +463,7 @@ mod checker {
     #[test]
     fn refuses_the_world_in_a_pure_crate() {
         let opened = "#![allow(clippy::disallowed_methods)]\n";
-        assert_eq!(check("crates/peer/git/src/lib.rs", opened), Vec::<String>::new());
+        assert_eq!(check("crates/flow/scan/src/lib.rs", opened), Vec::<String>::new());
         assert_eq!(check("crates/engine/api/src/lib.rs", BANS), Vec::<String>::new());
         for (path, fault) in [
             (
@@ -398,6 +478,31 @@ mod checker {
             assert_eq!(check(path, opened), [fault]);
         }
         assert_eq!(check("crates/engine/api/src/lib.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn refuses_readers_without_an_account() {
+        let path = "crates/peer/git/src/a.rs";
+        let reader = |reason: &str| format!("#[expect(clippy::disallowed_methods, reason = \"{reason}\")]");
+        let sound = reader("packs; bound: 4 KiB; account: that of fetches");
+        assert_eq!(check(path, &sound), Vec::<String>::new());
+        let expected = Reader {
+            path,
+            what: "packs",
+            bound: "4 KiB",
+            account: "that of fetches",
+        };
+        assert_eq!(Reader::all(path, &sound).next(), Some(Ok(expected)));
+        for wrong in [
+            reader("packs; account: that of fetches; bound: 4 KiB"),
+            reader("it is only this once"),
+            "#[expect(clippy::disallowed_methods)]".replace(")]", ",)]"),
+            "#[allow(clippy::disallowed_methods)]".to_owned(),
+        ] {
+            assert_eq!(check(path, &wrong), [reader_fault(path)], "{wrong}");
+        }
+        assert_eq!(check("crates/peer/git/src/lib.rs", READS), Vec::<String>::new());
+        assert_eq!(check("crates/peer/git/src/lib.rs", "").len(), 1);
     }
 
     #[test]

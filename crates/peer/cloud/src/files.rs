@@ -37,6 +37,10 @@ fn unreadable(path: &Path, error: &io::Error) -> CloudError {
     CloudError::settings(path.display().to_string(), format!("cannot be read: {error}"))
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of credentials; bound: 1 MiB; account: none, of the process' own machine"
+)]
 fn bounded(path: &Path) -> io::Result<Secret> {
     // Allocated at full size, so that growing leaves no copy behind.
     let file = File::open(path)?;

@@ -10,6 +10,8 @@
 //! Secret ─▶ github_app ─────────────────────────────────────────────────────────────────▶ cache ─▶ login
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod aws_call;
 mod aws_cluster;
 mod aws_codecommit;

@@ -61,6 +61,10 @@ impl Services {
     ///
     /// # Errors
     /// [`CloudError::Net`] and [`CloudError::Refused`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of a cloud's token service; bound: 1 MiB; account: memory of fetches"
+    )]
     pub(super) fn send(
         &self,
         doing: &str,
@@ -91,6 +95,10 @@ impl Services {
     ///
     /// # Errors
     /// [`CloudError::Net`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of a cloud's metadata service; bound: 1 MiB; account: memory of fetches"
+    )]
     pub(super) fn send_to_metadata(
         &self,
         doing: &str,

@@ -7,6 +7,8 @@
 //! GitHub and GitHub Enterprise (REST API 2022-11-28, *Pulls*); Gitea and Forgejo (API v1, *repository*). Head and base are
 //! branches of the same repository; forks are ignored.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod api;
 mod closed;
 mod description;

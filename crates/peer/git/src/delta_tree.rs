@@ -350,6 +350,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Loads a whole entry as a base.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a large object of a pack, to a file; bound: `--max-content-size`; account: disk space of fetches"
+    )]
     fn whole(&mut self, entry: &PackEntry) -> Result<DeltaBase, UnpackError> {
         let bytes = if entry.size <= LARGE {
             self.take(entry.size)?;

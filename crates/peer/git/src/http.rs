@@ -298,6 +298,10 @@ impl HttpConnection {
     }
 
     /// Accepts a successful answer of the wanted content type; anything else becomes an error with the server's words.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of Git over HTTP; bound: packets of 64 KiB, the timeout; account: lists and packs on that of fetches"
+    )]
     fn accept(&self, response: Response<Body>, wanted: &str) -> Result<Answer, TransportError> {
         let url = self.http.shown();
         let status = response.status();
@@ -434,6 +438,10 @@ fn content_type(response: &Response<Body>) -> String {
     value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase()
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the text of a refusal of Git over HTTP; bound: 16 KiB; account: none, one for each request"
+)]
 fn words(response: Response<Body>) -> String {
     let mut body = Vec::new();
     // The status is the message; its text may be missing.

@@ -66,6 +66,10 @@ impl<'a> LargeDelta<'a> {
         Ok(bytes)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "instructions of a large delta; bound: a few bytes each; account: disk space of fetches"
+    )]
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), UnpackError> {
         self.bytes.read_exact(bytes).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.wrong(DeltaError::Length),

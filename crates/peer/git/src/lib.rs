@@ -5,6 +5,8 @@
 //! mirror ─▶ objects ─▶ edits (blobs, trees) ─▶ commit ─▶ pack ─▶ push ─▶ report
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod ancestry;
 mod checkout;
 mod commit;

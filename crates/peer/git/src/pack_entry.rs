@@ -49,6 +49,10 @@ pub(super) fn inflating<F: Borrow<File>>(file: F, at: u64) -> ZlibDecoder<BufRea
 }
 
 /// Writes an object of `size` bytes as an entry of the pack at this offset. Returns the offset of its end too.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an object written to a pack; bound: its known size; account: disk space of fetches"
+)]
 pub(super) fn append(
     file: &File,
     at: u64,
@@ -82,6 +86,10 @@ pub(super) fn append(
 }
 
 /// The checksum of a part of a file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a part of a pack, summed; bound: its range; account: none, not kept"
+)]
 pub(super) fn sum_of(file: &File, range: std::ops::Range<u64>) -> io::Result<u32> {
     let mut out = Summed {
         out: io::sink(),

@@ -36,6 +36,10 @@ impl<R: BufRead> PacketReader<R> {
     }
 
     /// The next packet, or `None` when the stream has ended between two packets.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "packets of Git: references, refusals, packs; bound: 64 KiB each; account: lists of references and packs on that of fetches"
+    )]
     pub(super) fn next(&mut self) -> io::Result<Option<Packet<'_>>> {
         let begin = self.inner.fill_buf()?;
         if begin.is_empty() {

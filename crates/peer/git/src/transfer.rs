@@ -103,6 +103,10 @@ pub(super) fn transfer<T>(
 }
 
 /// Checks the header before the pack is read: `None` when it announces more objects than the limit.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the head of a pack; bound: 12 bytes, and the objects that it announces (`--max-entries`); account: packs on that of fetches"
+)]
 fn take_pack<T>(
     band: &mut impl BufRead,
     limit: Option<u64>,

@@ -120,6 +120,10 @@ where
 ///
 /// # Errors
 /// The response to what is not taken.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the body of a request, such as a webhook; bound: 1 MiB of a webhook, 16 KiB for pages; account: none, bounded by the connections"
+)]
 async fn received(request: Request<Incoming>, limits: &Limits) -> Result<Request<Bytes>, Response<Body>> {
     let hosts = request.headers().get_all(HOST).iter().count();
     // As Go's server has it.

@@ -10,6 +10,7 @@
 //!
 //! Files are read in chunks and written, not passed by `sendfile`, which hyper cannot do.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing))]
 
 mod body;

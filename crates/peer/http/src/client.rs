@@ -272,6 +272,10 @@ struct FollowedResponse {
 }
 
 impl FollowedResponse {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of HTTP, unpacked; bound: 8 MiB or what its request says, 64 KiB of an error; account: memory of fetches"
+    )]
     fn read(self, limit: usize) -> Result<Answer, NetError> {
         let (head, body) = self.response.into_parts();
         let most = match head.status.is_client_error() || head.status.is_server_error() {

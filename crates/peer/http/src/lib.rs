@@ -4,6 +4,8 @@
 //! follows redirects without sending credentials to another host, bounds answers, and retries when a
 //! server demands it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod agent;
 mod agents;
 mod client;

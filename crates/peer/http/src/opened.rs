@@ -27,6 +27,10 @@ pub struct Incoming {
 }
 
 impl Opened {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the body of an answer that is passed on; bound: of who reads it; account: of who reads it"
+    )]
     pub(super) fn of(response: Response<Body>, url: Url, redirected: bool, deadline: Deadline) -> Self {
         let (head, body) = response.into_parts();
         let answer = Answer {

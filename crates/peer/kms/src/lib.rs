@@ -13,6 +13,8 @@
 //!
 //! Huawei Cloud KMS is not supported.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod aws_kms;
 mod aws_refusal;
 mod azure_challenge;

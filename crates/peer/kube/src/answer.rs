@@ -111,6 +111,10 @@ impl Cluster {
 
 /// Reads a whole body, or the beginning of an error's. Memory, also for the copy on growth, is reserved before it is
 /// used.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an answer of an API server about objects of any kind; bound: 256 KiB of an error; account: the requester's share of memory"
+)]
 async fn received(
     status: StatusCode,
     mut body: impl http_body::Body<Data = bytes::Bytes, Error = impl Into<kube::Error>> + Unpin,

@@ -3,6 +3,8 @@
 //! Objects are kept as JSON (`Object`) with the metadata of every reconciler as fields; `bumpwright_api` has their
 //! types. Nothing here is specific to a kind.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod account;
 mod annotate;
 mod answer;

@@ -95,6 +95,10 @@ async fn page(client: &Client, request: Parts, size: &Size) -> Result<Response<B
 }
 
 /// The whole of a body; none if it is longer.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a page of a list, or another answer of an API server; bound: 4 MiB, 16 MiB for one object; account: memory of watched objects once it is read"
+)]
 async fn within(mut body: Body, most: usize) -> Result<Option<Vec<u8>>, kube::Error> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {

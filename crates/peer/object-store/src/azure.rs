@@ -89,6 +89,10 @@ impl Azure {
         azure_list::page(document).map_err(unusable)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an object of Azure Blob Storage; bound: what is left of `--max-content-size`; account: disk space of fetches"
+    )]
     pub(super) fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         let ready = self.ready(self.url(Some(&object.key), &[])?, deadline)?;
         let sent = self.client.stream(&ready.request.limit(limit), deadline);
@@ -101,6 +105,10 @@ impl Azure {
         Ok(Contents::new(object, etag, true, body))
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a page of a list of Azure Blob Storage; bound: 48 MiB; account: memory of fetches"
+    )]
     fn send(&self, query: &[(&str, &str)], deadline: Deadline) -> Result<Answer, ObjectError> {
         let ready = self.ready(self.url(None, query)?, deadline)?;
         let answer = self

@@ -173,6 +173,10 @@ impl Gcs {
         self.generation(&item.object(), limit, deadline)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an object of Google Cloud Storage; bound: what is left of `--max-content-size`; account: disk space of fetches"
+    )]
     fn generation(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         let mut query = vec![("alt", "media")];
         query.extend(object.generation.as_deref().map(|it| ("ifGenerationMatch", it)));
@@ -212,6 +216,10 @@ impl Gcs {
         Ok(url)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a page of a list of Google Cloud Storage; bound: 16 MiB; account: memory of fetches"
+    )]
     fn request(&self, url: Url, deadline: Deadline) -> Result<(Request, Option<Secret>), ObjectError> {
         let request = Request::get(url).limit(PAGE).without_redirects();
         let token = self.who.token(deadline)?;

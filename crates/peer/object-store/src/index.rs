@@ -99,6 +99,10 @@ impl Index {
     ///
     /// # Errors
     /// [`BucketError::Unconfirmed`], [`BucketError::NotFound`] and [`BucketError::IgnoreFile`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the `.sourceignore` of a bucket; bound: 1 MiB; account: none, one for each reconciliation"
+    )]
     pub fn ignore_file(bucket: &Bucket, deadline: Deadline) -> Result<Option<Vec<u8>>, BucketError> {
         let name = || bucket.name().to_owned();
         match bucket.exists(deadline) {

@@ -13,6 +13,8 @@
 //! Redirects are not followed: a bucket is only at its own address, and signatures would be for
 //! the wrong host.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod azure;
 mod azure_list;
 mod azure_login;

@@ -99,6 +99,10 @@ impl S3 {
     }
 
     /// One request is enough, as contents and etag are in one answer.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an object of S3; bound: what is left of `--max-content-size`; account: disk space of fetches"
+    )]
     pub(super) fn get(&self, object: &Object, limit: usize, deadline: Deadline) -> Result<Contents, ObjectError> {
         if object.key.trim().is_empty() {
             return Err(ObjectError::Unfit("Object name cannot be empty".to_owned()));
@@ -215,6 +219,10 @@ fn names_another_region(refusal: &S3Error, requested: &str) -> bool {
     codes.contains(&refusal.code.as_str()) && !refusal.region.is_empty() && refusal.region != requested
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a page of a list of S3, or an object; bound: 16 MiB, or what is left of `--max-content-size`; account: memory of fetches, or disk space"
+)]
 fn ready(call: S3Call<'_>, url: &Url, region: &str, credentials: Option<&AwsCredentials>) -> SignedRequest {
     let request = match call.method {
         "HEAD" => Request::head(url.clone()),

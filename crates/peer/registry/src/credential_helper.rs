@@ -228,6 +228,10 @@ impl Call<'_> {
 
     /// All output, or more than the limit. After the deadline the reader is abandoned: a child of the helper
     /// may hold the pipe open.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the output of a credential helper; bound: 256 KiB; account: none, of the user's machine"
+    )]
     fn output(&self, child: &mut Child) -> Result<Zeroizing<Vec<u8>>, HelperError> {
         let Some(pipe) = child.stdout.take() else {
             return Err(self.failed("no output".to_owned()));

@@ -6,6 +6,8 @@
 //! Logins have two sources. [`Keychain`] holds those of Kubernetes Secrets, with the choice of image-reflector-controller;
 //! [`UserKeychain`] holds the user's own from docker's and podman's files and from credential helpers.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod address;
 mod age;
 mod auth_field;

@@ -92,6 +92,10 @@ fn race(client: &Arc<Client>, registry: &str, deadline: Deadline) -> Result<Acce
     })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an answer to a registry's ping; bound: 1 MiB; account: memory of fetches"
+)]
 fn probe(client: &Client, request: Request, deadline: Deadline) -> Result<Access, RegistryError> {
     let answer = client.send(&request.limit(LIMIT), deadline)?;
     match answer.status.as_u16() {

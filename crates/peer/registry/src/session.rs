@@ -107,6 +107,10 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// As [`Session::fetch`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a layer of an image; bound: its size in the manifest, `--max-content-size`; account: disk space of fetches"
+    )]
     pub(super) fn open_body(&mut self, query: &Query) -> Result<(Answer, Incoming), RegistryError> {
         let Opened { answer, body } = self.authorized(query, Client::open, |opened| &opened.answer)?;
         match body {
@@ -157,6 +161,10 @@ impl<'a> Session<'a> {
         }
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of a registry; bound: manifests and referrers 4 MiB, configurations 8 MiB, pages of tags 64 MiB; account: memory of fetches"
+    )]
     fn send<T>(&self, query: &Query, authorization: Option<Secret>, send: Sending<T>) -> Result<T, RegistryError> {
         let mut request = match query.method {
             Method::HEAD => Request::head(query.url.clone()),

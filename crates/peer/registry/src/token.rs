@@ -161,6 +161,10 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of a token server; bound: 64 KiB; account: memory of fetches"
+    )]
     fn get(&self, authorization: Option<Secret>) -> Result<TokenAnswer, RegistryError> {
         let realm = self.wanted.realm;
         let mut url: Url = realm.url.clone();
@@ -178,6 +182,10 @@ impl Exchange<'_> {
         self.send(&Method::GET, &request, &secrets)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an answer of a token server to a refresh token; bound: 64 KiB; account: memory of fetches"
+    )]
     fn post(&self, refresh: &Secret) -> Result<TokenAnswer, RegistryError> {
         let escaped = |text: &str| Secret::new(String::from_utf8(query_escape(text.as_bytes())).unwrap_or_default());
         let realm = self.wanted.realm;

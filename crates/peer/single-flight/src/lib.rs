@@ -15,6 +15,8 @@
 //! assert_eq!(result, 42);
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -10,6 +10,7 @@
 //! may take over the volume of the other; `fixtures/storage` has its recorded decisions. Differences: files are synced
 //! before they get their names, digests are checked whenever a file is read, and folders are not listed.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

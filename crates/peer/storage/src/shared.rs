@@ -112,6 +112,10 @@ impl<K: Clone + Eq + Hash + Display, T, E> Shared<K, T, E> {
         self.values().weight
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the rest of an unpacked artifact; bound: `--max-content-size` of who unpacks it; account: none, dropped as it is read"
+    )]
     fn unpacked<R: Read>(
         &self,
         key: &K,
