@@ -21,6 +21,7 @@ mod object;
 mod page;
 mod reply;
 mod rights;
+mod room;
 mod server;
 mod settings;
 mod shares;

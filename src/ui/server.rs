@@ -173,7 +173,7 @@ impl Ui {
         let snapshot = self.snapshots.current().await;
         let sight = match &person.user {
             None => Sight::ALL,
-            Some(user) => self.rights.sight(user, &places(&snapshot.world)).await,
+            Some(user) => self.rights.sight(user, &places(&snapshot)).await,
         };
         self.views.of(&snapshot, sight).await
     }

@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::room::Room;
 use super::watches::{Watches, listed};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
@@ -40,6 +41,8 @@ pub(super) struct Snapshot {
     pub(super) world: Arc<World>,
     /// What is left out for everybody, and why.
     pub(super) left_out: Vec<String>,
+    /// The objects that there is no room for.
+    pub(super) refused: Vec<Id>,
 }
 
 /// The marked fields of policies.
@@ -136,6 +139,7 @@ impl Snapshots {
             number: state.number,
             world: Arc::clone(&state.builder.world),
             left_out,
+            refused: state.builder.room.refused().cloned().collect(),
         });
         state.latest = Some(Latest {
             snapshot: Arc::clone(&snapshot),
@@ -179,6 +183,7 @@ struct Builder {
     /// The versions that were read, by kind and name.
     versions: BTreeMap<Id, String>,
     events: BTreeMap<ObjectName, String>,
+    room: Room,
 }
 
 impl Builder {
@@ -186,19 +191,32 @@ impl Builder {
         let world = Arc::make_mut(&mut self.world);
         world.now = now;
         world.fields = fields.map(|fields| fields()).unwrap_or_default();
+        let lists: Vec<_> = caches
+            .iter()
+            .map(|cache| (cache.kind(), cache.list(|_| true)))
+            .collect();
+        let ids = |(kind, objects): &(&'static Kind, Vec<Arc<Object>>)| -> Vec<Id> {
+            objects
+                .iter()
+                .map(|object| Id::new(kind.kind, object.name.clone()))
+                .collect()
+        };
+        self.room.keep(&lists.iter().flat_map(ids).collect());
+        // Those that there is room for.
         let mut seen = BTreeSet::new();
         let mut events = Vec::new();
-        for cache in caches {
-            let kind = cache.kind();
-            let objects = cache.list(|_| true);
-            if kind == &EVENT {
-                events.extend(objects);
-                continue;
-            }
+        for (kind, objects) in lists {
             for object in objects {
-                let id = Id::new(kind.kind, object.name.clone());
-                if self.versions.get(&id) != Some(&object.resource_version) && put(world, kind, &id, &object) {
-                    self.versions.insert(id.clone(), object.resource_version.clone());
+                let (id, version) = (Id::new(kind.kind, object.name.clone()), &object.resource_version);
+                let is_known = self.versions.get(&id) == Some(version);
+                if !is_known && (self.room.refuses(&id, version) || !self.room.take(&id, version, object.text_size())) {
+                    continue;
+                }
+                if kind == &EVENT {
+                    self.versions.insert(id.clone(), version.clone());
+                    events.push(object);
+                } else if !is_known && put(world, kind, &id, &object) {
+                    self.versions.insert(id.clone(), version.clone());
                 }
                 seen.insert(id);
             }

@@ -48,6 +48,14 @@ impl View {
                 unlisted.join(", ")
             ));
         }
+        let refused = snapshot.refused.iter();
+        let refused = refused.filter(|id| sight.has(&id.kind, &id.name.namespace)).count();
+        if refused > 0 {
+            left_out.push(format!(
+                "{refused} objects are left out, as all of their namespace, or of all, take too much memory for pages: look at them with kubectl, \
+                 and shorten their lists"
+            ));
+        }
         let overview = world.overview();
         let told = serde_json::to_vec(&(&overview, &left_out)).unwrap_or_default();
         Self {
@@ -67,8 +75,10 @@ impl View {
 }
 
 /// The kinds and namespaces that a snapshot has objects of.
-pub(super) fn places(world: &World) -> BTreeSet<Place> {
-    let ids = world.all().map(|(id, _)| (id.kind, id.name.namespace));
+pub(super) fn places(snapshot: &Snapshot) -> BTreeSet<Place> {
+    let world = &snapshot.world;
+    let ids = world.all().map(|(id, _)| id).chain(snapshot.refused.iter().cloned());
+    let ids = ids.map(|id| (id.kind, id.name.namespace));
     let events = world
         .events
         .iter()
@@ -136,5 +146,43 @@ impl Views {
             .iter()
             .find(|view| view.number == snapshot.number && view.sight == *sight);
         found.map(Arc::clone)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use bumpwright_api::ObjectName;
+    use bumpwright_overview::Id;
+
+    use super::*;
+
+    /// What may not be seen is not counted.
+    #[test]
+    fn people_are_told_what_there_is_no_room_for() {
+        let id = |namespace: &str| Id::new("Kustomization", ObjectName::new(namespace, "app"));
+        let snapshot = Snapshot {
+            number: 1,
+            world: Arc::default(),
+            left_out: Vec::new(),
+            refused: vec![id("apps"), id("mallory")],
+        };
+        let places = places(&snapshot);
+        assert_eq!(places.len(), 2);
+        let told = |namespace: &str| {
+            let some: BTreeSet<Place> = places.iter().filter(|(_, one)| one == namespace).cloned().collect();
+            let sight = Sight {
+                places: Some(Arc::new(some)),
+                ..Sight::ALL
+            };
+            View::new(&snapshot, sight).left_out
+        };
+        assert!(
+            told("apps")[0].starts_with("1 objects are left out"),
+            "{:?}",
+            told("apps")
+        );
+        assert_eq!(told("shop"), Vec::<String>::new());
+        assert!(View::new(&snapshot, Sight::ALL).left_out[0].starts_with("2 objects"));
     }
 }

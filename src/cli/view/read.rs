@@ -166,7 +166,7 @@ impl Reader<'_> {
             match read {
                 Ok(mut facts) => {
                     // The whole object once more.
-                    facts.metadata.annotations.remove(LAST_APPLIED);
+                    facts.metadata.annotations.0.remove(LAST_APPLIED);
                     keep(&mut seen.world, facts.metadata.id(), facts);
                 }
                 Err(error) => seen.notes.push(format!("a {} is left out: {error}", self.kind.kind)),

@@ -60,7 +60,7 @@ impl AutomationFacts {
     /// The record of its rollout; none unless it follows its commits.
     #[must_use]
     pub fn rollout(&self) -> Option<Record> {
-        Record::parse(self.metadata.annotations.get(ROLLOUT)?)
+        Record::parse(self.metadata.annotations.0.get(ROLLOUT)?)
     }
 
     /// The policies of its last run, with the image of each.

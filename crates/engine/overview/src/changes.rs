@@ -241,7 +241,7 @@ impl World {
     /// The versions that are held since they failed.
     fn holds(&self) -> impl Iterator<Item = Change> {
         self.policies.iter().flat_map(|(name, policy)| {
-            let failed = FailedVersions::of(&policy.metadata.annotations);
+            let failed = FailedVersions::of(&policy.metadata.annotations.0);
             let all = failed.iter().map(|(version, one)| Change {
                 at: one.at,
                 kind: ChangeKind::Held,

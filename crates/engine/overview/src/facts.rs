@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bumpwright_api::{Condition, HealthExpressions, ObjectName};
-use bumpwright_budget::Few;
+use bumpwright_budget::{Few, FewTexts};
 use serde::{Deserialize, Serialize};
 
 use super::readiness::seconds;
@@ -34,9 +34,9 @@ pub struct Meta {
     /// Generation.
     pub generation: i64,
     /// Labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: FewTexts<100>,
     /// Annotations.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: FewTexts<100>,
     /// When it was created; unknown in the caches of a controller.
     pub creation_timestamp: Option<String>,
     /// When it was asked to be deleted.
@@ -309,7 +309,7 @@ pub struct KustomizationSpec {
     /// The cluster that it applies to; none for its own.
     pub kube_config: Option<OtherCluster>,
     /// Readiness of custom kinds.
-    pub health_check_exprs: Vec<HealthExpressions>,
+    pub health_check_exprs: Few<HealthExpressions, 100>,
 }
 
 /// `spec.kubeConfig`: nothing is read of it.
@@ -420,7 +420,7 @@ pub struct HistoryEntry {
     /// How often.
     pub total_reconciliations: i64,
     /// The revision, under `revision`.
-    pub metadata: BTreeMap<String, String>,
+    pub metadata: FewTexts<10>,
 }
 
 /// The spec of a source.

@@ -173,7 +173,7 @@ impl PolicyFacts {
 
     /// The versions that failed, with why.
     fn failed(&self) -> BTreeMap<String, String> {
-        let failed = FailedVersions::of(&self.metadata.annotations);
+        let failed = FailedVersions::of(&self.metadata.annotations.0);
         let told = failed.iter().map(|(version, failed)| {
             let (at, message) = (&failed.kustomization, first_line(&failed.message));
             (version.to_owned(), format!("Kustomization {at}: {message}"))

@@ -85,7 +85,7 @@ impl Applied {
 impl From<&HistoryEntry> for Applied {
     fn from(entry: &HistoryEntry) -> Self {
         Self {
-            revision: entry.metadata.get("revision").cloned().unwrap_or_default(),
+            revision: entry.metadata.0.get("revision").cloned().unwrap_or_default(),
             outcome: entry.last_reconciled_status.clone(),
             first: seconds(&entry.first_reconciled),
             last: seconds(&entry.last_reconciled),
@@ -99,7 +99,7 @@ impl KustomizationFacts {
     /// The Kustomization that applied it.
     #[must_use]
     pub fn owner(&self) -> Option<Id> {
-        let label = |key: &str| self.metadata.labels.get(key).filter(|text| !text.is_empty());
+        let label = |key: &str| self.metadata.labels.0.get(key).filter(|text| !text.is_empty());
         let name = ObjectName::new(label(OWNER_NAMESPACE)?, label(OWNER_NAME)?);
         (name != self.metadata.id()).then(|| Id::new(KUSTOMIZATION, name))
     }

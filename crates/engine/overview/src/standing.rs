@@ -96,7 +96,7 @@ impl<'a> Standings<'a> {
 
     /// Why a person or a failure holds the choice back.
     fn held(&self, policy: &PolicyFacts, chosen: &Version) -> Option<String> {
-        let annotations = policy.metadata.annotations.iter();
+        let annotations = policy.metadata.annotations.0.iter();
         let guards = Guards::read(annotations.map(|(key, value)| (key.as_str(), value.as_str()))).ok()?;
         let image = LatestRef {
             name: chosen.name.clone(),

@@ -157,13 +157,14 @@ fn an_image_is_held_by_a_person_or_by_its_failure() {
     policy
         .metadata
         .annotations
+        .0
         .insert("state.bumpwright.dev/failed-versions".to_owned(), failed.to_string());
     assert_eq!(stage(&world).0, Stage::Held);
     let changes = world.changes();
     assert_eq!(changes[0].kind, ChangeKind::Held);
     assert_eq!(changes[0].message, "1.1.0 failed in Kustomization fs/apps: crashed");
     let policy = world.policies.get_mut(&name("fs/web")).unwrap();
-    policy.metadata.annotations = [("bumpwright.dev/hold".to_owned(), "release week".to_owned())].into();
+    policy.metadata.annotations.0 = [("bumpwright.dev/hold".to_owned(), "release week".to_owned())].into();
     let (stage, why) = stage(&world);
     assert_eq!(stage, Stage::Held);
     assert!(why.contains("release week"), "{why}");
@@ -579,7 +580,7 @@ fn expressions_for_health_are_those_of_the_kustomization_that_applied() {
     ];
     assert_eq!(silent, expected.map(|(entry, has)| (entry.to_owned(), has)));
     let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
-    infra.spec.health_check_exprs[0].current = "(".to_owned();
+    infra.spec.health_check_exprs.few[0].current = "(".to_owned();
     let checks = world.health_checks(&name("fs/infra"));
     assert!(checks.find("acme.io/v1", "Widget").is_none(), "they are not valid");
 }

@@ -195,6 +195,16 @@ impl Object {
         serde_json::from_str(&text).or_else(|_| serde_json::from_value(serde_json::from_str(&text)?))
     }
 
+    /// The bytes of its text: about what it takes of memory once it is read.
+    #[must_use]
+    pub fn text_size(&self) -> u64 {
+        let labels = self.labels.iter().chain(&self.annotations);
+        let metadata: usize = labels.map(|(key, text)| key.len() + text.len()).sum();
+        let parts = [self.fields.text(), self.status.text()];
+        let parts: usize = parts.iter().flatten().map(|text| text.len()).sum();
+        (metadata + parts) as u64
+    }
+
     /// The object as JSON text, which is cheaper than a tree.
     fn text(&self, kind: &Kind) -> Result<String, serde_json::Error> {
         let head = json!({
