@@ -40,9 +40,6 @@ pub(crate) trait Source: DeserializeOwned + Send + Sync + 'static {
     /// Errors of steps.
     type Error: SourceError;
 
-    /// Queues objects for what is no change of their own.
-    fn triggers(_caches: &Caches, _queue: &Arc<Queue>) {}
-
     /// `spec.interval`
     fn interval(&self) -> Option<GoDuration>;
 
@@ -71,7 +68,6 @@ impl<S: Source> Registered for Sources<S> {
 
     fn triggers(caches: &Caches, queue: &Arc<Queue>) {
         own(&caches.of(Watch::ours(S::KIND)), queue);
-        S::triggers(caches, queue);
     }
 
     fn reconciler(parts: &Parts) -> Option<Self> {

@@ -8,7 +8,7 @@ use crate::controllers::images::policy::book::PolicyBook;
 use crate::controllers::images::readers::Readers;
 use crate::controllers::mirrors::Mirrors;
 use crate::controllers::watching::Watch;
-use bumpwright_api::{ImageUpdateAutomation, ObjectName};
+use bumpwright_api::ImageUpdateAutomation;
 use bumpwright_kube::{Cache, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION};
 use bumpwright_update::Run;
 
@@ -20,8 +20,6 @@ pub(crate) struct AutomationContext {
     pub(crate) policies: Arc<Cache>,
     pub(crate) policy_book: PolicyBook,
     pub(crate) sources: Arc<Cache>,
-    /// Those of the sources that this process reconciles, if it does.
-    own_sources: Arc<Cache>,
     /// Empty as long as no automation follows its commits.
     pub(crate) kustomizations: Arc<Cache>,
     pub(crate) readers: Arc<Readers>,
@@ -39,14 +37,8 @@ impl AutomationContext {
             readers: Arc::clone(&parts.caches.readers),
             fields: parts.fields.clone(),
             sources: parts.caches.of(Watch::all(&GIT_REPOSITORY)),
-            own_sources: parts.caches.of(Watch::ours(&GIT_REPOSITORY)),
             kustomizations: parts.caches.of(Watch::when_needed(&KUSTOMIZATION)),
         })
-    }
-
-    /// Whether this process, or another member of its group, serves a source.
-    pub(super) fn serves(&self, source: &ObjectName) -> bool {
-        self.shared.serves_sources.initialized() && self.own_sources.get(source).is_some()
     }
 
     /// Keeps where the marked fields are that a run has found, if somebody may look at them.

@@ -1,6 +1,5 @@
-//! A source whose branch was pushed to is asked to fetch at once: its interval would delay what is on its way.
-//!
-//! Where this process serves the source too, a trigger does that for the automation's own commits (`sources/git_repository`).
+//! A source whose branch was pushed to is asked to fetch at once: its interval would delay what is on its way. The annotation reaches whoever serves
+//! the source, this process or another, also after a restart.
 
 use serde_json::json;
 

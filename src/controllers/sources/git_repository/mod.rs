@@ -8,16 +8,12 @@ mod status;
 mod store;
 mod verify;
 
-use std::sync::Arc;
-
 use super::artifacts;
 use super::source::{Source, SourceRequest};
 use super::status as conditions;
-use crate::controllers::images::triggers::source_of;
-use crate::controllers::watching::{Caches, Watch};
 use bumpwright_api::{GitRepository, GitRepositoryStatus, GoDuration, Reason};
-use bumpwright_kube::{Change, GIT_REPOSITORY, IMAGE_UPDATE_AUTOMATION, Kind, Object};
-use bumpwright_runtime::{Queue, Status};
+use bumpwright_kube::{GIT_REPOSITORY, Kind};
+use bumpwright_runtime::Status;
 pub(crate) use error::Error;
 
 impl Source for GitRepository {
@@ -25,19 +21,6 @@ impl Source for GitRepository {
     const LINK: Option<&'static str> = None;
     type Observed = GitRepositoryStatus;
     type Error = Error;
-
-    /// Fetches what an automation of this process has pushed: its commit would wait for the interval otherwise.
-    fn triggers(caches: &Caches, queue: &Arc<Queue>) {
-        let automations = caches.of(Watch::ours(&IMAGE_UPDATE_AUTOMATION));
-        let queue = Arc::clone(queue);
-        let commit = |automation: &Object| automation.status().get("lastPushCommit").cloned();
-        automations.listen(move |change| {
-            let Change::Updated(old, new) = change else { return };
-            if commit(new).is_some() && commit(old) != commit(new) {
-                source_of(new).into_iter().for_each(|name| queue.add(name));
-            }
-        });
-    }
 
     fn interval(&self) -> Option<GoDuration> {
         self.spec.interval
