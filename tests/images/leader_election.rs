@@ -188,6 +188,27 @@ fn a_leader_that_loses_its_api_server_ends_before_the_other_begins() {
     bump(&world, "1.1.0", 2);
 }
 
+/// As client-go: what it wrote last is what there is, unless somebody else wrote, which the server tells.
+#[test]
+fn a_leader_renews_without_reading() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = ImageWorld::new(cluster, "unread", "1h");
+    let proxy = ApiProxy::start(cluster);
+    let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
+    let first = world.controller_at(&kubeconfig, "first", &SHORT);
+    await_leader(&first);
+    let asked = |method: &str| {
+        let requests = proxy.requests().into_iter();
+        let of_lease = |path: &str| path.contains("/leases/") && path.contains(LEASES[0]);
+        requests
+            .filter(|one| one.method == method && of_lease(&one.path))
+            .count()
+    };
+    until("it is renewed", || asked("PATCH") >= 9);
+    // To acquire it, and to begin to keep it.
+    assert!(asked("GET") <= 2, "{}", asked("GET"));
+}
+
 /// A concurrent write to the lease during its renewal does not end the leadership.
 #[test]
 fn a_conflict_does_not_cost_the_lease() {

@@ -112,7 +112,7 @@ impl Lease {
     /// Whatever the server says; a conflict when there is another state by now.
     pub async fn write_over(&self, cluster: &Cluster, seen: Option<&Object>) -> Result<(), ClusterError> {
         match seen {
-            Some(object) => self.take_over(cluster, object).await,
+            Some(object) => self.take_over(cluster, object).await.map(drop),
             None => self.make(cluster).await,
         }
     }

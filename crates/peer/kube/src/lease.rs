@@ -36,6 +36,8 @@ pub struct Lease {
 struct SeenLease {
     record: Option<(String, String)>,
     at: Option<Instant>,
+    /// As we wrote it last. As long as nobody else writes it, it is renewed without being read, as client-go does.
+    ours: Option<Object>,
 }
 
 /// The holder of the lease.
@@ -47,9 +49,9 @@ enum Holder {
     Contested,
 }
 
-fn held(written: Result<(), ClusterError>) -> Result<Holder, ClusterError> {
+fn held<T>(written: Result<T, ClusterError>) -> Result<Holder, ClusterError> {
     match written {
-        Ok(()) => Ok(Holder::Ours),
+        Ok(_) => Ok(Holder::Ours),
         Err(ClusterError::Conflict(_)) => Ok(Holder::Contested),
         Err(error) => Err(error),
     }
@@ -127,11 +129,18 @@ impl Lease {
             spec.insert("holderIdentity".to_owned(), json!(""));
             spec.insert("leaseDurationSeconds".to_owned(), json!(1));
         }
-        self.write(cluster, object, &spec).await
+        self.write(cluster, object, &spec).await.map(drop)
     }
 
     /// Acquires or renews the lease, unless another process holds it.
     async fn attempt(&self, cluster: &Cluster, seen: &mut SeenLease) -> Result<Holder, ClusterError> {
+        if let Some(ours) = seen.ours.take() {
+            match self.take_over(cluster, &ours).await {
+                Err(ClusterError::Conflict(_)) => {}
+                Err(error) if error.is_not_found() => {}
+                written => return Self::remembered(written, seen),
+            }
+        }
         let object = match cluster.get(&LEASE, &self.name).await {
             Ok(object) => object,
             Err(error) if error.is_not_found() => return held(self.make(cluster).await),
@@ -148,7 +157,13 @@ impl Lease {
         if !holder.is_empty() && holder != self.identity && alive {
             return Ok(Holder::Others);
         }
-        held(self.take_over(cluster, &object).await)
+        let written = self.take_over(cluster, &object).await;
+        Self::remembered(written, seen)
+    }
+
+    fn remembered(written: Result<Object, ClusterError>, seen: &mut SeenLease) -> Result<Holder, ClusterError> {
+        seen.ours = written.as_ref().ok().cloned();
+        held(written)
     }
 
     /// Creates the lease.
@@ -164,18 +179,15 @@ impl Lease {
     }
 
     /// Acquires or renews the lease that was read.
-    pub(super) async fn take_over(&self, cluster: &Cluster, object: &Object) -> Result<(), ClusterError> {
+    pub(super) async fn take_over(&self, cluster: &Cluster, object: &Object) -> Result<Object, ClusterError> {
         let spec = self.spec(object, holder(object) != self.identity);
         self.write(cluster, object, &spec).await
     }
 
     /// Writes only to the version that was read: of two candidates one loses.
-    async fn write(&self, cluster: &Cluster, object: &Object, spec: &Value) -> Result<(), ClusterError> {
+    async fn write(&self, cluster: &Cluster, object: &Object, spec: &Value) -> Result<Object, ClusterError> {
         let patch = json!({ "metadata": { "resourceVersion": object.resource_version }, "spec": spec });
-        cluster
-            .patch(&LEASE, &self.name, &self.identity, &patch)
-            .await
-            .map(drop)
+        cluster.patch(&LEASE, &self.name, &self.identity, &patch).await
     }
 
     fn fresh(&self) -> Value {
