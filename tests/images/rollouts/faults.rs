@@ -7,10 +7,11 @@ use bumpwright_testkit::api_proxy::ApiProxy;
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, KUSTOMIZATION};
+use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, KUSTOMIZATION, condition_of};
 use serde_json::{Value as Json, json};
 
 const FAILED: &str = "state.bumpwright.dev/failed-versions";
@@ -269,6 +270,56 @@ fn a_process_that_is_killed_loses_nothing_and_does_nothing_twice() {
     fleet.choose("web", "1.1.1");
     fleet.rolled_out("True", "is healthy");
     assert_eq!(fleet.commits(), 4);
+}
+
+/// Why the Kustomization was not ready, in each version of it since this one.
+fn unready(fleet: &Fleet, since: &str) -> Vec<String> {
+    let list = fleet.world.list_path(KUSTOMIZATION);
+    let path = format!("{list}?watch=true&timeoutSeconds=1&resourceVersion={since}");
+    let text = match fleet.world.cluster.get(&path) {
+        Json::String(text) => text,
+        one => one.to_string(),
+    };
+    let events = text.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let unready = events.filter_map(|event| {
+        let ready = condition_of(&event["object"], "Ready")?.clone();
+        (ready["status"] == "False").then(|| ready["reason"].as_str().unwrap().to_owned())
+    });
+    unready.collect()
+}
+
+/// A pod that was moved: its folder is empty and its address another one, and somebody has asked for the Kustomization. A rollout at that time is
+/// judged as any other.
+#[test]
+fn a_new_pod_with_empty_storage_fails_no_kustomization_and_hides_no_failure() {
+    let Some(mut fleet) = Fleet::start("rollout-new-pod", Applier::Ours, &revert()) else {
+        return;
+    };
+    fleet.healthy();
+    for tag in ["1.1.0", "1.2.0"] {
+        fleet.ours.take().unwrap().stop();
+        let commits = fleet.commits();
+        let before = fleet.world.get(KUSTOMIZATION, "apps")["metadata"]["resourceVersion"].clone();
+        std::fs::remove_dir_all(fleet.world.folder_of("ours")).unwrap();
+        let address = format!("127.0.0.1:{}", free_port());
+        fleet.served = ["--storage-addr", "--storage-adv-addr"]
+            .map(|flag| format!("{flag}={address}"))
+            .to_vec();
+        fleet.nodes.break_image(&format!("ghcr.io/o/web:{tag}"));
+        fleet.world.request(KUSTOMIZATION, "apps", tag);
+        fleet.choose("web", tag);
+        fleet.start_ours();
+        until_commits(&fleet, commits + 2);
+        let told = fleet.rolled_out("False", "put back by commit");
+        assert!(
+            held(&fleet, "web").contains(tag) && !told.contains("reported only"),
+            "{told}"
+        );
+        fleet.healthy();
+        let unready = unready(&fleet, before.as_str().unwrap());
+        let is_of_rollout = unready.iter().all(|reason| reason == "HealthCheckFailed");
+        assert!(is_of_rollout && !unready.is_empty(), "{unready:?}");
+    }
 }
 
 /// A broken and a mended tag, in turns.
