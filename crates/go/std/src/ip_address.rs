@@ -4,8 +4,10 @@ use super::quote::quote_bytes;
 
 /// The version of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IpVersion {
+pub enum IpVersion {
+    /// Four numbers.
     V4,
+    /// Up to eight groups of hexadecimal digits.
     V6,
 }
 
@@ -13,7 +15,7 @@ pub(super) enum IpVersion {
 ///
 /// # Errors
 /// Go's text: `ParseAddr("x"): unable to parse IP`.
-pub(super) fn check_ip(text: &[u8]) -> Result<IpVersion, String> {
+pub fn check_ip(text: &[u8]) -> Result<IpVersion, String> {
     let checked = match text.iter().find(|byte| matches!(byte, b'.' | b':' | b'%')) {
         Some(b'.') => check_v4(text).map(|()| IpVersion::V4),
         Some(b':') => check_v6(text).map(|()| IpVersion::V6),

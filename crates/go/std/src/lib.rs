@@ -33,6 +33,7 @@ pub use duration::Duration;
 pub use float_format::{append_float, format_float};
 pub use float_parse::parse_float;
 pub use integer::{Digits, atoi, hex_pair, parse_int, parse_uint};
+pub use ip_address::{IpVersion, check_ip};
 pub use num_error::{NumError, Reason};
 pub use pem::{Pem, decode_pem};
 pub use quote::{append_quoted, append_quoted_rune, can_backquote, quote, quote_bytes};

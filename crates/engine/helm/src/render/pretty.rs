@@ -26,7 +26,7 @@ fn node_of(host: &mut Host<'_>, value: &Value) -> Result<Node, Failure> {
             Value::Bool(truth) => plain(truth.to_string(), Tag::Bool),
             Value::Int(_, number) => plain(number.to_string(), Tag::Int),
             Value::Uint(_, number) => plain(number.to_string(), Tag::Int),
-            Value::Float(_, number) => plain(spelled(*number), Tag::Float),
+            Value::Float(_, number) => float(*number),
             Value::String(text) => Node::new(yaml::Value::Scalar(text_of(&lossy(text)))),
             Value::Map(map) => mapping(host, map)?,
             other => match other.items() {
@@ -55,6 +55,13 @@ fn mapping(host: &mut Host<'_>, map: &Map) -> Result<Node, Failure> {
         ..Mapping::default()
     };
     Ok(Node::new(yaml::Value::Mapping(mapping)))
+}
+
+/// A whole number is written as one, without a tag.
+fn float(number: f64) -> Node {
+    let text = spelled(number);
+    let tag = plain_tag(&text, Dialect::V3);
+    plain(text, tag)
 }
 
 fn plain(text: String, tag: Tag) -> Node {

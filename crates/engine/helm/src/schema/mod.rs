@@ -1,12 +1,31 @@
-//! Values compared with the JSON Schemas of the charts.
+//! Values compared with the JSON Schemas of the charts, as santhosh-tekuri/jsonschema does for Helm.
+//!
+//! ```text
+//! document ─▶ root (ids, anchors, drafts) ─▶ compile ─▶ schemas ─▶ check (members, combine) ─▶ fault ─▶ text
+//! ```
+//!
+//! A schema is itself compared with that of its draft (`metaschemas.json`, from json-schema.org). Nothing is fetched.
 
-mod texts;
+mod address;
+mod check;
+mod combine;
+mod compile;
+mod draft;
+mod fault;
+mod format;
+mod format_time;
+mod keywords;
+mod members;
+mod number;
+mod root;
+mod trouble;
 
 use super::{chart::Chart, error::HelmError, values::Values};
-use boon::{Compiler, Schemas, UrlLoader};
+use check::Checker;
 use serde_json::Value as Json;
+use trouble::Trouble;
 
-/// The name of the schema in errors of the library.
+/// The name of a chart's schema in messages.
 const URL: &str = "file:///values.schema.json";
 
 /// Compares values with the schemas of a chart and of its subcharts.
@@ -14,6 +33,9 @@ const URL: &str = "file:///values.schema.json";
 /// # Errors
 /// Helm's, with what is wrong in each chart.
 pub(crate) fn validate(chart: &Chart, values: &Values) -> Result<(), HelmError> {
+    if !has_schema(chart) {
+        return Ok(());
+    }
     let mut faults = String::new();
     let mut values = Json::Object(values.clone());
     compare(chart, &mut values, &mut faults);
@@ -21,6 +43,10 @@ pub(crate) fn validate(chart: &Chart, values: &Values) -> Result<(), HelmError> 
         true => Ok(()),
         false => Err(HelmError::Schema(faults)),
     }
+}
+
+fn has_schema(chart: &Chart) -> bool {
+    chart.schema.is_some() || chart.dependencies.iter().any(has_schema)
 }
 
 fn compare(chart: &Chart, values: &mut Json, faults: &mut String) {
@@ -41,37 +67,23 @@ fn compare(chart: &Chart, values: &mut Json, faults: &mut String) {
     }
 }
 
-/// Refuses every schema that is elsewhere: nothing is fetched while a chart is rendered.
-struct NoLoader;
-
-impl UrlLoader for NoLoader {
-    fn load(&self, url: &str) -> Result<Json, Box<dyn std::error::Error>> {
-        if url.starts_with("urn:") {
-            return Ok(Json::Bool(true));
-        }
-        Err(format!(
-            "{url} is not fetched while a chart is rendered; put a copy into the schema, or skip schemas (--skip-schema-validation)"
-        )
-        .into())
-    }
-}
-
+/// What is wrong with values, a line for each fault.
 fn compare_one(schema: &[u8], values: &Json) -> Result<(), String> {
-    let schema: Json = serde_json::from_slice(schema).map_err(|error| json_fault(schema, &error))?;
-    let mut compiler = Compiler::new();
-    compiler.use_loader(Box::new(NoLoader));
-    compiler.add_resource(URL, schema).map_err(|error| error.to_string())?;
-    let mut schemas = Schemas::new();
-    let root = compiler
-        .compile(URL, &mut schemas)
-        .map_err(|error| texts::of_compiling(&error))?;
-    schemas.validate(values, root).map_err(|error| {
-        let mut text = texts::of(&error);
-        if let Some((_, rest)) = text.split_once('\n') {
-            text = rest.to_owned();
+    let document: Json = serde_json::from_slice(schema).map_err(|error| json_fault(schema, &error))?;
+    let compared =
+        compile::compile(URL, document).and_then(|(schemas, root)| Checker::new(&schemas).check(values, root));
+    match compared {
+        Ok(None) => Ok(()),
+        Ok(Some(fault)) => {
+            let text = fault.text();
+            // Helm leaves out the first line, and has one more at the end.
+            Err(format!("{}\n", text.split_once('\n').map_or("", |(_, rest)| rest)))
         }
-        format!("{text}\n")
-    })
+        Err(Trouble::Schema(text)) => Err(text),
+        Err(Trouble::Limit(limit)) => Err(format!(
+            "the schema is too much to check: {limit}; simplify it, or skip schemas (--skip-schema-validation)\n"
+        )),
+    }
 }
 
 /// Go's words for a text that is not JSON.

@@ -1,0 +1,10 @@
+//! Why values are not compared with a schema.
+
+/// The schema is at fault, or comparing takes too much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The schema cannot be used; the library's text.
+    Schema(String),
+    /// A limit of ours was reached.
+    Limit(String),
+}
