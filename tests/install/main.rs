@@ -13,6 +13,7 @@ mod check;
 mod crds;
 mod deploy;
 mod image;
+mod moving_all;
 mod moving_from_flux;
 mod packaging;
 mod schemas;

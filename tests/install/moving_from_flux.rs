@@ -14,19 +14,22 @@ use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::{Controller, ELECTION, Starter};
 use bumpwright_testkit::deployments;
 use bumpwright_testkit::image_world::ImageWorld;
+use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, IMAGE_REPOSITORY};
 
-const OURS: &str = "bumpwright";
-const REFLECTOR: &str = "image-reflector-controller";
-const AUTOMATOR: &str = "image-automation-controller";
+pub(crate) const OURS: &str = "bumpwright";
+pub(crate) const REFLECTOR: &str = "image-reflector-controller";
+pub(crate) const AUTOMATOR: &str = "image-automation-controller";
+pub(crate) const APPLIER: &str = "kustomize-controller";
+pub(crate) const SOURCES: &str = "source-controller";
 
 /// The commands of the document that are still to be run.
-struct Document(VecDeque<String>);
+pub(crate) struct Document(pub(crate) VecDeque<String>);
 
 impl Document {
-    fn read() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides/moving-from-flux.md");
+    fn read(page: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides").join(page);
         let text = std::fs::read_to_string(path).unwrap();
         let blocks = text.split("```sh\n").skip(1);
         let commands = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
@@ -35,11 +38,11 @@ impl Document {
 }
 
 /// A cluster with Flux's image controllers in it.
-struct Moving<'a> {
+pub(crate) struct Moving<'a> {
     cluster: &'a Cluster,
-    document: Document,
-    processes: BTreeMap<&'static str, Controller>,
-    folder: tempfile::TempDir,
+    pub(crate) document: Document,
+    pub(crate) processes: BTreeMap<&'static str, Controller>,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 /// A cluster of its own. None without the programs.
@@ -53,16 +56,21 @@ fn cluster() -> Option<Cluster> {
 impl<'a> Moving<'a> {
     /// Flux's definitions and Deployments, its two controllers at work.
     fn start(cluster: &'a Cluster) -> Self {
+        Self::with(cluster, "moving-from-flux.md", &[REFLECTOR, AUTOMATOR])
+    }
+
+    /// With these of Flux's controllers, for a page.
+    pub(crate) fn with(cluster: &'a Cluster, page: &str, controllers: &[&str]) -> Self {
         let mut moving = Self {
             cluster,
-            document: Document::read(),
+            document: Document::read(page),
             processes: BTreeMap::new(),
             folder: tempfile::tempdir().unwrap(),
         };
         apply_definitions(cluster);
         cluster
             .apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}}).to_string());
-        for name in [REFLECTOR, AUTOMATOR] {
+        for name in controllers {
             cluster.apply(&deployment_of_flux(name).to_string());
         }
         moving.settle();
@@ -70,7 +78,7 @@ impl<'a> Moving<'a> {
     }
 
     /// Runs the next commands of the document, which must be these; gives what the last one printed.
-    fn run(&mut self, commands: &[&str]) -> String {
+    pub(crate) fn run(&mut self, commands: &[&str]) -> String {
         let mut said = String::new();
         for wanted in commands {
             let command = self.document.0.pop_front().unwrap_or_default();
@@ -85,7 +93,7 @@ impl<'a> Moving<'a> {
     }
 
     /// Runs a command. An installation waits for what a cluster does meanwhile.
-    fn shell(&mut self, command: &str) -> String {
+    pub(crate) fn shell(&mut self, command: &str) -> String {
         let bin = self.bin();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         let mut shell = Command::new("sh");
@@ -129,7 +137,7 @@ impl<'a> Moving<'a> {
     }
 
     /// What a Deployment's controller and a kubelet do: as many processes as replicas, and a status that says so.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let list = self.cluster.get("/apis/apps/v1/namespaces/flux-system/deployments");
         let wanted: BTreeMap<String, Json> = list["items"]
             .as_array()
@@ -137,7 +145,7 @@ impl<'a> Moving<'a> {
             .iter()
             .map(|one| (one["metadata"]["name"].as_str().unwrap().to_owned(), one.clone()))
             .collect();
-        for name in [REFLECTOR, AUTOMATOR, OURS] {
+        for name in [REFLECTOR, AUTOMATOR, APPLIER, SOURCES, OURS] {
             let replicas = wanted
                 .get(name)
                 .map_or(0, |one| one["spec"]["replicas"].as_u64().unwrap());
@@ -169,9 +177,16 @@ impl<'a> Moving<'a> {
                 .iter()
                 .skip(1)
                 .map(|one| one.as_str().unwrap().replace("$(RUNTIME_NAMESPACE)", "flux-system"))
-                .filter(|one| !one.starts_with("--storage-path") && !one.starts_with("--enable-leader-election"))
+                .filter(|one| !one.starts_with("--storage-") && !one.starts_with("--enable-leader-election"))
                 .collect();
-            return Controller::ours(&kubeconfig, "flux-system", &folder).flags(&arguments);
+            let starter = Controller::ours(&kubeconfig, "flux-system", &folder).flags(&arguments);
+            return match arguments
+                .iter()
+                .any(|one| one.starts_with("--controllers=") && one.contains("source"))
+            {
+                true => starter.flags(&addresses()),
+                false => starter,
+            };
         }
         // A lease that is soon over, for the time when nobody gives it back.
         let starter = Controller::of_flux(name, &kubeconfig, "flux-system", &folder).unwrap();
@@ -179,15 +194,22 @@ impl<'a> Moving<'a> {
             "--leader-election-lease-duration=12s",
             "--leader-election-renew-deadline=10s",
         ]);
+        if name == APPLIER {
+            return starter.flags(&["--events-addr="]);
+        }
         if name == AUTOMATOR {
             return starter;
         }
+        let starter = match name == SOURCES {
+            true => starter.flags(&addresses()).flags(&["--events-addr="]),
+            false => starter,
+        };
         let storage = folder.join("data");
         std::fs::create_dir_all(&storage).unwrap();
         starter.flags(&[format!("--storage-path={}", storage.display())])
     }
 
-    fn holder(&self, controller: &str) -> String {
+    pub(crate) fn holder(&self, controller: &str) -> String {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/flux-system/leases/{controller}-leader-election");
         let answer = self.cluster.request("GET", &path, "", "");
         answer.body["spec"]["holderIdentity"]
@@ -197,7 +219,7 @@ impl<'a> Moving<'a> {
     }
 
     /// Waits until our process leads for the kinds of a controller, by its own metrics; gives its identity.
-    fn ours_leads(&self, controller: &str) -> String {
+    pub(crate) fn ours_leads(&self, controller: &str) -> String {
         let lease = format!("{controller}-leader-election");
         until("ours leads", || self.processes[OURS].leads(&lease));
         self.holder(controller)
@@ -214,6 +236,12 @@ impl<'a> Moving<'a> {
             .map(|line| line.rsplit_once(' ').unwrap().1.parse::<usize>().unwrap())
             .sum()
     }
+}
+
+/// Where artifacts are served: the Service cannot be reached here.
+fn addresses() -> [String; 2] {
+    let address = format!("127.0.0.1:{}", free_port());
+    ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"))
 }
 
 /// Flux's.
@@ -244,7 +272,7 @@ fn deployment_of_flux(name: &str) -> Json {
 }
 
 /// The tag that a policy has chosen.
-fn chosen(world: &ImageWorld<'_>) -> String {
+pub(crate) fn chosen(world: &ImageWorld<'_>) -> String {
     world.get(IMAGE_POLICY, "app")["status"]["latestRef"]["tag"]
         .as_str()
         .unwrap_or_default()
@@ -365,10 +393,24 @@ fn the_document_can_be_followed() {
         deployment["spec"]["replicas"] = json!(0);
         moving.cluster.apply(&deployment.to_string());
     }
+    // Its volume has the tags of before.
+    let commits = world.repo.log("main").len();
     moving.run(&[
         "kubectl -n flux-system scale deployment bumpwright --replicas=0",
-        "kubectl -n flux-system scale deployment",
+        "kubectl -n flux-system scale deployment image-reflector-controller --replicas=1",
+        "kubectl annotate imagerepositories",
+        "kubectl wait imagerepositories",
+        "kubectl annotate imagepolicies",
+        "kubectl wait imagepolicies",
+        "flux get images policy",
     ]);
+    assert_eq!(chosen(&world), "1.4.1", "the image that it had");
+    moving.run(&["kubectl -n flux-system scale deployment image-automation-controller --replicas=1"]);
+    until("Flux's runs", || {
+        !moving.holder(AUTOMATOR).is_empty() && moving.holder(AUTOMATOR) != identity
+    });
+    world.app_ready(AUTOMATION);
+    world.committed("1.4.1", commits);
     world.release("1.5.0");
     world.in_git("1.5.0");
     assert!(moving.holder(AUTOMATOR) != identity && moving.holder(REFLECTOR) != identity);
