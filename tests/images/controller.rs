@@ -11,7 +11,7 @@ use bumpwright_testkit::image_world::{ImageWorld, add_choice};
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::{until, wait_for};
 use bumpwright_testkit::world::{
-    AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository,
+    AUTOMATION, EVENT, GIT_REPOSITORY, IMAGE_POLICY, IMAGE_REPOSITORY, World, automation, git_repository,
 };
 use serde_json::{Value, json};
 
@@ -166,6 +166,71 @@ fn an_annotation_that_does_not_parse_stalls_the_automation() {
         message,
         "annotation bumpwright.dev/dry-run: \"yes\" is not \"true\" or \"false\""
     );
+}
+
+/// A template that cannot become a message is reported before there is anything to commit.
+#[test]
+fn a_template_that_cannot_become_a_message_is_reported_at_once() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = Chosen::start(cluster, "template", &json!({}));
+    world.says(|message| message.starts_with("repository up-to-date"));
+    for (template, wanted) in [
+        ("{{ uper .Values.a }}", "function \"uper\" not defined"),
+        (
+            "{{ range .Changed.Changes }}{{ .Old }}{{ end }}",
+            "can't evaluate field Old in type",
+        ),
+    ] {
+        let commit = json!({"spec": {"git": {"commit": {"messageTemplate": template}}}});
+        world.patch(AUTOMATION, "all", &commit);
+        world.ready(AUTOMATION, "all", "False", |_, message| message.contains(wanted));
+        until("an event tells it", || {
+            let of = |event: &Value| {
+                event["message"]
+                    .as_str()
+                    .is_some_and(|message| message.contains(wanted))
+            };
+            world.list(EVENT).iter().any(of)
+        });
+    }
+    let sound = json!({"spec": {"git": {"commit": {"messageTemplate": "{{ len .Changed.Changes }}"}}}});
+    world.patch(AUTOMATION, "all", &sound);
+    world.says(|message| message.starts_with("repository up-to-date"));
+    let revert = json!({"metadata": {"annotations": {"bumpwright.dev/revert-message": "{{ nope }}"}}});
+    world.patch(AUTOMATION, "all", &revert);
+    world.ready(AUTOMATION, "all", "False", |reason, message| {
+        reason == "InvalidAnnotation" && message.contains("revert-message: unable to create")
+    });
+    assert_eq!(world.repo.log("main").len(), 1);
+}
+
+/// Runs that find nothing new write their event once.
+#[test]
+fn no_change_is_said_once() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = Chosen::start(cluster, "quiet", &json!({}));
+    world.says(|message| message.starts_with("repository up-to-date"));
+    for at in ["1", "2", "3", "4"] {
+        world.request(AUTOMATION, "all", at);
+        until("it has run", || {
+            world.get(AUTOMATION, "all")["status"]["lastHandledReconcileAt"] == at
+        });
+    }
+    let said = |event: &&Value| {
+        event["message"]
+            .as_str()
+            .is_some_and(|message| message.starts_with("no change"))
+    };
+    let counts = || {
+        let events = world.list(EVENT);
+        let counts = events.iter().filter(said).map(|event| event["count"].clone());
+        counts.collect::<Vec<Value>>()
+    };
+    until("it is said", || !counts().is_empty());
+    world.choose("one", "1.1.0");
+    until("there is a commit", || world.repo.log("main").len() == 2);
+    world.request(AUTOMATION, "all", "5");
+    until("it is said once more after a change", || counts() == [json!(2)]);
 }
 
 /// docs/cli.md, *Annotations*: a key that a kind does not have was meant to do something that would not happen.

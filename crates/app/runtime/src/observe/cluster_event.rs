@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::timestamp::{kubernetes_time, unix_nanos};
-use super::{Event, ObjectReference, random_id};
+use super::{Event, EventType, ObjectReference, random_id};
 
 /// The longest name of an object (RFC 1123, as in apimachinery).
 const LONGEST_NAME: usize = 253;
@@ -18,6 +18,8 @@ pub struct ClusterEvent {
     pub(super) annotations: BTreeMap<String, String>,
     pub(super) object: ObjectReference,
     pub(super) event_type: &'static str,
+    /// Whether it is for people who look on only: a run that found nothing new.
+    pub(super) is_trace: bool,
     pub(super) reason: String,
     pub(super) message: String,
     /// `source.component`.
@@ -43,6 +45,7 @@ impl ClusterEvent {
             annotations: event.annotations.clone(),
             object: event.object.clone(),
             event_type: event.event_type.in_cluster(),
+            is_trace: event.event_type == EventType::Trace,
             reason: event.reason.clone(),
             message: event.message.clone(),
             component: event.controller.clone(),

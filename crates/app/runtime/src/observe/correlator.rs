@@ -62,7 +62,7 @@ pub struct Correlator {
 }
 
 /// The hash of the parts that have to be equal.
-type Key = [u8; 32];
+pub(super) type Key = [u8; 32];
 
 /// Events that differ only by their message.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl Default for Correlator {
 }
 
 /// Hashes source, object and type of an event, and more parts. Lengths separate parts.
-fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
+pub(super) fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
     let object = &event.object;
     let parts = [
         event.component.as_str(),

@@ -4,7 +4,9 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use crate::observe::{Action, ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference};
+use crate::observe::{
+    Action, ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference, Repeats,
+};
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
 /// The most events that wait for the API server; client-go's recorder has a thousand.
@@ -48,8 +50,11 @@ pub fn event(
 /// Writes Events to the cluster, in order, until the channel is closed. One that the API server refuses is lost, as
 /// with Go's client: events are best effort.
 pub async fn deliver(cluster: Cluster, mut events: mpsc::Receiver<ClusterEvent>, log: Log) {
-    let mut correlator = Correlator::new();
+    let (mut correlator, mut repeats) = (Correlator::new(), Repeats::new());
     while let Some(event) = events.recv().await {
+        if repeats.has(&event) {
+            continue;
+        }
         let written = match correlator.observe(event, SystemTime::now()) {
             Correlated::Drop => Ok(()),
             Correlated::Create { namespace, event } => cluster.create(&EVENT, &namespace, &event).await,
