@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::cli::{Bench, Ran};
+use bumpwright_testkit::controller::Controller;
 use bumpwright_testkit::deployments;
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::waiting::wait_for;
@@ -403,6 +404,65 @@ fn several_processes_are_checked_as_one_installation() {
         "✗ service/bumpwright-shards is missing, so the port 9090 of bumpwright cannot be reached",
     ];
     check(&cluster, &[], 1, &wrong);
+}
+
+/// Definitions of an older Flux, which an installation leaves as they are: without v1 the controllers would wait for ever.
+#[test]
+fn definitions_that_are_too_old_are_found_before_an_installation() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.define_at("v1beta2");
+    let old = "✗ the definition gitrepositories.source.toolkit.fluxcd.io serves v1beta2 and not v1, and `bumpwright install` leaves it";
+    for components in ["--components=all", "--components=image-automation"] {
+        let ran = check(&cluster, &["--pre", components], 1, &[old]);
+        assert!(
+            ran.out
+                .contains("`bumpwright crds | kubectl apply --server-side --force-conflicts -f -`"),
+            "{}",
+            ran.out
+        );
+    }
+    check(&cluster, &["--pre", "--components=image-reflector"], 0, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let controller = Controller::ours(&cluster.kubeconfig(), "flux-system", folder.path()).start();
+    controller.says("the definition gitrepositories.source.toolkit.fluxcd.io is missing or does not serve v1");
+    drop(controller);
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flux-system"}});
+    cluster.apply(&namespace.to_string());
+    put_old_kustomization(&cluster);
+    // The command that was named mends it.
+    cluster.apply(&Bench::new().run(&["crds"]).out);
+    let ran = check(&cluster, &["--pre", "--components=all"], 0, &[]);
+    assert!(!ran.out.contains("definition gitrepositories"), "{}", ran.out);
+    lost_fields_are_found(&cluster);
+}
+
+/// Stored in its own version, as by an older Flux.
+fn put_old_kustomization(cluster: &Cluster) {
+    let old = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1beta2", "kind": "Kustomization",
+        "metadata": {"name": "old", "namespace": "flux-system"},
+        "spec": {"interval": "1h", "path": "./", "prune": true, "sourceRef": {"kind": "GitRepository", "name": "x"},
+            "patchesStrategicMerge": [{"kind": "Deployment", "metadata": {"name": "a"}}]},
+    });
+    cluster.apply(&old.to_string());
+}
+
+/// Flux's v1 has not all fields of its older versions.
+fn lost_fields_are_found(cluster: &Cluster) {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/kustomizations.kustomize.toolkit.fluxcd.io";
+    let mut definition = cluster.get(path);
+    let versions = definition["spec"]["versions"].as_array_mut().unwrap();
+    let v1 = versions.iter_mut().find(|version| version["name"] == "v1").unwrap();
+    let fields = v1["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        .as_object_mut()
+        .unwrap();
+    assert!(fields.remove("patchesStrategicMerge").is_some() && fields.remove("patchesJson6902").is_some());
+    let answer = cluster.request("PUT", path, "application/json", &definition.to_string());
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    cluster.apply(&deployment("flux-system", "bumpwright", "bumpwright:v0", 1).to_string());
+    let lost = "✗ the definition kustomizations.kustomize.toolkit.fluxcd.io serves v1, v1beta2, v1beta1; objects have fields that v1 lacks, and \
+                `flux migrate` would drop them: flux-system/old (spec.patchesStrategicMerge): first run `bumpwright migrate`";
+    check(cluster, &[], 1, &[lost]);
 }
 
 fn faults_are_found(cluster: &Cluster) {

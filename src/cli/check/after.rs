@@ -3,15 +3,11 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{leases, rights};
-use crate::cli::install::components::Components;
+use super::{definitions, leases, rights};
 use crate::cli::install::rollout::{self, Rollout, SELECTOR};
-use crate::cli::installed::{self, CONTROLLERS, Controller, DEFINED, WORKLOADS, at, items};
+use crate::cli::installed::{self, CONTROLLERS, Controller, WORKLOADS, at, items};
 use bumpwright_api::ObjectName;
-use bumpwright_kube::{
-    AccessQuestion, CUSTOM_RESOURCE_DEFINITION, Cluster, GIT_REPOSITORY, Kind, POD, Resource, SECRET, SERVICE,
-    STATEFUL_SET,
-};
+use bumpwright_kube::{AccessQuestion, Cluster, Kind, POD, Resource, SECRET, SERVICE, STATEFUL_SET};
 use bumpwright_policy::LatestRef;
 
 /// The version of this program, as a tag.
@@ -26,8 +22,8 @@ pub(super) async fn check(cluster: &Cluster, namespace: &str, findings: &mut Fin
         return;
     };
     let components = controller.components();
-    for kind in DEFINED.into_iter().filter(|kind| is_needed(kind, components)) {
-        definition(cluster, kind, findings).await;
+    for kind in definitions::needed(components) {
+        definitions::after(cluster, kind, findings).await;
     }
     if controller
         .arguments
@@ -113,78 +109,6 @@ fn is_of_this_version(image: &str) -> bool {
     tag == Some(VERSION)
 }
 
-/// Whether a process with these components watches the kind.
-fn is_needed(kind: &Kind, components: Components) -> bool {
-    let Components { kinds, .. } = components;
-    let controller = CONTROLLERS.iter().find(|(_, all)| all.contains(&kind));
-    match controller.map(|(name, _)| *name) {
-        // Automations read policies, policies read repositories.
-        Some("image-reflector-controller" | "image-automation-controller") => components.has_images(),
-        Some("source-controller") => kinds.source || kinds.kustomize || (kinds.automation && *kind == GIT_REPOSITORY),
-        Some(_) => kinds.kustomize,
-        // ExternalArtifact, which is behind a gate.
-        None => false,
-    }
-}
-
-async fn definition(cluster: &Cluster, kind: &Kind, findings: &mut Findings) {
-    let name = installed::definition(kind);
-    let found = cluster
-        .fetch(
-            &Resource::of(&CUSTOM_RESOURCE_DEFINITION, false),
-            &ObjectName::new("", &name),
-        )
-        .await;
-    let found = match found {
-        Ok(found) => found,
-        Err(error) if error.is_not_found() => {
-            let why = format!(
-                "the definition {name} is missing: run `bumpwright install`, or `bumpwright crds | kubectl apply --server-side -f -`"
-            );
-            return findings.fail("definitions", why);
-        }
-        Err(error) => return findings.unknown("definitions", format!("cannot read the definition {name}: {error}")),
-    };
-    let is_established = items(&found, "/status/conditions")
-        .any(|one| at(one, "/type") == "Established" && at(one, "/status") == "True");
-    let served: Vec<&str> = items(&found, "/spec/versions")
-        .filter(|version| version.get("served") == Some(&Value::Bool(true)))
-        .map(|version| at(version, "/name"))
-        .collect();
-    let stored: Vec<&str> = items(&found, "/status/storedVersions")
-        .filter_map(Value::as_str)
-        .collect();
-    let old: Vec<&str> = stored
-        .iter()
-        .copied()
-        .filter(|version| *version != kind.version)
-        .collect();
-    let serves = format!("the definition {name} serves {}", served.join(", "));
-    if !is_established {
-        findings.fail("definitions", format!("the definition {name} is not established"));
-    } else if !served.contains(&kind.version) {
-        findings.fail(
-            "definitions",
-            format!("{serves} and not {}: install a newer one", kind.version),
-        );
-    } else if !old.is_empty() {
-        let old = old.join(", ");
-        findings.warn(
-            "definitions",
-            format!(
-                "{serves}; objects may still be stored as {old}, so that no definition without {old} can replace it: `flux migrate` \
-                 stores them all as {}",
-                kind.version
-            ),
-        );
-    } else {
-        findings.ok(
-            "definitions",
-            format!("{serves}; objects are stored as {}", stored.join(", ")),
-        );
-    }
-}
-
 /// The rights of the process on what it serves.
 async fn account(cluster: &Cluster, workload: &Value, controller: &Controller, findings: &mut Findings) {
     let name = match at(workload, "/spec/template/spec/serviceAccountName") {
@@ -199,7 +123,7 @@ async fn account(cluster: &Cluster, workload: &Value, controller: &Controller, f
         .flat_map(|(_, kinds)| *kinds)
         .map(|kind| (*kind, format!("{}/status", kind.plural)))
         .collect();
-    let watched: Vec<&Kind> = DEFINED.into_iter().filter(|kind| is_needed(kind, components)).collect();
+    let watched: Vec<&Kind> = definitions::needed(components).collect();
     let questions = questions(&watched, &status, controller);
     let shown = format!("the ServiceAccount {account}");
     match rights::denied(cluster, Some(&account), &questions).await {

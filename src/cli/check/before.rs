@@ -1,7 +1,7 @@
 //! Whether an installation can be made: rights, and other controllers of the kinds.
 
 use super::findings::Findings;
-use super::{leases, rights};
+use super::{definitions, leases, rights};
 use crate::cli::install::components::Components;
 use crate::cli::install::manifests::{Installation, Manifest};
 use crate::cli::install::rights::Rights;
@@ -18,6 +18,7 @@ pub(super) async fn check(
 ) {
     installing_rights(cluster, namespace, planned, findings).await;
     flux_version(cluster, findings).await;
+    definitions::before(cluster, components, findings).await;
     match installed::controllers(cluster).await {
         Ok(controllers) => {
             rivals(&controllers, namespace, components, findings);

@@ -3,6 +3,7 @@
 mod after;
 pub mod args;
 mod before;
+mod definitions;
 mod findings;
 mod leases;
 mod rights;

@@ -239,10 +239,13 @@ impl Cache {
                 Ok(Some(event)) => self.take(event, &mut staged),
                 Ok(None) => return,
                 Err(error) => {
-                    let why = full(&error);
+                    let why = match is_code(&error, 404) {
+                        true => not_served(self.kind, &full(&error)),
+                        false => full(&error),
+                    };
                     failed(&why);
                     *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-                    if is_unauthorized(&error) {
+                    if is_code(&error, 401) {
                         return;
                     }
                 }
@@ -388,15 +391,25 @@ fn is_newer(known: &Object, seen: SeenVersion<'_>, source: ObjectSource) -> bool
     other && (source == ObjectSource::List || !older)
 }
 
-fn is_unauthorized(error: &watcher::Error) -> bool {
+fn is_code(error: &watcher::Error, code: u16) -> bool {
     use watcher::Error;
     match error {
         Error::InitialListFailed(kube::Error::Api(status))
         | Error::WatchStartFailed(kube::Error::Api(status))
-        | Error::WatchFailed(kube::Error::Api(status)) => status.code == 401,
-        Error::WatchError(status) => status.code == 401,
+        | Error::WatchFailed(kube::Error::Api(status)) => status.code == code,
+        Error::WatchError(status) => status.code == code,
         _ => false,
     }
+}
+
+/// A watch goes on asking: the definition may come.
+fn not_served(kind: &Kind, error: &str) -> String {
+    let Kind {
+        plural, group, version, ..
+    } = kind;
+    format!(
+        "the definition {plural}.{group} is missing or does not serve {version}, see `bumpwright check --pre`: {error}"
+    )
 }
 
 #[cfg(test)]
