@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::subject::Subject;
 use crate::cli::view::text::{BAD, BOLD, DIM, GOOD, WARN, age, of_stage, short};
 use crate::cli::words;
-use bumpwright_overview::{Automation, Kustomization, Readiness, Source, State, Trace, TracedImage};
+use bumpwright_overview::{Automation, Kustomization, PutBack, Readiness, Source, State, Trace, TracedImage};
 
 /// The width of names of fields.
 const NAMES: usize = 16;
@@ -95,6 +95,17 @@ impl Text {
         if let Some(pushed) = &automation.pushed {
             let text = format!("{} {}", short(&pushed.commit), ago(self.now, pushed.at));
             self.field("Last commit", &text);
+            if let Some(link) = &pushed.link {
+                self.field("Link", link);
+            }
+        }
+        if let Some(PutBack { pushed, images }) = &automation.put_back {
+            let text = format!("{} {}", short(&pushed.commit), ago(self.now, pushed.at));
+            self.styled(
+                "Put back",
+                &format!("{}: took back {}", text.trim_end(), images.join(", ")),
+                WARN,
+            );
             if let Some(link) = &pushed.link {
                 self.field("Link", link);
             }

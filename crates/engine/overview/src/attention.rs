@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use bumpwright_api::ObjectName;
 use serde::Serialize;
 
 use super::automations::Automation;
 use super::causes::{missing_secret, reached};
-use super::facts::KustomizationFacts;
+use super::facts::{EventFacts, KustomizationFacts};
+use super::kustomizations::Applied;
 use super::readiness::{Readiness, State};
 use super::world::{AUTOMATION, EXTERNAL_ARTIFACT, Id, KUSTOMIZATION, POLICY, REPOSITORY, World};
 
@@ -96,6 +98,7 @@ impl World {
         found.extend(self.untouched(&all));
         found.extend(self.unattended(&all));
         found.extend(rollouts(automations));
+        found.extend(self.unknown_fields());
         found.sort_by(|a, b| {
             let key = |one: &Attention| {
                 (
@@ -189,6 +192,35 @@ impl World {
             })
         });
         of_kind.collect()
+    }
+
+    /// Fields that the cluster does not have, which the last apply of a Kustomization left out: only an event tells of them.
+    fn unknown_fields(&self) -> Vec<Attention> {
+        let mut last: BTreeMap<ObjectName, &EventFacts> = BTreeMap::new();
+        for event in self.events.iter().filter(|event| event.reason == "UnknownFields") {
+            let name = event.involved_object.from(&event.metadata.namespace);
+            let is_newer = |known: &&EventFacts| known.at() < event.at();
+            if event.involved_object.kind == KUSTOMIZATION && last.get(&name).is_none_or(is_newer) {
+                last.insert(name, event);
+            }
+        }
+        let of_event = last.into_iter().filter_map(|(name, event)| {
+            let facts = self.kustomizations.get(&name)?;
+            let readiness = facts.readiness();
+            // What has been built since then is another build.
+            let built = facts.status.history.iter().next().map(Applied::from);
+            let is_old = built.and_then(|built| built.first) > event.at();
+            (readiness.state == State::Ready && !readiness.suspended && !is_old).then(|| Attention {
+                id: Id::new(KUSTOMIZATION, name),
+                severity: Severity::Notice,
+                reason: event.reason.clone(),
+                message: event.message.clone(),
+                since: event.first(),
+                blocks: Vec::new(),
+                also: Vec::new(),
+            })
+        });
+        of_event.collect()
     }
 
     /// The objects that wait for each object. There may be a hundred thousand pairs of automations and policies.

@@ -32,6 +32,9 @@ pub struct Automation {
     /// Its last commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed: Option<Pushed>,
+    /// The commit that took images back, of its last rollout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub put_back: Option<PutBack>,
     /// Number of policies of its last run.
     pub policies: usize,
     /// What it left out in its last run, a line for each, as in its Ready condition.
@@ -54,6 +57,16 @@ pub struct Pushed {
     /// Its page at the forge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+}
+
+/// A commit that took images back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PutBack {
+    /// The commit.
+    #[serde(flatten)]
+    pub pushed: Pushed,
+    /// The images that it took away: `name:tag`, with the digest where it is reflected.
+    pub images: Vec<String>,
 }
 
 impl AutomationFacts {
@@ -90,6 +103,7 @@ impl World {
                 at: seconds(&status.last_push_time),
                 link: forge.map(|forge| forge.commit(commit)),
             });
+            let put_back = self.put_back(facts);
             let push = &facts.spec.git.push;
             let readiness = facts.readiness();
             let rollout = status.conditions.iter().find(|condition| condition.kind == "RolledOut");
@@ -104,6 +118,7 @@ impl World {
                 },
                 ran: seconds(&status.last_automation_run_time),
                 pushed,
+                put_back,
                 policies: status.observed_policies.len(),
                 skipped: skipped(&readiness.message),
                 rollout: rollout.map(|condition| condition.message.clone()).unwrap_or_default(),
@@ -112,6 +127,22 @@ impl World {
             }
         };
         self.automations.iter().map(one).collect()
+    }
+
+    /// The commit that took images back.
+    pub(crate) fn put_back(&self, automation: &AutomationFacts) -> Option<PutBack> {
+        let put_back = automation.rollout()?.put_back.filter(|put_back| put_back.pushed)?;
+        let source = self.source_of(automation).1;
+        let forge = source.and_then(|source| Forge::of(&source.spec.url));
+        let is_last = automation.status.last_push_commit == put_back.commit;
+        Some(PutBack {
+            pushed: Pushed {
+                at: seconds(&automation.status.last_push_time).filter(|_| is_last),
+                link: forge.map(|forge| forge.commit(&put_back.commit)),
+                commit: put_back.commit,
+            },
+            images: put_back.images.into_values().collect(),
+        })
     }
 }
 

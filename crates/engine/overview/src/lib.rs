@@ -36,7 +36,7 @@ mod world;
 mod tests;
 
 pub use attention::{Attention, Severity};
-pub use automations::{Automation, Pushed};
+pub use automations::{Automation, Pushed, PutBack};
 pub use changes::{Change, ChangeKind};
 pub use controllers::{Controller, Leadership};
 pub use differences::Differences;

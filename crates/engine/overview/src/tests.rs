@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod notices;
+
 const COMMIT: &str = "c0ffee0c0ffee0c0ffee0c0ffee0c0ffee0c0ffe";
 const OLDER: &str = "0123456789012345678901234567890123456789";
 

@@ -1,0 +1,46 @@
+//! What is no failure and is told all the same.
+
+use super::*;
+
+/// Only an event tells of fields that the cluster does not have, and of the last build alone.
+#[test]
+fn fields_that_were_left_out_are_a_notice() {
+    let mut world = world();
+    let event = |at: &str, message: &str| {
+        read::<EventFacts>(
+            json!({"metadata": meta("fs/e"), "type": "Warning", "reason": "UnknownFields", "message": message,
+            "lastTimestamp": at, "involvedObject": {"kind": "Kustomization", "namespace": "fs", "name": "apps"}}),
+        )
+    };
+    let told = |world: &World| -> Vec<(Severity, String)> {
+        let of_fields = |one: Attention| (one.reason == "UnknownFields").then_some((one.severity, one.message));
+        world.attention().into_iter().filter_map(of_fields).collect()
+    };
+    world.events = vec![
+        event("2026-01-01T10:30:00Z", "new"),
+        event("2026-01-01T10:20:00Z", "old"),
+    ];
+    assert_eq!(told(&world), [(Severity::Notice, "new".to_owned())]);
+    world.events = vec![event("2026-01-01T09:30:00Z", "before the last build")];
+    assert!(told(&world).is_empty());
+}
+
+#[test]
+fn a_commit_that_took_images_back_is_part_of_a_trace() {
+    let mut world = world();
+    let record = json!({"putBack": {"commit": OLDER, "pushed": true, "images": {"fs/web": "ghcr.io/acme/web:1.1.0"}}});
+    let automation = world.automations.get_mut(&name("fs/auto")).unwrap();
+    let annotation = ("state.bumpwright.dev/rollout".to_owned(), record.to_string());
+    automation.metadata.annotations.0.extend([annotation]);
+    let object = Entry {
+        kind: "Deployment".to_owned(),
+        namespace: "web".to_owned(),
+        name: "apps".to_owned(),
+        ..Entry::default()
+    };
+    let trace = world.trace(&object, None).remove(0);
+    let put_back = trace.automations[0].put_back.as_ref().unwrap();
+    assert_eq!(put_back.pushed.commit, OLDER);
+    assert!(put_back.pushed.link.as_ref().is_some_and(|link| link.ends_with(OLDER)));
+    assert_eq!(put_back.images, ["ghcr.io/acme/web:1.1.0"]);
+}
