@@ -27,6 +27,7 @@ mod settings;
 mod shares;
 mod snapshot;
 mod tags;
+pub(crate) mod uses;
 mod view;
 mod watches;
 

@@ -123,7 +123,7 @@ impl Ui {
         };
         Some(Self {
             gate: Gate::new(&settings.auth, &cluster),
-            snapshots: Snapshots::new(Arc::clone(&watches), fields, IDLE, forgotten),
+            snapshots: Snapshots::new(Arc::clone(&watches), fields, cluster.clone(), IDLE, forgotten),
             streams: Shares::new(live::STREAMS, live::OF_ONE),
             requests: Shares::new(REQUESTS, OF_ONE),
             turns: Semaphore::new(AT_ONCE),

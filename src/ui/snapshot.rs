@@ -11,10 +11,11 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::room::Room;
+use super::uses::Known;
 use super::watches::{Watches, listed};
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{
-    Cache, EVENT, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, Object,
+    Cache, Cluster, EVENT, IMAGE_POLICY, IMAGE_REPOSITORY, IMAGE_UPDATE_AUTOMATION, KUSTOMIZATION, Kind, Object,
 };
 use bumpwright_overview::{EventFacts, Facts, FieldPlace, Id, World};
 
@@ -52,6 +53,7 @@ pub(crate) type Fields = Box<dyn Fn() -> BTreeMap<ObjectName, Vec<FieldPlace>> +
 pub(super) struct Snapshots {
     watches: Arc<Watches>,
     fields: Option<Fields>,
+    cluster: Cluster,
     state: Mutex<State>,
     idle: Duration,
     /// Called when everything is forgotten.
@@ -61,6 +63,7 @@ pub(super) struct Snapshots {
 #[derive(Default)]
 struct State {
     builder: Builder,
+    uses: Known,
     latest: Option<Latest>,
     number: u64,
     /// The number when the watches began.
@@ -87,12 +90,14 @@ impl Snapshots {
     pub(super) fn new(
         watches: Arc<Watches>,
         fields: Option<Fields>,
+        cluster: Cluster,
         idle: Duration,
         forgotten: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             watches,
             fields,
+            cluster,
             state: Mutex::default(),
             idle,
             forgotten: Box::new(forgotten),
@@ -130,10 +135,14 @@ impl Snapshots {
         let snapshots = Arc::clone(self);
         let built = tokio::task::spawn_blocking(move || {
             builder.update(&caches, snapshots.fields.as_ref(), now());
-            builder
+            let doubts = builder.world.doubts();
+            (builder, doubts)
         });
         // After a panic everything is read again.
-        state.builder = built.await.unwrap_or_default();
+        let (mut builder, doubts) = built.await.unwrap_or_default();
+        let uses = state.uses.answer(&self.cluster, doubts).await;
+        Arc::make_mut(&mut builder.world).uses = uses;
+        state.builder = builder;
         state.number += 1;
         let snapshot = Arc::new(Snapshot {
             number: state.number,
@@ -296,7 +305,7 @@ mod tests {
     use std::io::{self, Write as _};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use bumpwright_kube::{Cluster, Connect, Scope};
+    use bumpwright_kube::{Connect, Scope};
     use bumpwright_runtime::{Log, LogOptions};
     use bumpwright_testkit::http_server::{HttpServer, Out};
     use bumpwright_testkit::reply::Reply;
@@ -344,7 +353,7 @@ mod tests {
         Ok(false)
     }
 
-    async fn watches(server: &HttpServer) -> Watches {
+    async fn connect(server: &HttpServer) -> Cluster {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("kubeconfig");
         let config = json!({
@@ -358,9 +367,12 @@ mod tests {
             kubeconfig: Some(file),
             ..Connect::default()
         };
-        let cluster = Cluster::connect(&connect, Arc::new(|_, _, _| {})).await.unwrap();
+        Cluster::connect(&connect, Arc::new(|_, _, _| {})).await.unwrap()
+    }
+
+    fn watches(cluster: &Cluster) -> Watches {
         let log = Log::stderr(LogOptions::default()).unwrap();
-        Watches::new(cluster, vec![Scope::default()], Vec::new(), log)
+        Watches::new(cluster.clone(), vec![Scope::default()], Vec::new(), log)
     }
 
     /// Waits until so many watches are open. With `snapshots` somebody looks all the time.
@@ -392,7 +404,8 @@ mod tests {
             let forgets = move || {
                 counted.fetch_add(1, Ordering::SeqCst);
             };
-            let snapshots = Snapshots::new(Arc::new(watches(&server).await), None, IDLE, forgets);
+            let cluster = connect(&server).await;
+            let snapshots = Snapshots::new(Arc::new(watches(&cluster)), None, cluster, IDLE, forgets);
             assert_eq!(server.connections(), 0, "nobody has looked");
             for _ in 0..2 {
                 let before = forgotten.load(Ordering::SeqCst);

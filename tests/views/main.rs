@@ -12,4 +12,5 @@ mod browser;
 mod old_versions;
 mod seed;
 mod server;
+mod strangers;
 mod terminal;

@@ -9,4 +9,4 @@ mod inventory;
 mod people;
 mod process;
 mod routes;
-mod seeded;
+pub mod seeded;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::error::ViewError;
 use super::{controllers, events, kinds};
 use crate::cli::images::now;
+use crate::ui::uses;
 use bumpwright_api::ObjectName;
 use bumpwright_kube::{Cluster, ClusterError, Kind, Resource};
 use bumpwright_overview::{Facts, Id, Overview, World};
@@ -83,6 +84,7 @@ pub(in crate::cli) async fn objects(cluster: &Cluster, namespace: Option<&str>) 
         }
     }
     seen.judge(namespace, &denied)?;
+    seen.world.uses = uses::read(cluster, &seen.world.doubts()).await;
     Ok(seen)
 }
 

@@ -164,7 +164,7 @@ impl PolicyFacts {
     }
 
     /// The choice before.
-    fn previous(&self) -> Option<Version> {
+    pub(crate) fn previous(&self) -> Option<Version> {
         version(
             self.status.observed_previous_ref.as_ref(),
             &self.status.observed_previous_image,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The caller reads the objects, from its caches or from an API server, and leaves out what the reader may not see:
-//! [`World::only`]. Everything here is told from what those objects say; statuses of Flux's controllers and of ours alike.
+//! [`World::only`]. It answers [`World::doubts`] by more objects, as far as they can be read. Everything here is told from what those objects say; statuses of Flux's controllers and of ours alike.
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -30,6 +30,7 @@ mod sources;
 mod standing;
 mod trace;
 mod tree;
+mod uses;
 mod world;
 
 #[cfg(test)]
@@ -50,4 +51,5 @@ pub use readiness::{Readiness, State};
 pub use sources::Source;
 pub use trace::{Trace, TracedImage};
 pub use tree::{Branch, Health};
+pub use uses::Doubt;
 pub use world::{Id, World};

@@ -36,29 +36,28 @@ impl Standing {
 
 /// The Kustomizations of a source.
 #[derive(Default)]
-struct Fed {
+struct Fed<'a> {
     names: Vec<Id>,
-    /// Why one of them has not got the source's revision in good health.
-    waits: Option<String>,
+    /// Those that have not got the source's revision in good health, and why.
+    waits: Vec<(&'a ObjectName, String)>,
 }
 
 /// A world whose Kustomizations are asked once for each source, not for each image.
 pub(crate) struct Standings<'a> {
     world: &'a World,
-    fed: BTreeMap<Id, Fed>,
+    fed: BTreeMap<Id, Fed<'a>>,
 }
 
 impl<'a> Standings<'a> {
     pub(crate) fn new(world: &'a World) -> Self {
-        let mut fed = BTreeMap::<Id, Fed>::new();
+        let mut fed = BTreeMap::<Id, Fed<'a>>::new();
         for (name, one) in &world.kustomizations {
             let source = one.source();
             let facts = world.sources.get(&source);
             let of_source = fed.entry(source).or_default();
             of_source.names.push(Id::new(KUSTOMIZATION, name.clone()));
-            if of_source.waits.is_none() {
-                of_source.waits = facts.and_then(|facts| world.waits(name, one, &facts.status.artifact.revision));
-            }
+            let why = facts.and_then(|facts| world.waits(name, one, &facts.status.artifact.revision));
+            of_source.waits.extend(why.map(|why| (name, why)));
         }
         Self { world, fed }
     }
@@ -112,21 +111,29 @@ impl<'a> Standings<'a> {
     fn written(&self, policy: &ObjectName, automation: &AutomationFacts, chosen: &Version) -> Standing {
         let at = seconds(&automation.status.last_push_time);
         let followed = followed(policy, automation, chosen);
-        match followed.or_else(|| self.reconciled(automation)) {
+        match followed.or_else(|| self.reconciled(policy, automation)) {
             None => Standing::new(Stage::Current, "", at),
             Some(why) => Standing::new(Stage::OnTheWay, why, at),
         }
     }
 
-    /// Why what an automation pushed is not reconciled everywhere, by its source's Kustomizations.
-    fn reconciled(&self, automation: &AutomationFacts) -> Option<String> {
+    /// The Kustomizations of a source that have not got its revision in good health.
+    pub(crate) fn waiting(&self, source: &Id) -> impl Iterator<Item = &'a ObjectName> {
+        let waits = self.fed.get(source).into_iter().flat_map(|fed| &fed.waits);
+        waits.map(|(name, _)| *name)
+    }
+
+    /// Why what an automation pushed is not reconciled everywhere, by those Kustomizations of its source whose objects have the image.
+    fn reconciled(&self, policy: &ObjectName, automation: &AutomationFacts) -> Option<String> {
         let (id, source) = self.world.source_of(automation);
         let source = source?;
         let (status, artifact) = (&automation.status, &source.status.artifact);
         let commit = status.last_push_commit.as_str();
         let is_newer = seconds(&status.last_push_time) > seconds(&artifact.last_update_time);
         if !is_newer || sources::commit(&artifact.revision).as_deref() == Some(commit) {
-            return self.fed.get(&id)?.waits.clone();
+            let mut waits = self.fed.get(&id)?.waits.iter();
+            let counts = waits.find(|(name, _)| !self.world.is_without(name, policy));
+            return counts.map(|(_, why)| why.clone());
         }
         let short = short(commit);
         let (push, branch) = (&automation.spec.git.push.branch, &source.spec.reference.branch);

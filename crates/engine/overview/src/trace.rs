@@ -8,6 +8,7 @@ use super::facts::{Entry, InventoryEntry, KustomizationFacts};
 use super::images::{Image, Stage};
 use super::kustomizations::Kustomization;
 use super::sources::Source;
+use super::uses::bare;
 use super::world::{AUTOMATION, Id, World};
 
 /// Where an object comes from.
@@ -112,7 +113,7 @@ impl World {
         };
         let one = |image: Image| {
             let chosen = image.chosen.as_ref()?;
-            let has = |text: &String| name_of(text) == chosen.name;
+            let has = |text: &String| bare(text) == chosen.name;
             let is_known = image.workloads.contains(&own) || images.is_some_and(|images| images.iter().any(has));
             // Nothing is known of its images: it may have any.
             let may = images.is_none() && image.workloads.is_empty();
@@ -125,14 +126,5 @@ impl World {
             })
         };
         self.images().into_iter().filter(uses).filter_map(one).collect()
-    }
-}
-
-/// The name of an image without tag and digest.
-fn name_of(image: &str) -> &str {
-    let image = image.split('@').next().unwrap_or_default();
-    match image.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => name,
-        _ => image,
     }
 }

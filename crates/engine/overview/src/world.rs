@@ -1,6 +1,6 @@
 //! All objects that are looked at, by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bumpwright_api::ObjectName;
@@ -73,6 +73,9 @@ pub struct World {
     pub fields: BTreeMap<ObjectName, Vec<FieldPlace>>,
     /// The controllers, as far as their leases were read.
     pub controllers: Vec<Controller>,
+    /// The policies whose images the objects of a Kustomization have, as far as all of them were read: the answers to
+    /// [`World::doubts`].
+    pub uses: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
 }
 
 impl World {
@@ -93,6 +96,7 @@ impl World {
             .retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
         self.sources.retain(|id, _| may_see(&id.kind, &id.name.namespace));
         self.events.retain(|event| may_see("Event", &event.metadata.namespace));
+        self.uses.retain(|name, _| may_see(KUSTOMIZATION, &name.namespace));
         self.fields.retain(|name, places| {
             let namespace = |place: &FieldPlace| place.repository.split('/').next().unwrap_or_default().to_owned();
             places.retain(|place| may_see(GIT_REPOSITORY, &namespace(place)));
@@ -103,7 +107,7 @@ impl World {
 
     /// The namespaces of its objects.
     #[must_use]
-    pub fn namespaces(&self) -> std::collections::BTreeSet<&str> {
+    pub fn namespaces(&self) -> BTreeSet<&str> {
         let names = self.policies.keys().chain(self.repositories.keys());
         let names = names.chain(self.automations.keys()).chain(self.kustomizations.keys());
         let names = names.chain(self.sources.keys().map(|id| &id.name));

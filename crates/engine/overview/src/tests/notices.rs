@@ -44,3 +44,37 @@ fn a_commit_that_took_images_back_is_part_of_a_trace() {
     assert!(put_back.pushed.link.as_ref().is_some_and(|link| link.ends_with(OLDER)));
     assert_eq!(put_back.images, ["ghcr.io/acme/web:1.1.0"]);
 }
+
+/// A Kustomization that fails holds back the images that its objects have, and all of them as long as that is not known.
+#[test]
+fn an_image_waits_for_those_alone_that_have_it() {
+    let mut world = world();
+    let infra = world.kustomizations.get_mut(&name("fs/infra")).unwrap();
+    infra.status.last_applied_revision = format!("main@sha1:{OLDER}");
+    infra.status.conditions = read(ready("False", "BuildFailed", "no such file"));
+    let waits = (
+        Stage::OnTheWay,
+        "Kustomization fs/infra fails: BuildFailed: no such file".to_owned(),
+    );
+    assert_eq!(stage(&world), waits);
+    let doubts = world.doubts();
+    let [(asked, doubt)] = doubts.iter().collect::<Vec<_>>()[..] else {
+        unreachable!("{doubts:?}");
+    };
+    assert_eq!(*asked, name("fs/infra"));
+    let objects: Vec<String> = doubt.objects.iter().map(ToString::to_string).collect();
+    assert_eq!(objects, ["Deployment/web/infra"]);
+    let of = |image: &str| doubt.found_in(&json!({"spec": {"template": {"spec": {"containers": [{"image": image}]}}}}));
+    world.uses = [(name("fs/infra"), of("ghcr.io/acme/proxy:1.0.0"))].into();
+    assert_eq!(stage(&world), (Stage::Current, String::new()));
+    world.uses = [(name("fs/infra"), of("ghcr.io/acme/web:1.0.0"))].into();
+    assert_eq!(stage(&world), waits);
+    // In another cluster nothing is read; what is on its way for a moment is not worth it.
+    world
+        .kustomizations
+        .get_mut(&name("fs/infra"))
+        .unwrap()
+        .spec
+        .kube_config = Some(read(json!({})));
+    assert!(world.doubts().is_empty());
+}
