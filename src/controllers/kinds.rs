@@ -119,12 +119,8 @@ pub(crate) struct Workers {
 type Start = dyn FnOnce(&mut JoinSet<()>) + Send;
 
 fn workers<R: Registered>(parts: &Parts, services: &Arc<Services>, queue: &Arc<Queue>) -> Option<Workers> {
-    let driver = Arc::new(Driver {
-        reconciler: R::reconciler(parts)?,
-        services: Arc::clone(services),
-        cache: parts.caches.of(Watch::ours(R::KIND)),
-        queue: Arc::clone(queue),
-    });
+    let cache = parts.caches.of(Watch::ours(R::KIND));
+    let driver = Arc::new(Driver::new(R::reconciler(parts)?, services, cache, queue));
     Some(Workers {
         queue: Arc::clone(queue),
         start: Box::new(move |running| {

@@ -18,6 +18,7 @@ mod numbers;
 mod objects;
 mod remote;
 mod restart;
+mod rivals;
 mod safety;
 mod takeover;
 mod takes_over;

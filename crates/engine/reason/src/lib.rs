@@ -90,6 +90,7 @@ reasons! {
     RolloutFailed
     RolloutOvertaken
     RolloutSucceeded
+    SecondController
     SnapshotUnseen
     SourceIgnoreError
     SourceManagerFailed

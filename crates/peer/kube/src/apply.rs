@@ -17,6 +17,15 @@ use bumpwright_api::ObjectName;
 /// The interval between reads of a definition.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// A status and who wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusWriter {
+    /// The field manager that wrote the status last; empty when the server does not say.
+    pub manager: String,
+    /// The status.
+    pub status: Value,
+}
+
 impl Cluster {
     /// Applies one manifest, written in YAML. Conflicting fields are taken over: an installation should be as in the manifest.
     ///
@@ -52,6 +61,28 @@ impl Cluster {
         Ok(found.map(|object| {
             let fields = object.metadata.managed_fields.unwrap_or_default();
             fields.into_iter().filter_map(|entry| entry.manager).collect()
+        }))
+    }
+
+    /// The status of an object, and who wrote it last; None when the object does not exist.
+    ///
+    /// # Errors
+    /// Any error of the server.
+    pub async fn status_writer(
+        &self,
+        kind: &'static Kind,
+        name: &ObjectName,
+    ) -> Result<Option<StatusWriter>, ClusterError> {
+        self.wait_for_turn(&name.namespace).await?;
+        let found = bounded(self.beside(kind, name).get_opt(&name.name)).await?;
+        Ok(found.map(|object| {
+            let fields = object.metadata.managed_fields.unwrap_or_default().into_iter();
+            let of_status = fields.filter(|entry| entry.subresource.as_deref() == Some("status"));
+            let last = of_status.max_by(|a, b| a.time.cmp(&b.time));
+            StatusWriter {
+                manager: last.and_then(|entry| entry.manager).unwrap_or_default(),
+                status: object.data.get("status").cloned().unwrap_or_default(),
+            }
         }))
     }
 

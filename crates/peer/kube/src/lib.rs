@@ -38,6 +38,7 @@ mod too_large;
 mod watched;
 
 pub use answered::Answered;
+pub use apply::StatusWriter;
 pub use cache::{Cache, Change};
 pub use client::{Cluster, Connect, Scope};
 pub use discovery::{GroupVersionKind, Resource};

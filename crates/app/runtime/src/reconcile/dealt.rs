@@ -42,6 +42,7 @@ impl<R: Reconcile> Driver<R> {
             Verdict::Others => {
                 self.queue.forget(name);
                 self.services.metrics.forget(R::KIND.kind, &name.namespace, &name.name);
+                self.statuses.forget(name);
                 self.reconciler.moved(&object).await;
                 false
             }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::clock;
 use super::events;
+use super::rivals::Statuses;
 use super::services::Services;
 use super::status::{NewEvent, Outcome, Status};
 use crate::work::blocking;
@@ -118,6 +119,7 @@ pub struct ReconcileRequest<'a> {
 struct Writer<'a> {
     services: &'a Services,
     cache: &'a Cache,
+    statuses: &'a Statuses,
     controller: &'static str,
     manager: &'static str,
 }
@@ -268,16 +270,28 @@ impl ReconcileRequest<'_> {
 /// Reconciles the objects of a queue.
 pub struct Driver<R> {
     /// The reconciler of the kind.
-    pub reconciler: R,
+    pub(super) reconciler: R,
     /// Services shared by all drivers.
-    pub services: Arc<Services>,
+    pub(super) services: Arc<Services>,
     /// The objects of the kind.
-    pub cache: Arc<Cache>,
+    pub(super) cache: Arc<Cache>,
     /// The work queue.
-    pub queue: Arc<Queue>,
+    pub(super) queue: Arc<Queue>,
+    pub(super) statuses: Statuses,
 }
 
 impl<R: Reconcile> Driver<R> {
+    /// A driver for the objects of a cache and its queue.
+    pub fn new(reconciler: R, services: &Arc<Services>, cache: Arc<Cache>, queue: &Arc<Queue>) -> Self {
+        Self {
+            reconciler,
+            services: Arc::clone(services),
+            cache,
+            queue: Arc::clone(queue),
+            statuses: Statuses::default(),
+        }
+    }
+
     /// Waits until the needed caches are listed, and runs until the queue is closed: with as many reconciliations at once as there
     /// are workers, besides the parked ones (`permits`). Running reconciliations are finished.
     pub async fn work(self: Arc<Self>) {
@@ -363,6 +377,7 @@ impl<R: Reconcile> Driver<R> {
             self.queue.forget(name);
             // Somebody may have removed its finalizer.
             self.services.metrics.forget(R::KIND.kind, &name.namespace, &name.name);
+            self.statuses.forget(name);
             self.reconciler.forgotten(name).await;
             return Finish::Success;
         };
@@ -429,6 +444,7 @@ impl<R: Reconcile> Driver<R> {
             return self.remove_finalizer(object).await.map(|()| None);
         }
         let object = self.add_finalizer(object).await?;
+        self.look_for_rivals(&object, log).await;
         if object
             .spec::<Suspension>()
             .is_some_and(|spec| spec.suspend == Some(true))
@@ -477,6 +493,32 @@ impl<R: Reconcile> Driver<R> {
         }
     }
 
+    /// Warns of another controller that writes the status of the object, the first time that one is seen.
+    async fn look_for_rivals(&self, object: &Object, log: &Log) {
+        if !self.statuses.is_changed(&object.name, &object.status()) {
+            return;
+        }
+        let writer = match self.services.cluster.status_writer(R::KIND, &object.name).await {
+            // What was read may be older than what this process has written.
+            Ok(Some(writer)) if self.statuses.is_changed(&object.name, &writer.status) => writer,
+            _ => return,
+        };
+        self.statuses.forget(&object.name);
+        let Some(rival) = self.statuses.rival(&writer, R::MANAGER, self.services.dealt.is_none()) else {
+            return;
+        };
+        let message = format!(
+            "two controllers reconcile this object: its status was also written by {rival}, which does not respect the lease of this one; stop one of \
+             the two (`bumpwright check` lists the controllers that run)"
+        );
+        let event = NewEvent {
+            event_type: EventType::Warning,
+            reason: Reason::SecondController,
+            message,
+        };
+        self.record(object, event, log);
+    }
+
     /// The object with all its fields: from the server where there is no memory to keep it. None when it is gone.
     async fn whole(&self, object: &Arc<Object>) -> Result<Option<Arc<Object>>, String> {
         if !object.is_left_out() {
@@ -505,6 +547,7 @@ impl<R: Reconcile> Driver<R> {
         Writer {
             services: &self.services,
             cache: &self.cache,
+            statuses: &self.statuses,
             controller: R::CONTROLLER,
             manager: R::MANAGER,
         }
@@ -577,7 +620,10 @@ impl<R: Reconcile> Driver<R> {
 impl Writer<'_> {
     /// Writes the status to the object that was reconciled, and not to a newer one with the same name.
     async fn write(&self, object: &Object, status: &mut Status) -> Result<(), ClusterError> {
-        let Some(mut patch) = status.patch() else { return Ok(()) };
+        let Some(mut patch) = status.patch() else {
+            self.statuses.kept(object);
+            return Ok(());
+        };
         let (cluster, kind) = (&self.services.cluster, self.cache.kind());
         let mut last = None;
         for _ in 0..ATTEMPTS {
@@ -589,6 +635,7 @@ impl Writer<'_> {
                 Ok(after) => {
                     let before = status.version().to_owned();
                     status.wrote(&after);
+                    self.statuses.wrote(&after);
                     self.cache.wrote(&before, after);
                     return Ok(());
                 }
