@@ -100,7 +100,12 @@ impl Screen<'_> {
             Severity::Paused => String::new(),
             _ => format!(": {}", one.reason),
         };
-        let told = format!("{}{since}{reason}", one.severity.word());
+        let waits = match (one.severity, one.blocks.len()) {
+            (Severity::InProgress, 1) => ", 1 waits for it".to_owned(),
+            (Severity::InProgress, many @ 2..) => format!(", {many} wait for it"),
+            _ => String::new(),
+        };
+        let told = format!("{}{since}{waits}{reason}", one.severity.word());
         let id = words::inline(&one.id.to_string()).into_owned();
         let room = self.columns.map(|columns| columns.saturating_sub(INDENT));
         let id = cut(&id, room);

@@ -4,7 +4,7 @@ use super::{json, ok, run};
 use crate::seed::{add, ago, ready, seeded};
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::world::{KUSTOMIZATION, World};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 #[test]
 fn documents_have_the_same_things() {
@@ -69,6 +69,38 @@ fn a_circle_needs_attention() {
         "{}",
         ran.out
     );
+}
+
+/// What waits for something that is at work is told with it, and not by entries of its own.
+#[test]
+fn a_cause_that_is_in_progress_is_one_entry() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    let world = World::new(cluster, "status-progress");
+    let spec = |depends: Json| {
+        json!({"spec": {"interval": "1h", "prune": false, "path": "./", "dependsOn": depends,
+            "sourceRef": {"kind": "GitRepository", "name": "fleet"}}})
+    };
+    let busy = json!({"conditions": ready("Unknown", "Progressing", "running health checks", 180)});
+    add(&world, KUSTOMIZATION, "infra", spec(json!([])), &busy);
+    for n in 0..10 {
+        let why = "dependency 'status-progress/infra' is not ready";
+        let waits = json!({"conditions": ready("False", "DependencyNotReady", why, 60)});
+        add(
+            &world,
+            KUSTOMIZATION,
+            &format!("app-{n}"),
+            spec(json!([{"name": "infra"}])),
+            &waits,
+        );
+    }
+    let ran = run(cluster, &["status", "-n", &world.namespace]);
+    let told = [
+        "\nNeeds attention: 1\n",
+        "Kustomization/status-progress/infra in progress for 3m",
+        ", 10 wait for it: Progressing\n",
+    ];
+    assert!(told.iter().all(|text| ran.out.contains(text)), "{}", ran.out);
 }
 
 /// Nobody holds the lease: what objects say is of another time.
