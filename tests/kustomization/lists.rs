@@ -39,6 +39,10 @@ fn is_dry_run(request: &Request) -> bool {
 
 impl<'a> Crowd<'a> {
     fn new(cluster: &'a Cluster, namespace: &str, many: usize) -> Self {
+        Self::every(cluster, namespace, many, "1h")
+    }
+
+    fn every(cluster: &'a Cluster, namespace: &str, many: usize, interval: &str) -> Self {
         let world = KustomizeWorld::new(cluster, namespace);
         let proxy = ApiProxy::start(cluster);
         let kubeconfig = proxy.kubeconfig(world.folder.path(), None);
@@ -51,8 +55,8 @@ impl<'a> Crowd<'a> {
         this.publish("1");
         for name in this.names() {
             let source = json!({"kind": "GitRepository", "name": "app"});
-            this.world
-                .kustomize(&name, json!({"sourceRef": source, "path": format!("./{name}")}));
+            let spec = json!({"sourceRef": source, "path": format!("./{name}"), "interval": interval});
+            this.world.kustomize(&name, spec);
         }
         this
     }
@@ -156,6 +160,32 @@ fn a_round_of_many_kustomizations_sends_one_list_per_kind() {
         crowd.world.again("k3", at);
         assert_eq!(crowd.world.value("k3", "key"), "1", "{at}");
     }
+}
+
+/// Those that have come one after the other, each with lists of its own, come together at their next interval.
+#[test]
+fn those_that_are_due_one_after_the_other_share_lists() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let crowd = Crowd::every(cluster, "lists-staggered", MANY, "60s");
+    let _controller = crowd.start();
+    crowd.applied("1");
+    crowd.proxy.clear();
+    for name in crowd.names() {
+        crowd.world.again(&name, "once");
+    }
+    assert_eq!(Crowd::lists(&crowd.proxy.requests()), each(MANY));
+    crowd.proxy.clear();
+    let written = |requests: &[Request]| {
+        let status = |name: &String| format!("/kustomizations/{name}/status");
+        let is_of = |name: &String| requests.iter().any(|request| request.path.ends_with(&status(name)));
+        crowd.names().iter().filter(|name| is_of(name)).count()
+    };
+    wait_for(
+        || (written(&crowd.proxy.requests()) == MANY).then_some(()),
+        || format!("{} have come", written(&crowd.proxy.requests())),
+    );
+    let lists = Crowd::lists(&crowd.proxy.requests());
+    assert!(lists.values().all(|count| *count <= MANY / 2), "{lists:?}");
 }
 
 /// A busy server is waited for: three times it says so, and then it answers.

@@ -103,6 +103,8 @@ impl Reconcile for Kustomizations {
     const CONTROLLER: &'static str = "kustomize-controller";
     /// Differs from the manager of applied objects: a Kustomization may be one of them.
     const MANAGER: &'static str = "gotk-kustomize-controller";
+    /// Those of one moment share lists of the objects in a namespace, of which the server reads all for each of them.
+    const TOGETHER: Option<u32> = Some(20);
 
     fn postponed(&self, object: &Object) -> Option<Duration> {
         dereference::postponed(&self.context, object)

@@ -43,6 +43,10 @@ pub trait Reconcile: Send + Sync + 'static {
     /// The action of events about the outcome.
     const ACTION: Action = Action::Reconcile;
 
+    /// The part of an interval, one in so many, that an object may come back earlier together with others of its namespace; none for
+    /// kinds whose reconciliations have nothing in common.
+    const TOGETHER: Option<u32> = None;
+
     /// The caches that have to be listed before the first reconciliation, besides the one of the kind.
     fn needs(&self) -> Vec<&Cache> {
         Vec::new()
@@ -267,6 +271,13 @@ impl ReconcileRequest<'_> {
     }
 }
 
+/// When an object is reconciled again.
+struct Again {
+    after: Duration,
+    /// After a success, and not to try again soon.
+    is_interval: bool,
+}
+
 /// Reconciles the objects of a queue.
 pub struct Driver<R> {
     /// The reconciler of the kind.
@@ -405,9 +416,13 @@ impl<R: Reconcile> Driver<R> {
                 self.queue.succeeded(name);
                 Finish::Success
             }
-            Ok(Some(after)) => {
+            Ok(Some(again)) => {
                 self.queue.succeeded(name);
-                self.queue.come_back(name, self.services.jittered(after));
+                let pause = self.services.jittered(again.after);
+                let earlier = R::TOGETHER
+                    .filter(|_| again.is_interval)
+                    .and_then(|part| pause.checked_div(part));
+                self.queue.come_back(name, pause, earlier.unwrap_or_default());
                 Finish::RequeueAfter
             }
             Err(error) => {
@@ -420,12 +435,7 @@ impl<R: Reconcile> Driver<R> {
     }
 
     /// Reconciles an object and requeues it; errors with backoff.
-    async fn reconcile(
-        &self,
-        object: &Arc<Object>,
-        permit: &WorkerPermit,
-        log: &Log,
-    ) -> Result<Option<Duration>, String> {
+    async fn reconcile(&self, object: &Arc<Object>, permit: &WorkerPermit, log: &Log) -> Result<Option<Again>, String> {
         let whole = self.whole(object).await?;
         let Some(object) = whole.as_ref() else { return Ok(None) };
         let now = clock::spelled(&clock::now());
@@ -486,9 +496,15 @@ impl<R: Reconcile> Driver<R> {
         self.reconciler.finished(&object.name).await;
         match outcome {
             _ if !is_wanted => Ok(None),
-            Outcome::Ready { after, .. } => Ok(after),
+            Outcome::Ready { after, .. } => Ok(after.map(|after| Again {
+                after,
+                is_interval: true,
+            })),
             Outcome::Stalled { .. } => Ok(None),
-            Outcome::RequeueAfter { after, .. } => Ok(Some(after)),
+            Outcome::RequeueAfter { after, .. } => Ok(Some(Again {
+                after,
+                is_interval: false,
+            })),
             Outcome::Backoff { message, .. } => Err(message),
         }
     }

@@ -4,3 +4,4 @@ pub mod blocking;
 pub mod namespaces;
 pub mod permits;
 pub mod queue;
+mod timers;

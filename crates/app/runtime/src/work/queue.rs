@@ -1,6 +1,6 @@
 //! The work queue: each object once, now or later, never twice at the same time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::namespaces::NamespaceQueues;
 use super::permits::{ParkedRequests, WorkerPermit};
+use super::timers::Timers;
 use crate::{ControllerMetrics, Working};
 use bumpwright_api::ObjectName;
 
@@ -74,9 +75,8 @@ struct QueueState {
     asked: HashMap<ObjectName, Instant>,
     /// The permits of running reconciliations, to cancel those whose object is deleted.
     permits: HashMap<ObjectName, Weak<WorkerPermit>>,
-    /// When an object is requeued; the number distinguishes timers of one moment.
-    timers: BTreeMap<(Instant, u64), ObjectName>,
-    due: HashMap<ObjectName, (Instant, u64)>,
+    /// When objects are requeued.
+    timers: Timers,
     /// The first change during an object's reconciliation.
     causes: HashMap<ObjectName, String>,
     /// The revision that the running reconciliation of an object builds from.
@@ -86,7 +86,6 @@ struct QueueState {
     failures: HashMap<ObjectName, u32>,
     /// Since when changes have been waiting to settle.
     unsettled: HashMap<ObjectName, Instant>,
-    count: u64,
     /// Whether this process leads for the kind, so that what is queued waits for its workers.
     is_led: bool,
     closed: bool,
@@ -199,7 +198,7 @@ impl Queue {
 
     /// Queues an object after a pause, in place of its requeue time.
     pub fn add_after(&self, name: ObjectName, pause: Duration) {
-        self.lock().schedule(name, Instant::now() + pause);
+        self.lock().timers.set(name, Instant::now() + pause, None);
         self.changed.notify_one();
     }
 
@@ -208,11 +207,14 @@ impl Queue {
         self.lock().failures.remove(name);
     }
 
-    /// Requeues the object after a pause, unless a change during its reconciliation has set a time.
-    pub fn come_back(&self, name: &ObjectName, pause: Duration) {
+    /// Requeues the object after a pause, unless a change during its reconciliation has set a time. It may come so much earlier, together with
+    /// another object of its namespace that may, too: what several of them need of a server is asked for once.
+    pub fn come_back(&self, name: &ObjectName, pause: Duration, earlier: Duration) {
         let mut state = self.lock();
-        if !state.due.contains_key(name) {
-            state.schedule(name.clone(), Instant::now() + pause);
+        if state.timers.of(name).is_none() {
+            let at = Instant::now() + pause;
+            let early = (!earlier.is_zero()).then(|| at - earlier.min(pause));
+            state.timers.set(name.clone(), at, early);
         }
         drop(state);
         self.changed.notify_one();
@@ -226,8 +228,8 @@ impl Queue {
         let pause = self.backoff.pause(*failures);
         *failures += 1;
         let at = Instant::now() + pause;
-        if state.due.get(name).is_none_or(|(due, _)| *due > at) {
-            state.schedule(name.clone(), at);
+        if state.timers.of(name).is_none_or(|due| due > at) {
+            state.timers.set(name.clone(), at, None);
         }
         drop(state);
         self.metrics.delayed();
@@ -253,7 +255,7 @@ impl Queue {
         let mut state = self.lock();
         state.failures.remove(name);
         state.unsettled.remove(name);
-        state.unschedule(name);
+        state.timers.remove(name);
     }
 
     /// Takes the next object, waiting for it; none once the queue is closed. [`Queue::done`] has to follow.
@@ -276,7 +278,7 @@ impl Queue {
                     }
                     return Some((name, self.metrics.started(since.elapsed())));
                 }
-                let timer = state.timers.keys().next().map(|(at, _)| *at);
+                let timer = state.timers.first();
                 // The waiting objects wait for their own namespace, or for parked reconciliations.
                 let look = (!state.ready.is_empty()).then(|| Instant::now() + LOOK);
                 timer.into_iter().chain(look).min()
@@ -396,38 +398,18 @@ impl QueueState {
     /// Takes the next object and drops its timer: the reconciliation sets a new one.
     fn take(&mut self, most: usize) -> Option<(ObjectName, Instant)> {
         let (name, since) = self.ready.take(most)?;
-        self.unschedule(&name);
+        self.timers.remove(&name);
         self.wanted.remove(&name);
         self.unsettled.remove(&name);
         self.working.insert(name.clone());
         Some((name, since))
     }
 
-    fn schedule(&mut self, name: ObjectName, at: Instant) {
-        self.unschedule(&name);
-        self.count += 1;
-        self.timers.insert((at, self.count), name.clone());
-        self.due.insert(name, (at, self.count));
-    }
-
-    fn unschedule(&mut self, name: &ObjectName) {
-        if let Some(timer) = self.due.remove(name) {
-            self.timers.remove(&timer);
-        }
-    }
-
     /// Queues objects whose time has come; returns how many were not queued before.
     fn promote_due(&mut self, now: Instant) -> usize {
-        let mut added = 0;
-        while let Some(((due, _), _)) = self.timers.first_key_value()
-            && *due <= now
-            && let Some((timer, name)) = self.timers.pop_first()
-        {
-            self.due.remove(&name);
-            // Not now: a worker may have been free only later.
-            added += usize::from(self.want(name, timer.0));
-        }
-        added
+        let due = self.timers.take(now).into_iter();
+        // Each at its time and not now: a worker may have been free only later.
+        due.map(|(name, at)| usize::from(self.want(name, at))).sum()
     }
 }
 
@@ -538,7 +520,7 @@ mod tests {
             assert_eq!(next(&queue).await, Some(name("a")));
             queue.add_after(name("a"), Duration::from_millis(5));
             match ends {
-                Ok(interval) => queue.come_back(&name("a"), interval),
+                Ok(interval) => queue.come_back(&name("a"), interval, Duration::ZERO),
                 Err(()) => drop(queue.failed(&name("a"))),
             }
             queue.done(&name("a"));
