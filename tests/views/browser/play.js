@@ -47,6 +47,20 @@ function guard(page, origin, faults) {
   });
 }
 
+// In the page: what is wrong with its shape. Runs in the browser.
+function shape() {
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+  const broken = seen("main time, main .commit, main .revision").filter((one) => one.getClientRects().length > 1);
+  const faults = broken.map((one) => `breaks in the middle: ${one.outerHTML}`);
+  const size = (one) => parseFloat(getComputedStyle(one).fontSize);
+  const most = Math.max(...seen("h1").map(size));
+  const larger = seen("main *").filter((one) => size(one) > most);
+  faults.push(...larger.map((one) => `is larger than the heading: ${one.outerHTML.slice(0, 200)}`));
+  const hidden = seen(".graph").filter((one) => one.scrollWidth > one.clientWidth + 1 && innerWidth < 760);
+  if (hidden.length && !seen("#graph-hint").length) faults.push("nothing says that the graph can be scrolled");
+  return faults;
+}
+
 // The tools of a scene.
 class Stage {
   constructor(browser) {
@@ -103,6 +117,8 @@ class Stage {
     const where = `${new URL(page.url()).pathname} ${as}`;
     const width = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
     this.holds(width[0] <= width[1], `${where}: ${width[0]} px wide in a window of ${width[1]} px`);
+    const faults = await page.evaluate(shape);
+    for (const fault of faults) this.faults.push(`${where}: ${fault}`);
     if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
     const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
     for (const rule of found.violations) {

@@ -47,6 +47,8 @@ pub struct Node {
     pub id: Id,
     /// How it stands; unknown when it is not there.
     pub state: State,
+    /// Whether it is suspended.
+    pub suspended: bool,
     /// Whether it is there.
     pub exists: bool,
     /// Its column: all that it depends on are in columns before.
@@ -161,6 +163,7 @@ impl World {
             Node {
                 id: id.clone(),
                 exists: readiness.is_some(),
+                suspended: readiness.as_ref().is_some_and(|readiness| readiness.suspended),
                 state: readiness.map(|readiness| readiness.state).unwrap_or_default(),
                 column: at(&columns, place),
                 row: at(&rows, place),

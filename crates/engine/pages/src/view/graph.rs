@@ -62,6 +62,7 @@ pub(super) fn drawn(graph: &Graph) -> Option<Drawn> {
         let (tone, word) = match node.state {
             _ if !node.exists => ("bad", "missing"),
             State::Stalled | State::Failed => ("bad", node.state.word()),
+            _ if node.suspended => ("mute", "suspended"),
             State::Deleting | State::Progressing => ("busy", node.state.word()),
             State::Unknown => ("mute", node.state.word()),
             State::Ready => ("good", node.state.word()),

@@ -245,12 +245,37 @@ fn every_page_is_well_formed() {
         assert_eq!(html::faults(page), Vec::<String>::new(), "{name}");
     }
     assert!(nothing.contains("Nothing: all that is watched works."));
+    assert!(nothing.contains("<h1 class=\"verdict good\">Nothing needs attention</h1>"));
     let some = Frame {
         is_partial: true,
         ..frame("/")
     };
     let some = render(&some, &Page::Overview(&empty)).unwrap();
     assert!(some.contains("Nothing among what you may list") && !some.contains("all that is watched works"));
+}
+
+#[test]
+fn one_of_a_kind_is_one_and_a_suspended_one_is_not_green() {
+    let mut world = world::world(1, 1, 4);
+    for one in world.kustomizations.values_mut() {
+        one.spec.suspend = true;
+    }
+    let pages = pages(&world, &ObjectName::new("flux-system", "infra"), &tags(1), DIFF);
+    for (name, page) in &pages {
+        for wrong in [">1 policies", " 1 policies", " 1 tags", " 1 Kustomizations"] {
+            assert!(!page.contains(wrong), "{name} says{wrong}");
+        }
+    }
+    let (_, graph) = pages.iter().find(|(name, _)| *name == "kustomizations-graph").unwrap();
+    let boxes: Vec<&str> = graph.split("<a href=\"/kustomizations/").skip(1).collect();
+    let drawn = boxes.iter().filter(|text| text.contains("· suspended</text>")).count();
+    assert!(drawn > 0, "{graph}");
+    assert!(
+        boxes
+            .iter()
+            .all(|text| !text.split("</a>").next().unwrap().contains("class=\"good\"")),
+        "{graph}"
+    );
 }
 
 #[test]
@@ -318,7 +343,10 @@ fn pages_say_what_is_going_on() {
         ("timeline", &["11:55", "pushed commit"]),
         ("object", &["Where it comes from", "image: ghcr.io/acme/web:1.1.0"]),
         ("search", &["found"]),
-        ("sign-in", &["the token is not valid", "/images?q=%22"]),
+        (
+            "sign-in",
+            &["the token is not valid", "/images?q=%22", "--clusterrole=view"],
+        ),
     ] {
         for text in wanted {
             assert!(pages[page].contains(text), "{page} lacks {text}:\n{}", pages[page]);
