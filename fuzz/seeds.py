@@ -170,6 +170,22 @@ def of_builds():
         add("kustomize", tree({"kustomization.yaml": head, "a.yaml": "kind: A\napiVersion: v1\n" + row["object"], "p.yaml": row["patch"]}))
 
 
+def of_charts():
+    chart = "apiVersion: v2\nname: top\nversion: 1.0.0\n"
+    child = {"charts/kid/Chart.yaml": "apiVersion: v2\nname: kid\nversion: 0.1.0\n", "charts/kid/values.yaml": "exports: {data: {a: 1}}\nglobal: {g: {x: 1}}\n",
+             "charts/kid/templates/k.yaml": "k: {{ .Values | toJson }}\n"}
+    depends = "dependencies:\n- {name: kid, version: '>=0', alias: one, condition: one.on, tags: [t], import-values: [data, {child: a, parent: b}]}\n"
+    for text in ("{{ include \"n\" . }}{{ define \"n\" }}{{ .Release.Name }}{{ end }}", "{{ tpl .Values.t . }}", "{{ range $k, $v := .Values }}{{ $k }}: {{ $v | toYaml | nindent 2 }}{{ end }}",
+                 "{{ .Files.Glob \"*.txt\" | toYaml }}{{ (.Files.Glob \"*\").AsConfig }}", "{{ required \"no\" .Values.no }}", "{{ fromYaml .Values.t | toToml }}{{ fromToml .Values.t }}{{ toYamlPretty .Values }}",
+                 "kind: Job\nmetadata: {annotations: {helm.sh/hook: 'test,pre-install', helm.sh/hook-weight: '-1'}}\n---\nkind: Namespace\n", "{{ .Capabilities.APIVersions.Has \"v1\" }}{{ lookup \"v1\" \"Pod\" \"\" \"\" }}"):
+        add("helm", "t: '{{ .Release.Name }}'\n" + tree({"Chart.yaml": chart, "values.yaml": "t: 1\n", "a.txt": "x\n", "templates/a.yaml": text, "crds/c.yaml": "kind: C\n", ".helmignore": "*.md\n!x\n"}))
+    add("helm", "tags: {t: true}\none: {on: null}\n" + tree({"Chart.yaml": chart + depends, "templates/a.yaml": "{{ .Values | toJson }}", **child}))
+    for schema in ({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"minimum": 1, "multipleOf": 0.1, "pattern": "^a"}}, "unevaluatedProperties": False},
+                   {"$schema": "http://json-schema.org/draft-07/schema#", "anyOf": [{"oneOf": [{"const": 1}]}, {"if": {"not": {}}, "else": {"dependencies": {"a": ["b"]}}}], "patternProperties": {"^a": {"format": "uri"}}},
+                   {"$schema": "http://json-schema.org/draft-04/schema#", "id": "x", "items": [{}], "additionalItems": False, "definitions": {"a": {"id": "#b"}}, "allOf": [{"$ref": "#b"}]}):
+        add("helm", "a: 1\nb: [1, 2]\n" + tree({"Chart.yaml": chart, "values.schema.json": json.dumps(schema), "templates/a.yaml": "a: 1"}))
+
+
 def of_texts():
     for row in rows("cel/cases.jsonl"):
         add("cel", row["expr"])
@@ -352,5 +368,5 @@ def of_servers():
     add("kubeconfig", b"apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: https://h}}]\nusers: [{name: u, user: {client-key-data: " + base64.b64encode(key) + b"}}]\n")
 
 
-for make in (of_yaml, of_builds, of_texts, of_sources, of_git, of_images, of_servers):
+for make in (of_yaml, of_builds, of_charts, of_texts, of_sources, of_git, of_images, of_servers):
     make()

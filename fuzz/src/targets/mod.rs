@@ -6,6 +6,7 @@ pub mod cel;
 pub mod edit;
 pub mod formats;
 pub mod git;
+pub mod helm;
 pub mod http_head;
 pub mod kube;
 pub mod kustomize;
@@ -38,6 +39,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("git_fetch", git::fetch),
     ("git_push", git::push),
     ("git_text", git::text),
+    ("helm", helm::check),
     ("http_head", http_head::check),
     ("ignore", artifact::ignore),
     ("kube_answer", kube::answer),

@@ -18,16 +18,20 @@
 
 mod chart;
 mod error;
+mod index;
 mod manifest;
 mod release;
 mod render;
 mod schema;
+mod seeded;
 mod values;
 mod yaml;
 
-pub use chart::{Chart, Dependency, File, IgnoreRules, MAX_CHART_BYTES, Metadata};
+pub use chart::{Chart, Dependency, File, Folder, FolderEntry, IgnoreRules, MAX_CHART_BYTES, MAX_FILE_BYTES, Metadata};
 pub use error::HelmError;
+pub use index::{Entry, Index, read_entries};
 pub use manifest::{Document, Hook, Rendered, Selection, split_documents};
-pub use release::{Capabilities, KubeVersion, Release, Settings, render};
-pub use render::name_of_template;
+pub use release::{Capabilities, KubeVersion, Release, Settings, render, render_sharing};
+pub use render::{ParsedTemplates, name_of_template};
+pub use seeded::Seeded;
 pub use values::{Override, Overrides, Values, merge_values, read_values};

@@ -4,9 +4,9 @@ use super::{
     chart::Chart,
     error::HelmError,
     manifest::{Rendered, sort_documents},
-    render::render_templates,
+    render::{ParsedTemplates, entries, render_templates},
     schema::validate,
-    values::{Values, coalesce_values, process_dependencies},
+    values::{Values, Weight, coalesce_values, process_dependencies},
 };
 use bumpwright_template::{Limits, World};
 
@@ -98,12 +98,28 @@ impl KubeVersion {
 }
 
 /// How a chart is rendered.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Whether values are not compared with schemas.
     pub skip_schemas: bool,
     /// The limits of all templates together.
     pub limits: Limits,
+}
+
+impl Default for Settings {
+    /// Limits that the largest public charts are far from.
+    fn default() -> Self {
+        let limits = Limits {
+            steps: 50_000_000,
+            output: 32 << 20,
+            produced: 1 << 30,
+            ..Limits::default()
+        };
+        Self {
+            skip_schemas: false,
+            limits,
+        }
+    }
 }
 
 /// Renders a chart for a release. The chart is not changed and may be shared.
@@ -118,11 +134,29 @@ pub fn render(
     settings: Settings,
     world: &dyn World,
 ) -> Result<Rendered, HelmError> {
+    let parsed = ParsedTemplates::default();
+    render_sharing(chart, values, release, capabilities, settings, world, &parsed)
+}
+
+/// [`render`] for one of several releases of a chart: its templates are parsed once.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_sharing(
+    chart: &Chart,
+    values: &Values,
+    release: &Release,
+    capabilities: &Capabilities,
+    settings: Settings,
+    world: &dyn World,
+    parsed: &ParsedTemplates,
+) -> Result<Rendered, HelmError> {
     check_name(&release.name)?;
     let mut chart = chart.clone();
-    process_dependencies(&mut chart, values)
+    let mut weight = Weight::default();
+    process_dependencies(&mut chart, values, &mut weight)
         .map_err(|error| HelmError::Values(format!("chart dependencies processing failed: {error}")))?;
-    let values = coalesce_values(&chart, values.clone(), false).map_err(HelmError::Values)?;
+    let values = coalesce_values(&chart, values.clone(), false, &mut weight).map_err(HelmError::Values)?;
     if !settings.skip_schemas {
         validate(&chart, &values)?;
     }
@@ -134,7 +168,12 @@ pub fn render(
             version.version
         )));
     }
-    let files = render_templates(&chart, &values, release, capabilities, settings.limits, world)?;
+    let files = render_templates(
+        entries(&chart, &values, release, capabilities),
+        settings.limits,
+        world,
+        parsed,
+    )?;
     let mut rendered = sort_documents(files)?;
     let mut crds = Vec::new();
     chart.crds(chart.name(), &mut crds);

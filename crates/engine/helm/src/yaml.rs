@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value as Json};
 pub(crate) fn read(text: &[u8]) -> Result<Node, String> {
     let read = read_first(text, &ReadOptions::sigs(FileId::NONE));
     read.map(|node| node.unwrap_or_else(Node::null))
-        .map_err(|error| format!("error converting YAML to JSON: {}", error.go()))
+        .map_err(|error| format!("error converting YAML to JSON: {}", error.go_with_content()))
 }
 
 /// The JSON value of a document.

@@ -26,6 +26,10 @@ pub trait World {
     fn now(&self) -> (i64, u32);
     /// Fills the buffer with random bytes fit for keys.
     fn random(&self, buffer: &mut [u8]);
+    /// Called before each template of a set that is rendered as a whole. Random bytes may depend on it.
+    fn begin(&self, template: &str) {
+        let _ = template;
+    }
 }
 
 /// The rendering that a function runs in.

@@ -66,7 +66,7 @@ pub use map::{ENTRY_BYTES, Map};
 pub use methods::{FoundMethod, find_method, find_print_method};
 pub use nested::{Nested, NestedError};
 pub use print::{print, sprint};
-pub use set::Templates;
+pub use set::{ParsedText, Templates};
 pub use slot::Slot;
 pub use text::Text;
 pub use truth::truth;

@@ -9,7 +9,7 @@ use super::{
     slot::Slot,
 };
 use bumpwright_gostd::quote;
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 /// A set of templates, which may be put over another: Go's `template.Clone` without the copy.
 #[derive(Debug)]
@@ -19,7 +19,24 @@ pub struct Templates<'p> {
     /// The functions of texts that are parsed while a template is executed; none if that is not wanted.
     pub(super) functions: Option<&'p Functions>,
     outer: Option<&'p Templates<'p>>,
-    trees: HashMap<String, Tree>,
+    trees: HashMap<String, Rc<Tree>>,
+}
+
+/// A text that has been parsed, for any number of sets.
+#[derive(Clone, Debug)]
+pub struct ParsedText(Vec<(String, Rc<Tree>)>);
+
+impl ParsedText {
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// The text is not a template: Go's error.
+    pub fn parse(name: &str, text: &str, functions: &Functions) -> Result<Self, Error> {
+        let trees = parse::parse(name, text, functions)?.trees;
+        Ok(Self(
+            trees.into_iter().map(|(name, tree)| (name, Rc::new(tree))).collect(),
+        ))
+    }
 }
 
 impl<'p> Templates<'p> {
@@ -39,7 +56,7 @@ impl<'p> Templates<'p> {
             name: "",
             functions: None,
             outer: None,
-            trees: parse::parse(name, text, functions)?.trees,
+            trees: ParsedText::parse(name, text, functions)?.0.into_iter().collect(),
         })
     }
 
@@ -60,18 +77,23 @@ impl<'p> Templates<'p> {
     /// The text is not a template: Go's error.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), Error> {
         let Some(functions) = self.functions else { return Ok(()) };
-        for (name, tree) in parse::parse(name, text, functions)?.trees {
-            if !tree.is_empty || self.find(&name).is_none() {
-                self.trees.insert(name, tree);
+        self.add_parsed(&ParsedText::parse(name, text, functions)?);
+        Ok(())
+    }
+
+    /// [`Templates::add`] of a text that has been parsed.
+    pub fn add_parsed(&mut self, text: &ParsedText) {
+        for (name, tree) in &text.0 {
+            if !tree.is_empty || self.find(name).is_none() {
+                self.trees.insert(name.clone(), Rc::clone(tree));
             }
         }
-        Ok(())
     }
 
     /// The same for a text that is executed next: it is there even if it is blank.
     pub(super) fn add_own(&mut self, name: &str, text: &str) -> Result<(), Error> {
         let Some(functions) = self.functions else { return Ok(()) };
-        for (found, tree) in parse::parse(name, text, functions)?.trees {
+        for (found, tree) in ParsedText::parse(name, text, functions)?.0 {
             if found == name || !tree.is_empty || self.find(&found).is_none() {
                 self.trees.insert(found, tree);
             }

@@ -2,6 +2,7 @@
 
 use super::entries::{Pair, mapping_of, normalize_v2};
 use super::error::ReadError;
+use super::go_syntax::go_syntax;
 use super::node::{Mapping, Node, Scalar, Sequence, Value};
 use super::parse::{Event, EventKind, Parser, Properties};
 use super::place::Place;
@@ -308,11 +309,9 @@ impl<'a, 'o> Composer<'a, 'o> {
                         Value::Mapping(_) => "map",
                         _ => "list",
                     };
-                    return Err(ReadError::new(
-                        done.node.place,
-                        format!("a {kind} cannot be a key"),
-                        "yaml: invalid map key",
-                    ));
+                    let shown = format!(": {}", go_syntax(&value));
+                    let problem = format!("a {kind} cannot be a key");
+                    return Err(ReadError::new(done.node.place, problem, "yaml: invalid map key").showing(shown));
                 }
             },
         }

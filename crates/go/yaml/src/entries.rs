@@ -2,6 +2,7 @@
 
 use super::compose::NodeCount;
 use super::error::ReadError;
+use super::go_syntax::go_syntax;
 use super::node::{Entry, Node, Scalar, Style, Tag, Value};
 use super::place::Place;
 use super::read::{Dialect, Duplicates, ReadOptions};
@@ -198,7 +199,8 @@ fn read_v2(pairs: Vec<Pair>, options: &ReadOptions, spent: &mut NodeCount) -> Re
             }
             continue;
         }
-        pair.key = key_v2(pair.key, pair.place)?;
+        let shown = |error: ReadError| error.showing(format!(", value: {}", go_syntax(&pair.value.value)));
+        pair.key = key_v2(pair.key, pair.place).map_err(shown)?;
         normalize_v2(&mut pair.value)?;
         set_v2(&mut entries, entry(pair), options)?;
     }

@@ -17,6 +17,8 @@ pub struct ReadError {
     /// What was being read, where that helps.
     pub context: Option<&'static str>,
     go: Box<str>,
+    /// What Go says of the key or value at fault.
+    shown: Option<Box<str>>,
 }
 
 impl ReadError {
@@ -26,6 +28,15 @@ impl ReadError {
             problem: problem.into(),
             context: None,
             go: go.into(),
+            shown: None,
+        }
+    }
+
+    /// The same with what Go says of the key or value at fault.
+    pub(crate) fn showing(self, shown: String) -> Self {
+        Self {
+            shown: Some(shown.into()),
+            ..self
         }
     }
 
@@ -50,6 +61,12 @@ impl ReadError {
         &self.go
     }
 
+    /// [`ReadError::go`] whole: Go shows the key or value at fault, which may be a secret.
+    #[must_use]
+    pub fn go_with_content(&self) -> String {
+        format!("{}{}", self.go, self.shown.as_deref().unwrap_or_default())
+    }
+
     /// `path:line:column: problem, context`.
     #[must_use]
     pub fn show(&self, files: &Files) -> String {
@@ -66,6 +83,7 @@ impl ReadError {
             problem: fault.problem.to_string(),
             context: Some(fault.context).filter(|context| !context.is_empty()),
             go: go_sentence(fault, dialect).into(),
+            shown: None,
         }
     }
 }

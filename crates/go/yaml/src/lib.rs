@@ -58,6 +58,7 @@ mod encoding;
 mod entries;
 mod error;
 mod from_json;
+mod go_syntax;
 mod json;
 mod kyaml;
 mod natural;

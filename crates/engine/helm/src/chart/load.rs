@@ -2,7 +2,7 @@
 
 use super::{Chart, File, metadata::api_version};
 use crate::{error::HelmError, values::read_values, yaml};
-use bumpwright_artifact::archive::{EntryKind, Limits, Links, unpack};
+use bumpwright_artifact::archive::{EntryKind, Limit, Limits, Links, ReadError, unpack};
 use std::{collections::BTreeMap, io::Read as _, sync::Arc};
 
 /// Bytes of all files of a chart, those of its archives included, as in Helm.
@@ -15,19 +15,30 @@ impl Chart {
     ///
     /// # Errors
     /// Helm's, in its words.
-    pub fn from_files(mut files: Vec<File>) -> Result<Self, HelmError> {
+    pub fn from_files(files: Vec<File>) -> Result<Self, HelmError> {
+        let mut left = MAX_CHART_BYTES;
+        for file in &files {
+            left = left
+                .checked_sub(file.data.len() as u64)
+                .ok_or_else(|| HelmError::Chart(too_large()))?;
+        }
+        Self::from_counted(files, left)
+    }
+
+    /// The same, when so many bytes are left for the archives in it.
+    fn from_counted(mut files: Vec<File>, mut left: u64) -> Result<Self, HelmError> {
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
         let Some(file) = files.iter().find(|file| file.name == "Chart.yaml") else {
-            return load(files, 0).map_err(HelmError::Chart);
+            return load(files, 0, &mut left).map_err(HelmError::Chart);
         };
         let version = yaml::read(&file.data).and_then(|node| api_version(&node));
         let version = version.map_err(|error| HelmError::Chart(format!("cannot load Chart.yaml: {error}")))?;
         if !matches!(&*version, "" | "v1" | "v2") {
             return Err(HelmError::Chart("unsupported chart version".to_owned()));
         }
-        load(files, 0).map_err(HelmError::Chart)
+        load(files, 0, &mut left).map_err(HelmError::Chart)
     }
 
     /// A chart in an archive.
@@ -36,7 +47,8 @@ impl Chart {
     /// Helm's, in its words; of an archive that is damaged or unsafe, what is wrong with it.
     pub fn from_archive(archive: &[u8]) -> Result<Self, HelmError> {
         let failed = |error| HelmError::Chart(format!("unable to load chart archive ({error})"));
-        let files = unpacked(archive).map_err(failed)?;
+        let mut left = MAX_CHART_BYTES;
+        let files = unpacked(archive, &mut left).map_err(failed)?;
         if files.is_empty() {
             return Err(HelmError::Chart("unable to load chart archive".to_owned()));
         }
@@ -44,14 +56,18 @@ impl Chart {
             let text = "unable to detect chart version, no Chart.yaml found";
             return Err(HelmError::Chart(text.to_owned()));
         }
-        Self::from_files(files)
+        Self::from_counted(files, left)
     }
 }
 
-/// The files of an archive, without the folder that they are in.
-fn unpacked(archive: &[u8]) -> Result<Vec<File>, String> {
+fn too_large() -> String {
+    format!("decompressed chart is larger than the maximum size {MAX_CHART_BYTES}")
+}
+
+/// The files of an archive, without the folder that they are in; their bytes are taken from those that are left.
+fn unpacked(archive: &[u8], left: &mut u64) -> Result<Vec<File>, String> {
     let limits = Limits {
-        unpacked: MAX_CHART_BYTES,
+        unpacked: *left,
         ..Limits::default()
     };
     let mut files: Vec<File> = Vec::new();
@@ -67,13 +83,19 @@ fn unpacked(archive: &[u8]) -> Result<Vec<File>, String> {
         };
         let mut data = Vec::new();
         entry.read_to_end(&mut data)?;
+        *left = left.saturating_sub(data.len() as u64);
         files.push(File {
             name: name.to_owned(),
             data,
         });
         Ok(())
     });
-    read.map_err(|error| error.to_string())?;
+    read.map_err(|error| match error {
+        ReadError::LimitExceeded {
+            what: Limit::Unpacked, ..
+        } => too_large(),
+        error => error.to_string(),
+    })?;
     match outside {
         Some(path) if path == "Chart.yaml" => Err("chart yaml not in base directory".to_owned()),
         Some(path) => Err(format!(
@@ -94,7 +116,7 @@ fn without_mark(data: Vec<u8>) -> Vec<u8> {
 /// The files of subcharts by the first component of their paths in `charts/`.
 type Subcharts = BTreeMap<String, Vec<File>>;
 
-fn load(files: Vec<File>, depth: usize) -> Result<Chart, String> {
+fn load(files: Vec<File>, depth: usize, left: &mut u64) -> Result<Chart, String> {
     if depth > MAX_DEPTH {
         return Err(format!("charts nest more than {MAX_DEPTH} levels deep"));
     }
@@ -120,7 +142,7 @@ fn load(files: Vec<File>, depth: usize) -> Result<Chart, String> {
         if name.starts_with(['_', '.']) {
             continue;
         }
-        let loaded = subchart(&chart, &name, files, depth);
+        let loaded = subchart(&chart, &name, files, depth, left);
         let parent = chart.name();
         let loaded = loaded.map_err(|error| format!("error unpacking subchart {name} in {parent}: {error}"))?;
         chart.dependencies.push(loaded);
@@ -133,7 +155,10 @@ fn place(chart: &mut Chart, file: File, subcharts: &mut Subcharts) -> Result<(),
     let failed = |error| format!("cannot load {}: {error}", file.name);
     match &*file.name {
         "Chart.yaml" => {}
-        "values.yaml" => chart.values = read_values(&file.data).map_err(failed)?,
+        "values.yaml" => {
+            chart.values = read_values(&file.data).map_err(failed)?;
+            chart.values_file = Some(Arc::new(file));
+        }
         "values.schema.json" => chart.schema = Some(Arc::new(file)),
         "Chart.lock" => drop(yaml::json(&file.data).map_err(failed)?),
         "requirements.yaml" | "requirements.lock" => {
@@ -165,7 +190,7 @@ fn read_metadata(chart: &mut Chart, file: &File) -> Result<(), String> {
     read.map_err(|error| format!("cannot load {}: {error}", file.name))
 }
 
-fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize) -> Result<Chart, String> {
+fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize, left: &mut u64) -> Result<Chart, String> {
     if name.ends_with(".tgz") {
         let Some(file) = files.into_iter().next() else {
             return Err("no files in chart archive".to_owned());
@@ -177,13 +202,13 @@ fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize) -> Resul
                 file.name
             ));
         }
-        let mut files = unpacked(&file.data)?;
+        let mut files = unpacked(&file.data, left)?;
         for file in &mut files {
             file.data = without_mark(std::mem::take(&mut file.data));
         }
         return match files.is_empty() {
             true => Err("no files in chart archive".to_owned()),
-            false => load(files, depth + 1),
+            false => load(files, depth + 1, left),
         };
     }
     let inner = files.into_iter().filter_map(|file| {
@@ -191,5 +216,5 @@ fn subchart(parent: &Chart, name: &str, files: Vec<File>, depth: usize) -> Resul
         let name = name.to_owned();
         Some(File { name, data: file.data })
     });
-    load(inner.collect(), depth + 1)
+    load(inner.collect(), depth + 1, left)
 }

@@ -1,11 +1,13 @@
 //! A chart in memory: metadata, values, templates, files and the charts that it contains.
 
 mod decode;
+mod folder;
 mod ignore;
 mod load;
 mod metadata;
 mod pattern;
 
+pub use folder::{Entry as FolderEntry, Folder, MAX_FILE_BYTES};
 pub use ignore::IgnoreRules;
 pub use load::MAX_CHART_BYTES;
 pub use metadata::{Dependency, Metadata};
@@ -30,6 +32,8 @@ pub struct Chart {
     pub metadata: Metadata,
     /// `values.yaml`.
     pub values: Values,
+    /// The same as it is written.
+    pub values_file: Option<Arc<File>>,
     /// `values.schema.json`.
     pub schema: Option<Arc<File>>,
     /// What is below `templates/`.

@@ -91,7 +91,7 @@ struct Common {
 }
 
 /// The templates of a chart and of its subcharts.
-pub(super) fn entries<'c>(
+pub(crate) fn entries<'c>(
     chart: &'c Chart,
     values: &Values,
     release: &Release,

@@ -12,14 +12,17 @@ mod toml_read;
 mod toml_write;
 mod trace;
 
-use super::{
-    chart::{Chart, File},
-    error::HelmError,
-    release::{Capabilities, Release},
-    values::Values,
-};
+use super::{chart::File, error::HelmError};
 use bumpwright_sprig as sprig;
-use bumpwright_template::{Error, Functions, Host, Limits, Map, Slot, Stage, Templates, Value, World};
+use bumpwright_template::{
+    Error, Failure, Functions, Host, Limits, Map, ParsedText, Slot, Stage, Templates, Value, World,
+};
+pub(crate) use context::entries;
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
 /// The name of Helm's set of templates, which is in errors of `tpl`.
 const SET: &str = "gotpl";
@@ -27,11 +30,31 @@ const SET: &str = "gotpl";
 /// A template and what it is executed with.
 pub(crate) struct Entry<'c> {
     pub(crate) path: String,
-    pub(crate) file: &'c File,
+    pub(crate) file: &'c Arc<File>,
     /// The folder of the templates of its chart.
     pub(crate) base: String,
     /// The map that is its dot, shared by all templates of its chart.
     pub(crate) dot: Map,
+}
+
+/// Templates that have been parsed, for the next release of the same chart.
+#[derive(Debug, Default)]
+pub struct ParsedTemplates(RefCell<HashMap<String, (Arc<File>, ParsedText)>>);
+
+impl ParsedTemplates {
+    /// The template of an entry; an entry is known by its path and its file.
+    fn get(&self, entry: &Entry<'_>) -> Result<ParsedText, HelmError> {
+        if let Some((file, parsed)) = self.0.borrow().get(&entry.path)
+            && Arc::ptr_eq(file, entry.file)
+        {
+            return Ok(parsed.clone());
+        }
+        let text = bumpwright_gostd::lossy(&entry.file.data);
+        let parsed = ParsedText::parse(&entry.path, &text, &FUNCTIONS).map_err(|error| parse_error(&error))?;
+        let known = (Arc::clone(entry.file), parsed.clone());
+        self.0.borrow_mut().insert(entry.path.clone(), known);
+        Ok(parsed)
+    }
 }
 
 /// The results of all templates that are no partials, in the order of their execution.
@@ -39,22 +62,17 @@ pub(crate) struct Entry<'c> {
 /// # Errors
 /// Helm's, in its words.
 pub(crate) fn render_templates(
-    chart: &Chart,
-    values: &Values,
-    release: &Release,
-    capabilities: &Capabilities,
+    mut entries: Vec<Entry<'_>>,
     limits: Limits,
     world: &dyn World,
+    parsed: &ParsedTemplates,
 ) -> Result<Vec<(String, String)>, HelmError> {
-    let mut entries = context::entries(chart, values, release, capabilities);
     // From the deepest folder to the highest, against the alphabet.
     entries.sort_by(|a, b| (depth(&b.path), &b.path).cmp(&(depth(&a.path), &a.path)));
     entries.dedup_by(|later, kept| later.path == kept.path && replace(later, kept));
-    let functions = functions();
-    let mut set = Templates::new(SET, &functions);
+    let mut set = Templates::new(SET, &FUNCTIONS);
     for entry in &entries {
-        let text = bumpwright_gostd::lossy(&entry.file.data);
-        set.add(&entry.path, &text).map_err(|error| parse_error(&error))?;
+        set.add_parsed(&parsed.get(entry)?);
     }
     let mut host = Host::new(limits, world).with_zero_for_missing_keys();
     let mut rendered = Vec::new();
@@ -64,12 +82,21 @@ pub(crate) fn render_templates(
         let names = Value::dict(names.map(|(key, text)| (key, Value::text(text.as_str()))));
         entry.dot.insert("Template".into(), context::named_values(names));
         let dot = context::named_values(Value::Map(entry.dot.clone()));
+        world.begin(&entry.path);
         let out = set.execute(&entry.path, &Slot::of(dot), &mut host);
         let out = out.map_err(|error| trace::exec_error(&error))?;
+        host.produce(out.len()).map_err(|failure| limit(&failure))?;
         let text = bumpwright_gostd::lossy(&out).replace("<no value>", "");
         rendered.push((entry.path.clone(), text));
     }
     Ok(rendered)
+}
+
+fn limit(failure: &Failure) -> HelmError {
+    HelmError::Template {
+        text: failure.text().to_owned(),
+        limit: true,
+    }
 }
 
 /// The last of several files with one path counts.
@@ -83,7 +110,7 @@ fn depth(path: &str) -> usize {
 }
 
 /// The functions of charts: Sprig's without the environment, and Helm's own.
-fn functions() -> Functions {
+static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
     let tables = sprig::TABLES.iter().chain(sprig::CHANCE).copied();
     let own = [
         functions::FUNCTIONS,
@@ -95,7 +122,7 @@ fn functions() -> Functions {
     ];
     let tables: Vec<_> = tables.chain(own).collect();
     Functions::new(&tables)
-}
+});
 
 fn parse_error(error: &Error) -> HelmError {
     let parts: Vec<&str> = error.text.split(": ").collect();

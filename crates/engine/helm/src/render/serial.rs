@@ -15,7 +15,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("fromYaml", &[&STRING], &DICT, from_yaml),
     Function::new("fromYamlArray", &[&STRING], &LIST, from_yaml_array),
     Function::new("mustToJson", &[&ANY], &STRING, |host, args| {
-        encode_json(host, args.value(0)?, true).map(Value::text)
+        json_text(host, args.value(0)?).map(Value::text)
     }),
     Function::new("mustToYaml", &[&ANY], &STRING, |host, args| {
         match yaml_text(host, args.value(0)?)? {
@@ -24,7 +24,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         }
     }),
     Function::new("toJson", &[&ANY], &STRING, |host, args| {
-        match encode_json(host, args.value(0)?, true) {
+        match json_text(host, args.value(0)?) {
             Err(Failure::Error(_)) => Ok(Value::text("")),
             encoded => encoded.map(Value::text),
         }
@@ -33,6 +33,31 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(Value::text(yaml_text(host, args.value(0)?)?.unwrap_or_default()))
     }),
 ];
+
+/// JSON as Go 1.27 writes it: U+FFFD in the place of what is not UTF-8, and not its escape.
+fn json_text(host: &mut Host<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
+    const ESCAPE: &[u8] = b"\\ufffd";
+    let json = encode_json(host, value, true)?;
+    let mut text = Vec::with_capacity(json.len());
+    let mut rest = &json[..];
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let (before, escape) = rest.split_at(at);
+        text.extend_from_slice(before);
+        let length = match escape.starts_with(ESCAPE) {
+            true => {
+                text.extend_from_slice("\u{fffd}".as_bytes());
+                ESCAPE.len()
+            }
+            false => {
+                text.extend_from_slice(escape.get(..2).unwrap_or(escape));
+                2
+            }
+        };
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    text.extend_from_slice(rest);
+    Ok(text)
+}
 
 /// A value as sigs.k8s.io/yaml prints it, without the last line break; or its error.
 pub(super) fn yaml_text(host: &mut Host<'_>, value: &Value) -> Result<Result<String, String>, Failure> {

@@ -1,6 +1,6 @@
 //! The values of a chart under those of its parent or of the user.
 
-use super::Values;
+use super::{Values, Weight};
 use crate::chart::Chart;
 use serde_json::Value as Json;
 
@@ -10,13 +10,19 @@ const GLOBAL: &str = "global";
 /// The user's values over those of the chart and of its subcharts. With `merge`, null is kept; else it removes.
 ///
 /// # Errors
-/// Helm's, when a subchart's values are no table.
-pub(crate) fn coalesce_values(chart: &Chart, mut values: Values, merge: bool) -> Result<Values, String> {
-    coalesce(chart, &mut values, merge)?;
+/// Helm's, when a subchart's values are no table; and when copies of values are too many.
+pub(crate) fn coalesce_values(
+    chart: &Chart,
+    mut values: Values,
+    merge: bool,
+    weight: &mut Weight,
+) -> Result<Values, String> {
+    coalesce(chart, &mut values, merge, weight)?;
     Ok(values)
 }
 
-fn coalesce(chart: &Chart, values: &mut Values, merge: bool) -> Result<(), String> {
+fn coalesce(chart: &Chart, values: &mut Values, merge: bool, weight: &mut Weight) -> Result<(), String> {
+    chart.values.values().try_for_each(|value| weight.value(value))?;
     coalesce_own(chart, values, merge);
     for subchart in &chart.dependencies {
         let name = subchart.name();
@@ -27,8 +33,13 @@ fn coalesce(chart: &Chart, values: &mut Values, merge: bool) -> Result<(), Strin
                 return Err(format!("type mismatch on {name}: {}", as_truth(&other)));
             }
         };
+        if let Some(shared) = values.get(GLOBAL) {
+            // Once down and once up again.
+            weight.value(shared)?;
+            weight.value(shared)?;
+        }
         coalesce_globals(&mut inner, values);
-        let result = coalesce(subchart, &mut inner, merge);
+        let result = coalesce(subchart, &mut inner, merge, weight);
         share_globals(&inner, values);
         values.insert(name.to_owned(), Json::Object(inner));
         result?;

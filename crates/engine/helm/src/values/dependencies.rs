@@ -1,6 +1,6 @@
 //! Which of a chart's subcharts take part: versions, aliases, conditions and tags.
 
-use super::{Values, coalesce::coalesce_values, import::import_values, lookup};
+use super::{Values, Weight, coalesce::coalesce_values, import::import_values, lookup};
 use crate::chart::{Chart, Dependency};
 use bumpwright_semver::{Constraint, Version};
 use serde_json::Value as Json;
@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 ///
 /// # Errors
 /// As [`coalesce_values`].
-pub(crate) fn process_dependencies(chart: &mut Chart, values: &Values) -> Result<(), String> {
-    enable(chart, values, "")?;
-    import_values(chart)
+pub(crate) fn process_dependencies(chart: &mut Chart, values: &Values, weight: &mut Weight) -> Result<(), String> {
+    enable(chart, values, "", weight)?;
+    import_values(chart, weight)
 }
 
 /// Whether a version is in a range; no for what cannot be read.
@@ -20,7 +20,7 @@ pub(crate) fn is_in_range(range: &str, version: &str) -> bool {
     matches!((version, range), (Ok(version), Ok(range)) if range.check(&version))
 }
 
-fn enable(chart: &mut Chart, values: &Values, path: &str) -> Result<(), String> {
+fn enable(chart: &mut Chart, values: &Values, path: &str, weight: &mut Weight) -> Result<(), String> {
     let Some(wanted) = chart.metadata.dependencies.take() else {
         return Ok(());
     };
@@ -33,6 +33,7 @@ fn enable(chart: &mut Chart, values: &Values, path: &str) -> Result<(), String> 
     let mut charts: Vec<Chart> = undeclared.cloned().collect();
     for dependency in &mut wanted {
         if let Some(found) = found.iter().find(|chart| fits(chart, dependency)) {
+            weight.chart(found)?;
             let mut found = found.clone();
             if !dependency.alias.is_empty() {
                 found.metadata.name.clone_from(&dependency.alias);
@@ -45,7 +46,7 @@ fn enable(chart: &mut Chart, values: &Values, path: &str) -> Result<(), String> 
         dependency.enabled = true;
     }
     chart.dependencies = charts;
-    let values = coalesce_values(chart, values.clone(), false)?;
+    let values = coalesce_values(chart, values.clone(), false, weight)?;
     apply_tags(&mut wanted, &values);
     apply_conditions(&mut wanted, &values, path);
     let is_off = |name: &str| wanted.iter().any(|one| one.name == name && !one.enabled);
@@ -58,7 +59,7 @@ fn enable(chart: &mut Chart, values: &Values, path: &str) -> Result<(), String> 
     wanted.retain(|one| !off.contains(&one.name));
     for subchart in &mut chart.dependencies {
         let path = format!("{path}{}.", subchart.name());
-        enable(subchart, &values, &path)?;
+        enable(subchart, &values, &path, weight)?;
     }
     // Helm's list is nil again when nothing is left.
     chart.metadata.dependencies = (!wanted.is_empty()).then(|| wanted.into_iter().map(Some).collect());

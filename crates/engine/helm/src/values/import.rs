@@ -1,7 +1,7 @@
 //! Values that charts import from their subcharts.
 
 use super::{
-    Values,
+    Values, Weight,
     coalesce::{coalesce_tables, coalesce_values},
     dependencies::imported,
     lookup,
@@ -10,14 +10,14 @@ use crate::chart::Chart;
 use serde_json::{Value as Json, json};
 
 /// Imports values from the subcharts, the deepest first. They become defaults of the chart, under its own ones.
-pub(super) fn import_values(chart: &mut Chart) -> Result<(), String> {
+pub(super) fn import_values(chart: &mut Chart, weight: &mut Weight) -> Result<(), String> {
     for subchart in &mut chart.dependencies {
-        import_values(subchart)?;
+        import_values(subchart, weight)?;
     }
     if chart.metadata.dependencies.is_none() {
         return Ok(());
     }
-    let mut values = coalesce_values(chart, Values::new(), true)?;
+    let mut values = coalesce_values(chart, Values::new(), true, weight)?;
     let mut all = Values::new();
     for dependency in chart.metadata.dependencies.iter_mut().flatten().flatten() {
         let mut done = Vec::new();

@@ -7,10 +7,12 @@ mod literal;
 mod lookup;
 mod overrides;
 mod set;
+mod weight;
 
 pub(crate) use coalesce::coalesce_values;
 pub(crate) use dependencies::{is_in_range, process_dependencies};
 pub use overrides::{Override, Overrides, merge_values};
+pub(crate) use weight::Weight;
 
 use crate::yaml;
 use serde_json::{Map, Value as Json};

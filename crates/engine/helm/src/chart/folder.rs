@@ -1,0 +1,119 @@
+//! A chart of a folder, wherever that is: on a disk, in a tree of Git, in a build.
+
+use super::{Chart, File, IgnoreRules, load::MAX_CHART_BYTES};
+use crate::error::HelmError;
+
+/// Bytes of the largest file of a chart, as in Helm.
+pub const MAX_FILE_BYTES: u64 = 5 << 20;
+/// Folders within folders: links may lead round in circles.
+const MAX_DEPTH: usize = 64;
+/// Files of a chart. Helm has no limit.
+const MAX_FILES: usize = 100_000;
+
+/// What there is at a path of a folder, links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// Nothing.
+    Absent,
+    /// Something else, as a socket.
+    Irregular,
+}
+
+/// The folder of a chart. Paths are relative to it, with `/` between components; the empty one is the folder itself.
+pub trait Folder {
+    /// What there is at a path.
+    ///
+    /// # Errors
+    /// In words for the user.
+    fn entry(&self, path: &str) -> Result<Entry, String>;
+
+    /// The names in a folder, sorted.
+    ///
+    /// # Errors
+    /// In words for the user.
+    fn names(&self, path: &str) -> Result<Vec<String>, String>;
+
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// In words for the user, also when it has more than so many bytes.
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String>;
+}
+
+impl Chart {
+    /// A chart in a folder; what its `.helmignore` names is left out.
+    ///
+    /// # Errors
+    /// Helm's, in its words, and those of the folder.
+    pub fn from_folder(folder: &dyn Folder) -> Result<Self, HelmError> {
+        let mut walk = Walk::of(folder).map_err(HelmError::Chart)?;
+        walk.folder("", 0).map_err(HelmError::Chart)?;
+        Self::from_files(walk.files)
+    }
+}
+
+/// The files that were found so far.
+struct Walk<'f> {
+    folder: &'f dyn Folder,
+    rules: IgnoreRules,
+    files: Vec<File>,
+    bytes: u64,
+}
+
+impl<'f> Walk<'f> {
+    fn of(folder: &'f dyn Folder) -> Result<Self, String> {
+        let text = match folder.entry(".helmignore")? {
+            Entry::File => folder.read(".helmignore", MAX_FILE_BYTES)?,
+            _ => Vec::new(),
+        };
+        Ok(Self {
+            folder,
+            rules: IgnoreRules::parse(&text)?,
+            files: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    fn folder(&mut self, path: &str, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("{path}: folders nest more than {MAX_DEPTH} levels deep"));
+        }
+        for name in self.folder.names(path)? {
+            let child = match path {
+                "" => name,
+                path => format!("{path}/{name}"),
+            };
+            let entry = self.folder.entry(&child)?;
+            if self.rules.ignores(&child, entry == Entry::Folder) {
+                continue;
+            }
+            match entry {
+                Entry::Folder => self.folder(&child, depth + 1)?,
+                Entry::File => self.file(child)?,
+                Entry::Absent => return Err(format!("error evaluating symlink {child}: no such file or directory")),
+                Entry::Irregular => {
+                    return Err(format!(
+                        "cannot load irregular file {child} as it has file mode type bits set"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, name: String) -> Result<(), String> {
+        let data = self.folder.read(&name, MAX_FILE_BYTES)?;
+        self.bytes += data.len() as u64;
+        if self.bytes > MAX_CHART_BYTES || self.files.len() >= MAX_FILES {
+            return Err(format!(
+                "the chart has more than {MAX_CHART_BYTES} bytes or {MAX_FILES} files"
+            ));
+        }
+        self.files.push(File { name, data });
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! From YAML events to the entries of an index.
+
+use super::Entry;
+use granit_parser::{Event, Parser, ScanError};
+
+/// Levels of collections in an index.
+const MAX_DEPTH: usize = 100;
+
+/// A collection around the next event: a mapping with the key whose value comes next, or a list.
+#[derive(Debug)]
+enum Level {
+    Mapping(Option<String>),
+    List,
+}
+
+/// Calls `each` with the entries of the charts that are `wanted` by name, in the order of the index; returns its API version, which may be
+/// empty.
+///
+/// # Errors
+/// Those of `each`, and where the YAML is not valid.
+pub(super) fn entries<E: From<String>>(
+    text: &str,
+    wanted: &dyn Fn(&str) -> bool,
+    each: &mut dyn FnMut(&str, Entry) -> Result<(), E>,
+) -> Result<String, E> {
+    let mut reader = Reader::default();
+    for event in Parser::new_from_str(text) {
+        let (event, _) = event.map_err(|error| invalid(&error))?;
+        match event {
+            Event::MappingStart(..) => reader.begin(Level::Mapping(None))?,
+            Event::SequenceStart(..) => reader.begin(Level::List)?,
+            Event::MappingEnd => {
+                reader.levels.pop();
+                if reader.levels.len() == 3 {
+                    let entry = std::mem::take(&mut reader.entry);
+                    if let Some(name) = reader.chart().filter(|name| wanted(name)) {
+                        each(name, entry)?;
+                    }
+                }
+                reader.passed();
+            }
+            Event::SequenceEnd => {
+                reader.levels.pop();
+                reader.passed();
+            }
+            Event::Scalar(text, ..) => reader.scalar(&text),
+            Event::Alias(_) => reader.alias()?,
+            Event::DocumentEnd => break,
+            _ => {}
+        }
+    }
+    Ok(reader.api_version)
+}
+
+fn invalid(error: &ScanError) -> String {
+    format!("line {}: {}", error.marker().line(), error.info())
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    levels: Vec<Level>,
+    api_version: String,
+    /// The entry that is being read.
+    entry: Entry,
+}
+
+impl Reader {
+    fn begin(&mut self, level: Level) -> Result<(), String> {
+        if self.levels.len() >= MAX_DEPTH {
+            return Err(format!("the index nests more than {MAX_DEPTH} levels deep"));
+        }
+        self.levels.push(level);
+        Ok(())
+    }
+
+    /// A value has ended, or a key that is a collection.
+    fn passed(&mut self) {
+        if let Some(Level::Mapping(key)) = self.levels.last_mut() {
+            *key = match key {
+                Some(_) => None,
+                None => Some(String::new()),
+            };
+        }
+    }
+
+    /// The name of the chart in whose list of entries the reader is.
+    fn chart(&self) -> Option<&str> {
+        match self.levels.as_slice() {
+            [Level::Mapping(Some(top)), Level::Mapping(Some(name)), Level::List] if top == "entries" => Some(name),
+            _ => None,
+        }
+    }
+
+    fn scalar(&mut self, text: &str) {
+        if let Some(Level::Mapping(key @ None)) = self.levels.last_mut() {
+            *key = Some(text.to_owned());
+            return;
+        }
+        self.value(text);
+        self.passed();
+    }
+
+    fn value(&mut self, text: &str) {
+        match self.levels.as_slice() {
+            [Level::Mapping(Some(key))] if key == "apiVersion" => text.clone_into(&mut self.api_version),
+            [
+                Level::Mapping(Some(top)),
+                _,
+                Level::List,
+                Level::Mapping(Some(key)),
+                inner @ ..,
+            ] if top == "entries" => match (&**key, inner) {
+                ("version", []) => self.entry.version = text.into(),
+                ("digest", []) => self.entry.digest = text.into(),
+                ("created", []) => self.entry.created = text.into(),
+                ("deprecated", []) => self.entry.deprecated = text == "true",
+                ("urls", [Level::List]) => self.entry.urls.push(text.into()),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// What an alias stands for is not kept: it is passed over where it does not matter.
+    fn alias(&mut self) -> Result<(), String> {
+        let matters = match self.levels.as_slice() {
+            [Level::Mapping(Some(top))] => top == "entries",
+            [Level::Mapping(Some(top)), rest @ ..] if top == "entries" => match rest {
+                [_] | [_, Level::List] | [_, Level::List, Level::Mapping(None)] => true,
+                [_, Level::List, Level::Mapping(Some(key)), ..] => {
+                    matches!(&**key, "version" | "digest" | "created" | "urls")
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        self.passed();
+        match matters {
+            true => Err("an alias among the entries of an index is not supported".to_owned()),
+            false => Ok(()),
+        }
+    }
+}

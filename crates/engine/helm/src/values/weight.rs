@@ -1,0 +1,50 @@
+//! A bound on what a chart's values and subcharts grow to: aliases and globals copy them.
+
+use crate::chart::Chart;
+use serde_json::Value as Json;
+
+/// Charts and values (each counted with all that is in it) that one rendering may copy. Helm has no limit.
+const MOST: usize = 5_000_000;
+
+/// What is left of it.
+pub(crate) struct Weight(usize);
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(MOST)
+    }
+}
+
+impl Weight {
+    /// Counts a value that is about to be copied.
+    ///
+    /// # Errors
+    /// Too much has been copied.
+    pub(super) fn value(&mut self, value: &Json) -> Result<(), String> {
+        self.take(1)?;
+        match value {
+            Json::Array(items) => items.iter().try_for_each(|item| self.value(item)),
+            Json::Object(entries) => entries.values().try_for_each(|entry| self.value(entry)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a chart that is about to be copied, with its subcharts.
+    ///
+    /// # Errors
+    /// As [`Weight::value`].
+    pub(super) fn chart(&mut self, chart: &Chart) -> Result<(), String> {
+        self.take(1 + chart.templates.len() + chart.files.len())?;
+        chart.values.values().try_for_each(|value| self.value(value))?;
+        chart.dependencies.iter().try_for_each(|chart| self.chart(chart))
+    }
+
+    fn take(&mut self, count: usize) -> Result<(), String> {
+        let too_much = "the values and subcharts of the chart, copied for each alias and for globals, are too many";
+        self.0 = self
+            .0
+            .checked_sub(count)
+            .ok_or_else(|| format!("{too_much} (more than {MOST})"))?;
+        Ok(())
+    }
+}
