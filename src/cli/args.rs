@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, init, install, kustomize, man,
-    markers, message, migrate, policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
+    build, check, completions, controller, demo, envsubst, events, explain, fleet, get, helm, init, install, kustomize,
+    man, markers, message, migrate, policy, reconcile, status, suspend, trace, tree, ui, uninstall, update, version,
 };
 
 /// Keeps Kubernetes clusters up to date from Git.
@@ -62,6 +62,8 @@ pub enum Command {
     Build(Box<build::args::Build>),
     /// Show the differences between two kustomizations, or between two revisions of one
     Diff(Box<build::args::Diff>),
+    /// Render Helm charts, without Helm
+    Helm(helm::args::Helm),
     /// Substitute variables of the environment in a text, as Kustomizations do after a build
     Envsubst(envsubst::args::Envsubst),
     /// Show what a cluster that reconciles a folder would have

@@ -19,6 +19,7 @@ mod fetch_bounds;
 mod files;
 mod fleet;
 mod get;
+mod helm;
 mod images;
 mod init;
 mod install;
@@ -62,6 +63,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Update(args) => update::run(&args),
         Command::Kustomize(args) => kustomize::run(&args),
+        Command::Helm(args) => helm::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Markers(args) => markers::run(&args),
         Command::Message(args) => message::run(&args),

@@ -21,6 +21,7 @@ mod fleet_check_makers;
 mod fleet_diff;
 mod fleet_entries;
 mod flux_versions;
+mod helm;
 mod help;
 mod init;
 mod kustomize;

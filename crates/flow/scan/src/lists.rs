@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use granit_parser::{Event, Parser};
 use url::Url;
 
 use super::error::ScanError;
-use bumpwright_budget::Exceeded;
 use bumpwright_git::{Auth, Remote, RemoteUrl, remote_tags};
+use bumpwright_helm::{Entry, read_entries};
 use bumpwright_http::{Client, Deadline, Job, Peer, Request, RetryPolicy, Sent, basic_header};
 use bumpwright_policy::{Reference, registry_scheme};
 use bumpwright_registry::{Login, TagList};
@@ -108,87 +107,17 @@ fn in_seconds(limit: Duration) -> Duration {
     Duration::from_secs(limit.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX))
 }
 
-/// The versions of a chart in an index: the values of `version` in the list `entries.CHART`. The rest of an index, which may be
-/// large, is passed over.
+/// The versions of a chart in an index. The rest of an index, which may be large, is passed over.
 fn versions(index: &str, chart: &str) -> Result<TagList, String> {
-    let mut reader = Index {
-        chart,
-        open: Vec::new(),
-        found: TagList::new(&Job::account()),
+    let mut found = TagList::new(&Job::account());
+    let each = &mut |_: &str, entry: Entry| match found.len() {
+        _ if entry.version.is_empty() => Ok(()),
+        0..MOST => found.push(&entry.version).map_err(|exceeded| exceeded.to_string()),
+        _ => Err(format!("more than {MOST} versions")),
     };
-    for next in Parser::new_from_str(index) {
-        let (event, _) = next.map_err(|error| format!("the index is no YAML: {error}"))?;
-        reader.event(&event).map_err(|exceeded| exceeded.to_string())?;
-        if reader.found.len() > MOST {
-            return Err(format!("more than {MOST} versions"));
-        }
-    }
-    Ok(reader.found)
-}
-
-/// A collection around: a mapping with the key whose value is next, or a list.
-enum Frame {
-    Map(Option<String>),
-    List,
-}
-
-struct Index<'a> {
-    chart: &'a str,
-    open: Vec<Frame>,
-    found: TagList,
-}
-
-impl Index<'_> {
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Exceeded> {
-        match event {
-            Event::MappingStart(..) => self.open.push(Frame::Map(None)),
-            Event::SequenceStart(..) => self.open.push(Frame::List),
-            Event::MappingEnd | Event::SequenceEnd => {
-                self.open.pop();
-                self.passed();
-            }
-            Event::Alias(_) => self.passed(),
-            Event::Scalar(value, ..) => self.scalar(value)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// A value has ended.
-    fn passed(&mut self) {
-        if let Some(Frame::Map(key)) = self.open.last_mut() {
-            *key = match key {
-                Some(_) => None,
-                // A key that is a collection.
-                None => Some(String::new()),
-            };
-        }
-    }
-
-    fn scalar(&mut self, value: &str) -> Result<(), Exceeded> {
-        if let Some(Frame::Map(key @ None)) = self.open.last_mut() {
-            *key = Some(value.to_owned());
-            return Ok(());
-        }
-        if self.is_version() {
-            self.found.push(value)?;
-        }
-        self.passed();
-        Ok(())
-    }
-
-    fn is_version(&self) -> bool {
-        let [
-            Frame::Map(Some(entries)),
-            Frame::Map(Some(chart)),
-            Frame::List,
-            Frame::Map(Some(version)),
-        ] = self.open.as_slice()
-        else {
-            return false;
-        };
-        entries == "entries" && chart == self.chart && version == "version"
-    }
+    let read = read_entries(index, &|name| name == chart, each);
+    read.map_err(|error| format!("the index cannot be read: {error}"))?;
+    Ok(found)
 }
 
 #[cfg(test)]

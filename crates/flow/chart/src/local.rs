@@ -1,0 +1,182 @@
+//! Charts of this machine: a folder or an archive, as `helm` reads them.
+
+use bumpwright_helm::{Chart, Folder, FolderEntry, HelmError, MAX_CHART_BYTES};
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+};
+
+/// Reads a chart: a folder, whose links are followed, or a `.tgz`.
+///
+/// # Errors
+/// Helm's, in its words, with the path.
+pub fn read_chart(path: &Path) -> Result<Chart, HelmError> {
+    let shown = path.display();
+    let meta = fs::metadata(path).map_err(|error| HelmError::Chart(go_error("stat", path, &error)))?;
+    if meta.is_dir() {
+        return Chart::from_folder(&Disk(path));
+    }
+    let archive = read(path, MAX_CHART_BYTES).map_err(HelmError::Chart)?;
+    if archive.starts_with(b"\x1f\x8b") {
+        return Chart::from_archive(&archive);
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let text = match extension {
+        Some("yml" | "yaml" | "json") => {
+            format!("file '{shown}' seems to be a YAML file, but expected a gzipped archive")
+        }
+        _ => format!(
+            "file '{shown}' does not appear to be a gzipped archive; got '{}'",
+            content_type(&archive)
+        ),
+    };
+    Err(HelmError::Chart(text))
+}
+
+/// What Go calls the content of a file that is no archive.
+fn content_type(content: &[u8]) -> &'static str {
+    let is_binary = |byte: &u8| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
+    match content.iter().take(512).any(is_binary) {
+        true => "application/octet-stream",
+        false => "text/plain; charset=utf-8",
+    }
+}
+
+/// The error of a system call, as Go writes it.
+#[must_use]
+pub fn go_error(call: &str, path: &Path, error: &io::Error) -> String {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "not a directory".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("{call} {}: {why}", path.display())
+}
+
+fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let file = fs::File::open(path).map_err(|error| go_error("open", path, &error))?;
+    let mut bytes = Vec::new();
+    let read = file.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| go_error("read", path, &error))?;
+    match bytes.len() as u64 > most {
+        true => {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            let name = bumpwright_gostd::quote(&name);
+            Err(format!("chart file {name} is larger than the maximum file size {most}"))
+        }
+        false => Ok(bytes),
+    }
+}
+
+/// A folder of this machine.
+struct Disk<'p>(&'p Path);
+
+impl Folder for Disk<'_> {
+    fn entry(&self, path: &str) -> Result<FolderEntry, String> {
+        let path = self.0.join(path);
+        match fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => Ok(FolderEntry::Folder),
+            Ok(meta) if meta.is_file() => Ok(FolderEntry::File),
+            Ok(_) => Ok(FolderEntry::Irregular),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FolderEntry::Absent),
+            Err(error) => Err(go_error("lstat", &path, &error)),
+        }
+    }
+
+    fn names(&self, path: &str) -> Result<Vec<String>, String> {
+        let path = self.0.join(path);
+        names(&path).map_err(|error| go_error("open", &path, &error))
+    }
+
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
+        read(&self.0.join(path), most)
+    }
+}
+
+fn names(path: &Path) -> io::Result<Vec<String>> {
+    let entries = fs::read_dir(path)?;
+    let mut names = entries
+        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_chart;
+    use std::{fs, os::unix::fs::symlink, path::Path};
+
+    fn write(folder: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_folder_is_read_with_its_links_and_without_what_is_ignored() {
+        let temp = tempfile::tempdir().unwrap();
+        let chart = temp.path().join("chart");
+        write(
+            temp.path(),
+            &[
+                ("chart/Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n"),
+                ("chart/.helmignore", "secret/\n*.bak\n"),
+                ("chart/secret/a.txt", "a"),
+                ("chart/b.bak", "b"),
+                ("chart/templates/a.yaml", "a: 1\n"),
+                ("shared/_helpers.tpl", "{{ define \"x\" }}{{ end }}"),
+            ],
+        );
+        symlink(temp.path().join("shared"), chart.join("templates/shared")).unwrap();
+        let read = read_chart(&chart).unwrap();
+        let templates: Vec<_> = read.templates.iter().map(|file| &*file.name).collect();
+        assert_eq!(templates, ["templates/a.yaml", "templates/shared/_helpers.tpl"]);
+        let files: Vec<_> = read.files.iter().map(|file| &*file.name).collect();
+        assert_eq!(files, [".helmignore"]);
+    }
+
+    #[test]
+    fn a_link_to_the_folder_above_ends_with_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        write(
+            temp.path(),
+            &[("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n")],
+        );
+        symlink(temp.path(), temp.path().join("loop")).unwrap();
+        let error = read_chart(temp.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("levels deep") || error.contains("evaluating symlink"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_archive_is_named() {
+        let temp = tempfile::tempdir().unwrap();
+        write(
+            temp.path(),
+            &[("a.yaml", "a: 1\n"), ("b.tgz", "plain"), ("c.tgz", "\0\u{1}")],
+        );
+        for (name, wanted) in [
+            (
+                "a.yaml",
+                "a.yaml' seems to be a YAML file, but expected a gzipped archive",
+            ),
+            (
+                "b.tgz",
+                "b.tgz' does not appear to be a gzipped archive; got 'text/plain; charset=utf-8'",
+            ),
+            ("c.tgz", "got 'application/octet-stream'"),
+            ("none", "no such file or directory"),
+        ] {
+            let error = read_chart(&temp.path().join(name)).unwrap_err().to_string();
+            assert!(error.ends_with(wanted), "{error}");
+        }
+    }
+}

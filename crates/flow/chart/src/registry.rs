@@ -1,0 +1,148 @@
+//! Charts of OCI registries (Helm 4.3, `pkg/registry`).
+
+use bumpwright_helm::MAX_CHART_BYTES;
+use bumpwright_http::Deadline;
+use bumpwright_policy::Reference;
+use bumpwright_registry::{Layer, Login, Registry};
+use bumpwright_source::{OciPick, OciRemote, oci_repository};
+use std::{io::Read as _, sync::Arc};
+
+/// The media types of a chart's layer, the newer one first.
+const LAYERS: [&str; 2] = [
+    "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
+    "application/tar+gzip",
+];
+
+/// The chart that an `oci://` URL names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OciChart {
+    repository: Reference,
+    tag: String,
+    digest: String,
+}
+
+/// How a registry is reached.
+#[derive(Clone, Debug)]
+pub struct Pull {
+    /// The client.
+    pub registry: Arc<Registry>,
+    /// The credentials.
+    pub login: Login,
+    /// When the last byte must be there.
+    pub deadline: Deadline,
+}
+
+impl OciChart {
+    /// Reads `oci://HOST/REPOSITORY[:TAG][@DIGEST]`.
+    ///
+    /// # Errors
+    /// It is no such URL.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let (name, digest) = url.split_once('@').unwrap_or((url, ""));
+        let is_tag = |(_, tag): &(&str, &str)| !tag.contains('/');
+        let (name, tag) = name.rsplit_once(':').filter(is_tag).unwrap_or((name, ""));
+        Ok(Self {
+            repository: oci_repository(name)?,
+            tag: tag.to_owned(),
+            digest: digest.to_owned(),
+        })
+    }
+
+    /// The repository, for its login.
+    #[must_use]
+    pub fn repository(&self) -> &Reference {
+        &self.repository
+    }
+
+    /// The archive of a version, or of the newest one in a range; empty for the newest one that is not a prerelease.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn pull(&self, version: &str, from: Pull) -> Result<Vec<u8>, String> {
+        let remote = OciRemote {
+            registry: from.registry,
+            login: from.login,
+            repository: self.repository.clone(),
+            deadline: from.deadline,
+        };
+        let chosen = self.chosen(version, &remote)?;
+        let revision = remote.revision(&chosen)?;
+        let digest = revision.rsplit('@').next().unwrap_or_default();
+        let image = remote.image(digest).map_err(|error| error.to_string())?;
+        let of = |media_type: &&str| image.layers.iter().find(|layer| layer.media_type == *media_type);
+        let layer = LAYERS.iter().find_map(of).ok_or_else(|| {
+            let name = remote.name(&chosen);
+            format!("{name} is no chart: it has no layer of media type {}", LAYERS[0])
+        })?;
+        read(&remote, layer)
+    }
+
+    /// `:TAG` or `@DIGEST`.
+    fn chosen(&self, version: &str, remote: &OciRemote) -> Result<String, String> {
+        if !self.digest.is_empty() {
+            return Ok(format!("@{}", self.digest));
+        }
+        let exact = version.replace('+', "_");
+        if !self.tag.is_empty() {
+            return match version.is_empty() || exact == self.tag {
+                true => Ok(format!(":{}", self.tag)),
+                false => Err(format!(
+                    "chart reference and version mismatch: {version} is not {}",
+                    self.tag
+                )),
+            };
+        }
+        if bumpwright_semver::Version::parse_strict(version).is_ok() {
+            return Ok(format!(":{exact}"));
+        }
+        let range = match version {
+            "" => "*",
+            range => range,
+        };
+        let pick = OciPick::Semver {
+            range: range.to_owned(),
+            filter: String::new(),
+        };
+        remote.chosen(&pick, LAYERS[0])
+    }
+}
+
+fn read(remote: &OciRemote, layer: &Layer) -> Result<Vec<u8>, String> {
+    if layer.size > MAX_CHART_BYTES {
+        return Err(format!(
+            "the archive has {} bytes: more than {MAX_CHART_BYTES}",
+            layer.size
+        ));
+    }
+    let mut blob = remote.layer(layer).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    blob.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OciChart;
+
+    #[test]
+    fn a_url_may_have_a_tag_and_a_digest() {
+        let parts = |url: &str| {
+            let chart = OciChart::parse(url).unwrap();
+            (chart.repository.context(), chart.tag, chart.digest)
+        };
+        let wanted = |name: &str, tag: &str, digest: &str| (name.to_owned(), tag.to_owned(), digest.to_owned());
+        assert_eq!(
+            parts("oci://localhost:5000/charts/a"),
+            wanted("localhost:5000/charts/a", "", "")
+        );
+        assert_eq!(
+            parts("oci://r.example/charts/a:1.0.0"),
+            wanted("r.example/charts/a", "1.0.0", "")
+        );
+        assert_eq!(
+            parts("oci://r.example/charts/a:1.0.0@sha256:00"),
+            wanted("r.example/charts/a", "1.0.0", "sha256:00")
+        );
+        assert!(OciChart::parse("https://r.example/a").is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! Charts of repositories: an `index.yaml` and the archives that it names (Helm 4.3, `pkg/repo`).
+
+use bumpwright_helm::{Index, MAX_CHART_BYTES};
+use bumpwright_http::{Client, Deadline, Request};
+use bumpwright_secret::Secret;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+/// Bytes of the largest index.
+const MAX_INDEX_BYTES: usize = 64 << 20;
+
+/// A chart repository and the client for it.
+#[derive(Debug)]
+pub struct Repository {
+    /// Where `index.yaml` is.
+    pub url: Url,
+    /// The `Authorization` header.
+    pub authorization: Option<Secret>,
+    /// Whether hosts of archives get it that are not the repository's.
+    pub pass_credentials: bool,
+    /// The client.
+    pub client: Client,
+    /// When the last byte must be there.
+    pub deadline: Deadline,
+}
+
+/// Where the archive of a chart is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Its URL: `https`, `http` or `oci`.
+    pub url: Url,
+    /// The version of the chart.
+    pub version: String,
+    /// Its SHA-256 in hexadecimal digits; may be empty.
+    pub digest: String,
+}
+
+impl Repository {
+    /// The chart of a version, or of the newest one in a range.
+    ///
+    /// # Errors
+    /// Helm's, in its words.
+    pub fn locate(&self, name: &str, version: &str) -> Result<Located, String> {
+        let mut address = self.url.clone();
+        address.set_path(&format!("{}/index.yaml", self.url.path().trim_end_matches('/')));
+        let failed = |error: String| {
+            format!(
+                "looks like {} is not a valid chart repository or cannot be reached: {error}",
+                shown(&self.url)
+            )
+        };
+        let text = self.fetched(&address, MAX_INDEX_BYTES).map_err(failed)?;
+        let index = Index::read(&text).map_err(failed)?;
+        let described = match version {
+            "" => format!("chart {name:?}"),
+            version => format!("chart {name:?} version {version:?}"),
+        };
+        let found = index.newest(name, version)?;
+        let found = found.ok_or_else(|| format!("{described} not found in {} repository", shown(&self.url)))?;
+        let reference = found.urls.first();
+        let reference = reference.ok_or_else(|| format!("{described} has no downloadable URLs"))?;
+        Ok(Located {
+            url: self.resolved(reference)?,
+            version: found.version.to_string(),
+            digest: found.digest.to_string(),
+        })
+    }
+
+    /// The archive at an `https` or `http` URL that the index names, compared with its digest.
+    ///
+    /// # Errors
+    /// In words for the user.
+    pub fn archive(&self, located: &Located) -> Result<Vec<u8>, String> {
+        let most = usize::try_from(MAX_CHART_BYTES).unwrap_or(usize::MAX);
+        let archive = self.fetched(&located.url, most)?;
+        let wanted = located.digest.trim_start_matches("sha256:");
+        let found: String = Sha256::digest(&archive)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        match wanted.is_empty() || wanted.eq_ignore_ascii_case(&found) {
+            true => Ok(archive),
+            false => Err(format!(
+                "{} is not the archive that the index names: its SHA-256 is {found}, the index has {wanted}",
+                shown(&located.url)
+            )),
+        }
+    }
+
+    /// An URL of the index: relative ones are below the repository, and get its query.
+    fn resolved(&self, reference: &str) -> Result<Url, String> {
+        let invalid = |error| format!("{reference:?} in the index is not a URL: {error}");
+        if let Ok(url) = Url::parse(reference) {
+            return Ok(url);
+        }
+        let mut base = self.url.clone();
+        base.set_path(&format!("{}/", self.url.path().trim_end_matches('/')));
+        let mut url = base.join(reference).map_err(invalid)?;
+        url.set_query(self.url.query());
+        Ok(url)
+    }
+
+    fn fetched(&self, url: &Url, most: usize) -> Result<Vec<u8>, String> {
+        let mut request = Request::get(url.clone()).limit(most);
+        let is_own = (url.scheme(), url.host_str(), url.port_or_known_default())
+            == (self.url.scheme(), self.url.host_str(), self.url.port_or_known_default());
+        if !is_own {
+            // The index may lead anywhere, as a redirect may.
+            request = request.redirected_from(self.url.clone());
+        }
+        if let Some(authorization) = self.authorization.as_ref().filter(|_| is_own || self.pass_credentials) {
+            request = request.authorization(authorization.clone());
+        }
+        let answer = self
+            .client
+            .send(&request, self.deadline)
+            .map_err(|error| error.to_string())?;
+        match answer.status.is_success() {
+            true => Ok(answer.body),
+            false => Err(format!("failed to fetch {} : {}", shown(url), answer.status)),
+        }
+    }
+}
+
+/// A URL without the login that may be in it.
+fn shown(url: &Url) -> String {
+    bumpwright_http::bare(url).to_string()
+}

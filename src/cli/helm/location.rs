@@ -1,0 +1,142 @@
+//! The chart that is meant by CHART: a folder, an archive, a registry, a repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::RemoteArgs;
+use bumpwright_chart::{Located, OciChart, Pull, Repository, read_chart};
+use bumpwright_helm::Chart;
+use bumpwright_http::{Client, Deadline, Peer, RetryPolicy, Tls, basic_header};
+use bumpwright_registry::{LoginLocations, Registry, UserKeychain};
+use bumpwright_secret::Secret;
+use url::Url;
+
+/// The time for a chart, from the first request to the last byte.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Loads a chart.
+///
+/// # Errors
+/// Helm's, in its words where it has the same.
+pub(super) fn load(chart: &str, remote: &RemoteArgs) -> Result<Chart, String> {
+    let name = chart.trim();
+    let path = Path::new(name);
+    let deadline = Deadline::after(PATIENCE);
+    if let Some(repository) = &remote.repo {
+        return of_archive(&from_repository(repository, name, remote, deadline)?);
+    }
+    if path.exists() {
+        return read_chart(path).map_err(|error| error.to_string());
+    }
+    let quoted = bumpwright_gostd::quote(name);
+    match name.split_once("://") {
+        Some(("oci", _)) => of_archive(&from_registry(name, range(remote), remote, deadline)?),
+        Some(("https" | "http", _)) => of_archive(&from_url(name, remote, deadline)?),
+        Some((scheme, _)) => Err(format!(
+            "{scheme}:// is no scheme of charts: use oci://, https:// or --repo"
+        )),
+        None if path.is_absolute() || name.starts_with('.') => Err(format!("path {quoted} not found")),
+        None if name.contains('/') => Err(format!(
+            "path {quoted} not found. The list of repositories that `helm repo add` makes is not read: name the repository with --repo URL"
+        )),
+        None => Err(format!(
+            "path {quoted} not found; for the chart of a repository add --repo URL"
+        )),
+    }
+}
+
+/// The archive of a chart in a repository, `https`, `http` or `oci`.
+///
+/// # Errors
+/// In words for the user.
+pub(in crate::cli) fn archive(repository: &str, name: &str, remote: &RemoteArgs) -> Result<Vec<u8>, String> {
+    let deadline = Deadline::after(PATIENCE);
+    match repository.starts_with("oci://") {
+        true => {
+            let url = format!("{}/{name}", repository.trim_end_matches('/'));
+            from_registry(&url, range(remote), remote, deadline)
+        }
+        false => from_repository(repository, name, remote, deadline),
+    }
+}
+
+fn of_archive(archive: &[u8]) -> Result<Chart, String> {
+    Chart::from_archive(archive).map_err(|error| error.to_string())
+}
+
+fn from_registry(url: &str, version: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
+    let chart = OciChart::parse(url)?;
+    let keychain = UserKeychain::load(&LoginLocations::from_environment()).map_err(|error| error.to_string())?;
+    let login = keychain.login(chart.repository()).map_err(|error| error.to_string())?;
+    let from = Pull {
+        registry: Arc::new(Registry::new(peer(remote)?, remote.plain_http)),
+        login,
+        deadline,
+    };
+    chart.pull(version, from)
+}
+
+/// The wanted version; with --devel a range that has prereleases too.
+fn range(remote: &RemoteArgs) -> &str {
+    match remote.version.is_empty() && remote.devel {
+        true => ">0.0.0-0",
+        false => &remote.version,
+    }
+}
+
+fn from_repository(address: &str, name: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
+    let repository = repository(address, remote, deadline)?;
+    let located = repository.locate(name, range(remote))?;
+    if located.url.scheme() != "oci" {
+        return repository.archive(&located);
+    }
+    let url = located.url.as_str();
+    let is_complete = url.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
+    let version = if is_complete { "" } else { &located.version };
+    from_registry(url, version, remote, deadline)
+}
+
+fn from_url(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Vec<u8>, String> {
+    let repository = repository(address, remote, deadline)?;
+    let located = Located {
+        url: repository.url.clone(),
+        version: String::new(),
+        digest: String::new(),
+    };
+    repository.archive(&located)
+}
+
+fn repository(address: &str, remote: &RemoteArgs, deadline: Deadline) -> Result<Repository, String> {
+    let url = Url::parse(address).map_err(|error| format!("{address:?} is not a URL: {error}"))?;
+    if !matches!(url.scheme(), "https" | "http") {
+        return Err(format!("{address:?}: a chart repository is at an https:// URL"));
+    }
+    Ok(Repository {
+        url,
+        authorization: authorization(remote)?,
+        pass_credentials: remote.pass_credentials,
+        client: Client::new(peer(remote)?, RetryPolicy::default()),
+        deadline,
+    })
+}
+
+fn authorization(remote: &RemoteArgs) -> Result<Option<Secret>, String> {
+    let (Some(name), Some(file)) = (&remote.username, &remote.password_file) else {
+        return Ok(None);
+    };
+    let password = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let password = Secret::from(password.trim_end_matches(['\r', '\n']).to_owned());
+    Ok(Some(basic_header(name, &password)))
+}
+
+fn peer(remote: &RemoteArgs) -> Result<Peer, String> {
+    let read = |file: &PathBuf| fs::read(file).map_err(|error| format!("{}: {error}", file.display()));
+    let ca = remote.ca_file.as_ref().map(read).transpose()?;
+    Ok(Peer {
+        tls: Tls { ca, ..Tls::default() },
+        timeout: PATIENCE,
+        ..Peer::default()
+    })
+}

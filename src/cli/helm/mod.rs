@@ -1,0 +1,127 @@
+//! `bumpwright helm`: charts rendered in process, as Helm 4 renders them.
+
+pub mod args;
+mod location;
+mod output;
+mod values;
+mod world;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::cli::console::{cannot_print, end, print};
+use crate::cli::images::now;
+pub(in crate::cli) use args::RemoteArgs;
+use args::{Command, Helm, ReleaseArgs, Template};
+pub(in crate::cli) use location::archive;
+pub(in crate::cli) use world::Machine;
+
+use bumpwright_helm::{
+    Capabilities, HelmError, KubeVersion, Release, Settings, merge_values, name_of_template, render,
+};
+
+/// The name of a release that was given none, as in Helm.
+const UNNAMED: &str = "release-name";
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &Helm) -> ExitCode {
+    let Command::Template(args) = &args.command;
+    end(template(args))
+}
+
+fn template(args: &Template) -> Result<(), String> {
+    args.unsupported.check()?;
+    let (name, chart) = name_and_chart(args)?;
+    let capabilities = capabilities(&args.release)?;
+    let overrides = values::overrides(&args.values)?;
+    let values = merge_values(&overrides, &mut values::content).map_err(text)?;
+    let chart = location::load(chart, &args.remote)?;
+    chart.check_installable().map_err(text)?;
+    let release = Release {
+        name,
+        namespace: args.release.namespace.clone(),
+        is_upgrade: args.release.is_upgrade,
+    };
+    let settings = Settings {
+        skip_schemas: args.values.skip_schema_validation,
+        ..Settings::default()
+    };
+    let rendered = render(&chart, &values, &release, &capabilities, settings, &Machine);
+    let rendered = rendered.map_err(|error| unprintable(error, args.output.debug))?;
+    let text = match &args.output.output_dir {
+        Some(folder) => output::write(folder, &rendered, &release.name, &args.output)?,
+        None => rendered.text(&output::selection(&args.output))?,
+    };
+    print(text.as_bytes()).map_err(cannot_print)
+}
+
+fn text(error: HelmError) -> String {
+    error.to_string()
+}
+
+/// With --debug, prints what was rendered although it is not YAML; else says that there is a flag for it.
+fn unprintable(error: HelmError, debug: bool) -> String {
+    let partial = match &error {
+        HelmError::Document { .. } if !debug => {
+            return format!("{error}\n\nUse --debug flag to render out invalid YAML");
+        }
+        HelmError::Document { partial, .. } => &**partial,
+        HelmError::Template { .. } if debug => &[],
+        _ => return error.to_string(),
+    };
+    let shown = partial.iter().filter(|(_, text)| !text.trim().is_empty());
+    let shown: String = shown
+        .map(|(path, text)| format!("---\n# Source: {path}\n{text}\n"))
+        .collect();
+    match print(format!("{}\n", shown.trim()).as_bytes()) {
+        Ok(()) => error.to_string(),
+        Err(error) => cannot_print(error),
+    }
+}
+
+/// The name of the release and the chart, as Helm tells them apart.
+fn name_and_chart(args: &Template) -> Result<(String, &str), String> {
+    let release = &args.release;
+    match args.name_and_chart.as_slice() {
+        [name, chart] => match (&release.name_template, release.generate_name) {
+            (_, true) => Err("cannot set --generate-name and also specify a name".to_owned()),
+            (Some(_), _) => Err("cannot set --name-template and also specify a name".to_owned()),
+            (None, false) => Ok((name.clone(), chart)),
+        },
+        [chart] => Ok((own_name(chart, release)?, chart)),
+        [_, _, more @ ..] => Err(format!(
+            "expected at most two arguments, unexpected arguments: {}",
+            more.join(", ")
+        )),
+        [] => Err("a chart is required".to_owned()),
+    }
+}
+
+fn own_name(chart: &str, release: &ReleaseArgs) -> Result<String, String> {
+    match &release.name_template {
+        Some(template) => name_of_template(template, &Machine).map_err(text),
+        None if release.generate_name => {
+            let base = Path::new(chart).file_name().unwrap_or_default().to_string_lossy();
+            let base = base
+                .split('.')
+                .next()
+                .filter(|base| !base.is_empty())
+                .unwrap_or("chart");
+            Ok(format!("{base}-{}", now().unix_seconds()))
+        }
+        None => Ok(UNNAMED.to_owned()),
+    }
+}
+
+fn capabilities(release: &ReleaseArgs) -> Result<Capabilities, String> {
+    let mut capabilities = Capabilities::default();
+    if !release.kube_version.is_empty() {
+        let version = KubeVersion::parse(&release.kube_version);
+        capabilities.kube_version =
+            version.map_err(|error| format!("invalid kube version '{}': {error}", release.kube_version))?;
+    }
+    let more = release.api_versions.iter().filter(|version| !version.is_empty());
+    capabilities.api_versions.extend(more.cloned());
+    Ok(capabilities)
+}

@@ -1,0 +1,74 @@
+//! Rendered documents, printed or written as files.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::args::OutputArgs;
+use bumpwright_chart::go_error;
+use bumpwright_helm::{Rendered, Selection};
+
+/// What is printed.
+pub(super) fn selection(args: &OutputArgs) -> Selection {
+    Selection {
+        crds: args.include_crds,
+        no_hooks: args.no_hooks,
+        skip_tests: args.skip_tests,
+        show_only: args.show_only.clone(),
+    }
+}
+
+/// Writes a file for each template; returns the lines that say so, as Helm prints them.
+///
+/// # Errors
+/// A file cannot be written, or the path of a template leads out of the folder.
+pub(super) fn write(folder: &Path, rendered: &Rendered, release: &str, args: &OutputArgs) -> Result<String, String> {
+    let below = match args.release_name {
+        true => folder.join(release),
+        false => folder.to_owned(),
+    };
+    let mut files = Files::default();
+    for (path, content) in rendered.crds.iter().filter(|_| args.include_crds) {
+        files.add(folder, path, content)?;
+    }
+    for document in &rendered.documents {
+        files.add(&below, &document.path, &document.content)?;
+    }
+    let is_written = |hook: &&bumpwright_helm::Hook| !(args.no_hooks || args.skip_tests && hook.is_test());
+    for hook in rendered.hooks.iter().filter(is_written) {
+        files.add(&below, &hook.document.path, &hook.document.content)?;
+    }
+    files.said.push('\n');
+    Ok(files.said)
+}
+
+/// The files that were begun in this run.
+#[derive(Default)]
+struct Files {
+    begun: HashSet<PathBuf>,
+    said: String,
+}
+
+impl Files {
+    fn add(&mut self, folder: &Path, path: &str, content: &str) -> Result<(), String> {
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if !Path::new(path).components().all(is_plain) {
+            return Err(format!("{path}: the path of this template leads out of its chart"));
+        }
+        let file = folder.join(path);
+        if let Some(parent) = file.parent() {
+            fs::create_dir_all(parent).map_err(|error| go_error("mkdir", parent, &error))?;
+        }
+        let is_first = self.begun.insert(file.clone());
+        let opened = match is_first {
+            true => fs::File::create(&file),
+            false => fs::OpenOptions::new().append(true).open(&file),
+        };
+        let written = opened.and_then(|mut file| writeln!(file, "---\n# Source: {path}\n{content}"));
+        written.map_err(|error| go_error("open", &file, &error))?;
+        let _ = writeln!(self.said, "wrote {}", file.display());
+        Ok(())
+    }
+}

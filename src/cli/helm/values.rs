@@ -1,0 +1,57 @@
+//! The values that a user gives: files and flags.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::args::ValueArgs;
+use bumpwright_chart::go_error;
+use bumpwright_helm::{MAX_CHART_BYTES, Override, Overrides};
+
+/// Reads the files; flags are kept as they are.
+///
+/// # Errors
+/// A file cannot be read: in Helm's words.
+pub(super) fn overrides(args: &ValueArgs) -> Result<Overrides, String> {
+    let files = args.values.iter().map(|name| Ok((name.clone(), bytes(name)?)));
+    let of = |make: fn(String) -> Override, texts: &[String]| texts.iter().cloned().map(make).collect::<Vec<_>>();
+    let arguments = [
+        of(Override::Json, &args.set_json),
+        of(Override::Typed, &args.set),
+        of(Override::Text, &args.set_string),
+        of(Override::File, &args.set_file),
+        of(Override::Literal, &args.set_literal),
+    ];
+    Ok(Overrides {
+        files: files.collect::<Result<_, String>>()?,
+        arguments: arguments.concat(),
+    })
+}
+
+/// The content of a file that `--set-file` names.
+///
+/// # Errors
+/// It cannot be read: in Helm's words.
+pub(super) fn content(name: &str) -> Result<String, String> {
+    bytes(name).map(|bytes| bumpwright_gostd::lossy(&bytes).into_owned())
+}
+
+fn bytes(name: &str) -> Result<Vec<u8>, String> {
+    if let Some((scheme, _)) = name.split_once("://") {
+        return Err(format!("{name}: files are not fetched by {scheme}: download it before"));
+    }
+    let path = Path::new(name);
+    let mut bytes = Vec::new();
+    let most = MAX_CHART_BYTES + 1;
+    let read = match name {
+        "-" => std::io::stdin().lock().take(most).read_to_end(&mut bytes),
+        _ => {
+            let file = std::fs::File::open(path).map_err(|error| go_error("open", path, &error))?;
+            file.take(most).read_to_end(&mut bytes)
+        }
+    };
+    read.map_err(|error| go_error("read", path, &error))?;
+    match bytes.len() as u64 == most {
+        true => Err(format!("{name}: larger than {MAX_CHART_BYTES} bytes")),
+        false => Ok(bytes),
+    }
+}
