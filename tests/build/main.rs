@@ -12,5 +12,6 @@ mod command;
 mod diff;
 mod fleet_sources;
 mod fleet_truth;
+mod helm_charts;
 mod kustomization;
 mod numbers;

@@ -179,7 +179,7 @@ pub struct Building {
     #[arg(long)]
     pub enable_exec: bool,
 
-    /// Inflate charts with helm
+    /// Render charts: in process, or by the program of --helm-command
     #[arg(long)]
     pub enable_helm: bool,
 
@@ -191,8 +191,8 @@ pub struct Building {
     #[arg(long, value_enum, hide = true)]
     pub reorder: Option<Reorder>,
 
-    /// The helm program
-    #[arg(long, value_name = "PROGRAM", default_value = "helm")]
+    /// A helm program that renders the charts, as with kustomize [default: none, they are rendered in process]
+    #[arg(long, value_name = "PROGRAM", default_value = "", hide_default_value = true)]
     pub helm_command: String,
 
     /// The Kubernetes version for charts

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::args::{Diff, DiffOutput};
 use super::building;
+use super::charts::WithCharts;
 use super::kustomization;
 use crate::cli::console::{cannot_print, end, print, say};
 use bumpwright_diff::{Named, compare, to_json, to_text};
@@ -44,7 +45,7 @@ fn differences(args: &Diff) -> Result<bool, String> {
 
 /// Builds both sides; errors of both are reported in one run.
 fn both(args: &Diff) -> Result<(Build, Build), String> {
-    let world = building::world(&args.flux.bounds);
+    let world = WithCharts::repeatable(building::world(&args.flux.bounds));
     let (old, new) = match (args.targets.as_slice(), &args.from, &args.to) {
         ([old, new], None, None) => (
             building::build(old, &args.building, &world),

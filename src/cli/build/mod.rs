@@ -2,6 +2,7 @@
 
 pub mod args;
 pub(super) mod building;
+mod charts;
 pub(super) mod diff;
 mod files;
 mod kustomization;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use crate::cli::console::{end, print, say};
 use bumpwright_kustomize::{Build, BuildError};
+use charts::WithCharts;
 use files::{BuiltObject, FilesError};
 
 /// The output cannot be written.
@@ -37,7 +39,11 @@ pub fn run(args: &args::Build) -> ExitCode {
     if let Err(error) = args.flux.check() {
         return end(Err(error));
     }
-    let built = match building::build(&args.target, &args.building, &building::world(&args.flux.bounds)) {
+    let built = match building::build(
+        &args.target,
+        &args.building,
+        &WithCharts::by_chance(building::world(&args.flux.bounds)),
+    ) {
         Ok(built) => built,
         Err(error) => return end(Err(error)),
     };

@@ -15,7 +15,7 @@ mod world;
 pub use loader::{LoadError, LoadRestrictions, Loader};
 pub use memory::MemoryTree;
 pub use repo_url::{RepoUrl, RepoUrlError, public_url};
-pub use world::{Argument, Command, PluginFile, Sealed, World, WorldError};
+pub use world::{Argument, Command, PluginFile, RemoteChart, Sealed, World, WorldError};
 
 use std::borrow::Cow;
 use std::path::PathBuf;

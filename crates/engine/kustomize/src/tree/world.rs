@@ -24,12 +24,42 @@ pub trait World {
     /// The installed plugin of a group, version and kind.
     fn plugin(&self, group: &str, version: &str, kind: &str) -> PluginFile;
 
+    /// The archive of a chart that is not in the tree.
+    ///
+    /// # Errors
+    ///
+    /// The chart is not available.
+    fn chart(&self, chart: &RemoteChart<'_>) -> Result<Vec<u8>, WorldError> {
+        Err(WorldError::Other(format!(
+            "charts are not fetched here: put {} into the folder of charts",
+            chart.name
+        )))
+    }
+
+    /// Clock and random numbers for the functions of charts; without any, equal charts and values give equal objects.
+    fn chance(&self) -> Option<&dyn bumpwright_template::World> {
+        None
+    }
+
     /// Runs a program and returns its standard output.
     ///
     /// # Errors
     ///
     /// It cannot be started, or failed; with its standard error.
     fn run(&self, command: &Command<'_>) -> Result<Vec<u8>, WorldError>;
+}
+
+/// A chart of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteChart<'a> {
+    /// The URL of the repository: `https`, `http` or `oci`.
+    pub repository: &'a str,
+    /// The name of the chart.
+    pub name: &'a str,
+    /// The version, or a range of them; may be empty.
+    pub version: &'a str,
+    /// Whether prereleases count.
+    pub devel: bool,
 }
 
 /// A program to run.

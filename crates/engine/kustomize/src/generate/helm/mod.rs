@@ -1,12 +1,15 @@
-//! Renders charts with helm: which commands to run, with which values.
+//! Charts of `helmCharts`: rendered in process, or by the helm program where one is named.
+
+mod inside;
+mod program;
 
 use crate::fields::{ConfigError, Fields};
 use crate::merge::{MergeError, merge};
 use crate::schema::Schema;
-use crate::tree::{Argument, Command, LoadError, Loader, World, WorldError, path};
-use bumpwright_re2::{Budget, Regexp};
+use crate::tree::{LoadError, Loader, World, WorldError, path};
 use bumpwright_yaml::{FileId, Node, Place, ReadError, ReadOptions, WriteError, read_first, write_sigs};
 use compact_str::CompactString;
+use std::borrow::Cow;
 
 /// The folders of charts and of helm's own files.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +48,7 @@ pub struct HelmChart {
 /// The caller's settings for helm.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HelmSettings {
-    /// The program; `helm` where it is empty.
+    /// The program; charts are rendered in process where it is empty.
     pub command: String,
     /// The version of Kubernetes to render for, unless a chart names one.
     pub kube_version: String,
@@ -53,6 +56,15 @@ pub struct HelmSettings {
     pub api_versions: Vec<String>,
     /// Whether to run helm with `--debug`.
     pub debug: bool,
+}
+
+/// A chart and everything that it is rendered with.
+struct Job<'a> {
+    chart: &'a HelmChart,
+    globals: &'a HelmGlobals,
+    settings: &'a HelmSettings,
+    loader: &'a Loader<'a>,
+    world: &'a dyn World,
 }
 
 /// A chart that cannot be rendered.
@@ -94,6 +106,22 @@ pub enum HelmError {
         command: String,
         /// helm's error.
         error: WorldError,
+    },
+    /// The chart cannot be had.
+    #[error("chart {chart}: {error}")]
+    Pull {
+        /// Its name, with the repository.
+        chart: String,
+        /// The problem.
+        error: WorldError,
+    },
+    /// It cannot be rendered.
+    #[error("chart {chart}: {error}")]
+    Render {
+        /// Its name.
+        chart: String,
+        /// Helm's text.
+        error: String,
     },
     /// The version of helm is too old or unknown.
     #[error("this plugin requires helm V3 or V4 but got {0:?}")]
@@ -202,11 +230,11 @@ impl HelmChart {
         }
     }
 
-    /// The rendered objects, as text.
+    /// The rendered objects, as text: by the program of the settings, or without one in process.
     ///
     /// # Errors
     ///
-    /// The chart is malformed, its files cannot be read, or helm fails.
+    /// The chart is malformed, its files cannot be read, or it cannot be rendered.
     pub fn render(
         &self,
         globals: &HelmGlobals,
@@ -215,32 +243,22 @@ impl HelmChart {
         world: &dyn World,
     ) -> Result<Vec<u8>, HelmError> {
         self.check()?;
-        let helm = Helm {
+        let job = Job {
+            chart: self,
             globals,
             settings,
             loader,
             world,
         };
-        helm.check_version()?;
-        let home = self.home(globals, loader);
-        let chart = path::join(&home, &self.name);
-        let is_here = loader.tree().canonical(&chart).is_ok_and(|found| found.directory);
-        if !is_here {
-            if self.repo.is_empty() {
-                return Err(HelmError::NoChart(chart));
-            }
-            helm.run(&texts(&self.pull(&home)))?;
+        match settings.command.is_empty() {
+            true => inside::render(&job),
+            false => program::render(&job),
         }
-        let values = self.values(&chart, loader)?;
-        let mut arguments = texts(&self.template(&chart, settings));
-        arguments.extend(texts(&["-f"]));
-        arguments.push(Argument::File(values));
-        for file in &self.additional_values_files {
-            loader.load(file)?;
-            let file = path::join(loader.root(), file);
-            arguments.extend(texts(&["-f", &file]));
-        }
-        helm.run(&arguments)
+    }
+
+    /// Whether a folder of charts has it.
+    fn is_here(folder: &str, loader: &Loader<'_>) -> bool {
+        loader.tree().canonical(folder).is_ok_and(|found| found.directory)
     }
 
     fn home(&self, globals: &HelmGlobals, loader: &Loader<'_>) -> String {
@@ -260,89 +278,25 @@ impl HelmChart {
         path::join(&home, &format!("{}-{}", self.name, self.version))
     }
 
-    fn pull(&self, home: &str) -> Vec<String> {
-        let mut words = vec![
-            "pull".to_owned(),
-            "--untar".to_owned(),
-            "--untardir".to_owned(),
-            home.to_owned(),
-        ];
-        if self.repo.starts_with("oci://") {
-            words.push(format!(
-                "{}/{}",
-                self.repo.strip_suffix('/').unwrap_or(&self.repo),
-                self.name
-            ));
-        } else {
-            words.extend(["--repo".to_owned(), self.repo.to_string(), self.name.to_string()]);
-        }
-        if !self.version.is_empty() {
-            words.extend(["--version".to_owned(), self.version.to_string()]);
-        }
-        if self.devel {
-            words.push("--devel".to_owned());
-        }
-        words
-    }
-
-    fn template(&self, chart: &str, settings: &HelmSettings) -> Vec<String> {
-        let mut words = vec!["template".to_owned()];
-        let release = if self.release_name.is_empty() {
-            "--generate-name"
-        } else {
-            &self.release_name
-        };
-        words.extend([release.to_owned(), chart.to_owned()]);
-        let kube_version = if settings.kube_version.is_empty() {
-            &*self.kube_version
-        } else {
-            &settings.kube_version
-        };
-        let pairs = [
-            ("--namespace", &*self.namespace),
-            ("--name-template", &*self.name_template),
-            ("--kube-version", kube_version),
-        ];
-        for (option, value) in pairs.into_iter().filter(|(_, value)| !value.is_empty()) {
-            words.extend([option.to_owned(), value.to_owned()]);
-        }
-        let given = settings.api_versions.iter().map(String::as_str);
-        let own = self.api_versions.iter().map(CompactString::as_str);
-        let versions: Vec<&str> = if settings.api_versions.is_empty() {
-            own.collect()
-        } else {
-            given.collect()
-        };
-        for version in versions {
-            words.extend(["--api-versions".to_owned(), version.to_owned()]);
-        }
-        let flags = [
-            ("--include-crds", self.include_crds),
-            ("--skip-tests", self.skip_tests),
-            ("--no-hooks", self.skip_hooks),
-            ("--debug", self.debug || settings.debug),
-            ("--devel", self.devel),
-        ];
-        words.extend(flags.into_iter().filter(|(_, on)| *on).map(|(flag, _)| flag.to_owned()));
-        words
-    }
-
-    /// The values to render with: those of the file, and those in the kustomization.
-    fn values(&self, chart: &str, loader: &Loader<'_>) -> Result<Vec<u8>, HelmError> {
-        let file = if self.values_file.is_empty() {
-            path::join(chart, "values.yaml")
-        } else {
-            self.values_file.to_string()
+    /// The values to render with: those of the file, which is the chart's `own` where none is named, and those in the kustomization.
+    fn values<'v>(
+        &self,
+        own: impl FnOnce() -> Result<Cow<'v, [u8]>, HelmError>,
+        loader: &'v Loader<'_>,
+    ) -> Result<Vec<u8>, HelmError> {
+        let file = || match self.values_file.is_empty() {
+            true => own(),
+            false => Ok(loader.load(&self.values_file)?),
         };
         let inline = self.values_inline.as_ref();
         let inline = inline.filter(|node| node.as_mapping().is_some_and(|map| !map.entries.is_empty()));
         let Some(inline) = inline else {
-            return Ok(loader.load(&file)?.into_owned());
+            return Ok(file()?.into_owned());
         };
         if self.values_merge == "replace" {
             return written(inline);
         }
-        let bytes = loader.load(&file)?;
+        let bytes = file()?;
         let options = ReadOptions::kyaml(FileId::NONE);
         let theirs = read_first(&bytes, &options)?.unwrap_or_else(Node::mapping);
         let (mut base, over) = match self.values_merge.as_str() {
@@ -358,70 +312,4 @@ fn written(values: &Node) -> Result<Vec<u8>, HelmError> {
     let mut text = String::new();
     write_sigs(values, &mut text)?;
     Ok(text.into_bytes())
-}
-
-fn texts(words: &[impl AsRef<str>]) -> Vec<Argument> {
-    words
-        .iter()
-        .map(|word| Argument::Text(word.as_ref().to_owned()))
-        .collect()
-}
-
-struct Helm<'a> {
-    globals: &'a HelmGlobals,
-    settings: &'a HelmSettings,
-    loader: &'a Loader<'a>,
-    world: &'a dyn World,
-}
-
-impl Helm<'_> {
-    fn run(&self, arguments: &[Argument]) -> Result<Vec<u8>, HelmError> {
-        let program = if self.settings.command.is_empty() {
-            "helm"
-        } else {
-            &self.settings.command
-        };
-        let home = &self.globals.config_home;
-        let environment = if home.is_empty() {
-            // The world provides a folder for helm.
-            Vec::new()
-        } else {
-            vec![
-                ("HELM_CONFIG_HOME".to_owned(), home.to_string()),
-                ("HELM_CACHE_HOME".to_owned(), format!("{home}/.cache")),
-                ("HELM_DATA_HOME".to_owned(), format!("{home}/.data")),
-            ]
-        };
-        let command = Command {
-            program,
-            arguments,
-            environment: &environment,
-            tree: self.loader.tree(),
-            directory: self.loader.root(),
-            input: &[],
-        };
-        self.world.run(&command).map_err(|error| {
-            let words = arguments.iter().map(|argument| match argument {
-                Argument::Text(text) => text.as_str(),
-                Argument::File(_) => "<values>",
-            });
-            HelmError::Run {
-                command: format!("{program} {}", words.collect::<Vec<_>>().join(" ")),
-                error,
-            }
-        })
-    }
-
-    fn check_version(&self) -> Result<(), HelmError> {
-        let output = self.run(&texts(&["version", "--short"]))?;
-        let found = Regexp::new(r"v?\d+(\.\d+)+").ok().and_then(|pattern| {
-            let range = pattern.find(&output, &mut Budget::default()).ok()??;
-            String::from_utf8(output.get(range)?.to_vec()).ok()
-        });
-        let version = found.unwrap_or_default();
-        match version.trim_start_matches('v').split('.').next() {
-            Some("3" | "4") => Ok(()),
-            _ => Err(HelmError::Version(String::from_utf8_lossy(&output).trim().to_owned())),
-        }
-    }
 }

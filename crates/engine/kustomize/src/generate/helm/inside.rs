@@ -1,0 +1,180 @@
+//! Charts rendered in process, by the `helm` crate: nothing is run, and nothing is written into the folder of charts.
+
+use super::{HelmChart, HelmError, Job};
+use crate::tree::{Loader, RemoteChart, TreeError, path};
+use bumpwright_helm::{
+    Capabilities, Chart, Folder, FolderEntry, KubeVersion, Overrides, Release, Seeded, Selection, Settings,
+    merge_values, name_of_template, render as render_chart,
+};
+use bumpwright_template::World as Chance;
+use std::borrow::Cow;
+
+/// The rendered objects, as text.
+pub(super) fn render(job: &Job<'_>) -> Result<Vec<u8>, HelmError> {
+    let name = job.chart.name.as_str();
+    let failed = |error: String| HelmError::Render {
+        chart: name.to_owned(),
+        error,
+    };
+    let seed = format!("{}/{}/{name}", job.chart.namespace, job.chart.release_name);
+    let seeded = Seeded::new(seed.as_bytes());
+    let chance = job.world.chance().unwrap_or(&seeded);
+    let chart = job.chart()?;
+    let overrides = job.overrides(&chart)?;
+    let values = merge_values(&overrides, &mut |file| Err(format!("{file}: not read here")));
+    let values = values.map_err(|error| failed(error.to_string()))?;
+    chart.check_installable().map_err(|error| failed(error.to_string()))?;
+    let release = Release {
+        name: job.release_name(chance).map_err(failed)?,
+        namespace: match job.chart.namespace.as_str() {
+            "" => "default".to_owned(),
+            namespace => namespace.to_owned(),
+        },
+        is_upgrade: false,
+    };
+    let capabilities = job.capabilities().map_err(failed)?;
+    let rendered = render_chart(&chart, &values, &release, &capabilities, Settings::default(), chance);
+    let selection = Selection {
+        crds: job.chart.include_crds,
+        no_hooks: job.chart.skip_hooks,
+        skip_tests: job.chart.skip_tests,
+        show_only: Vec::new(),
+    };
+    let text = rendered.map_err(|error| failed(error.to_string()))?.text(&selection);
+    Ok(text.map_err(failed)?.into_bytes())
+}
+
+impl Job<'_> {
+    /// The chart: of the folder of charts, or of its repository.
+    fn chart(&self) -> Result<Chart, HelmError> {
+        let name = self.chart.name.as_str();
+        let folder = path::join(&self.chart.home(self.globals, self.loader), name);
+        let failed = |error: bumpwright_helm::HelmError| HelmError::Render {
+            chart: name.to_owned(),
+            error: error.to_string(),
+        };
+        if HelmChart::is_here(&folder, self.loader) {
+            let root = self.loader.tree().canonical(&folder).map(|found| found.path);
+            let root = root.unwrap_or_else(|_| folder.clone());
+            let folder = Inside {
+                loader: self.loader,
+                folder: &folder,
+                root: &root,
+            };
+            return Chart::from_folder(&folder).map_err(failed);
+        }
+        if self.chart.repo.is_empty() {
+            return Err(HelmError::NoChart(folder));
+        }
+        let wanted = RemoteChart {
+            repository: &self.chart.repo,
+            name,
+            version: &self.chart.version,
+            devel: self.chart.devel,
+        };
+        let archive = self.world.chart(&wanted).map_err(|error| HelmError::Pull {
+            chart: format!("{name} of {}", self.chart.repo),
+            error,
+        })?;
+        Chart::from_archive(&archive).map_err(failed)
+    }
+
+    fn overrides(&self, chart: &Chart) -> Result<Overrides, HelmError> {
+        let own = || {
+            Ok(Cow::Borrowed(
+                chart.values_file.as_ref().map_or(&[][..], |file| &file.data),
+            ))
+        };
+        let mut files = vec![("values".to_owned(), self.chart.values(own, self.loader)?)];
+        for file in &self.chart.additional_values_files {
+            files.push((file.to_string(), self.loader.load(file)?.into_owned()));
+        }
+        Ok(Overrides {
+            files,
+            ..Overrides::default()
+        })
+    }
+
+    fn release_name(&self, chance: &dyn Chance) -> Result<String, String> {
+        let chart = self.chart;
+        match (chart.release_name.as_str(), chart.name_template.as_str()) {
+            ("", "") => Ok(format!("{}-{}", path::base(&chart.name), chance.now().0)),
+            ("", template) => name_of_template(template, chance).map_err(|error| error.to_string()),
+            (name, "") => Ok(name.to_owned()),
+            _ => Err("cannot set --name-template and also specify a name".to_owned()),
+        }
+    }
+
+    fn capabilities(&self) -> Result<Capabilities, String> {
+        let mut capabilities = Capabilities::default();
+        let version = match self.settings.kube_version.as_str() {
+            "" => self.chart.kube_version.as_str(),
+            given => given,
+        };
+        if !version.is_empty() {
+            let parsed = KubeVersion::parse(version);
+            capabilities.kube_version = parsed.map_err(|error| format!("invalid kube version '{version}': {error}"))?;
+        }
+        match self.settings.api_versions.is_empty() {
+            true => capabilities
+                .api_versions
+                .extend(self.chart.api_versions.iter().map(ToString::to_string)),
+            false => capabilities
+                .api_versions
+                .extend(self.settings.api_versions.iter().cloned()),
+        }
+        Ok(capabilities)
+    }
+}
+
+/// The folder of a chart in the tree of the build. What links lead to outside of it is read as far as the build may read it.
+struct Inside<'a> {
+    loader: &'a Loader<'a>,
+    folder: &'a str,
+    /// The folder with links resolved.
+    root: &'a str,
+}
+
+impl Inside<'_> {
+    fn at(&self, path: &str) -> String {
+        match path {
+            "" => self.folder.to_owned(),
+            path => path::join(self.folder, path),
+        }
+    }
+}
+
+impl Folder for Inside<'_> {
+    fn entry(&self, path: &str) -> Result<FolderEntry, String> {
+        match self.loader.tree().canonical(&self.at(path)) {
+            Ok(found) if found.directory => match path::is_within(&found.path, self.root) {
+                true => Ok(FolderEntry::Folder),
+                false => Err(format!("{path}: a link to a folder outside of the chart")),
+            },
+            Ok(_) => Ok(FolderEntry::File),
+            Err(TreeError::Missing(_)) => Ok(FolderEntry::Absent),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn names(&self, path: &str) -> Result<Vec<String>, String> {
+        let names = self.loader.tree().list(&self.at(path));
+        names.map_err(|error| error.to_string())
+    }
+
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>, String> {
+        let file = self.at(path);
+        let tree = self.loader.tree();
+        let is_own = tree
+            .canonical(&file)
+            .is_ok_and(|found| path::is_within(&found.path, self.root));
+        let bytes = match is_own {
+            true => tree.read(&file).map_err(|error| error.to_string())?,
+            false => self.loader.load(&file).map_err(|error| error.to_string())?,
+        };
+        match bytes.len() as u64 > most {
+            true => Err(format!("chart file {path} is larger than the maximum file size {most}")),
+            false => Ok(bytes.into_owned()),
+        }
+    }
+}
