@@ -44,8 +44,13 @@ struct Tokens(TokenCacheMetrics);
 
 impl TokenCacheEvents for Tokens {
     fn looked_up(&self, found: bool, requester: &Requester) {
-        let Requester { kind, namespace, name } = requester;
-        self.0.looked_up(found, kind, namespace, name, "reconcile");
+        let Requester {
+            kind,
+            namespace,
+            name,
+            operation,
+        } = requester;
+        self.0.looked_up(found, kind, namespace, name, operation);
     }
 
     fn requested(&self, worked: bool) {

@@ -1,9 +1,10 @@
 //! Tokens of ServiceAccounts for identities at clouds (N-024, N-037, N-050).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::runtime::Handle;
 
+use super::audiences::{audiences_of, is_kept};
 use super::context::Context;
 use bumpwright_api::{GitRepository, ObjectName, Objects};
 use bumpwright_cloud::{CloudError, GitIdentity, Requester, ServiceAccounts, TokenRequest, Use, WorkloadIdentity};
@@ -18,17 +19,41 @@ use bumpwright_secret::Secret;
 const GRANT: &str = "grant it to the controller, by bumpwright install --workload-identity, deploy/workload-identity or \
                      workloadIdentity of the chart";
 
+/// Where the API server's own audiences cannot be told.
+const UNKNOWN: &str = "the API server's token does not say whom it is for, so none is issued for others";
+
 /// The ServiceAccounts of a cluster. Their tokens are requested on threads that may block, never on the runtime's own.
 pub(crate) fn accounts(cluster: &Cluster, default: Option<String>) -> ServiceAccounts {
     let (cluster, runtime) = (cluster.clone(), Handle::current());
+    // The audiences of the API server, which are the same for all tokens.
+    let taken = OnceLock::new();
     let issue = move |request: &TokenRequest<'_>, deadline: Deadline| {
         let name = ObjectName::new(request.namespace, request.name);
-        let issued = cluster.issue_token(&name, request.audiences, deadline.left());
-        match runtime.block_on(issued) {
-            Ok(token) => Ok(Secret::new(token.as_str())),
-            Err(error) if error.reason() == "Forbidden" => Err(format!("{error}; {GRANT}")),
-            Err(error) => Err(error.to_string()),
+        let issued = |audiences: &[&str], life| {
+            let issued = cluster.issue_token(&name, audiences, life, deadline.left());
+            runtime.block_on(issued).map_err(|error| match error.reason() {
+                "Forbidden" => format!("{error}; {GRANT}"),
+                _ => error.to_string(),
+            })
+        };
+        if request.for_chosen {
+            let taken = match taken.get() {
+                Some(taken) => taken,
+                None => {
+                    let token = issued(&[], None)?;
+                    let found = audiences_of(&token).ok_or(UNKNOWN)?;
+                    taken.get_or_init(|| found)
+                }
+            };
+            if let Some(audience) = request.audiences.iter().find(|audience| is_kept(audience, taken)) {
+                return Err(format!(
+                    "audience {audience:?} is not allowed, as this cluster's API server or a cloud takes it; name others by the \
+                     annotation credential.auth.fluxcd.io/audiences"
+                ));
+            }
         }
+        let token = issued(request.audiences, request.expiration)?;
+        Ok(Secret::new(token.as_str()))
     };
     ServiceAccounts {
         default,

@@ -19,6 +19,7 @@ mod memory;
 mod objects;
 mod observe;
 mod on_its_way;
+mod own_tokens;
 mod promotion;
 mod reverts;
 mod rollouts;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use bumpwright_cloud::{Cloud, CloudError, Endpoints, Environment, WorkloadIdentity};
+use bumpwright_cloud::{Cloud, CloudError, CredentialSettings, Endpoints, Environment, WorkloadIdentity};
 use bumpwright_http::{Deadline, Peer};
 use bumpwright_kms::{Services, StaticCredentials};
 use bumpwright_secret::Secret;
@@ -81,7 +81,7 @@ fn account(annotations: &[(&str, &str)]) -> Result<Option<WorkloadIdentity>, Clo
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect(),
-        audiences: Vec::new(),
+        credential: CredentialSettings::default(),
         issue: Arc::new(|request, _| Ok(Secret::new(format!("{HUNTER} for {}", request.audiences.join(","))))),
     }))
 }

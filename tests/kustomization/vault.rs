@@ -1,4 +1,4 @@
-//! `--sops-vault-configmap` (N-061): values encrypted by the real sops at a Vault are decrypted there with the token of a login
+//! `--sops-vault-configmap` and `transit-engine.auth.fluxcd.io` (N-061): values encrypted by the real sops at a Vault are decrypted there with the token of a login
 //! by the API server's own token of the Kustomization's ServiceAccount.
 
 use std::collections::BTreeMap;
@@ -87,6 +87,12 @@ fn n_061_a_service_account_logs_in() {
     world.kustomize("app", json!({ "decryption": decryption }));
     world.applied("app", "1");
     assert_eq!(world.value("one", "key"), "p@ss w0rd");
+    let looked_up = format!(
+        "gotk_token_cache_events_total{{event_type=\"cache_miss\",kind=\"Kustomization\",name=\"app\",namespace=\"{}\",\
+         operation=\"decrypt_with_transit_engine\"}}",
+        world.namespace
+    );
+    assert_eq!(controller.metric(&looked_up), Some(1.0));
 
     let logins: Vec<Request> = server
         .requests()
@@ -149,4 +155,54 @@ fn n_061_a_service_account_logs_in() {
     world.ready(KUSTOMIZATION, "app", "False", |_, said| words(said).contains(wanted));
     assert!(!controller.log().contains("hunter2"), "{}", controller.log());
     assert_eq!(controller.stop(), Some(0));
+}
+
+/// `transit-engine.auth.fluxcd.io` says where the ServiceAccount logs in, and as which role.
+#[test]
+fn n_061_a_service_account_says_where_it_logs_in() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let world = KustomizeWorld::new(cluster, "vault-annotated");
+    let kept = Kept::default();
+    let server = StubHttp::start(move |request| vault(&kept, request));
+    let address = format!("http://{}", server.address());
+    let Some(file) = encrypted(&world, &address, &map("one", "p@ss w0rd")) else {
+        return;
+    };
+    let account = |path: &str| {
+        let annotations = json!({
+            "transit-engine.auth.fluxcd.io/login-path": path, "transit-engine.auth.fluxcd.io/role": "team",
+        });
+        world.put(
+            SERVICE_ACCOUNT,
+            "sops",
+            json!({"metadata": {"annotations": annotations}}),
+        );
+    };
+    account("auth/token/create");
+    world.publish("app", "1", &[("map.yaml", &file)]);
+    let decryption = json!({"provider": "sops", "serviceAccountName": "sops"});
+    world.kustomize("app", json!({ "decryption": decryption }));
+    let controller = world.controller(&[]);
+    let said = world.ready(KUSTOMIZATION, "app", "False", |_, _| true);
+    assert!(said.contains("login-path is invalid"), "{said}");
+    let logins = || {
+        let requests = server.requests().into_iter();
+        requests
+            .filter(|request| request.path.ends_with("/login"))
+            .collect::<Vec<_>>()
+    };
+    assert!(logins().is_empty());
+
+    account("auth/kubernetes/login");
+    world.applied("app", "1");
+    assert_eq!(world.value("one", "key"), "p@ss w0rd");
+    assert_eq!(body(&logins()[0])["role"], "team");
+    assert_eq!(controller.stop(), Some(0));
+
+    // Two ways at once: nothing says which one is meant.
+    let both = world.controller(&["--sops-vault-configmap=vaults"]);
+    world.request(KUSTOMIZATION, "app", "both");
+    let wanted = "cannot be combined with --sops-vault-configmap";
+    world.ready(KUSTOMIZATION, "app", "False", |_, said| said.contains(wanted));
+    assert_eq!(both.stop(), Some(0));
 }

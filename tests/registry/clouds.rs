@@ -13,7 +13,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use bumpwright_cloud::{Cloud, CloudError, Endpoints, Environment, Provider, RegistryLogin, WorkloadIdentity};
+use bumpwright_cloud::{
+    Cloud, CloudError, CredentialSettings, Endpoints, Environment, Provider, RegistryLogin, WorkloadIdentity,
+};
 use bumpwright_http::{Deadline, Peer};
 use bumpwright_secret::Secret;
 use bumpwright_testkit::http_server::Request;

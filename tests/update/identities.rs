@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bumpwright_cloud::{Cloud, Endpoints, Environment, GitIdentity, GitLogin, Provider, WorkloadIdentity};
+use bumpwright_cloud::{
+    Cloud, CredentialSettings, Endpoints, Environment, GitIdentity, GitLogin, Provider, WorkloadIdentity,
+};
 use bumpwright_http::{Deadline, FetchLogin, Login, Peer};
 use bumpwright_secret::Secret;
 use bumpwright_testkit::cli::{Bench, Ran, automation, git_repository, policy, ran};
@@ -743,7 +745,7 @@ fn n_004_a_service_account_is_exchanged_for_a_token_and_renewed_when_refused() {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect(),
-        audiences: Vec::new(),
+        credential: CredentialSettings::default(),
         issue: Arc::new(|request, _| Ok(Secret::new(format!("token for {}", request.audiences.join(","))))),
     };
     let peer = Peer {

@@ -69,8 +69,8 @@ const LEFT_BEHIND: [Foreign; 4] = [
     ),
 ];
 
-/// On ServiceAccounts, for identities at clouds.
-const ON_ACCOUNTS: [Foreign; 5] = [
+/// On ServiceAccounts, for identities at clouds and their own tokens.
+const ON_ACCOUNTS: [Foreign; 12] = [
     ("eks.amazonaws.com/role-arn", "AWS: the role."),
     ("azure.workload.identity/client-id", "Azure: the client."),
     ("azure.workload.identity/tenant-id", "Azure: the tenant."),
@@ -82,6 +82,28 @@ const ON_ACCOUNTS: [Foreign; 5] = [
         "gcp.auth.fluxcd.io/workload-identity-provider",
         "Google: the pool and provider of a cluster outside of GKE.",
     ),
+    (
+        "credential.auth.fluxcd.io/provider",
+        "`kubernetes`, with `type`: its own token is the login at a registry with `provider: generic`.",
+    ),
+    ("credential.auth.fluxcd.io/type", "`jwt`, with `provider`."),
+    (
+        "credential.auth.fluxcd.io/audiences",
+        "audiences of its tokens, separated by commas or white space; default: the server that a token is for.",
+    ),
+    (
+        "credential.auth.fluxcd.io/username",
+        "a user name at the registry; without one the token is a bearer token.",
+    ),
+    (
+        "credential.auth.fluxcd.io/expiration",
+        "a duration such as 10m: the requested life of its tokens.",
+    ),
+    (
+        "transit-engine.auth.fluxcd.io/login-path",
+        "Vault and OpenBao: where it logs in for decryption, such as auth/kubernetes/login (N-061).",
+    ),
+    ("transit-engine.auth.fluxcd.io/role", "the role of that login."),
 ];
 
 /// In kustomizations and their resources.
@@ -169,7 +191,7 @@ fn sections() -> [(&'static str, &'static str, &'static [Foreign]); 6] {
         ),
         (
             "On ServiceAccounts",
-            "With `spec.serviceAccountName` and `spec.provider`.",
+            "With `spec.serviceAccountName`; those of a cloud also with its `spec.provider`.",
             &ON_ACCOUNTS,
         ),
         ("In kustomizations", "As in kustomize.", &OF_KUSTOMIZE),

@@ -4,7 +4,7 @@
 use super::vault::{encrypted, key, transit};
 use super::*;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bumpwright_kms::VaultLogins;
+use bumpwright_kms::{LoginPaths, ReadConfig, TransitLogin, VaultLogins};
 use std::collections::BTreeMap;
 
 /// A token of the ServiceAccount `apps/decryptor`, which names whom it is for.
@@ -20,9 +20,15 @@ fn logins(entries: &[(&str, &str)]) -> VaultLogins {
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
     VaultLogins {
-        name: "flux-system/vaults".to_owned(),
-        read: Box::new(move || Ok(entries.clone())),
+        paths: config_map(Box::new(move || Ok(entries.clone()))),
         issue: Box::new(|audience, _| Ok(Secret::new(jwt(audience)))),
+    }
+}
+
+fn config_map(read: Box<ReadConfig>) -> LoginPaths {
+    LoginPaths::ConfigMap {
+        name: "flux-system/vaults".to_owned(),
+        read,
     }
 }
 
@@ -153,7 +159,7 @@ fn n_061_what_a_login_fails_of_is_told() {
         "{said}"
     );
     let unread = VaultLogins {
-        read: Box::new(|| Err("configmaps \"vaults\" not found".to_owned())),
+        paths: config_map(Box::new(|| Err("configmaps \"vaults\" not found".to_owned()))),
         ..logins(&[])
     };
     assert_eq!(
@@ -176,4 +182,43 @@ fn n_061_what_a_login_fails_of_is_told() {
         failing(no_account),
         "failed to derive Vault role for authentication: not a JWT"
     );
+}
+
+/// `transit-engine.auth.fluxcd.io`: path and role are those of the annotations, at the server of the file.
+#[test]
+fn n_061_annotations_name_path_and_role() {
+    let server = StubHttp::start(|request| {
+        if request.path != "/v1/ns1/auth/jwt/login" {
+            return transit(request);
+        }
+        assert_eq!(request.header("x-vault-token"), None, "a login needs no token");
+        let server = format!("http://{}", request.header("host").unwrap());
+        match body(request) == json!({"role": "sops", "jwt": jwt(&server)}) {
+            true => Reply::json(&json!({"request_id": "1", "data": null, "auth": {"client_token": "hunter2.login"}})),
+            false => refusal(400, &json!({"errors": ["no role"]})),
+        }
+    });
+    let address = format!("http://{}", server.address());
+    let login = |role: &str| {
+        let annotations = [
+            ("transit-engine.auth.fluxcd.io/login-path", "ns1/auth/jwt/login"),
+            ("transit-engine.auth.fluxcd.io/role", role),
+        ];
+        let annotations = annotations.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let login = TransitLogin::read(&annotations.into()).unwrap().unwrap();
+        let logins = VaultLogins {
+            paths: LoginPaths::Annotations(login),
+            issue: Box::new(|audience, _| Ok(Secret::new(jwt(audience)))),
+        };
+        let own = cloud(&[("VAULT_TOKEN", "hunter2.process")]);
+        services(own, &[]).with_vault_logins(Some(logins))
+    };
+    let secret = key(&address, &encrypted());
+    assert_eq!(plain(&login("sops"), &secret), DATA_KEY);
+    let requests = server.requests();
+    assert_eq!(requests.last().unwrap().header("x-vault-token"), Some("hunter2.login"));
+    let said = failure(&login("other"), &secret);
+    let start =
+        format!("failed to authenticate with Vault '{address}' at login path 'ns1/auth/jwt/login' as role 'other': ");
+    assert!(said.starts_with(&start), "{said}");
 }

@@ -13,7 +13,7 @@ fn workload(annotations: &[(&str, &str)]) -> WorkloadIdentity {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect(),
-        audiences: Vec::new(),
+        credential: CredentialSettings::default(),
         issue: Arc::new(|request, _| Ok(Secret::new(format!("token for {}", request.audiences.join(","))))),
     }
 }

@@ -164,3 +164,18 @@ fn typed(plain: Zeroizing<Vec<u8>>, kind: &[u8]) -> Result<Value, CipherError> {
         other => return Err(CipherError::UnknownType(String::from_utf8_lossy(other).into_owned())),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Types are not authenticated: who changes one must not read the value in an error.
+    #[test]
+    fn errors_about_a_type_leave_the_value_out() {
+        for kind in ["int", "float", "bool", "time"] {
+            let error = typed(Zeroizing::new(b"hunter2".to_vec()), kind.as_bytes()).err();
+            let said = error.map(|error| error.to_string());
+            assert_eq!(said, Some(format!("decrypted value is not of its type {kind}")));
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::error::AccessError;
 use bumpwright_api::{Secret, SecretKeyRef};
-use bumpwright_cloud::{CloudError, ClusterPlace, ClusterProvider};
+use bumpwright_cloud::{CloudError, ClusterPlace, ClusterProvider, audiences};
 use zeroize::Zeroizing;
 
 /// The default keys of a kubeconfig.
@@ -43,7 +43,7 @@ impl ClusterSettings {
     /// Parses the data of a ConfigMap.
     ///
     /// # Errors
-    /// An unknown provider or an invalid place, in Flux's words.
+    /// An unknown provider or an invalid place, in Flux's words; too many audiences.
     pub fn read(data: &BTreeMap<String, String>) -> Result<Self, CloudError> {
         let get = |key: &str| data.get(key).cloned().unwrap_or_default();
         let provider: ClusterProvider = get("provider").parse()?;
@@ -54,11 +54,11 @@ impl ClusterSettings {
             ca: get("ca.crt"),
         };
         place.check()?;
-        let audiences = get("audiences");
-        let audiences = audiences.lines().map(str::trim).filter(|one| !one.is_empty());
+        let audiences = audiences(&get("audiences"))
+            .map_err(|why| CloudError::Unfit(format!("audiences of the kubeconfig's ConfigMap {why}")))?;
         Ok(Self {
             place,
-            audiences: audiences.map(str::to_owned).collect(),
+            audiences,
             service_account: get("serviceAccountName"),
         })
     }
@@ -71,15 +71,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn audiences_are_the_lines_of_a_config_map() {
+    fn audiences_are_a_list_in_a_config_map() {
         let data = [
             ("address", "https://cluster.example"),
             ("provider", "generic"),
-            ("audiences", "a\n\n  b \n"),
+            ("audiences", "a\n\n  b ,c\n"),
         ];
         let data = data.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         let settings = ClusterSettings::read(&data).unwrap();
-        assert_eq!(settings.audiences, ["a", "b"]);
+        assert_eq!(settings.audiences, ["a", "b", "c"]);
         assert_eq!(settings.service_account, "");
         let refused = ClusterSettings::read(&BTreeMap::from([("provider".to_owned(), "generic".to_owned())]));
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::spec::ConnectionSpec;
 use bumpwright_api::{Metadata, ObjectName, Objects};
-use bumpwright_cloud::{CloudError, Requester, ServiceAccounts, Use, WorkloadIdentity};
+use bumpwright_cloud::{CloudError, RECONCILE, Requester, ServiceAccounts, Use, WorkloadIdentity};
 
 /// The ServiceAccount that acts for an object at the cloud of its provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,5 +76,6 @@ pub fn requester(kind: &'static str, metadata: &Metadata) -> Requester {
         kind,
         namespace: metadata.namespace_or_default().to_owned(),
         name: metadata.name.clone(),
+        operation: RECONCILE,
     }
 }

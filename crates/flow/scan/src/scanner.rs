@@ -302,6 +302,10 @@ impl Scanner {
         let Access { reference, registry } = access;
         match &registry.login {
             LoginSource::Secrets(keychain) => Ok(keychain.login(reference)),
+            LoginSource::Token(account) => {
+                let requester = requester.clone();
+                Ok(self.registries.token_login(reference, account, requester, deadline)?)
+            }
             LoginSource::Unnamed | LoginSource::Missing(_) => self.own_login(reference),
             LoginSource::Cloud(provider, identity) => {
                 // A person at the keyboard may have logged in with the provider's own tools, which is quicker to find out.

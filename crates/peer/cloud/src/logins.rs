@@ -79,6 +79,15 @@ impl Cloud {
         }
     }
 
+    /// The same for an operation, by which look-ups are counted.
+    #[must_use]
+    pub fn operating(&self, operation: &'static str) -> Self {
+        Self {
+            context: Arc::clone(&self.context),
+            kept: self.kept.operating(operation),
+        }
+    }
+
     /// A variable of the environment of identities.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.context.environment.get(name)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{CloudError, IssueToken, WorkloadIdentity};
+use super::{CloudError, CredentialSettings, IssueToken, WorkloadIdentity};
 
 /// The ServiceAccounts of a cluster, for objects that use their identities.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl ServiceAccounts {
     /// does not exist. `Ok(None)` when the object uses the identity of this process.
     ///
     /// # Errors
-    /// [`CloudError::While`] with Flux' words when the ServiceAccount does not exist.
+    /// [`CloudError::While`] with Flux' words when the ServiceAccount does not exist, or its annotations are invalid.
     pub fn identity(
         &self,
         namespace: &str,
@@ -83,11 +83,13 @@ impl ServiceAccounts {
             let doing = format!("failed to get service account '{namespace}/{name}'");
             return Err(wanted.without_token(CloudError::Unfit(why).within(doing)));
         };
+        let credential = CredentialSettings::read(annotations);
+        let credential = credential.map_err(|why| why.within("failed to validate configuration"))?;
         Ok(Some(WorkloadIdentity {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             annotations: annotations.clone(),
-            audiences: Vec::new(),
+            credential,
             issue: Arc::clone(&self.issue),
         }))
     }

@@ -42,7 +42,12 @@ pub struct Requester {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// What the token is for: [`RECONCILE`], or a key service.
+    pub operation: &'static str,
 }
+
+/// The usual operation (`fluxcd/pkg/cache`, `OperationReconcile`).
+pub const RECONCILE: &str = "reconcile";
 
 /// Receives what happens in a cache. It must not block, nor use the cache.
 pub trait TokenCacheEvents: Send + Sync {
@@ -134,6 +139,15 @@ impl Scope {
     pub(super) fn asked_by(&self, requester: Requester) -> Self {
         Self {
             requester: Some(requester),
+            ..self.clone()
+        }
+    }
+
+    /// The same part, looked into for another operation.
+    pub(super) fn operating(&self, operation: &'static str) -> Self {
+        let requester = self.requester.clone();
+        Self {
+            requester: requester.map(|requester| Requester { operation, ..requester }),
             ..self.clone()
         }
     }
@@ -378,6 +392,7 @@ mod tests {
             kind: "ImageRepository",
             namespace: "apps".to_owned(),
             name: "app".to_owned(),
+            operation: RECONCILE,
         });
         let get = |key: &str, value: i32| kept(&scope, key, value);
         assert_eq!((get("a", 1), get("b", 2), get("a", 3)), (Ok(1), Ok(2), Ok(1)));

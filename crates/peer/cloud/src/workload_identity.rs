@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::aws_credentials::{Aws, AwsCredentials};
 use super::azure_identity::Azure;
@@ -11,7 +12,7 @@ use super::endpoints::or_usual;
 use super::google_federation::{Federation, Subject};
 use super::google_identity::Google;
 use super::token::AccessToken;
-use super::{CloudError, Provider};
+use super::{CloudError, CredentialSettings, Provider};
 use bumpwright_http::Deadline;
 use bumpwright_secret::Secret;
 
@@ -24,6 +25,11 @@ pub struct TokenRequest<'a> {
     pub name: &'a str,
     /// The audiences of the token.
     pub audiences: &'a [&'a str],
+    /// Its life; none for the usual one.
+    pub expiration: Option<Duration>,
+    /// Whether its receiver is the choice of the author of an object: then it must not be good at this cluster's API server or
+    /// at a cloud.
+    pub for_chosen: bool,
 }
 
 /// Issues a token of a ServiceAccount; its error is a text.
@@ -38,8 +44,8 @@ pub struct WorkloadIdentity {
     pub name: String,
     /// Its annotations, which name its identity at the cloud.
     pub annotations: BTreeMap<String, String>,
-    /// The audiences of its tokens, where the cloud does not define them.
-    pub audiences: Vec<String>,
+    /// What they say about its tokens.
+    pub credential: CredentialSettings,
     /// Issues its tokens.
     pub issue: Arc<IssueToken>,
 }
@@ -47,8 +53,8 @@ pub struct WorkloadIdentity {
 /// The same account with the same annotations and the same issuer.
 impl PartialEq for WorkloadIdentity {
     fn eq(&self, other: &Self) -> bool {
-        (&self.namespace, &self.name, &self.annotations, &self.audiences)
-            == (&other.namespace, &other.name, &other.annotations, &other.audiences)
+        (&self.namespace, &self.name, &self.annotations, &self.credential)
+            == (&other.namespace, &other.name, &other.annotations, &other.credential)
             && Arc::ptr_eq(&self.issue, &other.issue)
     }
 }
@@ -90,7 +96,7 @@ impl WorkloadIdentity {
 
     /// Its identity at this cluster with its audiences, part of the cache key of its tokens.
     pub(super) fn own_identity(&self) -> String {
-        let audiences = match self.audiences.as_slice() {
+        let audiences = match self.credential.audiences.as_slice() {
             [] => String::new(),
             given => format!(" for {given:?}"),
         };
@@ -137,25 +143,32 @@ impl WorkloadIdentity {
 
     /// Gets a token for its audiences, or for `usual` if it has none.
     pub(super) fn token(&self, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
-        self.issued("service account", usual, deadline)
+        self.issued("service account", usual, false, deadline)
+    }
+
+    /// Gets a token for a server that the author of an object has chosen.
+    pub(super) fn token_for(&self, server: &str, deadline: Deadline) -> Result<Secret, CloudError> {
+        self.issued("service account", server, true, deadline)
     }
 
     /// The same for the ServiceAccount of this process.
     pub(super) fn own_token(&self, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
-        let token = self.issued("controller service account", usual, deadline);
+        let token = self.issued("controller service account", usual, false, deadline);
         token.map_err(|error| error.within("failed to create provider access token for the controller"))
     }
 
-    fn issued(&self, what: &str, usual: &str, deadline: Deadline) -> Result<Secret, CloudError> {
+    fn issued(&self, what: &str, usual: &str, for_chosen: bool, deadline: Deadline) -> Result<Secret, CloudError> {
         let subject = format!(
             "failed to create kubernetes token for {what} '{}/{}'",
             self.namespace, self.name
         );
-        let given: Vec<&str> = self.audiences.iter().map(String::as_str).collect();
+        let given: Vec<&str> = self.credential.audiences.iter().map(String::as_str).collect();
         let request = TokenRequest {
             namespace: &self.namespace,
             name: &self.name,
             audiences: if given.is_empty() { &[usual] } else { &given },
+            expiration: self.credential.expiration,
+            for_chosen,
         };
         (self.issue)(&request, deadline).map_err(|detail| CloudError::settings(subject, detail))
     }
@@ -194,6 +207,10 @@ impl Google<'_> {
         let failed = |text| CloudError::Unfit(text).within("failed to get provider audience");
         let (for_kubernetes, for_google) = match workload.pool().map_err(failed)? {
             Some(pool) => (pool.clone(), pool),
+            None if !workload.credential.audiences.is_empty() => {
+                let text = "cannot specify custom audiences for GKE workload identity".to_owned();
+                return Err(failed(text));
+            }
             None => {
                 let (pool, provider) = self
                     .gke_pool()
@@ -274,7 +291,7 @@ mod tests {
                 .iter()
                 .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
                 .collect(),
-            audiences: Vec::new(),
+            credential: CredentialSettings::default(),
             issue: Arc::new(|_, _| Ok(Secret::new("x"))),
         };
         workload.identity(provider).map_err(|e| e.to_string())

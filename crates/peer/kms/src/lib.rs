@@ -26,12 +26,14 @@ mod entry;
 mod gcp_kms;
 mod services;
 mod static_credentials;
+mod transit_login;
 mod vault;
 mod vault_answer;
 mod vault_login;
 mod vault_path;
 mod vault_settings;
 
-pub use services::Services;
+pub use services::{Services, TRANSIT_ENGINE};
 pub use static_credentials::StaticCredentials;
-pub use vault_login::{IssueFor, ReadConfig, VaultLogins};
+pub use transit_login::TransitLogin;
+pub use vault_login::{IssueFor, LoginPaths, ReadConfig, VaultLogins};

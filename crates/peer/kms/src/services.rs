@@ -11,9 +11,12 @@ use super::azure_key_vault::{AzureKey, Challenges};
 use super::vault::VaultKey;
 use super::vault_login::{LoggedIn, VaultLogins};
 use super::vault_settings::VaultSettings;
-use bumpwright_cloud::{Cloud, CloudError, WorkloadIdentity};
+use bumpwright_cloud::{Cloud, CloudError, RECONCILE, WorkloadIdentity};
 use bumpwright_http::Deadline;
 use bumpwright_sops::{KeyError, KeyService, MasterKey};
+
+/// The operation of tokens for Vault and OpenBao.
+pub const TRANSIT_ENGINE: &str = "decrypt_with_transit_engine";
 
 /// A data key, wiped on drop.
 pub(super) type Plaintext = Zeroizing<Vec<u8>>;
@@ -81,8 +84,9 @@ impl Services {
 
 impl KeyService for Services {
     fn decrypt(&self, key: &MasterKey) -> Result<Plaintext, KeyError> {
+        let cloud = self.cloud.operating(operation(key));
         let request = KeyRequest {
-            cloud: &self.cloud,
+            cloud: &cloud,
             given: &self.given,
             account: &self.account,
             challenges: &self.challenges,
@@ -137,6 +141,17 @@ impl KeyService for Services {
                 key.kind()
             ))),
         }
+    }
+}
+
+/// The operation by which look-ups of tokens are counted (kustomize-controller, `AllMetrics`).
+fn operation(key: &MasterKey) -> &'static str {
+    match key {
+        MasterKey::AwsKms { .. } => "decrypt_with_aws",
+        MasterKey::AzureKv { .. } => "decrypt_with_azure",
+        MasterKey::GcpKms { .. } => "decrypt_with_gcp",
+        MasterKey::Vault { .. } => TRANSIT_ENGINE,
+        MasterKey::HuaweiKms { .. } | MasterKey::Age { .. } | MasterKey::Pgp { .. } => RECONCILE,
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::encoded::decode;
 use super::services::KeyRequest;
+use super::transit_login::TransitLogin;
 use super::vault_answer::client_token;
 use super::vault_path::address;
 use super::vault_settings::VaultSettings;
@@ -28,19 +29,33 @@ pub type ReadConfig = dyn Fn() -> Result<BTreeMap<String, String>, String> + Sen
 pub type IssueFor = dyn Fn(&str, Deadline) -> Result<Secret, String> + Send + Sync;
 
 /// Settings of logins. With them, requests to a server without a token in the Secret use the token of a login there, and
-/// never that of this process; servers that are not in the ConfigMap get no requests.
+/// never that of this process.
 pub struct VaultLogins {
-    /// The ConfigMap as `namespace/name` (`--sops-vault-configmap`).
-    pub name: String,
-    /// Reads the ConfigMap.
-    pub read: Box<ReadConfig>,
+    /// Where to log in.
+    pub paths: LoginPaths,
     /// Issues the token for the login.
     pub issue: Box<IssueFor>,
 }
 
+/// Where to log in at a server, and as which role.
+pub enum LoginPaths {
+    /// As a ConfigMap says; servers that are not in it get no requests. The role is that of the token's account.
+    ConfigMap {
+        /// The ConfigMap as `namespace/name` (`--sops-vault-configmap`).
+        name: String,
+        /// Reads the ConfigMap.
+        read: Box<ReadConfig>,
+    },
+    /// As the annotations of the account say, at whichever server a file names.
+    Annotations(TransitLogin),
+}
+
 impl fmt::Debug for VaultLogins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VaultLogins({})", self.name)
+        match &self.paths {
+            LoginPaths::ConfigMap { name, .. } => write!(f, "VaultLogins({name})"),
+            LoginPaths::Annotations(login) => write!(f, "VaultLogins({login:?})"),
+        }
     }
 }
 
@@ -81,45 +96,49 @@ impl LoggedIn {
         if let Some(token) = state.tokens.get(server) {
             return Ok(token.clone());
         }
-        let logins = &self.logins;
-        let paths = match &state.paths {
-            Some(paths) => paths,
-            None => state.paths.insert(logins.paths()?),
+        let issued = || {
+            (self.logins.issue)(server, request.deadline)
+                .map_err(|error| format!("failed to issue Kubernetes token for Vault authentication: {error}"))
         };
-        let Some(path) = paths.get(server).filter(|path| !path.is_empty()) else {
-            return Err(format!(
-                "no Vault login path configured for address '{server}' in ConfigMap '{}'",
-                logins.name
-            ));
-        };
-        let jwt = (logins.issue)(server, request.deadline)
-            .map_err(|error| format!("failed to issue Kubernetes token for Vault authentication: {error}"))?;
-        let (namespace, name) =
-            account_of(&jwt).map_err(|error| format!("failed to derive Vault role for authentication: {error}"))?;
-        let role = format!("{namespace}_{name}");
-        let token = request.vault_login(
-            settings,
-            &Login {
+        let login = match &self.logins.paths {
+            LoginPaths::Annotations(TransitLogin { path, role }) => Login {
                 server,
                 path,
-                role,
-                jwt,
+                role: role.clone(),
+                jwt: issued()?,
             },
-        )?;
+            LoginPaths::ConfigMap { name, read } => {
+                let paths = match &state.paths {
+                    Some(paths) => paths,
+                    None => state.paths.insert(paths(name, read)?),
+                };
+                let path = paths.get(server).filter(|path| !path.is_empty()).ok_or_else(|| {
+                    format!("no Vault login path configured for address '{server}' in ConfigMap '{name}'")
+                })?;
+                let jwt = issued()?;
+                let role = account_of(&jwt)
+                    .map_err(|error| format!("failed to derive Vault role for authentication: {error}"))?;
+                Login {
+                    server,
+                    path,
+                    role: format!("{}_{}", role.0, role.1),
+                    jwt,
+                }
+            }
+        };
+        let token = request.vault_login(settings, &login)?;
         state.tokens.insert(server.to_owned(), token.clone());
         Ok(token)
     }
 }
 
-impl VaultLogins {
-    fn paths(&self) -> Result<BTreeMap<String, String>, String> {
-        let name = &self.name;
-        let entries = (self.read)().map_err(|error| format!("failed to get Vault ConfigMap '{name}': {error}"))?;
-        let text = entries
-            .get(CONFIG)
-            .ok_or_else(|| format!("Vault ConfigMap '{name}' is missing the '{CONFIG}' key"))?;
-        paths_of(text).map_err(|error| format!("failed to parse '{CONFIG}' in Vault ConfigMap '{name}': {error}"))
-    }
+/// The login paths of a ConfigMap, by server.
+fn paths(name: &str, read: &ReadConfig) -> Result<BTreeMap<String, String>, String> {
+    let entries = read().map_err(|error| format!("failed to get Vault ConfigMap '{name}': {error}"))?;
+    let text = entries
+        .get(CONFIG)
+        .ok_or_else(|| format!("Vault ConfigMap '{name}' is missing the '{CONFIG}' key"))?;
+    paths_of(text).map_err(|error| format!("failed to parse '{CONFIG}' in Vault ConfigMap '{name}': {error}"))
 }
 
 /// Parses kustomize-controller's `VaultConfig`; the last entry of a server counts.

@@ -415,12 +415,15 @@ impl Cluster {
         &self,
         name: &ObjectName,
         audiences: &[&str],
+        expiration: Option<Duration>,
         timeout: Duration,
     ) -> Result<Zeroizing<String>, ClusterError> {
         path_segment::checked(name)?;
         let api = self.beside(&SERVICE_ACCOUNT, name);
+        let seconds = expiration.map(|life| life.as_secs());
         let request = json!({
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": { "audiences": audiences },
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": { "audiences": audiences, "expirationSeconds": seconds },
         });
         let params = PostParams::default();
         self.wait_for_turn(&name.namespace).await?;

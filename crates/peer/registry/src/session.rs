@@ -56,7 +56,11 @@ impl<'a> Session<'a> {
     ) -> Result<Self, RegistryError> {
         let access = registry.access(image, deadline)?;
         let base = access.endpoint(image.registry(), "/v2/")?;
-        let bearer = access.challenge.as_ref().filter(|challenge| challenge.is_bearer());
+        let is_exchanged = !matches!(login, Login::RegistryToken(_));
+        let bearer = access
+            .challenge
+            .as_ref()
+            .filter(|challenge| challenge.is_bearer() && is_exchanged);
         let realm = bearer.map(|challenge| Realm::of(challenge, &base)).transpose()?;
         Ok(Self {
             registry,

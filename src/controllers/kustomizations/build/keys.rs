@@ -7,8 +7,10 @@ use crate::controllers::tokens;
 use bumpwright_api::{Decryption as DecryptionSpec, Kustomization, ObjectName, Secret};
 use bumpwright_build::Decryption;
 use bumpwright_cloud::{CloudError, ServiceAccounts, Use, WorkloadIdentity};
+use bumpwright_connect::requester;
 use bumpwright_http::Deadline;
 use bumpwright_kms::{Services, StaticCredentials};
+use bumpwright_kube::KUSTOMIZATION;
 use bumpwright_sops::{KeyServices, LocalKeys, read_age_secret, read_secret};
 
 /// The decryption of a Kustomization; None without one.
@@ -38,9 +40,10 @@ pub(crate) async fn decryption(context: &Context, kustomization: &Kustomization)
         (None, None) => {}
     }
     let account = account(context, kustomization, wanted).await?;
-    let cloud = context.clouds.direct();
+    let requester = requester(KUSTOMIZATION.kind, &kustomization.metadata);
+    let cloud = context.clouds.direct().asked_by(requester);
     let deadline = Deadline::after(kustomization.spec.timeout());
-    let logins = vault::logins(context, &account);
+    let logins = vault::logins(context, &cloud, &account)?;
     let settings = &context.settings;
     let apart = settings.keeps_tenants_apart() || settings.kustomize.default_decryption_account.is_some();
     let services = Services::new(cloud, credentials, account, deadline)

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 
 use super::RemoteKey;
-use super::audiences::{audiences_of, is_kept};
+use crate::controllers::audiences::{audiences_of, is_kept};
 use crate::controllers::context::Context;
 use crate::controllers::{request_metrics, tokens};
 use bumpwright_api::{Kustomization, ObjectName};
 use bumpwright_cloud::{
-    Cloud, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, ServiceAccounts, Use, WorkloadIdentity,
+    Cloud, ClusterLogin, ClusterPlace, ClusterProvider, ClusterRequest, CredentialSettings, ServiceAccounts, Use,
+    WorkloadIdentity,
 };
 use bumpwright_connect::cluster::ClusterSettings;
 use bumpwright_connect::requester;
@@ -76,7 +77,7 @@ async fn request(
         true => Some(own(context).await?),
         false => named,
     };
-    let account = account.map(|account| WorkloadIdentity { audiences, ..account });
+    let account = account.map(|account| with_audiences(account, audiences)).transpose()?;
     if let Some(own) = account.as_ref().filter(|_| is_own) {
         refuse_audiences(context, own, &place.address).await?;
     }
@@ -86,6 +87,26 @@ async fn request(
         is_own,
         read_kubeconfig: kubeconfig_place,
     }))
+}
+
+/// The account with the audiences of the ConfigMap, which its annotations replace.
+fn with_audiences(account: WorkloadIdentity, audiences: Vec<String>) -> Result<WorkloadIdentity, String> {
+    let annotated = account.credential.opted_in || !account.credential.audiences.is_empty();
+    match (audiences.is_empty(), annotated) {
+        (true, _) => Ok(account),
+        (false, true) => Err(format!(
+            "failed to validate configuration: audiences of the ConfigMap cannot be combined with the annotations \
+             credential.auth.fluxcd.io of service account '{}/{}'; give credential.auth.fluxcd.io/audiences instead",
+            account.namespace, account.name
+        )),
+        (false, false) => Ok(WorkloadIdentity {
+            credential: CredentialSettings {
+                audiences,
+                ..account.credential
+            },
+            ..account
+        }),
+    }
 }
 
 /// Returns whether this process may use its own identity at a place that a ConfigMap describes. With tenant isolation only an
@@ -108,11 +129,15 @@ async fn refuse_audiences(context: &Context, own: &WorkloadIdentity, address: &s
     let name = ObjectName::new(&own.namespace, &own.name);
     let failed =
         |error| format!("{DOING}: failed to create kubernetes token for controller service account '{name}': {error}");
-    let token = context.cluster.issue_token(&name, &[], TOKEN).await.map_err(failed)?;
+    let token = context
+        .cluster
+        .issue_token(&name, &[], None, TOKEN)
+        .await
+        .map_err(failed)?;
     let taken = audiences_of(&token).ok_or_else(|| {
         format!("{DOING}: the API server's token of '{name}' does not say whom it is for, so none is issued for others")
     })?;
-    let asked: Vec<&str> = match own.audiences.as_slice() {
+    let asked: Vec<&str> = match own.credential.audiences.as_slice() {
         [] => vec![address],
         given => given.iter().map(String::as_str).collect(),
     };
@@ -148,7 +173,7 @@ async fn own(context: &Context) -> Result<WorkloadIdentity, String> {
         namespace: own.namespace,
         name: own.name,
         annotations: BTreeMap::new(),
-        audiences: Vec::new(),
+        credential: CredentialSettings::default(),
         issue: Arc::clone(&context.accounts.issue),
     })
 }
@@ -182,7 +207,7 @@ fn key(request: &ClusterRequest, login: &ClusterLogin) -> RemoteKey {
             &account.namespace,
             &account.name,
             &account.annotations,
-            &account.audiences,
+            &account.credential.audiences,
         )
     });
     RemoteKey::of(&(

@@ -1,7 +1,6 @@
 //! The target cluster of a Kustomization and the account for it (fluxcd/pkg `runtime/client`, *Impersonator*; K-102 … K-124,
 //! docs/decisions.md C02).
 
-mod audiences;
 mod kubeconfig;
 mod remotes;
 

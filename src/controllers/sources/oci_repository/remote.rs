@@ -24,9 +24,16 @@ pub(crate) fn remote(
     let (spec, settings) = (&repository.spec, OciRegistry::of(repository, objects));
     let timeout = settings.timeout();
     let deadline = Deadline::after(timeout);
+    let account = settings.token_account(&sources.shared.accounts)?;
     let (keychain, proxy) = (settings.keychain()?, settings.proxy()?);
     let name = oci_repository(&spec.url);
     let login = match (&keychain, &name) {
+        (_, Ok(name)) if let Some(account) = &account => {
+            let requester = requester(OCI_REPOSITORY.kind, &repository.metadata);
+            let registries = sources.scanner.registries();
+            let login = registries.token_login(name, account, requester, deadline);
+            login.map_err(|error| without_login(repository, &error))?
+        }
         (Some(keychain), Ok(name)) => keychain.login(name),
         (None, Ok(name)) => cloud_login(sources, repository, settings, (name, proxy.as_ref()), deadline)?,
         (_, Err(_)) => Login::Anonymous,

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::keychain::keychain;
+use super::own_token::token_account;
 use crate::error::AccessError;
 use crate::identity::ProviderAccount;
 use crate::references::LocalObjects;
@@ -32,6 +33,8 @@ pub enum LoginSource {
     Secrets(Box<Keychain>),
     /// The provider, for the identity of a ServiceAccount, or of this process.
     Cloud(Provider, Option<WorkloadIdentity>),
+    /// The own token of a ServiceAccount.
+    Token(WorkloadIdentity),
     /// The spec has none.
     Unnamed,
     /// A referenced Secret or ServiceAccount does not exist.
@@ -80,9 +83,25 @@ impl ImageRegistry {
         };
         registry.login = match repository.cloud() {
             Some(provider) => registry.cloud(provider, repository, objects, accounts)?,
-            None => registry.secrets(repository, objects)?,
+            None => match registry.token(repository, objects, accounts)? {
+                Some(account) => LoginSource::Token(account),
+                None => registry.secrets(repository, objects)?,
+            },
         };
         Ok(registry)
+    }
+
+    fn token(
+        &self,
+        repository: &ImageRepository,
+        objects: &Objects,
+        accounts: Option<&ServiceAccounts>,
+    ) -> Result<Option<WorkloadIdentity>, CloudError> {
+        let (metadata, spec) = (&repository.metadata, &repository.spec);
+        // A command has no tokens of ServiceAccounts; there its user's own logins count.
+        let Some(accounts) = accounts else { return Ok(None) };
+        let (secret, account) = (spec.secret_ref.as_ref(), &spec.service_account_name);
+        token_account(metadata, secret, account, objects, accounts)
     }
 
     fn secrets(&mut self, repository: &ImageRepository, objects: &Objects) -> Result<LoginSource, AccessError> {

@@ -3,6 +3,7 @@
 mod images;
 mod keychain;
 mod oci;
+mod own_token;
 mod pool;
 
 pub use images::{ImageAccessError, ImageRegistry, LoginSource};

@@ -4,9 +4,11 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use super::keychain::keychain;
+use super::own_token::token_account;
 use crate::error::{AccessError, ConnectError, no_such_secret};
 use crate::identity::ProviderAccount;
 use crate::references::LocalObjects;
+use crate::spec::ConnectionSpec as _;
 use bumpwright_api::{LocalRef, Objects, OciRepository};
 use bumpwright_cloud::{CloudError, Provider, ServiceAccounts, Use, WorkloadIdentity};
 use bumpwright_http::{Proxy, Tls};
@@ -57,6 +59,20 @@ impl<'a> OciRegistry<'a> {
             };
             ConnectError::authentication(format!("failed to get credential: {why}"))
         })
+    }
+
+    /// The ServiceAccount whose own token is the login, if its annotations say so.
+    ///
+    /// # Errors
+    /// They are invalid, or there are other logins.
+    pub fn token_account(&self, accounts: &ServiceAccounts) -> Result<Option<WorkloadIdentity>, ConnectError> {
+        let (metadata, spec) = (&self.repository.metadata, &self.repository.spec);
+        if self.repository.cloud().is_some() {
+            return Ok(None);
+        }
+        let (secret, account) = (spec.secret_ref.as_ref(), &spec.service_account_name);
+        let found = token_account(metadata, secret, account, self.local.objects(), accounts);
+        found.map_err(|error| ConnectError::authentication(error.to_string()))
     }
 
     /// `spec.proxySecretRef`

@@ -95,6 +95,28 @@ impl Registries {
             password: login.password,
         })
     }
+
+    /// The login at a registry with the own token of a ServiceAccount, for `requester`.
+    ///
+    /// # Errors
+    /// [`CloudError`]
+    pub fn token_login(
+        &self,
+        reference: &Reference,
+        account: &WorkloadIdentity,
+        requester: Requester,
+        deadline: Deadline,
+    ) -> Result<Login, CloudError> {
+        let cloud = self.clouds.direct().asked_by(requester);
+        let token = cloud.service_account_token(account, reference.registry(), deadline)?;
+        Ok(match account.credential.username.as_str() {
+            "" => Login::RegistryToken(token),
+            username => Login::Basic {
+                username: username.to_owned(),
+                password: token,
+            },
+        })
+    }
 }
 
 /// The place of the oldest registry of the tenant that has most.
