@@ -1,9 +1,6 @@
 //! State shared by the kinds of a process, and the parts from which kinds build their contexts.
 
 use std::sync::Arc;
-use std::time::Instant;
-
-use tokio::sync::SetOnce;
 
 use super::configs::Configs;
 use super::images::fields::FieldBook;
@@ -11,7 +8,7 @@ use super::kustomizations::target::Remotes;
 use super::mirrors::Mirrors;
 use super::settings::Settings;
 use super::sources::first_rounds::FirstRounds;
-use super::sources::server as artifact_server;
+use super::sources::server::{self as artifact_server, Serving};
 use super::watching::Caches;
 use bumpwright_api::ObjectName;
 use bumpwright_cloud::ServiceAccounts;
@@ -33,8 +30,8 @@ pub(crate) struct Context {
     pub(crate) clouds: Clouds,
     /// Other clusters that Kustomizations are applied to.
     pub(crate) remotes: Remotes,
-    /// Since when this process serves sources, which ends with it: by itself, or with the other members of its group.
-    pub(crate) serves_sources: Arc<SetOnce<Instant>>,
+    /// Whether this process serves sources, which ends with it: by itself, or with the other members of its group.
+    pub(crate) serving: Arc<Serving>,
     /// The sources that this process has reconciled.
     pub(crate) first_rounds: FirstRounds,
     pub(crate) log: Log,
@@ -58,7 +55,14 @@ impl Context {
     /// This process leads for a controller from now on.
     pub(crate) fn leads(&self, controller: &str) {
         if controller == artifact_server::CONTROLLER {
-            let _ = self.serves_sources.set(Instant::now());
+            self.serving.begin();
+        }
+    }
+
+    /// The process with this identity leads for a controller.
+    pub(crate) fn waits(&self, controller: &str, holder: &str) {
+        if controller == artifact_server::CONTROLLER {
+            self.serving.wait_for(holder);
         }
     }
 

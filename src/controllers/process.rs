@@ -1,9 +1,9 @@
 //! Starts and stops the controllers of the settings.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::{SetOnce, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::browser::browser;
@@ -20,7 +20,8 @@ use super::tidy::{self, Tidied};
 use super::tokens;
 use super::watching::Caches;
 use crate::controllers::sources::first_rounds::FirstRounds;
-use crate::controllers::sources::{leader, server as artifact_server};
+use crate::controllers::sources::leader;
+use crate::controllers::sources::server::{self as artifact_server, Serving};
 use crate::controllers::webhooks::receiver::Webhooks;
 use bumpwright_connect::Clouds;
 use bumpwright_connect::git::GitIdentities;
@@ -82,10 +83,11 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
     let mut background = JoinSet::new();
     let caches = Caches::new(&settings);
     let storage = artifact_storage(&settings)?;
-    serve(&settings, &metrics, caches.readiness(), &mut background).await?;
+    let serving = Arc::new(Serving::default());
+    let checks = checks(&settings, caches.readiness(), &serving);
+    serve(&settings, &metrics, checks, &mut background).await?;
     background.spawn(announce::deliver(cluster.clone(), told, log.clone()));
-    let elected = Arc::new(SetOnce::new());
-    artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&elected), &mut background).await?;
+    artifact_server::serve(&settings, storage.as_ref(), &log, Arc::clone(&serving), &mut background).await?;
     let shards = settings.shards.map(|_| Arc::new(Shards::new()));
     let services = Arc::new(Services {
         dealt: shards.clone().map(|shards| shards as Arc<dyn Dealt>),
@@ -98,7 +100,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
         workers: settings.concurrent.max(1),
         jitter: settings.jitter,
     });
-    let parts = parts((settings, elected), &services, caches, tags, storage);
+    let parts = parts((settings, serving), &services, caches, tags, storage);
     let context = &parts.shared;
     webhooks(&parts, &mut background).await?;
     browser(&parts, connect, &services.recorder, &mut background).await?;
@@ -143,7 +145,7 @@ pub async fn run(settings: Settings, connect: &Connect, stop: impl Future<Output
 
 /// Creates the shared parts of the kinds.
 fn parts(
-    (settings, serves_sources): (Settings, Arc<SetOnce<Instant>>),
+    (settings, serving): (Settings, Arc<Serving>),
     services: &Services,
     caches: Caches,
     tags: TagStore,
@@ -177,7 +179,7 @@ fn parts(
             identities: GitIdentities::sharing(token_cache.clone()),
             clouds: Clouds::new(token_cache),
             remotes: Remotes::default(),
-            serves_sources,
+            serving,
             first_rounds: FirstRounds::default(),
             log: services.log.clone(),
             metrics,
@@ -310,11 +312,26 @@ async fn webhooks(parts: &Parts, background: &mut JoinSet<()>) -> Result<(), Sta
     Ok(())
 }
 
+/// What `/readyz` waits for: listed kinds, and where artifacts are served the lease (source-controller 1.10, `main.go`).
+fn checks(
+    settings: &Settings,
+    listed: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    serving: &Arc<Serving>,
+) -> Checks {
+    let checks = Checks::new();
+    checks.readiness("watches", listed);
+    if let (Some(_), Some(election), None) = (&settings.artifacts, &settings.election, &settings.shards) {
+        let (serving, own) = (Arc::clone(serving), election.identity.clone());
+        checks.readiness("leader-election", move || serving.ready(&own));
+    }
+    checks
+}
+
 /// Serves metrics and probes.
 async fn serve(
     settings: &Settings,
     metrics: &Metrics,
-    ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    checks: Checks,
     background: &mut JoinSet<()>,
 ) -> Result<(), StartError> {
     let failed = |e: &dyn std::fmt::Display| StartError::Listen(e.to_string());
@@ -325,8 +342,6 @@ async fn serve(
     }
     let bound = Server::bind(&settings.health_addr, "probes", "--health-addr").await;
     if let Some(server) = bound.map_err(|e| failed(&e))? {
-        let checks = Checks::new();
-        checks.readiness("watches", ready);
         background.spawn(server.run(move |request| checks.page(request), std::future::pending()));
     }
     Ok(())
@@ -345,7 +360,7 @@ async fn lead(
     let failed = |error: &str| log.error(&error, "failed to renew lease");
     if let Some(lease) = &lease {
         tokio::select! {
-            () = lease.acquire(&context.cluster, failed) => {}
+            () = lease.acquire(&context.cluster, failed, |holder| context.waits(controller, holder)) => {}
             _ = ended.wait_for(|end| *end != End::NotYet) => return None,
         }
     }

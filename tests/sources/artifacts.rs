@@ -222,16 +222,24 @@ fn artifacts_are_served_by_the_leader() {
         format!("--storage-adv-addr={address}"),
     ];
     let second = serving.world.starter("second").flags(&second).flags(&flags).start();
+    let ready = || second.probe("readyz").map(|(status, _)| status);
+    // What a Service would send there would be refused.
     wait_for(
-        || second.probe("readyz").is_some_and(|(status, _)| status == 200),
+        || {
+            second
+                .probe("readyz/leader-election")
+                .is_some_and(|(_, why)| why.contains("artifacts are served by"))
+        },
         || second.log(),
     );
+    assert_eq!(ready(), Some(500));
     let is_served = || std::net::TcpStream::connect(&address).is_ok();
     assert!(!is_served());
     assert_eq!(serving.fetch().0, 200);
     let Serving { controller, world, .. } = serving;
     assert_eq!(controller.stop(), Some(0));
     wait_for(is_served, || second.log());
+    wait_for(|| ready() == Some(200), || second.log());
     // The storage of the second one is another one.
     wait_for(
         || {

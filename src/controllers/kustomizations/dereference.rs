@@ -81,7 +81,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// artifact, which has ended. That lasts `--requeue-dependency` at most.
 pub(crate) fn postponed(context: &KustomizationsContext, object: &Object) -> Option<Duration> {
     let (shared, settings) = (&context.shared, &context.shared.settings);
-    let since = shared.serves_sources.get()?;
+    let since = shared.serving.since()?;
     // Others serve those with other labels, and other members those that are dealt to them.
     let serves_all = settings.scope.labels.is_none() && settings.shards.is_none();
     if !serves_all || object.deleting || since.elapsed() >= settings.requeue_dependency {

@@ -34,7 +34,7 @@ pub(crate) async fn known(context: &Context) {
     };
     let known = async {
         tokio::select! {
-            _ = context.serves_sources.wait() => {}
+            () = context.serving.begun() => {}
             () = others => {}
         }
     };

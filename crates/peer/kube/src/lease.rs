@@ -41,10 +41,11 @@ struct SeenLease {
 }
 
 /// The holder of the lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Holder {
     Ours,
-    Others,
+    /// Another process, by its identity.
+    Others(String),
     /// There was a concurrent write.
     Contested,
 }
@@ -58,14 +59,15 @@ fn held<T>(written: Result<T, ClusterError>) -> Result<Holder, ClusterError> {
 }
 
 impl Lease {
-    /// Waits until the lease is acquired.
-    pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str)) {
+    /// Waits until the lease is acquired. `waits` is told the identity of the holder at each attempt.
+    pub async fn acquire(&self, cluster: &Cluster, failed: impl Fn(&str), waits: impl Fn(&str)) {
         let mut seen = SeenLease::default();
         loop {
             let began = Instant::now();
             match self.attempt(cluster, &mut seen).await {
                 Ok(Holder::Ours) => return cluster.fence.hold(&self.name, began + self.duration),
-                Ok(Holder::Others | Holder::Contested) => {}
+                Ok(Holder::Others(holder)) => waits(&holder),
+                Ok(Holder::Contested) => {}
                 Err(error) => failed(&format!("lease {}: {error}", self.name)),
             }
             tokio::time::sleep(self.retry).await;
@@ -88,7 +90,7 @@ impl Lease {
                     renewed = began;
                     cluster.fence.hold(&self.name, began + self.duration);
                 }
-                Ok(Ok(Holder::Others)) => return cluster.fence.hold(&self.name, began),
+                Ok(Ok(Holder::Others(_))) => return cluster.fence.hold(&self.name, began),
                 // A concurrent write came between read and write; the next attempt sees its holder.
                 Ok(Ok(Holder::Contested)) => {}
                 Ok(Err(error)) => failed(&format!("lease {}: {error}", self.name)),
@@ -155,7 +157,7 @@ impl Lease {
         let duration = duration(&object).unwrap_or(self.duration);
         let alive = seen.at.is_some_and(|at| at.elapsed() < duration);
         if !holder.is_empty() && holder != self.identity && alive {
-            return Ok(Holder::Others);
+            return Ok(Holder::Others(holder));
         }
         let written = self.take_over(cluster, &object).await;
         Self::remembered(written, seen)
