@@ -85,3 +85,23 @@ fn flags_of_spiffe_are_refused_by_their_names() {
         );
     }
 }
+
+/// What is said to be the same, or better, is tested: the last cell of its row names the file.
+#[test]
+fn what_is_the_same_names_its_test() {
+    let page = page();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    let mut tested = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let (Some(test), Some(verdict)) = (cells.last(), cells.iter().rev().nth(1)) else {
+            continue;
+        };
+        if ["same", "better", "gone"].iter().any(|word| verdict.starts_with(word)) {
+            let file = test.split('`').nth(1).unwrap_or_else(|| panic!("no test: {row}"));
+            assert!(root().join(file).is_file(), "{file}: {row}");
+            tested += 1;
+        }
+    }
+    assert!(tested > 70, "{tested}");
+}

@@ -16,6 +16,7 @@ mod flags;
 mod identity;
 mod leader_election;
 mod memory;
+mod new_fields;
 mod objects;
 mod observe;
 mod on_its_way;

@@ -6,9 +6,11 @@ use serde_json::{Value as Json, json};
 use crate::artifacts::{joined, run};
 use crate::rounds::{Case, Known, Rounds};
 use bumpwright_testkit::cli::Bench;
+use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::tool;
 use bumpwright_testkit::waiting::until;
+use bumpwright_testkit::world::{OCI_REPOSITORY, SECRET, World as KubernetesWorld};
 
 const KNOWN: Known = Known {
     floor: 9,
@@ -224,4 +226,40 @@ fn an_image_is_chosen_by_a_signature_of_notation() {
     });
     assert_eq!(update("trust", "2.x"), "2.0.0");
     assert!(update("nobody", "1.x").starts_with("PolicyNotReady: "));
+}
+
+/// Flux 2.10, `status.sourceVerificationFingerprint`: another authority, and what was verified is not any more.
+#[test]
+fn an_authority_that_is_not_trusted_any_more_ends_the_verification() {
+    let (Some(cluster), Some(signed)) = (crate::rounds::cluster(), World::build()) else {
+        return;
+    };
+    let world = KubernetesWorld::new(&cluster, "revoked-notation");
+    let address = format!("127.0.0.1:{}", free_port());
+    let served = ["--storage-addr", "--storage-adv-addr"].map(|flag| format!("{flag}={address}"));
+    let trust = |authority: &str| {
+        let data = signed.trust("keys", authority, json!({}))["stringData"].take();
+        world.put(SECRET, "keys", json!({ "stringData": data }));
+    };
+    trust("acme");
+    let verify = json!({"provider": "notation", "secretRef": {"name": "keys"}});
+    let url = format!("oci://{}/app", signed.registry.host());
+    let spec = json!({"url": url, "ref": {"tag": "1.0.0"}, "insecure": true, "interval": "1h", "verify": verify});
+    world.add(OCI_REPOSITORY, "app", spec);
+    let starter = world.starter("controller").flags(&["--controllers=source"]);
+    let _controller = starter.flags(&served).start();
+    let verified = |status: &str| {
+        world.condition(OCI_REPOSITORY, "app", "SourceVerified", status, |_, _| true);
+        world.ready(OCI_REPOSITORY, "app", status, |_, _| true);
+        world.get(OCI_REPOSITORY, "app")["status"].take()
+    };
+    let first = verified("True");
+    for (at, authority, status) in [("revoked", "other", "False"), ("again", "acme", "True")] {
+        trust(authority);
+        world.request(OCI_REPOSITORY, "app", at);
+        assert_eq!(verified(status)["artifact"], first["artifact"], "{at}");
+    }
+    let fingerprint = "sourceVerificationFingerprint";
+    let last = verified("True");
+    assert!(first[fingerprint].is_string() && last[fingerprint] == first[fingerprint]);
 }

@@ -14,9 +14,9 @@ use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{Change, Repo};
 use bumpwright_testkit::waiting::wait_for;
 use bumpwright_testkit::world::{
-    BUCKET, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, ObjectKind, World, git_repository,
+    BUCKET, CONFIG_MAP, GIT_REPOSITORY, KUSTOMIZATION, OCI_REPOSITORY, ObjectKind, World, git_repository,
 };
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 /// Which half is Flux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ const FLUX: [&str; 2] = ["--watch-all-namespaces=false", "--events-addr="];
 struct Applied<'a> {
     // Before the folder that has their logs and storage goes.
     sources: Option<Controller>,
-    applier: Controller,
+    applier: Option<Controller>,
     real: Real,
     /// Where artifacts are served.
     address: String,
@@ -67,7 +67,7 @@ fn of_flux(name: &str, world: &World<'_>, folder: &str) -> Starter {
 
 fn sources(world: &World<'_>, real: Real, address: &str) -> Controller {
     let starter = match real {
-        Real::Applier => world.starter("sources").flags(&["--controllers=source"]),
+        Real::Applier => world.starter("our-sources").flags(&["--controllers=source"]),
         Real::Sources => {
             let storage = world.folder_of("sources").join("data");
             let storage = format!("--storage-path={}", storage.display());
@@ -83,7 +83,7 @@ fn applier(world: &World<'_>, real: Real) -> Controller {
         Real::Applier => of_flux("kustomize-controller", world, "applier").start(),
         // An artifact that is not there yet is asked for again with the next try.
         Real::Sources => world
-            .starter("applier")
+            .starter("our-applier")
             .flags(&["--controllers=kustomize", "--http-retry=0", "--requeue-dependency=1s"])
             .start(),
     }
@@ -105,7 +105,7 @@ impl<'a> Applied<'a> {
         let address = format!("127.0.0.1:{}", free_port());
         let applied = Self {
             sources: Some(sources(&world, real, &address)),
-            applier: applier(&world, real),
+            applier: Some(applier(&world, real)),
             real,
             address,
             repo: world.repository("app.git"),
@@ -125,6 +125,29 @@ impl<'a> Applied<'a> {
 
     fn start_sources(&mut self) {
         self.sources = Some(sources(&self.world, self.real, &self.address));
+    }
+
+    /// Ends both controllers, and starts those of the other side: Flux's, or ours.
+    fn hand_over(&mut self, to_flux: bool) {
+        let (of_sources, of_applier) = match to_flux {
+            true => (Real::Sources, Real::Applier),
+            false => (Real::Applier, Real::Sources),
+        };
+        for one in [&mut self.sources, &mut self.applier] {
+            one.take().unwrap().stop();
+        }
+        self.sources = Some(sources(&self.world, of_sources, &self.address));
+        self.applier = Some(applier(&self.world, of_applier));
+    }
+
+    /// What tells an object from another one of its name, of each ConfigMap, and the inventories.
+    fn identities(&self) -> Vec<(Json, Json)> {
+        let of = |(_, name): (ObjectKind, &str)| {
+            let map = self.world.get(CONFIG_MAP, &format!("of-{name}"));
+            let status = self.world.get(KUSTOMIZATION, name)["status"].take();
+            (map["metadata"]["uid"].clone(), status["inventory"].clone())
+        };
+        KINDS.map(of).to_vec()
     }
 
     /// Everywhere.
@@ -191,8 +214,9 @@ impl<'a> Applied<'a> {
             };
             wait_for(is_there, || {
                 let shown = self.world.get(KUSTOMIZATION, name)["status"].clone();
-                let sources = self.sources.as_ref().map(Controller::log).unwrap_or_default();
-                format!("{name} {value}: {shown:#}\n{sources}\n{}", self.applier.log())
+                let [sources, applier] =
+                    [&self.sources, &self.applier].map(|one| one.as_ref().map(Controller::log).unwrap_or_default());
+                format!("{name} {value}: {shown:#}\n{sources}\n{applier}")
             });
         }
     }
@@ -206,6 +230,26 @@ fn kustomize_controller_applies_our_artifacts() {
     };
     applied.await_applied("1");
     applied.follow("2");
+}
+
+/// docs/guides/moving-sources-and-kustomizations.md, and back: nothing is made again, and nothing is forgotten.
+#[test]
+fn a_move_from_flux_and_back_keeps_what_is_applied() {
+    let Some(cluster) = Cluster::shared() else { return };
+    if bumpwright_testkit::tool("kustomize-controller").is_none() {
+        return;
+    }
+    let Some(mut applied) = Applied::start(cluster, "moved", Real::Sources) else {
+        return;
+    };
+    applied.hand_over(true);
+    applied.await_applied("1");
+    let before = applied.identities();
+    for (to_flux, value) in [(false, "2"), (true, "3"), (false, "4")] {
+        applied.hand_over(to_flux);
+        applied.follow(value);
+        assert_eq!(applied.identities(), before, "{value}");
+    }
 }
 
 /// It is also stopped for a while, restarted, and loses its storage once.
@@ -223,7 +267,10 @@ fn we_apply_the_artifacts_of_source_controller() {
     for (_, name) in KINDS {
         applied.world.request(KUSTOMIZATION, name, "while it is away");
         let handled = || applied.world.get(KUSTOMIZATION, name)["status"]["lastHandledReconcileAt"].clone();
-        wait_for(|| handled() == "while it is away", || applied.applier.log());
+        wait_for(
+            || handled() == "while it is away",
+            || applied.applier.as_ref().unwrap().log(),
+        );
     }
     applied.await_applied("2");
     applied.start_sources();

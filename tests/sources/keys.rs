@@ -8,12 +8,13 @@ use serde_json::{Value as Json, json};
 
 use bumpwright_testkit::apiserver::Cluster;
 use bumpwright_testkit::controller::Controller;
+use bumpwright_testkit::gpg::Gpg;
 use bumpwright_testkit::images::{Images, Media};
 use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::registry::Registry;
 use bumpwright_testkit::repo::{Change, Repo, run};
 use bumpwright_testkit::signatures;
-use bumpwright_testkit::sigstore::{ISSUER, Sigstore, Wish, statement};
+use bumpwright_testkit::sigstore::{ISSUER, Key, Sigstore, Wish, simple_payload, statement};
 use bumpwright_testkit::tarball::archive;
 use bumpwright_testkit::world::{GIT_REPOSITORY, OCI_REPOSITORY, ObjectKind, SECRET, World, git_repository};
 
@@ -55,11 +56,15 @@ fn public(key: &Path) -> String {
 
 /// Moves main to a commit with a signature by SSH.
 fn commit_signed(repo: &Repo, key: &Path) {
-    repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
     let signing = format!("user.signingkey={}", key.display());
-    let settings = ["-c", "gpg.format=ssh", "-c", signing.as_str()];
+    commit_signed_with(repo, &["-c", "gpg.format=ssh", "-c", &signing]);
+}
+
+/// Moves main to a commit with a signature by these settings of Git.
+fn commit_signed_with(repo: &Repo, settings: &[&str]) {
+    repo.commit("main", "first", &[Change::File("a.yaml", b"a: 1\n")]);
     let arguments = ["commit-tree", "-S", "-p", "main", "-m", "signed", "main^{tree}"];
-    let commit = repo.git(&[&settings[..], &arguments].concat());
+    let commit = repo.git(&[settings, &arguments].concat());
     repo.git(&["update-ref", "refs/heads/main", &commit]);
 }
 
@@ -102,6 +107,41 @@ fn a_revoked_key_ends_the_verification_of_a_commit() {
     for field in ["artifact", "sourceVerificationFingerprint"] {
         assert_eq!(again[field], first[field], "{field}");
     }
+}
+
+#[test]
+fn a_revoked_key_of_openpgp_ends_the_verification_of_a_commit() {
+    let Some(cluster) = Cluster::shared() else { return };
+    cluster.define();
+    let world = World::new(cluster, "revoked-pgp");
+    let gpg = Gpg::new();
+    let [signer, other] = ["signer", "other"].map(|name| gpg.make(name, "", "ed25519", "sign", "never", &[]));
+    let public = |key: &str| gpg.run("", &["--armor", "--export", key]);
+    let repo = world.repository("app.git");
+    let program = world.folder.path().join("gpg.sh");
+    let script = format!("#!/bin/sh\nexec gpg --homedir {} \"$@\"\n", gpg.home().display());
+    std::fs::write(&program, script).unwrap();
+    run(Command::new("chmod").arg("+x").arg(&program));
+    let (program, signing) = (
+        format!("gpg.program={}", program.display()),
+        format!("user.signingkey={signer}"),
+    );
+    commit_signed_with(&repo, &["-c", &program, "-c", &signing]);
+    let mut spec = git_repository(&world.git.url("app.git"));
+    spec["verify"] = json!({"mode": "HEAD", "secretRef": {"name": "keys"}});
+    let both = json!({"a.asc": public(&signer), "b.asc": public(&other)});
+    world.put(SECRET, "keys", json!({"stringData": both}));
+    world.add(GIT_REPOSITORY, "app", spec);
+    let _controller = controller(&world);
+    let status = |at: &str, data: &Json, verified| with_data(&world, GIT_REPOSITORY, at, data, verified);
+    let first = status("first", &both, ("True", "Succeeded"));
+    world.delete(SECRET, "keys");
+    let left = json!({"b.asc": public(&other)});
+    let revoked = status("revoked", &left, ("False", "InvalidCommitSignature"));
+    assert_eq!(revoked["artifact"], first["artifact"]);
+    let again = status("again", &both, ("True", "Succeeded"));
+    let fingerprint = "sourceVerificationFingerprint";
+    assert!(first[fingerprint].is_string() && again[fingerprint] == first[fingerprint]);
 }
 
 /// An artifact of Flux with one file; returns its digest.
@@ -154,4 +194,40 @@ fn another_trusted_root_ends_the_verification_of_an_artifact() {
     for field in ["artifact", "sourceVerificationFingerprint"] {
         assert_eq!(again[field], first[field], "{field}");
     }
+}
+
+#[test]
+fn a_revoked_key_of_cosign_ends_the_verification_of_an_artifact() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let Some(registry) = Registry::start() else { return };
+    cluster.define();
+    let world = World::new(cluster, "revoked-cosign");
+    let (images, signer, other) = (registry.images(), Key::of("signer"), Key::of("other"));
+    let digest = artifact(&images);
+    let content = simple_payload(&digest);
+    signatures::simple(
+        &images,
+        "app",
+        &digest,
+        &content,
+        &signer.annotations(content.as_bytes()),
+    );
+    let data = |key: &Key| json!({"cosign.pub": key.pem()});
+    world.put(SECRET, "keys", json!({"stringData": data(&signer)}));
+    world.add(
+        OCI_REPOSITORY,
+        "app",
+        json!({
+            "interval": "1h", "url": format!("oci://{}/app", registry.host()), "insecure": true,
+            "verify": {"provider": "cosign", "secretRef": {"name": "keys"}},
+        }),
+    );
+    let _controller = controller(&world);
+    let status = |at: &str, key: &Key, verified| with_data(&world, OCI_REPOSITORY, at, &data(key), verified);
+    let first = status("first", &signer, ("True", "Succeeded"));
+    let revoked = status("revoked", &other, ("False", "VerificationError"));
+    assert_eq!(revoked["artifact"], first["artifact"]);
+    let again = status("again", &signer, ("True", "Succeeded"));
+    let fingerprint = "sourceVerificationFingerprint";
+    assert!(first[fingerprint].is_string() && again[fingerprint] == first[fingerprint]);
 }
