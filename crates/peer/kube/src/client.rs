@@ -406,8 +406,8 @@ impl Cluster {
         self.request(kind, namespace, call).await.map(drop)
     }
 
-    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), valid for an hour unless the server
-    /// changes that.
+    /// Issues a token of a ServiceAccount for audiences (Kubernetes API, *TokenRequest*), valid for `expiration`, by default
+    /// an hour, unless the server changes that.
     ///
     /// # Errors
     /// Any error of the server, and [`ClusterError::Unreadable`]; never with the token.
