@@ -84,6 +84,7 @@ bench:
 	python3 -B benches/sources.py $(BENCH)
 	python3 -B benches/apply.py $(BENCH)
 	python3 -B benches/sops.py $(BENCH)
+	python3 -B benches/beside.py $(BENCH)
 
 deny:
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check; \
