@@ -54,7 +54,7 @@ fn main() {
         let text = text.split("#[cfg(test)]").next().unwrap_or_default();
         let mut text: String = text
             .lines()
-            .filter(|line| !line.starts_with("//!"))
+            .filter(|line| !line.starts_with("//!") && !line.starts_with("#!["))
             .map(|line| format!("{line}\n"))
             .collect();
         for (from, to) in *replaced {
