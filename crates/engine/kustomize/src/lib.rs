@@ -19,6 +19,7 @@ pub mod fields;
 pub mod generate;
 mod growth;
 mod gvk;
+mod helm;
 pub mod jsonpatch;
 pub mod kustomization;
 pub mod merge;

@@ -4,9 +4,7 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
-use crate::observe::{
-    Action, ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference, Repeats,
-};
+use crate::observe::{Action, ClusterEvent, Correlated, Correlator, Event, EventType, Log, ObjectReference, Repeats};
 use bumpwright_kube::{Cluster, ClusterError, EVENT, Kind, Object};
 
 /// The most events that wait for the API server; client-go's recorder has a thousand.
