@@ -14,6 +14,7 @@ fn recorded_scenarios_of_the_image_controllers() {
     let Stage { harness, .. } = &stage;
     let tests = stage.tests();
     let out = Command::new("python3")
+        .arg(tests.join("harness/since.py"))
         .arg(harness.join("run.py"))
         .arg("--profile")
         .arg(stage.profile())

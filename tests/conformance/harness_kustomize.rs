@@ -12,6 +12,7 @@ const FLOOR: usize = 121;
 fn recorded_scenarios_of_kustomize_controller() {
     let Some(stage) = Stage::set("ksbox.py") else { return };
     let out = Command::new("python3")
+        .arg(stage.tests().join("harness/since.py"))
         .arg(stage.harness.join("ksbox.py"))
         .arg("--profile")
         .arg(stage.profile())

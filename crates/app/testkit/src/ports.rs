@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const FIRST: u32 = 10_000;
 const COUNT: u32 = 20_000;
+/// Browsers refuse to open it.
+const UNSAFE: u16 = 10_080;
 
 /// A free port of 127.0.0.1. Each is returned once in this process, to no other process that asks here while this one runs, and it is not
 /// in the kernel's ephemeral range (from 32768 on, unless the machine is set up differently): so it stays free until a program listens on
@@ -18,7 +20,7 @@ pub fn free_port() -> u16 {
     loop {
         let place = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
         let port = u16::try_from(FIRST + place).unwrap();
-        if is_ours(port) && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if port != UNSAFE && is_ours(port) && TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }
     }

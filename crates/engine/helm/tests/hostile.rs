@@ -73,7 +73,7 @@ fn templates_stop_at_their_limits() {
             r#"{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}"#,
             "nested reference name: x",
         ),
-        (r#"{{ tpl .Values.t . }}"#, "nested"),
+        (r#"{{ tpl .Values.t . }}"#, "levels deep"),
         (
             r#"{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}"#,
             "steps",
@@ -192,7 +192,7 @@ fn schemas_stop_at_their_limits() {
         ),
         (
             chain(10_000, &|index| format!("{{\"$ref\": {}}}", next(index % 9_999))),
-            "levels deep",
+            "steps",
         ),
         (
             chain(41, &|index| match index {

@@ -23,7 +23,13 @@ struct Step {
 /// Helm's text for an error.
 pub(super) fn exec_error(error: &Error) -> HelmError {
     let limit = error.stage == Stage::Limit;
-    let text = message(error).unwrap_or_else(|| steps(error).unwrap_or_else(|| error.text.clone()));
+    let mut text = message(error).unwrap_or_else(|| steps(error).unwrap_or_else(|| error.text.clone()));
+    // The steps may end before the limit is named: Helm has none, and its stack overflows there.
+    let reason = error.text.rsplit(": ").next().unwrap_or_default();
+    if limit && !text.contains(reason) {
+        text.push_str("\n    ");
+        text.push_str(reason);
+    }
     HelmError::Template { text, limit }
 }
 

@@ -299,9 +299,11 @@ impl HelmChart {
         let bytes = file()?;
         let options = ReadOptions::kyaml(FileId::NONE);
         let theirs = read_first(&bytes, &options)?.unwrap_or_else(Node::mapping);
+        // As kustomize has it, out of a map of Go: 0x10 is 16 there, also beside a string of the chart.
+        let inline = read_first(&written(inline)?, &options)?.unwrap_or_else(Node::mapping);
         let (mut base, over) = match self.values_merge.as_str() {
-            "merge" => (inline.clone(), theirs),
-            _ => (theirs, inline.clone()),
+            "merge" => (inline, theirs),
+            _ => (theirs, inline),
         };
         merge(&mut base, over, &Schema::default())?;
         written(&base)
