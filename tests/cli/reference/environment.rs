@@ -47,6 +47,7 @@ const SECTIONS: &[(&str, &str, &[Variable])] = &[
                 "GIT_AUTHOR_EMAIL",
                 "the address of commits' author, before git's `user.email`.",
             ),
+            ("HELM_NAMESPACE", "as `--namespace` of `helm template`."),
             ("XDG_CACHE_HOME", "the user's cache folder; default: `~/.cache`."),
             ("HOME", "the user's folder."),
         ],

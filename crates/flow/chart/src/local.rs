@@ -150,10 +150,7 @@ mod tests {
         );
         symlink(temp.path(), temp.path().join("loop")).unwrap();
         let error = read_chart(temp.path()).unwrap_err().to_string();
-        assert!(
-            error.contains("levels deep") || error.contains("evaluating symlink"),
-            "{error}"
-        );
+        assert!(error.contains("levels"), "{error}");
     }
 
     #[test]

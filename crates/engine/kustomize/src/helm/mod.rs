@@ -7,7 +7,7 @@ use crate::fields::{ConfigError, Fields};
 use crate::merge::{MergeError, merge};
 use crate::schema::Schema;
 use crate::tree::{LoadError, Loader, World, WorldError, path};
-use bumpwright_yaml::{FileId, Node, Place, ReadError, ReadOptions, WriteError, read_first, write_sigs};
+use bumpwright_yaml::{FileId, Node, Place, ReadError, ReadOptions, Style, Value, WriteError, read_first, write_sigs};
 use compact_str::CompactString;
 use std::borrow::Cow;
 
@@ -305,8 +305,22 @@ impl HelmChart {
             "merge" => (inline, theirs),
             _ => (theirs, inline),
         };
+        forget_quotes(&mut base);
         merge(&mut base, over, &Schema::default())?;
         written(&base)
+    }
+}
+
+/// Leaves the type of each value to its tag: a number that replaces a string in quotes stays a number, as in the map that kustomize makes of
+/// merged values.
+fn forget_quotes(node: &mut Node) {
+    match &mut node.value {
+        Value::Scalar(scalar) => scalar.style = Style::Plain,
+        Value::Mapping(mapping) => mapping
+            .entries
+            .iter_mut()
+            .for_each(|entry| forget_quotes(&mut entry.value)),
+        Value::Sequence(sequence) => sequence.items.iter_mut().for_each(forget_quotes),
     }
 }
 
