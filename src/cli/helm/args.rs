@@ -213,6 +213,8 @@ pub struct Unsupported {
     disable_openapi_validation: bool,
     #[arg(long, hide = true)]
     force: bool,
+    #[arg(long, hide = true)]
+    hide_notes: bool,
     #[arg(short, long, hide = true, value_name = "KEY=VALUE")]
     labels: Vec<String>,
     #[arg(long, hide = true)]
