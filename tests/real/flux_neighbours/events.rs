@@ -169,6 +169,10 @@ impl Told {
 
     fn line(&self, request: &Request) -> String {
         let mut body: Json = serde_json::from_slice(&request.body).unwrap();
+        // Fields since Flux 2.10; the controllers beside ours are older.
+        for field in ["action", "relatedObject"] {
+            body.as_object_mut().unwrap().remove(field);
+        }
         let object = body["involvedObject"].as_object_mut().unwrap();
         for field in ["uid", "resourceVersion"] {
             if let Some(value) = object.get_mut(field) {
