@@ -173,6 +173,11 @@ impl Told {
         for field in ["action", "relatedObject"] {
             body.as_object_mut().unwrap().remove(field);
         }
+        if body["involvedObject"]["kind"] == "OCIRepository"
+            && let Some(metadata) = body["metadata"].as_object_mut()
+        {
+            metadata.retain(|key, _| !key.ends_with("/originRevision"));
+        }
         let object = body["involvedObject"].as_object_mut().unwrap();
         for field in ["uid", "resourceVersion"] {
             if let Some(value) = object.get_mut(field) {
