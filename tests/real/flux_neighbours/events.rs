@@ -176,7 +176,7 @@ impl Told {
         if body["involvedObject"]["kind"] == "OCIRepository"
             && let Some(metadata) = body["metadata"].as_object_mut()
         {
-            metadata.retain(|key, _| !key.ends_with("/originRevision"));
+            metadata.retain(|key, _| !key.ends_with("originRevision"));
         }
         let object = body["involvedObject"].as_object_mut().unwrap();
         for field in ["uid", "resourceVersion"] {
