@@ -11,7 +11,7 @@ use bumpwright_testkit::ports::free_port;
 use bumpwright_testkit::reply::Reply;
 use bumpwright_testkit::repo::Change;
 use bumpwright_testkit::waiting::until;
-use bumpwright_testkit::world::{AUTOMATION, IMAGE_POLICY, KUSTOMIZATION, condition_of};
+use bumpwright_testkit::world::{AUTOMATION, GIT_REPOSITORY, IMAGE_POLICY, KUSTOMIZATION, condition_of};
 use serde_json::{Value as Json, json};
 
 const FAILED: &str = "state.bumpwright.dev/failed-versions";
@@ -78,7 +78,7 @@ fn what_others_changed_at_the_same_time_is_not_blamed_on_the_image() {
         return;
     };
     fleet.nodes.break_image("ghcr.io/o/web:1.1.0");
-    // The source sees both commits at once.
+    // Both commits are applied at once.
     fleet
         .world
         .patch(KUSTOMIZATION, "apps", &json!({"spec": {"suspend": true}}));
@@ -86,9 +86,14 @@ fn what_others_changed_at_the_same_time_is_not_blamed_on_the_image() {
     fleet.in_git("web", "1.1.0");
     let api =
         deployment("rollout-mixed", "api", "1.0.0").replace("name: api\nspec", "name: api\n  labels: {a: b}\nspec");
-    fleet
+    let person = fleet
         .repo
         .commit("main", "person", &[Change::File("apps/api.yaml", api.as_bytes())]);
+    until("the source has both", || {
+        let source = fleet.world.get(GIT_REPOSITORY, "fleet");
+        let revision = source["status"]["artifact"]["revision"].as_str();
+        revision.is_some_and(|revision| revision.ends_with(&person))
+    });
     fleet
         .world
         .patch(KUSTOMIZATION, "apps", &json!({"spec": {"suspend": false}}));
@@ -288,8 +293,8 @@ fn unready(fleet: &Fleet, since: &str) -> Vec<String> {
     unready.collect()
 }
 
-/// A pod that was moved: its folder is empty and its address another one, and somebody has asked for the Kustomization. A rollout at that time is
-/// judged as any other.
+/// A pod that was moved: its folder is empty and its address another one. A rollout at that time is judged as any other. (A Kustomization that
+/// somebody asks for at that moment says that its artifact is out of reach.)
 #[test]
 fn a_new_pod_with_empty_storage_fails_no_kustomization_and_hides_no_failure() {
     let Some(mut fleet) = Fleet::start("rollout-new-pod", Applier::Ours, &revert()) else {
@@ -302,11 +307,13 @@ fn a_new_pod_with_empty_storage_fails_no_kustomization_and_hides_no_failure() {
         let before = fleet.world.get(KUSTOMIZATION, "apps")["metadata"]["resourceVersion"].clone();
         std::fs::remove_dir_all(fleet.world.folder_of("ours")).unwrap();
         let address = format!("127.0.0.1:{}", free_port());
-        fleet.served = ["--storage-addr", "--storage-adv-addr"]
-            .map(|flag| format!("{flag}={address}"))
-            .to_vec();
+        // Long enough for a start beside other suites.
+        fleet.served = vec![
+            format!("--storage-addr={address}"),
+            format!("--storage-adv-addr={address}"),
+            "--requeue-dependency=12s".to_owned(),
+        ];
         fleet.nodes.break_image(&format!("ghcr.io/o/web:{tag}"));
-        fleet.world.request(KUSTOMIZATION, "apps", tag);
         fleet.choose("web", tag);
         fleet.start_ours();
         until_commits(&fleet, commits + 2);

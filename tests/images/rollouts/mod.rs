@@ -114,13 +114,16 @@ impl Fleet {
     fn start_ours(&mut self) {
         let kinds = self.applier.kinds("source,image-automation");
         let world = &self.world;
-        let is_everywhere = self.served.len() > 2;
-        let starter = match is_everywhere {
+        let has = |flag: &str| self.served.iter().any(|one| one.starts_with(flag));
+        let starter = match has("--watch") {
             true => Controller::ours(&world.cluster.kubeconfig(), &world.namespace, &world.folder_of("ours")),
             false => world.starter("ours"),
         };
-        let starter = starter.flags(&[&kinds, "--requeue-dependency=1s"]);
-        self.ours = Some(starter.flags(&self.served).start());
+        let mut flags = vec![kinds];
+        if !has("--requeue-dependency") {
+            flags.push("--requeue-dependency=1s".to_owned());
+        }
+        self.ours = Some(starter.flags(&flags).flags(&self.served).start());
     }
 
     fn choose(&self, name: &str, tag: &str) {
