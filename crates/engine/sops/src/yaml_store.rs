@@ -5,8 +5,8 @@ use super::wiped::Wiped;
 use bumpwright_gostd::{RFC_3339_NANO, Time, format_float};
 use bumpwright_yaml::{
     Annotated, AnnotatedDocument, AnnotatedValue, Dialect, Duplicates, FileId, MAX_DEPTH, Node, ReadError, ReadOptions,
-    Resolved, Scalar, Style, Tag, Value as NodeValue, decode, plain_tag, read as read_yaml, read_annotated, read_first,
-    write_annotated,
+    Resolved, Scalar, Style, Tag, Value as NodeValue, decode, is_base_60, plain_tag, read as read_yaml, read_annotated,
+    read_first, write_annotated,
 };
 use zeroize::Zeroizing;
 
@@ -396,19 +396,4 @@ fn is_old_bool(text: &str) -> bool {
         text,
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF"
     )
-}
-
-/// Whether YAML 1.1 reads it as a number to the base of 60: `^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`.
-fn is_base_60(text: &str) -> bool {
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut parts = whole.split(':');
-    let first = parts.next().unwrap_or_default();
-    let mut rest = parts.peekable();
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    first.starts_with(|ch: char| ch.is_ascii_digit())
-        && digits(first)
-        && digits(fraction)
-        && rest.peek().is_some()
-        && rest.all(|part| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']))
 }

@@ -89,6 +89,6 @@ pub use node::{Entry, Mapping, Node, Scalar, Sequence, Style, Tag, Value};
 pub use place::{FileId, Files, Place};
 pub use read::{Dialect, Duplicates, MAX_DEPTH, ReadOptions, read, read_first, read_resources};
 pub use resolve::{Resolved, TagError, decode, plain_tag, resolve};
-pub use sigs::write_sigs;
+pub use sigs::{is_base_60, write_sigs};
 pub use to_json::json_of_node;
 pub use value::{WriteError, reread, revalue};

@@ -159,8 +159,9 @@ fn style_of(text: &str) -> Style {
     }
 }
 
-/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`: a number to the base of 60 in YAML 1.1.
-pub(crate) fn is_base_60(text: &str) -> bool {
+/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`: a number to the base of 60 in YAML 1.1, as `1:30`.
+#[must_use]
+pub fn is_base_60(text: &str) -> bool {
     if !matches!(text.as_bytes(), [b'+' | b'-' | b'0'..=b'9', ..]) {
         return false;
     }

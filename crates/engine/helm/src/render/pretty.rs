@@ -3,8 +3,8 @@
 use bumpwright_gostd::{format_float, lossy};
 use bumpwright_template::{ANY, Args, Failure, Function, Host, Map, STRING, Value};
 use bumpwright_yaml::{
-    self as yaml, Dialect, Entry, Mapping, Node, Scalar, SequenceIndent, Style, Tag, natural_order, plain_tag,
-    write_kyaml,
+    self as yaml, Dialect, Entry, Mapping, Node, Scalar, SequenceIndent, Style, Tag, is_base_60, natural_order,
+    plain_tag, write_kyaml,
 };
 
 /// The function of this file.
@@ -94,17 +94,4 @@ fn text_of(text: &str) -> Scalar {
         style,
         ..Scalar::string(text)
     }
-}
-
-/// Whether YAML 1.1 reads it as a number in base 60: `1:30`.
-fn is_base_60(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let Some((first, rest)) = digits.split_once(':') else {
-        return false;
-    };
-    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let (rest, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-    let sixty = |part: &str| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']);
-    let starts = first.starts_with(|ch: char| ch.is_ascii_digit());
-    starts && is_number(first) && rest.split(':').all(sixty) && is_number(fraction)
 }

@@ -3,7 +3,8 @@
 use super::PatchError;
 use bumpwright_gostd::format_float;
 use bumpwright_yaml::{
-    Dialect, Node, Place, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, plain_tag, reread, write_kyaml,
+    Dialect, Node, Place, Resolved, Scalar, SequenceIndent, Style, Tag, Value, decode, is_base_60, plain_tag, reread,
+    write_kyaml,
 };
 use std::cell::Cell;
 
@@ -200,23 +201,4 @@ fn is_plain(text: &str) -> bool {
     let mut written = String::new();
     write_kyaml(&Node::string(text), SequenceIndent::Compact, &mut written);
     !written.starts_with(['\'', '"', '|', '>'])
-}
-
-/// Numbers of YAML 1.1 such as `1:30`: `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`
-fn is_base_60(text: &str) -> bool {
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let Some((first, rest)) = text.split_once(':') else {
-        return false;
-    };
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    let (rest, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-    let sixtieth = |part: &str| match part.as_bytes() {
-        [one] => one.is_ascii_digit(),
-        [ten, one] => matches!(ten, b'0'..=b'5') && one.is_ascii_digit(),
-        _ => false,
-    };
-    first.starts_with(|c: char| c.is_ascii_digit())
-        && digits(first)
-        && rest.split(':').all(sixtieth)
-        && digits(fraction)
 }
