@@ -1,6 +1,6 @@
 //! Patterns of paths: Go's `io/fs.Glob`, and those of doublestar with `**` and `{a,b}`.
 
-use bumpwright_gostd::glob::class;
+use bumpwright_gostd::glob::path_match;
 use bumpwright_kustomize::tree::{Tree, path};
 
 /// Whether a text has characters with a meaning in patterns.
@@ -93,44 +93,8 @@ fn parts_match(pattern: &[&str], text: &[&str]) -> bool {
     }
 }
 
-/// Go's `path.Match` for one name.
 fn name_matches(pattern: &str, name: &str) -> bool {
-    bytes_match(pattern.as_bytes(), name)
-}
-
-fn bytes_match(pattern: &[u8], name: &str) -> bool {
-    let mut chars = name.chars();
-    match pattern {
-        [] => name.is_empty(),
-        [b'*', rest @ ..] => {
-            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-            ends.any(|at| bytes_match(rest, name.get(at..).unwrap_or_default()))
-        }
-        [b'?', rest @ ..] => chars.next().is_some() && bytes_match(rest, chars.as_str()),
-        [b'[', rest @ ..] => {
-            let Some(found) = chars.next() else { return false };
-            let mut is_member = false;
-            let class = class(rest, |low, high| is_member |= (low..=high).contains(&found));
-            class.is_some_and(|(negated, rest)| is_member != negated && bytes_match(rest, chars.as_str()))
-        }
-        [b'\\', byte, rest @ ..] | [byte, rest @ ..] => match name.as_bytes() {
-            [first, after @ ..] if first == byte => {
-                std::str::from_utf8(after).map_or_else(|_| bytes_tail(rest, after), |after| bytes_match(rest, after))
-            }
-            _ => false,
-        },
-    }
-}
-
-/// A character of several bytes continues.
-fn bytes_tail(pattern: &[u8], text: &[u8]) -> bool {
-    match (pattern, text) {
-        ([byte, pattern @ ..], [first, text @ ..]) if byte == first => match std::str::from_utf8(text) {
-            Ok(text) => bytes_match(pattern, text),
-            Err(_) => bytes_tail(pattern, text),
-        },
-        _ => false,
-    }
+    path_match(pattern, name) == Some(true)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The parts of patterns that Go's `path.Match` and its copies agree on: pieces between stars, and classes.
+//! Go's `path.Match`, and the parts of patterns that it and its copies agree on: pieces between stars, and classes.
 
 use super::runes::first_rune;
 
@@ -56,6 +56,91 @@ fn member(text: &[u8]) -> Option<(char, &[u8])> {
     Some((rune, rest))
 }
 
+/// Whether a path matches a pattern; `None` for a malformed pattern. `*`, `?` and classes match no `/`.
+#[must_use]
+pub fn path_match(pattern: &str, path: &str) -> Option<bool> {
+    let (pattern, path) = (pattern.as_bytes(), path.as_bytes());
+    let mut rest = pattern;
+    while let Some((_, after)) = part(rest)? {
+        rest = after;
+    }
+    Some(matches(pattern, path))
+}
+
+/// A part of a pattern.
+enum Part {
+    Star,
+    Any,
+    One(char),
+    Class { negated: bool, ranges: Vec<(char, char)> },
+}
+
+impl Part {
+    fn fits(&self, rune: char) -> bool {
+        match self {
+            Self::Star => false,
+            Self::Any => rune != '/',
+            Self::One(one) => *one == rune,
+            Self::Class { negated, ranges } => {
+                let within = ranges.iter().any(|(low, high)| (*low..=*high).contains(&rune));
+                rune != '/' && within != *negated
+            }
+        }
+    }
+}
+
+/// The first part of a pattern, and what follows; `None` for a malformed one, `None` inside when it has ended.
+fn part(pattern: &[u8]) -> Option<Option<(Part, &[u8])>> {
+    let (first, rest) = match pattern {
+        [] => return Some(None),
+        [first, rest @ ..] => (first, rest),
+    };
+    let one = |text| {
+        let (rune, width) = first_rune(text)?;
+        Some((Part::One(rune), text.get(width..)?))
+    };
+    let found = match first {
+        b'*' => (Part::Star, rest),
+        b'?' => (Part::Any, rest),
+        b'\\' => one(rest)?,
+        b'[' => {
+            let mut ranges = Vec::new();
+            let (negated, rest) = class(rest, |low, high| ranges.push((low, high)))?;
+            (Part::Class { negated, ranges }, rest)
+        }
+        _ => one(pattern)?,
+    };
+    Some(Some(found))
+}
+
+/// With one place to go back to, behind the last star: the time is at most the product of both lengths.
+fn matches(mut pattern: &[u8], mut path: &[u8]) -> bool {
+    let mut retry: Option<(&[u8], &[u8])> = None;
+    loop {
+        let Some(next) = part(pattern) else { return false };
+        let rune = first_rune(path).and_then(|(rune, width)| Some((rune, path.get(width..)?)));
+        let advanced = match (&next, rune) {
+            (None, None) => return true,
+            (Some((Part::Star, rest)), _) => {
+                retry = Some((rest, path));
+                Some((*rest, path))
+            }
+            (Some((part, rest)), Some((rune, after))) if part.fits(rune) => Some((*rest, after)),
+            _ => None,
+        };
+        let Some(next) = advanced.or_else(|| {
+            let (rest, from) = retry?;
+            let (rune, width) = first_rune(from)?;
+            let after = from.get(width..).filter(|_| rune != '/')?;
+            retry = Some((rest, after));
+            Some((rest, after))
+        }) else {
+            return false;
+        };
+        (pattern, path) = next;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +184,24 @@ mod tests {
             assert_eq!(read(text), None, "{text}");
         }
         assert_eq!(class(b"\xff]", |_, _| {}), None);
+    }
+
+    #[test]
+    fn patterns_match_as_in_go() {
+        for (pattern, path, expected) in [
+            ("a*", "abc", Some(true)),
+            ("a*", "ab/c", Some(false)),
+            ("a*/b", "abc/b", Some(true)),
+            ("*x*y", "axbxy", Some(true)),
+            ("[a-c]?", "bz", Some(true)),
+            ("[^a]", "a", Some(false)),
+            ("?\u{fc}*", "x\u{fc}y", Some(true)),
+            ("[", "a", None),
+            ("a\\", "a", None),
+            ("\\*", "*", Some(true)),
+            ("a*b*c*d*e*f*g*h*z", "abcdefghabcdefghabcdefgh", Some(false)),
+        ] {
+            assert_eq!(path_match(pattern, path), expected, "{pattern} {path}");
+        }
     }
 }

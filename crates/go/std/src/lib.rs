@@ -42,4 +42,4 @@ pub use time::{Calendar, MONTHS, Parts, Time, WEEKDAYS, Zone};
 pub use time_format::{HTTP_DATE, RFC_3339, RFC_3339_NANO};
 pub use unquote::{Unquoted, unquote, unquote_char};
 pub use url::{Url, UserInfo};
-pub use url_escape::query_escape;
+pub use url_escape::{path_unescape, query_escape};

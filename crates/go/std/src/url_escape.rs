@@ -19,6 +19,14 @@ pub fn query_escape(text: &[u8]) -> Vec<u8> {
     escape(text, Part::Query)
 }
 
+/// `text` without the escapes of a path: Go's `url.PathUnescape`.
+///
+/// # Errors
+/// Go's text.
+pub fn path_unescape(text: &[u8]) -> Result<Vec<u8>, String> {
+    unescape(text, Part::Path)
+}
+
 /// `text` escaped for a part of a URL.
 pub(super) fn escape(text: &[u8], part: Part) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());

@@ -1,6 +1,6 @@
 //! `.helmignore`: which files of a folder are not part of its chart.
 
-use super::pattern::path_match;
+use bumpwright_gostd::glob::path_match;
 
 /// The rules of a `.helmignore` file, and Helm's own one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

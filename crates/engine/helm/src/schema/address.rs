@@ -1,7 +1,7 @@
 //! Where a schema is: URLs, fragments and JSON pointers.
 
 use super::trouble::Trouble;
-use bumpwright_gostd::{Url, lossy, quote};
+use bumpwright_gostd::{Url, lossy, path_unescape, quote};
 
 /// The text before the first `#`, and the one after it.
 pub(super) fn split(text: &str) -> (&str, &str) {
@@ -18,27 +18,9 @@ fn unreadable(url: &str, what: &str) -> Trouble {
     Trouble::Schema(format!("error in parsing {}: {what}", quote(url)))
 }
 
-/// Go's `url.PathUnescape`.
+/// A text without the escapes of a URL.
 pub(super) fn unescaped(text: &str) -> Result<String, String> {
-    let mut out = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [byte, after @ ..] = rest {
-        rest = after;
-        if *byte != b'%' {
-            out.push(*byte);
-            continue;
-        }
-        let (pair, after) = after.split_at(after.len().min(2));
-        match std::str::from_utf8(pair)
-            .ok()
-            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-        {
-            Some(byte) if pair.len() == 2 && !pair.starts_with(b"+") => out.push(byte),
-            _ => return Err(format!("invalid URL escape {}", quote(&format!("%{}", lossy(pair))))),
-        }
-        rest = after;
-    }
-    Ok(lossy(&out).into_owned())
+    path_unescape(text.as_bytes()).map(|bytes| lossy(&bytes).into_owned())
 }
 
 /// What a reference is about, seen from a base: the URL and the fragment.
