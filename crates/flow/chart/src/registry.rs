@@ -4,14 +4,11 @@ use bumpwright_helm::MAX_CHART_BYTES;
 use bumpwright_http::Deadline;
 use bumpwright_policy::Reference;
 use bumpwright_registry::{Layer, Login, Registry};
-use bumpwright_source::{OciPick, OciRemote, oci_repository};
+use bumpwright_source::{CHART_LAYER, OciPick, OciRemote, oci_repository};
 use std::{io::Read as _, sync::Arc};
 
 /// The media types of a chart's layer, the newer one first.
-const LAYERS: [&str; 2] = [
-    "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
-    "application/tar+gzip",
-];
+const LAYERS: [&str; 2] = [CHART_LAYER, "application/tar+gzip"];
 
 /// The chart that an `oci://` URL names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +69,7 @@ impl OciChart {
         let of = |media_type: &&str| image.layers.iter().find(|layer| layer.media_type == *media_type);
         let layer = LAYERS.iter().find_map(of).ok_or_else(|| {
             let name = remote.name(&chosen);
-            format!("{name} is no chart: it has no layer of media type {}", LAYERS[0])
+            format!("{name} is no chart: it has no layer of media type {}", CHART_LAYER)
         })?;
         read(&remote, layer)
     }
@@ -103,7 +100,7 @@ impl OciChart {
             range: range.to_owned(),
             filter: String::new(),
         };
-        remote.chosen(&pick, LAYERS[0])
+        remote.chosen(&pick, CHART_LAYER)
     }
 }
 

@@ -9,7 +9,7 @@ use bumpwright_semver::{Constraint, Version};
 const SCHEME: &str = "oci://";
 
 /// Media type of Helm chart layers: their versions may have a `+`, which tags cannot have.
-const CHART: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+pub const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 const REPOSITORY_CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789_-./";
 
@@ -99,7 +99,7 @@ pub fn newest_tag(tags: &[String], range: &str, filter: &str, media_type: &str) 
         {
             continue;
         }
-        let spelled = if media_type == CHART {
+        let spelled = if media_type == CHART_LAYER {
             tag.replace('_', "+")
         } else {
             tag.clone()
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(newest(">=0.1.0", "", ""), Ok("v1.0.0".to_owned()));
         assert_eq!(newest(">=0.1.0", "^[0-9]", ""), Ok("1.0.0".to_owned()));
         assert_eq!(newest(">=0.1.0-0", "", ""), Ok("1.1.0-rc.1".to_owned()));
-        assert_eq!(newest("1.x", "", CHART), Ok("1.10.0_b1".to_owned()));
+        assert_eq!(newest("1.x", "", CHART_LAYER), Ok("1.10.0_b1".to_owned()));
         assert_eq!(newest("2.x", "", ""), Err("no match found for semver: 2.x".to_owned()));
         assert_eq!(
             newest("1.x", "[", ""),
