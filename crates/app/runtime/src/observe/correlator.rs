@@ -95,7 +95,7 @@ impl Correlator {
         let now = unix_nanos(now);
         let (event, key) = self.combine(event, now);
         let event = self.count(event, key);
-        let pace = key_of(&event, &[]);
+        let pace = key_of(&event, &[event.event_type]);
         let mut bucket = self.paces.get(&pace).copied().unwrap_or_else(TokenBucket::full);
         let may = bucket.take(now);
         self.paces.put(pace, bucket);
@@ -117,7 +117,7 @@ impl Correlator {
     /// Returns the event, or the one that combines all similar ones, with its key.
     fn combine(&mut self, event: ClusterEvent, now: i64) -> (ClusterEvent, Key) {
         let reporting = if event.reporting { event.component.as_str() } else { "" };
-        let group = key_of(&event, &["similar", &event.reason, reporting]);
+        let group = key_of(&event, &[event.event_type, "similar", &event.reason, reporting]);
         let message: Key = Sha256::digest(event.message.as_bytes()).into();
         let fresh = |similar: &&mut SimilarEvents| now.saturating_sub(similar.last) <= QUIET;
         let mut messages = match self.similar.get(&group).filter(fresh) {
@@ -133,7 +133,7 @@ impl Correlator {
         match many {
             true => (event.combined(now), group),
             false => {
-                let key = key_of(&event, &["same", &event.reason, &event.message]);
+                let key = key_of(&event, &[event.event_type, "same", &event.reason, &event.message]);
                 (event, key)
             }
         }
@@ -162,7 +162,7 @@ impl Default for Correlator {
     }
 }
 
-/// Hashes source, object and type of an event, and more parts. Lengths separate parts.
+/// Hashes source and object of an event, and more parts. Lengths separate parts.
 pub(super) fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
     let object = &event.object;
     let parts = [
@@ -172,7 +172,6 @@ pub(super) fn key_of(event: &ClusterEvent, more: &[&str]) -> Key {
         &object.name,
         &object.uid,
         &object.api_version,
-        event.event_type,
     ];
     let mut hash = Sha256::new();
     for part in parts.iter().chain(more) {

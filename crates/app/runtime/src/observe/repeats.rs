@@ -21,14 +21,8 @@ impl Repeats {
 
     /// Whether the event is a trace that says once more what was said last of its object. Takes note of it.
     pub fn has(&mut self, event: &ClusterEvent) -> bool {
-        let object = key_of(
-            &ClusterEvent {
-                event_type: "",
-                ..event.clone()
-            },
-            &[],
-        );
-        let text = key_of(event, &[&event.reason, &event.message]);
+        let object = key_of(event, &[]);
+        let text = key_of(event, &[event.event_type, &event.reason, &event.message]);
         let is_same = self.0.get(&object).is_some_and(|last| *last == text);
         self.0.put(object, text);
         is_same && event.is_trace
