@@ -30,8 +30,8 @@ use bumpwright_http::Peer;
 use bumpwright_kube::{Cluster, ClusterError, Connect};
 use bumpwright_runtime::events as announce;
 use bumpwright_runtime::{
-    Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Queue, Reconcile, Recorder, Redaction,
-    Retries, Server, Services, SinkOptions, bridge_tracing, host_name, metrics_page,
+    Checks, ClusterEvent, Dealt, EventSink, Log, Metrics, ParkedRequests, Reconcile, Recorder, Redaction, Retries,
+    Server, Services, SinkOptions, bridge_tracing, host_name, metrics_page,
 };
 use bumpwright_scan::{Missing, Scanner, ScannerOptions, TagStore, TagsError};
 use bumpwright_storage::{self as storage, Storage, StorageError};
@@ -378,14 +378,7 @@ async fn lead(
                 _ = stopped.wait_for(|end| *end != End::NotYet) => return,
             }
         }
-        let mut running = JoinSet::new();
-        let mut queues = Vec::new();
-        for one in workers {
-            queues.push(one.queue);
-            (one.start)(&mut running);
-        }
-        context.leads(controller);
-        finish(&mut ended, &queues, &mut running).await;
+        run_workers(&context, controller, workers, &mut ended).await;
     };
     // The lease is kept until work in progress is finished.
     let lost = async {
@@ -413,8 +406,20 @@ async fn lead(
     None
 }
 
-/// Waits for the end of the process, and then for work in progress.
-pub(crate) async fn finish(ended: &mut watch::Receiver<End>, queues: &[Arc<Queue>], running: &mut JoinSet<()>) {
+/// Runs the workers of a controller, which leads from now on, until the process ends and their work in progress is finished.
+pub(crate) async fn run_workers(
+    context: &Context,
+    controller: &'static str,
+    workers: Vec<Workers>,
+    ended: &mut watch::Receiver<End>,
+) {
+    let mut running = JoinSet::new();
+    let mut queues = Vec::new();
+    for one in workers {
+        queues.push(one.queue);
+        (one.start)(&mut running);
+    }
+    context.leads(controller);
     let _ = ended.wait_for(|end| *end != End::NotYet).await;
     queues.iter().for_each(|queue| queue.close());
     while running.join_next().await.is_some() {}

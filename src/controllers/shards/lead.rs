@@ -9,7 +9,7 @@ use super::member::{Lost, Process};
 use super::{DealtKind, Shards};
 use crate::controllers::context::Context;
 use crate::controllers::kinds::Workers;
-use crate::controllers::process::{End, finish};
+use crate::controllers::process::{End, run_workers};
 use crate::controllers::settings::Election;
 
 /// Runs the workers of all controllers while the process is a member; returns the name of a lease that was lost.
@@ -51,12 +51,5 @@ async fn work(
         _ = held.wait_for(|held| *held) => {}
         _ = ended.wait_for(|end| *end != End::NotYet) => return,
     }
-    let mut running = JoinSet::new();
-    let mut queues = Vec::new();
-    for one in workers {
-        queues.push(one.queue);
-        (one.start)(&mut running);
-    }
-    context.leads(controller);
-    finish(&mut ended, &queues, &mut running).await;
+    run_workers(&context, controller, workers, &mut ended).await;
 }
